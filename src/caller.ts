@@ -1,0 +1,79 @@
+/**
+ * Who a request is for.
+ *
+ * @module
+ */
+
+/** A person as the provider knows them; every field is the provider's word. */
+export interface Identity {
+  /** The provider's stable name for the person (OpenID `sub`). */
+  subject: string;
+  name?: string;
+  email?: string;
+  /** Whether the provider says that it checked `email`. */
+  emailVerified?: boolean;
+  /** The account's short name, where a provider has one. */
+  login?: string;
+  picture?: string;
+}
+
+/** Who a request is for, and what they allowed the client to do. */
+export interface Caller {
+  /** `anonymous`, `operator` for static credentials, or a stable subject. */
+  subject: string;
+  /** The OAuth client that is calling, under strategies that know one. */
+  clientId?: string;
+  /** Granted scopes; `all` where the strategy knows no scopes. */
+  scopes: readonly string[] | "all";
+  /** The person, where a provider told. */
+  identity?: Identity;
+  /**
+   * What sessions, tasks and request states are bound to: the grant under
+   * OAuth, so that they survive token rotation and die with the grant.
+   */
+  binding: string;
+}
+
+/** The caller of a server that asks nobody who they are. */
+export const ANONYMOUS: Caller = Object.freeze({
+  subject: "anonymous",
+  scopes: "all",
+  binding: "anonymous",
+});
+
+/** The scopes of `needed` that the caller was not granted. */
+export function missingScopes(
+  caller: Caller,
+  needed: readonly string[],
+): string[] {
+  const { scopes } = caller;
+  if (scopes === "all") return [];
+  return needed.filter((scope) => !scopes.includes(scope));
+}
+
+/**
+ * The provider's API, as the caller. The token never leaves the server except
+ * towards the provider.
+ */
+export interface Upstream {
+  /**
+   * A provider access token that is valid now, refreshed once however many
+   * ask at the same time.
+   *
+   * @throws {import("./errors.ts").ChallengeError} when the provider's grant is dead
+   * @throws {import("./errors.ts").HttpError} 503 when the provider does not answer
+   */
+  token(): Promise<string>;
+  /**
+   * `fetch` with that token as the bearer. A path is resolved against the
+   * provider's API.
+   */
+  fetch(input: string | URL, init?: RequestInit): Promise<Response>;
+}
+
+/** What the gate found out about a request. */
+export interface Authenticated {
+  caller: Caller;
+  /** Absent where no provider stands behind the caller. */
+  upstream?: Upstream;
+}

@@ -1,0 +1,184 @@
+/**
+ * The environment, parsed once. Every complaint is collected, so that one
+ * start tells everything there is to mend.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { LOG_LEVELS, type LogLevel } from "./log.ts";
+
+/** The settings of one server. */
+export interface Config {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on; 0 lets the system pick. */
+  port: number;
+  /** Public origin without a trailing slash; undefined: the loopback one. */
+  baseUrl?: string;
+  /** Argument of `Deno.openKv`; undefined: the platform's default database. */
+  kvPath?: string;
+  /** Browser origins beside our own and loopback; `*` allows all. */
+  allowedOrigins: readonly string[];
+  logLevel: LogLevel;
+  /** `serverInfo.title`: what clients show. */
+  title: string;
+  /** What a model is told about using this server. */
+  instructions?: string;
+  auth: AuthConfig;
+  /** On Deno Deploy: several isolates, public, no files. */
+  deployed: boolean;
+}
+
+/** Settings of the chosen `AUTH_STRATEGY`. */
+export type AuthConfig = { strategy: "none" };
+
+/** What is wrong with one variable, and how to mend it. */
+export interface Complaint {
+  variable: string;
+  /** What was found; undefined when nothing was set. Never a secret. */
+  got?: string;
+  wants: string;
+  fix: string;
+}
+
+/** All complaints about an environment. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+  constructor(readonly complaints: readonly Complaint[]) {
+    super(
+      ["The settings need mending:", ...complaints.map(complaintLine)].join(
+        "\n",
+      ),
+    );
+  }
+}
+
+function complaintLine({ variable, got, wants, fix }: Complaint): string {
+  return `  ${variable}: got ${
+    got === undefined ? "nothing" : JSON.stringify(got)
+  }, wants ${wants}. ${fix}`;
+}
+
+/** The variables as found: unset and empty mean the same. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One variable: its shape, and the words for when it has another. */
+interface Setting<T> {
+  schema: z.ZodType<T>;
+  wants: string;
+  fix: string;
+  /** Keeps what was found out of the complaint. */
+  secret?: boolean;
+}
+
+/** Reads settings one by one and remembers what was wrong with them. */
+export class Settings {
+  readonly complaints: Complaint[] = [];
+  constructor(readonly environment: Environment) {}
+
+  /** The text of a variable; undefined when it is unset or blank. */
+  text(variable: string): string | undefined {
+    return this.environment[variable]?.trim() || undefined;
+  }
+
+  /** The parsed value, or undefined when unset or (with a complaint) wrong. */
+  read<T>(variable: string, setting: Setting<T>): T | undefined {
+    const got = this.text(variable);
+    if (got === undefined) return undefined;
+    const parsed = setting.schema.safeParse(got);
+    if (parsed.success) return parsed.data;
+    const { wants, fix, secret } = setting;
+    this.complain({ variable, got: secret ? "(hidden)" : got, wants, fix });
+    return undefined;
+  }
+
+  /** {@linkcode read}, with a complaint when the variable is unset. */
+  require<T>(variable: string, setting: Setting<T>): T | undefined {
+    if (this.text(variable) === undefined) {
+      this.complain({ variable, wants: setting.wants, fix: setting.fix });
+      return undefined;
+    }
+    return this.read(variable, setting);
+  }
+
+  complain(complaint: Complaint): void {
+    this.complaints.push(complaint);
+  }
+}
+
+const PORT = {
+  schema: z.coerce.number().int().min(0).max(65535),
+  wants: "a port from 0 to 65535",
+  fix: "Use PORT=3000, or 0 to let the system pick one.",
+};
+
+const BASE_URL = {
+  schema: z.string().transform((text, context) => {
+    const url = URL.parse(text);
+    const bare = url && url.pathname === "/" && !url.search && !url.hash &&
+      !url.username && !url.password;
+    if (bare && (url.protocol === "https:" || isLoopback(url))) {
+      return url.origin;
+    }
+    context.addIssue("not a public origin");
+    return z.NEVER;
+  }),
+  wants: "an https origin without a path, or http on a loopback address",
+  fix: "Use the address people type, such as https://tools.example.com.",
+};
+
+const ALLOWED_ORIGINS = {
+  schema: z.string().transform((text, context) => {
+    const origins = text.split(",").map((origin) => origin.trim());
+    for (const origin of origins) {
+      if (origin === "*" || URL.parse(origin)?.origin === origin) continue;
+      context.addIssue("not an origin");
+    }
+    return origins;
+  }),
+  wants: "origins separated by commas, or *",
+  fix: "Use scheme, host and port only, such as https://app.example.com.",
+};
+
+const LOG_LEVEL = {
+  schema: z.enum(LOG_LEVELS),
+  wants: `one of ${LOG_LEVELS.join(", ")}`,
+  fix: "Use LOG_LEVEL=info, or leave it unset.",
+};
+
+const STRATEGY = {
+  schema: z.enum(["none"]),
+  wants: "none",
+  fix: "Use AUTH_STRATEGY=none, or leave it unset.",
+};
+
+/** Whether a URL points at the machine it is opened on (RFC 8252 §7.3). */
+export function isLoopback({ hostname }: { hostname: string }): boolean {
+  return hostname === "localhost" || hostname === "[::1]" ||
+    hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/**
+ * Parses an environment.
+ *
+ * @throws {ConfigError} with every complaint at once
+ */
+export function parseConfig(environment: Environment): Config {
+  const settings = new Settings(environment);
+  const config: Config = {
+    host: settings.text("HOST") ?? "127.0.0.1",
+    port: settings.read("PORT", PORT) ?? 3000,
+    baseUrl: settings.read("BASE_URL", BASE_URL),
+    kvPath: settings.text("KV_PATH"),
+    allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
+    logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
+    title: settings.text("MCP_TITLE") ?? "Tool Server",
+    instructions: settings.text("MCP_INSTRUCTIONS"),
+    auth: { strategy: settings.read("AUTH_STRATEGY", STRATEGY) ?? "none" },
+    deployed: Boolean(settings.text("DENO_DEPLOYMENT_ID")),
+  };
+  if (settings.complaints.length > 0) {
+    throw new ConfigError(settings.complaints);
+  }
+  return config;
+}

@@ -1,0 +1,42 @@
+/**
+ * Random names, fingerprints and comparisons. Everything here is synchronous
+ * where it can be: these run on every request.
+ *
+ * @module
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+
+/**
+ * A new unguessable name: `bytes` random bytes as base64url without padding.
+ * 32 bytes give 43 characters and 256 bits.
+ */
+export function randomId(bytes = 32): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(bytes)));
+}
+
+/** Bytes as base64url without padding (RFC 4648 §5). */
+export function base64url(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(
+    /=+$/,
+    "",
+  );
+}
+
+/**
+ * SHA-256 of a UTF-8 text as base64url: what the database keeps in place of
+ * anything that would let its reader in.
+ */
+export function fingerprint(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** Whether two texts are equal, in a time that does not tell where they differ. */
+export function isSameSecret(a: string, b: string): boolean {
+  // Equal lengths for timingSafeEqual, and no early exit on a length.
+  return timingSafeEqual(
+    createHash("sha256").update(a).digest(),
+    createHash("sha256").update(b).digest(),
+  );
+}

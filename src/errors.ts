@@ -1,0 +1,145 @@
+/**
+ * Every way a request can be refused, as data. Rules and stores throw these;
+ * only `onError` in `app.ts` and the MCP endpoint turn them into bytes.
+ *
+ * @module
+ */
+
+const OAUTH_STATUS = {
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  unsupported_response_type: 400,
+  unsupported_token_type: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+  access_denied: 403,
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
+  server_error: 500,
+  temporarily_unavailable: 503,
+} as const;
+
+/** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2 and RFC 8707 §2. */
+export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
+
+/**
+ * A refusal by the authorization server. `description` is public; what is not
+ * for the wire goes into `cause`, which only the log sees.
+ *
+ * @see RFC 6749 §5.2
+ */
+export class OAuthError extends Error {
+  override name = "OAuthError";
+  readonly status: number;
+  constructor(
+    readonly code: OAuthErrorCode,
+    readonly description: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${code}: ${description}`, options);
+    this.status = OAUTH_STATUS[code];
+  }
+}
+
+/**
+ * A request to a protected resource without the credentials it needs. The
+ * gate turns it into a `WWW-Authenticate` challenge.
+ *
+ * - 401 without `error`: no credentials were presented.
+ * - 401 `invalid_token`: they are unknown, expired or revoked, or the
+ *   provider's own token behind them died.
+ * - 403 `insufficient_scope`: `scopes` names everything the call needs.
+ *
+ * @see RFC 6750 §3
+ */
+export class ChallengeError extends Error {
+  override name = "ChallengeError";
+  readonly status: 401 | 403;
+  constructor(
+    readonly description: string,
+    readonly error?: "invalid_token" | "insufficient_scope",
+    readonly scopes: readonly string[] = [],
+    options?: ErrorOptions,
+  ) {
+    super(description, options);
+    this.status = error === "insufficient_scope" ? 403 : 401;
+  }
+}
+
+/** A refusal that is plain HTTP: neither OAuth nor JSON-RPC has a word for it. */
+export class HttpError extends Error {
+  override name = "HttpError";
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
+ * The database did not answer. Always 503 with `Retry-After`, never 401:
+ * a 401 makes clients throw good tokens away.
+ */
+export class StorageError extends HttpError {
+  override name = "StorageError";
+  constructor(options?: ErrorOptions) {
+    super(503, "Storage is unavailable, try again shortly", {
+      "retry-after": "5",
+    }, options);
+  }
+}
+
+/** JSON-RPC 2.0 §5.1 and the codes MCP adds to it. */
+export const RpcCode = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  /** 2025: a request that needs a session and names none. */
+  sessionRequired: -32000,
+  /** 2025: the session is unknown, ended, expired, or somebody else's. */
+  sessionNotFound: -32001,
+  /** 2025 only; 2026 answers {@linkcode RpcCode.invalidParams}. */
+  resourceNotFound: -32002,
+  /** 2026 `HeaderMismatch`. */
+  headerMismatch: -32020,
+  /** 2026 `MissingRequiredClientCapability`. */
+  missingCapability: -32021,
+  /** 2026 `UnsupportedProtocolVersion`. */
+  unsupportedVersion: -32022,
+} as const;
+
+/** One of {@linkcode RpcCode}, or a code of the application's own. */
+export type RpcErrorCode = number;
+
+/**
+ * A JSON-RPC error object on its way to the wire. `status` is the HTTP status
+ * it travels with; most errors of a method travel on 200.
+ *
+ * @see JSON-RPC 2.0 §5.1
+ */
+export class RpcError extends Error {
+  override name = "RpcError";
+  readonly status: number;
+  readonly data?: unknown;
+  constructor(
+    readonly code: RpcErrorCode,
+    message: string,
+    { status = 200, data, cause }: {
+      status?: number;
+      data?: unknown;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause });
+    this.status = status;
+    this.data = data;
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The gate in front of `/mcp`: who is calling, under the chosen strategy.
+ *
+ * @module
+ */
+import { ANONYMOUS, type Authenticated } from "../caller.ts";
+import type { ChallengeError } from "../errors.ts";
+
+/** One strategy of `AUTH_STRATEGY`, seen from the protected resource. */
+export interface Gate {
+  /**
+   * Who sent these headers.
+   *
+   * @throws {ChallengeError} 401 when the credentials are missing or dead
+   * @throws {import("../errors.ts").StorageError} when that cannot be looked up
+   */
+  authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
+  /** The `WWW-Authenticate` value for a refusal (RFC 6750 §3). */
+  challenge(refusal: ChallengeError): string;
+}
+
+const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
+
+/** `AUTH_STRATEGY=none`: everybody is the same anonymous caller. */
+export const openGate: Gate = {
+  authenticate: () => AUTHENTICATED,
+  challenge: () => "Bearer",
+};

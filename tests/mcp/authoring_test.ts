@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { prompt, resource, tool } from "../../src/mcp/authoring.ts";
+
+Deno.test("tool() types its input and output by their schemas", () => {
+  const made = tool({
+    name: "repeat",
+    input: z.object({ text: z.string(), times: z.int().default(3) }),
+    output: z.object({ texts: z.array(z.string()) }),
+    async run({ text, times }, { ask, progress }) {
+      const answer = await ask({
+        message: "Really?",
+        schema: z.object({ sure: z.boolean() }),
+      });
+      const sure: boolean = answer.action === "accept" && answer.content.sure;
+      await progress(1, 1);
+      return { texts: Array(sure ? times : 0).fill(text) };
+    },
+  });
+  assert.equal(made.kind, "tool");
+});
+
+Deno.test("tool() refuses at compile time what its schemas do not say", () => {
+  const output = z.object({ s: z.string() });
+  // @ts-expect-error: the output schema wants a string
+  tool({ name: "a", output, run: () => ({ s: 3 }) });
+  // @ts-expect-error: without an output schema, text or content blocks
+  tool({ name: "b", run: () => 3 });
+  const input = z.object({ a: z.string() });
+  // @ts-expect-error: the input has no such member
+  tool({ name: "c", input, run: ({ b }) => String(b) });
+  // @ts-expect-error: progress is a number
+  tool({ name: "d", run: (_, { progress }) => progress("1").then(() => "") });
+});
+
+Deno.test("resource() infers its variables from the template", () => {
+  const made = resource({
+    uri: "notes://{folder}/{+path}",
+    name: "note",
+    complete: { folder: (value) => [value] },
+    read: ({ folder, path }) => folder + path,
+  });
+  assert.equal(made.uri, "notes://{folder}/{+path}");
+  resource({
+    uri: "notes://{folder}",
+    name: "note",
+    // @ts-expect-error: the template has no such variable
+    read: ({ id }) => id,
+  });
+});
+
+Deno.test("prompt() types its arguments and their completions", () => {
+  const args = z.object({ topic: z.string() });
+  const made = prompt({ name: "a", args, get: ({ topic }) => topic });
+  assert.equal(made.kind, "prompt");
+  // @ts-expect-error: there is no such argument to complete
+  prompt({ name: "b", args, complete: { other: () => [] }, get: () => "" });
+});
