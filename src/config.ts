@@ -5,7 +5,12 @@
  * @module
  */
 import { z } from "zod";
+import { type AuthConfig, parseAuth } from "./auth_config.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
+import { isLoopback } from "./loopback.ts";
+
+export type { AuthConfig } from "./auth_config.ts";
+export { isLoopback } from "./loopback.ts";
 
 /** The settings of one server. */
 export interface Config {
@@ -28,9 +33,6 @@ export interface Config {
   /** On Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
 }
-
-/** Settings of the chosen `AUTH_STRATEGY`. */
-export type AuthConfig = { strategy: "none" };
 
 /** What is wrong with one variable, and how to mend it. */
 export interface Complaint {
@@ -146,18 +148,6 @@ const LOG_LEVEL = {
   fix: "Use LOG_LEVEL=info, or leave it unset.",
 };
 
-const STRATEGY = {
-  schema: z.enum(["none"]),
-  wants: "none",
-  fix: "Use AUTH_STRATEGY=none, or leave it unset.",
-};
-
-/** Whether a URL points at the machine it is opened on (RFC 8252 §7.3). */
-export function isLoopback({ hostname }: { hostname: string }): boolean {
-  return hostname === "localhost" || hostname === "[::1]" ||
-    hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
-}
-
 /**
  * Parses an environment.
  *
@@ -165,17 +155,22 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
  */
 export function parseConfig(environment: Environment): Config {
   const settings = new Settings(environment);
+  const baseUrl = settings.read("BASE_URL", BASE_URL);
+  const deployed = Boolean(settings.text("DENO_DEPLOYMENT_ID"));
   const config: Config = {
     host: settings.text("HOST") ?? "127.0.0.1",
     port: settings.read("PORT", PORT) ?? 3000,
-    baseUrl: settings.read("BASE_URL", BASE_URL),
+    baseUrl,
     kvPath: settings.text("KV_PATH"),
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
     logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
     title: settings.text("MCP_TITLE") ?? "Tool Server",
     instructions: settings.text("MCP_INSTRUCTIONS"),
-    auth: { strategy: settings.read("AUTH_STRATEGY", STRATEGY) ?? "none" },
-    deployed: Boolean(settings.text("DENO_DEPLOYMENT_ID")),
+    auth: parseAuth(settings, {
+      deployed,
+      loopback: baseUrl === undefined || isLoopback(new URL(baseUrl)),
+    }),
+    deployed,
   };
   if (settings.complaints.length > 0) {
     throw new ConfigError(settings.complaints);
