@@ -42,7 +42,11 @@ export type Answer<T> =
 
 /** A question to the person behind the client, as a form or as a page to open. */
 export type Question<S extends z.ZodObject = z.ZodObject> =
-  & { message: string }
+  & {
+    message: string;
+    /** Names the question among those of one call; made up by default. */
+    key?: string;
+  }
   & (
     | { schema: S }
     /** A form's JSON Schema, for what Zod has no word for. */
@@ -146,11 +150,17 @@ export interface ToolDefinition<
    * tasks, `optional` runs it in the request for them.
    */
   task?: "optional" | "required";
+  /**
+   * Runs in the request, before a task begins: the place to ask what must be
+   * known first. `run` is given what it returns, which is JSON.
+   */
+  prepare?(input: z.output<I>, context: Context): MaybePromise<unknown>;
   /** Answers to `ask` may be used once only: for what must not be repeated. */
   singleUse?: boolean;
   run(
     input: z.output<I>,
     context: Context,
+    prepared?: unknown,
   ): MaybePromise<unknown>;
 }
 
@@ -160,17 +170,30 @@ export type Tool = { kind: "tool" } & ToolDefinition;
 /** Declares a tool. Input and output are typed by their schemas. */
 export function tool<
   I extends z.ZodObject = z.ZodObject<Record<never, never>>,
-  O extends z.ZodType = never,
->(
-  definition: Omit<ToolDefinition<I, O>, "run"> & {
+  P = undefined,
+>(definition: Runnable<I, undefined, ToolAnswer, P>): Tool;
+export function tool<
+  O extends z.ZodType,
+  I extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  P = undefined,
+>(definition: Runnable<I, O, z.input<O>, P>): Tool;
+export function tool(definition: unknown): Tool {
+  return { kind: "tool", ...definition as ToolDefinition };
+}
+
+/** A definition whose functions are typed by its schemas. */
+type Runnable<I extends z.ZodObject, O, A, P> =
+  & Omit<ToolDefinition, "input" | "output" | "prepare" | "run">
+  & {
+    input?: I;
+    prepare?(input: z.output<I>, context: Context): MaybePromise<P>;
     run(
       input: z.output<I>,
       context: Context,
-    ): MaybePromise<[O] extends [never] ? ToolAnswer : z.input<O>>;
-  },
-): Tool {
-  return { kind: "tool", ...definition } as unknown as Tool;
-}
+      prepared: P,
+    ): MaybePromise<A>;
+  }
+  & (O extends undefined ? { output?: undefined } : { output: O });
 
 /** The variables of a URI template: `notes://{folder}/{id}` has two. */
 export type Variables<U extends string> = U extends

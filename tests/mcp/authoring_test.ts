@@ -33,6 +33,27 @@ Deno.test("tool() refuses at compile time what its schemas do not say", () => {
   tool({ name: "d", run: (_, { progress }) => progress("1").then(() => "") });
 });
 
+Deno.test("tool() takes one content block as it stands", () => {
+  tool({ name: "a", run: () => ({ type: "text", text: "a" }) });
+  // @ts-expect-error: a text block has a text
+  tool({ name: "b", run: () => ({ type: "text" }) });
+});
+
+Deno.test("tool() hands run() what prepare() returned", () => {
+  tool({
+    name: "a",
+    input: z.object({ n: z.int() }),
+    prepare: ({ n }) => ({ doubled: 2 * n }),
+    run: ({ n }, _context, { doubled }) => String(n + doubled),
+  });
+  tool({
+    name: "b",
+    prepare: () => 1,
+    // @ts-expect-error: what was prepared is a number
+    run: (_input, _context, prepared) => prepared.length,
+  });
+});
+
 Deno.test("resource() infers its variables from the template", () => {
   const made = resource({
     uri: "notes://{folder}/{+path}",
