@@ -102,8 +102,8 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: a request that needs a session and names none. */
-  sessionRequired: -32000,
+  /** 2025: no session is named, or a header names no revision spoken here. */
+  badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or somebody else's. */
   sessionNotFound: -32001,
   /** 2025 only; 2026 answers {@linkcode RpcCode.invalidParams}. */

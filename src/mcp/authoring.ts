@@ -44,7 +44,7 @@ export type Answer<T> =
 export type Question<S extends z.ZodObject = z.ZodObject> =
   & {
     message: string;
-    /** Names the question among those of one call; made up by default. */
+    /** Names the question within its call; its place does by default. */
     key?: string;
   }
   & (

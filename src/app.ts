@@ -1,0 +1,153 @@
+/**
+ * Every route, in the order a client walks them.
+ *
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import { cors } from "@hono/hono/cors";
+import metadata from "../deno.json" with { type: "json" };
+import type { Config } from "./config.ts";
+import { randomId } from "./crypto.ts";
+import { HttpError, OAuthError } from "./errors.ts";
+import { openGate } from "./http/gate.ts";
+import { originCheck } from "./http/origin.ts";
+import { type Logger, logger } from "./log.ts";
+import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
+import type { Definitions } from "./mcp/catalogue.ts";
+import { mcpEndpoint } from "./mcp/endpoint.ts";
+import { ListenerCount } from "./mcp/listen.ts";
+import { RunningRequests } from "./mcp/running.ts";
+import type { Services } from "./mcp/services.ts";
+import { cancellationStore } from "./store/cancellations.ts";
+import { changeStore } from "./store/changes.ts";
+import { replyStore } from "./store/replies.ts";
+import { stateStore } from "./store/request_states.ts";
+import { sessionStore } from "./store/sessions.ts";
+
+/** What a server is made of. */
+export interface AppOptions {
+  config: Config;
+  /** One handle for the whole process. */
+  kv: Deno.Kv;
+  /** The public origin, without a trailing slash. */
+  baseUrl: string;
+  /** What is offered to clients. */
+  definitions: Definitions;
+}
+
+/** Where a request came from. */
+export interface Connection {
+  /** The peer's address, for rate limits. */
+  address?: string;
+}
+
+/** A server, apart from its socket. */
+export interface App {
+  fetch(
+    request: Request,
+    connection?: Connection,
+  ): Response | Promise<Response>;
+  /** Tells running calls and streams to end. */
+  stop(): void;
+  /** Waits for background work, after the last request. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds a server.
+ *
+ * @throws {import("./mcp/catalogue.ts").CatalogueError} for definitions that
+ * cannot be served
+ */
+export function createApp(options: AppOptions): App {
+  const { config } = options;
+  const log = logger("http");
+  const services = createServices(options);
+  const mcp = mcpEndpoint(services);
+  const checkOrigin = originCheck(config);
+  const app = new Hono<{ Bindings: Connection }>();
+
+  app.use(cors({
+    origin: "*",
+    allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
+    exposeHeaders: [
+      "Mcp-Session-Id",
+      "WWW-Authenticate",
+      "Mcp-Protocol-Version",
+      "Retry-After",
+    ],
+    maxAge: 86_400,
+  }));
+
+  app.use("/mcp", (c, next) => {
+    checkOrigin(c.req.raw.headers);
+    return next();
+  });
+  app.post("/mcp", (c) => mcp.post(c.req.raw));
+  app.delete("/mcp", (c) => mcp.delete(c.req.raw));
+  app.all("/mcp", () => {
+    throw new HttpError(405, "This is an MCP endpoint: clients POST to it", {
+      allow: "POST, DELETE, OPTIONS",
+    });
+  });
+
+  app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
+
+  app.notFound((c) => c.json({ error: "not_found" }, 404));
+  app.onError((error, c) => onError(error, c, log));
+
+  return {
+    fetch: (request, connection = {}) => app.fetch(request, connection),
+    stop: () => services.running.stop(),
+    close: () => services.changes.close(),
+  };
+}
+
+function createServices({ config, kv, definitions }: AppOptions): Services {
+  const log = logger("mcp");
+  const cancellations = cancellationStore(kv);
+  return {
+    catalogue: catalogueOf(config, definitions),
+    gate: openGate,
+    log,
+    running: new RunningRequests(cancellations, log),
+    sessions: sessionStore(kv),
+    replies: replyStore(kv),
+    cancellations,
+    changes: changeStore(
+      kv,
+      (error) => log.warning("Changes could not be read", { error }),
+    ),
+    requestStates: stateStore(kv),
+    listeners: new ListenerCount(),
+  };
+}
+
+function catalogueOf(
+  { title, instructions }: Config,
+  definitions: Definitions,
+): Catalogue {
+  const { name, version } = metadata;
+  return compileCatalogue(definitions, {
+    serverInfo: { name, title, version },
+    instructions,
+  });
+}
+
+/** The only place that turns an exception into an answer outside `/mcp`. */
+function onError(error: Error, c: Context, log: Logger): Response {
+  if (error instanceof OAuthError) {
+    const { code, description, status } = error;
+    return c.json(
+      { error: code, error_description: description },
+      status as 400,
+    );
+  }
+  if (error instanceof HttpError) {
+    const { message, status, headers } = error;
+    return c.json({ error: message }, status as 400, { ...headers });
+  }
+  const reference = randomId(12);
+  log.error("Internal error", { reference, path: c.req.path, error });
+  return c.json({ error: "server_error", reference }, 500);
+}

@@ -1,0 +1,200 @@
+/**
+ * One request from its checks to its answer. It runs a method, is the channel
+ * back to the client meanwhile, and ends as JSON or as a stream.
+ *
+ * @module
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import type { Authenticated } from "../caller.ts";
+import { randomId } from "../crypto.ts";
+import { Answer, jsonResponse, resultBody } from "./answer.ts";
+import type { Client, Context } from "./authoring.ts";
+import type { Catalogue, Introduction } from "./catalogue.ts";
+import { CallContext, type CallSettings, type Channel } from "./context.ts";
+import { Suspended } from "./input_required.ts";
+import {
+  type JsonObject,
+  printNotification,
+  type RequestId,
+  type RpcRequest,
+} from "./messages.ts";
+import type { Call, Method, Printed } from "./methods.ts";
+import { internalRefusal, refusalOf } from "./refusal.ts";
+import { metaOf, progressTokenOf } from "./request_meta.ts";
+import type { Running } from "./running.ts";
+import type { Services } from "./services.ts";
+
+/** What an {@linkcode Exchange} knows about its request. */
+export interface ExchangeSettings {
+  services: Services;
+  message: RpcRequest;
+  authenticated: Authenticated;
+  client: Client;
+  logLevel?: LoggingLevel;
+  introduction: Introduction;
+  /** Where the answer goes when it is part of a batch. */
+  answer?: Answer;
+}
+
+/** A request on its way. Subclasses know how to ask their generation's clients. */
+export abstract class Exchange implements Call, CallSettings, Running {
+  readonly services: Services;
+  readonly message: RpcRequest;
+  readonly authenticated: Authenticated;
+  readonly client: Client;
+  readonly logLevel?: LoggingLevel;
+  readonly introduction: Introduction;
+  readonly startedMilliseconds = Date.now();
+  abstract readonly stateless: boolean;
+  #answer?: Answer;
+  #context?: Context;
+  #abort?: AbortController;
+  #requestId?: string;
+
+  constructor(settings: ExchangeSettings) {
+    this.services = settings.services;
+    this.message = settings.message;
+    this.authenticated = settings.authenticated;
+    this.client = settings.client;
+    this.logLevel = settings.logLevel;
+    this.introduction = settings.introduction;
+    this.#answer = settings.answer;
+  }
+
+  get catalogue(): Catalogue {
+    return this.services.catalogue;
+  }
+  get params(): JsonObject {
+    return this.message.params;
+  }
+  get context(): Context {
+    return this.#context ??= new CallContext(this);
+  }
+  get caller() {
+    return this.authenticated.caller;
+  }
+  get upstream() {
+    return this.authenticated.upstream;
+  }
+  get changes() {
+    return this.services.changes;
+  }
+  get channel(): Channel {
+    return this;
+  }
+  get meta(): JsonObject {
+    return metaOf(this.message.params);
+  }
+  get progressToken(): RequestId | undefined {
+    return progressTokenOf(this.meta);
+  }
+  get requestId(): string {
+    return this.#requestId ??= randomId(12);
+  }
+  get answer(): Answer {
+    return this.#answer ??= new Answer();
+  }
+  get signal(): () => AbortSignal {
+    return () => (this.#abort ??= new AbortController()).signal;
+  }
+
+  /** Runs a method. Never rejects: a refusal is an answer too. */
+  run(method: Method): Response | Promise<Response> {
+    let result;
+    try {
+      result = method(this);
+    } catch (error) {
+      return this.refuse(error);
+    }
+    return result instanceof Promise
+      ? this.#linger(result)
+      : this.#finish(result);
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    await this.answer.send(printNotification(method, params));
+  }
+
+  abstract request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject>;
+
+  cancel(reason: string): void {
+    this.#abort?.abort(new DOMException(reason, "AbortError"));
+    this.#answer?.abandon();
+    this.#log("cancelled");
+  }
+
+  stop(): void {
+    this.#abort?.abort(new DOMException("The server stops", "AbortError"));
+  }
+
+  report(error: unknown): void {
+    // What a cancelled tool throws on its way out is no error.
+    if (this.#abort?.signal.aborted) return;
+    this.services.log.error("Internal error", {
+      reference: this.requestId,
+      ...this.#what,
+      error,
+    });
+  }
+
+  #linger(result: Promise<Printed>): Promise<Response> {
+    const { running } = this.services;
+    const { response } = this.answer;
+    running.add(this);
+    result
+      .then((printed) => this.#finish(printed), (error) => this.refuse(error))
+      .finally(() => running.delete(this));
+    return response;
+  }
+
+  #finish(result: Printed): Response | Promise<Response> {
+    if (this.#answer?.hasEnded) return this.#answer.response;
+    this.#log("ok");
+    return this.#end(resultBody(this.message.id, result));
+  }
+
+  /** Ends with a refusal, unless there is an answer already. */
+  protected refuse(error: unknown): Response | Promise<Response> {
+    if (error instanceof Suspended || this.#answer?.hasEnded) {
+      return this.answer.response;
+    }
+    const { id } = this.message;
+    let refusal = refusalOf(error, id, this.services.gate);
+    if (!refusal) {
+      this.report(error);
+      refusal = internalRefusal(this.requestId, id);
+    }
+    this.#log(refusal.outcome);
+    return this.#end(refusal.body, refusal.status, refusal.headers);
+  }
+
+  #end(
+    body: Printed,
+    status?: number,
+    headers?: Readonly<Record<string, string>>,
+  ): Response | Promise<Response> {
+    if (!this.#answer) return jsonResponse(body, status, headers);
+    this.#answer.end(body, status, headers);
+    return this.#answer.response;
+  }
+
+  get #what() {
+    const { method, params: { name } } = this.message;
+    return { method, tool: typeof name === "string" ? name : undefined };
+  }
+
+  #log(outcome: string): void {
+    const { log } = this.services;
+    if (!log.isEnabledFor("info")) return;
+    log.info("Request", {
+      requestId: this.requestId,
+      ...this.#what,
+      durationMilliseconds: Date.now() - this.startedMilliseconds,
+      outcome,
+    });
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * `initialize`: the beginning of a 2025 session.
+ *
+ * @module
+ * @see MCP 2025-11-25, Lifecycle
+ */
+import type { Implementation } from "@modelcontextprotocol/server";
+import type { Caller } from "../caller.ts";
+import { jsonResponse } from "./answer.ts";
+import {
+  invalidParams,
+  isObject,
+  printResult,
+  type RpcRequest,
+} from "./messages.ts";
+import { negotiateRevision } from "./revisions.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Opens a session for a caller and names it in `Mcp-Session-Id`.
+ *
+ * @throws {import("../errors.ts").RpcError} -32602 for missing members
+ */
+export async function initialize(
+  { catalogue, sessions }: Pick<Services, "catalogue" | "sessions">,
+  { id, params }: RpcRequest,
+  { binding }: Caller,
+): Promise<Response> {
+  const { protocolVersion, capabilities, clientInfo } = params;
+  if (typeof protocolVersion !== "string") {
+    throw invalidParams("protocolVersion is a string");
+  }
+  if (!isObject(capabilities)) {
+    throw invalidParams("capabilities is an object");
+  }
+  if (
+    !isObject(clientInfo) || typeof clientInfo.name !== "string" ||
+    typeof clientInfo.version !== "string"
+  ) {
+    throw invalidParams("clientInfo has a name and a version");
+  }
+  const revision = negotiateRevision(protocolVersion);
+  const sessionId = await sessions.save({
+    binding,
+    revision,
+    capabilities,
+    clientInfo: clientInfo as unknown as Implementation,
+  });
+  const result = JSON.stringify({
+    protocolVersion: revision,
+    capabilities: catalogue.session.capabilities,
+    serverInfo: catalogue.serverInfo,
+    instructions: catalogue.instructions,
+  });
+  return jsonResponse(printResult(id, result), 200, {
+    "mcp-session-id": sessionId,
+  });
+}

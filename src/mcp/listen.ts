@@ -1,0 +1,155 @@
+/**
+ * `subscriptions/listen`: a stream of the changes a 2026 client asked for,
+ * made in whatever process.
+ *
+ * @module
+ * @see MCP 2026-07-28, Subscriptions
+ */
+import { HttpError } from "../errors.ts";
+import type { Change } from "../store/changes.ts";
+import type { Exchange } from "./exchange.ts";
+import {
+  invalidParams,
+  isObject,
+  type JsonObject,
+  printNotification,
+  type RequestId,
+} from "./messages.ts";
+import type { Printed } from "./methods.ts";
+import { Meta } from "./request_meta.ts";
+
+/** Changes a slow client may fall behind before its stream is closed. */
+const BEHIND = 1000;
+
+/** Streams one process keeps open; a stream costs a few KiB. */
+export const LISTENERS = 10_000;
+
+/** Resources one subscription may name. */
+const URIS = 1000;
+
+/** The changes a client wants to hear of, as far as they are honoured. */
+export interface SubscriptionFilter {
+  toolsListChanged?: true;
+  promptsListChanged?: true;
+  resourcesListChanged?: true;
+  resourceSubscriptions?: string[];
+}
+
+const LISTS = ["tools", "prompts", "resources"] as const;
+
+/**
+ * The filter of a request, without what nobody offers.
+ *
+ * @throws {import("../errors.ts").RpcError} -32602 when it is malformed
+ */
+export function parseFilter(
+  { notifications }: JsonObject,
+  capabilities: JsonObject,
+): SubscriptionFilter {
+  if (!isObject(notifications)) {
+    throw invalidParams("notifications is an object");
+  }
+  const filter: SubscriptionFilter = {};
+  for (const list of LISTS) {
+    const wanted = notifications[`${list}ListChanged`];
+    if (wanted !== undefined && typeof wanted !== "boolean") {
+      throw invalidParams(`${list}ListChanged is a boolean`);
+    }
+    if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
+  }
+  const { resourceSubscriptions: uris } = notifications;
+  if (uris === undefined) return filter;
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+    throw invalidParams("resourceSubscriptions is a list of URIs");
+  }
+  if (uris.length > URIS) {
+    throw invalidParams(`resourceSubscriptions has at most ${URIS} URIs`);
+  }
+  if (capabilities.resources) filter.resourceSubscriptions = uris;
+  return filter;
+}
+
+/** The notification a change becomes; undefined when the filter leaves it out. */
+export function notificationOf(
+  change: Change,
+  filter: SubscriptionFilter,
+  subscriptionId: RequestId,
+): string | undefined {
+  const _meta = { [Meta.subscriptionId]: subscriptionId };
+  if (change.kind === "list") {
+    const { list } = change;
+    if (!filter[`${list}ListChanged`]) return undefined;
+    return printNotification(`notifications/${list}/list_changed`, { _meta });
+  }
+  if (!filter.resourceSubscriptions?.includes(change.uri)) return undefined;
+  const { uri } = change;
+  return printNotification("notifications/resources/updated", { _meta, uri });
+}
+
+/** The first message of a subscription. */
+export function acknowledgement(
+  notifications: SubscriptionFilter,
+  subscriptionId: RequestId,
+): string {
+  return printNotification("notifications/subscriptions/acknowledged", {
+    _meta: { [Meta.subscriptionId]: subscriptionId },
+    notifications,
+  });
+}
+
+/** How many subscriptions this process carries, and no more. */
+export class ListenerCount {
+  #count = 0;
+
+  /** @throws {HttpError} 503 when there are {@linkcode LISTENERS} already */
+  take(): void {
+    if (this.#count >= LISTENERS) {
+      throw new HttpError(503, "Too many subscriptions", {
+        "retry-after": "30",
+      });
+    }
+    this.#count++;
+  }
+
+  release(): void {
+    this.#count--;
+  }
+}
+
+/** Serves a subscription until the client leaves or the server stops. */
+export async function listen(exchange: Exchange): Promise<Printed> {
+  const { services, introduction, params, message: { id }, answer } = exchange;
+  const filter = parseFilter(params, introduction.capabilities);
+  const signal = exchange.signal();
+  services.listeners.take();
+  const acknowledged = Promise.withResolvers<void>();
+  let sent: Promise<void> = acknowledged.promise;
+  let behind = 0;
+  // Listening comes first: what changes after the acknowledgement is heard.
+  const leave = await services.changes.listen((change) => {
+    const notification = notificationOf(change, filter, id);
+    if (notification === undefined) return;
+    if (++behind > BEHIND) return exchange.cancel("the client fell behind");
+    sent = sent.then(() => answer.send(notification)).then(() => {
+      behind--;
+    });
+  });
+  try {
+    await answer.send(acknowledgement(filter, id));
+    acknowledged.resolve();
+    await aborted(signal);
+    return introduction.printer.result({
+      _meta: { [Meta.subscriptionId]: id },
+    });
+  } finally {
+    leave();
+    services.listeners.release();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Everything the MCP endpoint needs from the rest of the server.
+ *
+ * @module
+ */
+import type { Gate } from "../http/gate.ts";
+import type { Logger } from "../log.ts";
+import type { CancellationStore } from "../store/cancellations.ts";
+import type { ChangeStore } from "../store/changes.ts";
+import type { ReplyStore } from "../store/replies.ts";
+import type { SessionStore } from "../store/sessions.ts";
+import type { StateStore } from "../store/request_states.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { ListenerCount } from "./listen.ts";
+import type { RunningRequests } from "./running.ts";
+
+/** The parts of one server, made once in `app.ts`. */
+export interface Services {
+  catalogue: Catalogue;
+  gate: Gate;
+  log: Logger;
+  running: RunningRequests;
+  sessions: SessionStore;
+  replies: ReplyStore;
+  cancellations: CancellationStore;
+  changes: ChangeStore;
+  requestStates: StateStore;
+  listeners: ListenerCount;
+}

@@ -1,0 +1,76 @@
+/**
+ * What HTTP itself asks of a POST, before anybody looks at the message.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
+ */
+import { HttpError, RpcCode, RpcError } from "../errors.ts";
+
+/** The largest body, in bytes. */
+export const BODY_BYTES = 4 * 1024 * 1024;
+
+/** @throws {HttpError} 415 unless the body is JSON */
+export function checkContentType(headers: Headers): void {
+  const type = headers.get("content-type");
+  if (type === "application/json") return;
+  if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
+  throw new HttpError(415, "Content-Type is application/json");
+}
+
+/**
+ * @throws {HttpError} 406 unless the client takes both JSON and event streams,
+ * or does not say
+ */
+export function checkAccept(headers: Headers): void {
+  const accept = headers.get("accept");
+  if (accept === null || accept.includes("*/*")) return;
+  if (
+    /application\/(json|\*)/i.test(accept) &&
+    /text\/(event-stream|\*)/i.test(accept)
+  ) return;
+  throw new HttpError(
+    406,
+    "Accept lists application/json and text/event-stream",
+  );
+}
+
+/**
+ * The body as JSON.
+ *
+ * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}
+ * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request);
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new RpcError(RpcCode.parseError, "The body is not JSON", {
+      status: 400,
+      cause,
+    });
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const length = request.headers.get("content-length");
+  if (length !== null) {
+    // The server reads no more than was announced.
+    if (Number(length) > BODY_BYTES) throw tooLarge();
+    return new Uint8Array(await request.arrayBuffer());
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(413, `The body is larger than ${BODY_BYTES} bytes`);
+}

@@ -1,0 +1,73 @@
+/**
+ * Wishes of 2025 clients to cancel a request that another process is working
+ * on. Each carries its time, so that an id used again is not hit by an old one.
+ *
+ * @module
+ * @see MCP 2025-11-25, Cancellation
+ */
+import type { RequestId } from "../mcp/messages.ts";
+import { cancellationKey } from "./keys.ts";
+import { expireIn, type Expiring, now, reach } from "./kv.ts";
+
+const CANCELLATION_SECONDS = 5 * 60;
+/** `getMany` reads this many keys. */
+const KEYS_PER_READ = 10;
+
+interface Cancellation extends Expiring {
+  /** Epoch milliseconds: requests live shorter than a second. */
+  atMilliseconds: number;
+}
+
+/** A request that can be cancelled. */
+export interface Cancellable {
+  sessionId: string;
+  requestId: RequestId;
+  /** Epoch milliseconds at which work on it began. */
+  startedMilliseconds: number;
+}
+
+/** Cancellations in Deno KV. */
+export interface CancellationStore {
+  save(sessionId: string, requestId: RequestId): Promise<void>;
+  /** Those of `requests` that were cancelled after they began. */
+  find<T extends Cancellable>(requests: readonly T[]): Promise<T[]>;
+}
+
+/** Cancellations in a database. */
+export function cancellationStore(kv: Deno.Kv): CancellationStore {
+  return {
+    async save(sessionId, requestId) {
+      const cancellation: Cancellation = {
+        atMilliseconds: Date.now(),
+        expiresAt: now() + CANCELLATION_SECONDS,
+      };
+      await reach(() =>
+        kv.set(
+          cancellationKey(sessionId, requestId),
+          cancellation,
+          expireIn(cancellation),
+        )
+      );
+    },
+
+    async find(requests) {
+      const found = [];
+      for (let i = 0; i < requests.length; i += KEYS_PER_READ) {
+        const some = requests.slice(i, i + KEYS_PER_READ);
+        const entries = await reach(() =>
+          kv.getMany<Cancellation[]>(
+            some.map(({ sessionId, requestId }) =>
+              cancellationKey(sessionId, requestId)
+            ),
+          )
+        );
+        found.push(
+          ...some.filter(({ startedMilliseconds }, j) =>
+            (entries[j].value?.atMilliseconds ?? 0) >= startedMilliseconds
+          ),
+        );
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * Change notifications, numbered in one line for all processes. Whoever
+ * listens reads on from the number it saw last.
+ *
+ * @module
+ * @see MCP 2026-07-28, Subscriptions
+ */
+import type { ChangingList } from "../mcp/authoring.ts";
+import type { ChangeFeed } from "../mcp/context.ts";
+import { changeHeadKey, changeKey } from "./keys.ts";
+import { commit, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { waitFor } from "./wait.ts";
+
+const CHANGE_SECONDS = 5 * 60;
+
+/** Something that changed. */
+export type Change =
+  | { kind: "resource"; uri: string }
+  | { kind: "list"; list: ChangingList };
+
+type Numbered = Change & Expiring;
+
+/** Change notifications in Deno KV. */
+export interface ChangeStore extends ChangeFeed {
+  /**
+   * Calls `onChange` for every change from now on, made in whatever process,
+   * in the order they were made. Resolves once it listens.
+   */
+  listen(onChange: (change: Change) => void): Promise<() => void>;
+  /** Stops following the database. */
+  close(): Promise<void>;
+}
+
+/** Change notifications in a database. */
+export function changeStore(
+  kv: Deno.Kv,
+  onFailure: (error: unknown) => void,
+): ChangeStore {
+  const listeners = new Set<(change: Change) => void>();
+  let following: { stop: AbortController; done: Promise<void> } | undefined;
+
+  async function append(change: Change): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      const head = await readHead();
+      const number = (head.value ?? 0) + 1;
+      const numbered: Numbered = {
+        ...change,
+        expiresAt: now() + CHANGE_SECONDS,
+      };
+      isDone = await commit(kv, (operation) =>
+        operation
+          .check(head)
+          .set(head.key, number)
+          .set(changeKey(number), numbered, expireIn(numbered)));
+    }
+  }
+
+  function readHead(): Promise<Deno.KvEntryMaybe<number>> {
+    return reach(() => kv.get<number>(changeHeadKey()));
+  }
+
+  async function follow(seen: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const head = await waitFor<number>(
+          kv,
+          changeHeadKey(),
+          (head) => head !== null && head !== seen,
+          signal,
+        );
+        while (seen < head!) {
+          const { value } = await reach(() =>
+            kv.get<Numbered>(changeKey(++seen))
+          );
+          if (value) { for (const listener of listeners) listener(value); }
+        }
+        seen = head!;
+      } catch (error) {
+        if (signal.aborted) return;
+        onFailure(error);
+        await pause(signal);
+      }
+    }
+  }
+
+  async function stopFollowing(): Promise<void> {
+    const { stop, done } = following ?? {};
+    following = undefined;
+    stop?.abort();
+    await done;
+  }
+
+  return {
+    resourceUpdated: (uri) => append({ kind: "resource", uri }),
+    listChanged: (list) => append({ kind: "list", list }),
+
+    async listen(onChange) {
+      listeners.add(onChange);
+      if (!following) {
+        const stop = new AbortController();
+        const started = readHead();
+        following = {
+          stop,
+          done: started.then(
+            ({ value }) => follow(value ?? 0, stop.signal),
+            () => {},
+          ),
+        };
+        await started;
+      }
+      return () => {
+        listeners.delete(onChange);
+        if (listeners.size === 0) stopFollowing();
+      };
+    },
+
+    close: stopFollowing,
+  };
+}
+
+/** A second, or less when the signal fires. */
+function pause(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, 1000);
+    signal.addEventListener("abort", done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}

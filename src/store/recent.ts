@@ -1,0 +1,65 @@
+/**
+ * What was read a moment ago: at most one second old, so that what was ended
+ * elsewhere is dead here within that second, and bounded, so that a flood of
+ * names costs no memory.
+ *
+ * @module
+ */
+
+const FRESH_MILLISECONDS = 1000;
+
+/** Reads by name through a small, short memory. */
+export interface Recent<T> {
+  /** The value, at once if it was read within the last second. */
+  find(name: string): T | undefined | Promise<T | undefined>;
+  /** Forgets a name: the next {@linkcode Recent.find} reads. */
+  forget(name: string): void;
+  readonly size: number;
+}
+
+/**
+ * Keeps what `read` finds. Simultaneous misses of one name share one read, and
+ * a name that was not found is not kept: it may be made the next moment.
+ */
+export function recent<T>(
+  read: (name: string) => Promise<T | undefined>,
+  { capacity = 10_000 }: { capacity?: number } = {},
+): Recent<T> {
+  const kept = new Map<string, { value: T; until: number }>();
+  const reading = new Map<string, Promise<T | undefined>>();
+
+  function startReading(name: string): Promise<T | undefined> {
+    // Freshness counts from before the read, or it would outlast its second.
+    const until = Date.now() + FRESH_MILLISECONDS;
+    const promise = read(name).then((value) => {
+      // Unless it was forgotten while it was being read.
+      if (value !== undefined && reading.get(name) === promise) {
+        kept.set(name, { value, until });
+        if (kept.size > capacity) kept.delete(kept.keys().next().value!);
+      }
+      return value;
+    }).finally(() => {
+      if (reading.get(name) === promise) reading.delete(name);
+    });
+    reading.set(name, promise);
+    return promise;
+  }
+
+  return {
+    find(name) {
+      const entry = kept.get(name);
+      if (entry !== undefined) {
+        if (Date.now() < entry.until) return entry.value;
+        kept.delete(name);
+      }
+      return reading.get(name) ?? startReading(name);
+    },
+    forget(name) {
+      kept.delete(name);
+      reading.delete(name);
+    },
+    get size() {
+      return kept.size;
+    },
+  };
+}
