@@ -1,0 +1,49 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * What a person sees when something cannot go on.
+ *
+ * @module
+ */
+import { Layout } from "./layout.tsx";
+
+/** An error in a person's terms. */
+export interface ErrorProps {
+  /** `MCP_TITLE`. */
+  serverTitle: string;
+  /** What it means for the person: "This sign-in has expired". */
+  title: string;
+  /** What happened, in one or two sentences. */
+  happened: string;
+  /** Whose move it is, and what it is. */
+  move: string;
+  /** The request id under which the log tells more. */
+  reference?: string;
+}
+
+/** A page that says what happened and whose move it is. */
+export function ErrorPage(
+  { serverTitle, title, happened, move, reference }: ErrorProps,
+) {
+  return (
+    <Layout title={title} serverTitle={serverTitle}>
+      <main class="card">
+        <h1>{title}</h1>
+        <p class="lead">{happened}</p>
+        <dl class="facts">
+          <div>
+            <dt>What to do</dt>
+            <dd>{move}</dd>
+          </div>
+          {reference && (
+            <div>
+              <dt>If you report this, quote</dt>
+              <dd>
+                <code>{reference}</code>
+              </dd>
+            </div>
+          )}
+        </dl>
+      </main>
+    </Layout>
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * Sends a page with the headers every page has.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { JSX } from "@hono/hono/jsx/jsx-runtime";
+import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
+import { createHash } from "node:crypto";
+import { CALLBACK_SCRIPT, COPY_SCRIPT } from "./scripts.ts";
+import { STYLE } from "./style.ts";
+
+/** How a page is sent. */
+export interface PageOptions {
+  /** HTTP status; 200 by default. */
+  status?: number;
+  /**
+   * Where the page's forms may lead: `none` by default. `any` leaves the
+   * directive out: Chrome applies `form-action` to every redirect after the
+   * submission, and consent ends at `cursor://` or a loopback address.
+   */
+  forms?: "none" | "self" | "any";
+}
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src ${source(STYLE)}`,
+  `script-src ${source(COPY_SCRIPT)} ${source(CALLBACK_SCRIPT)}`,
+  "img-src data:",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/** The CSP source expression that allows exactly this inline text (CSP3 §2.3.1). */
+function source(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/**
+ * Answers with a page.
+ *
+ * @example
+ * ```ts
+ * return page(c, ConsentPage(props), { forms: "any" });
+ * ```
+ */
+export function page(
+  c: Context,
+  content: JSX.Element,
+  { status = 200, forms = "none" }: PageOptions = {},
+): Response {
+  c.header(
+    "Content-Security-Policy",
+    forms === "any" ? POLICY : `${POLICY}; form-action '${forms}'`,
+  );
+  c.header("Referrer-Policy", "no-referrer");
+  c.header("X-Content-Type-Options", "nosniff");
+  c.header("Cache-Control", "no-store");
+  return c.html(
+    `<!doctype html>${content}`,
+    status as ContentfulStatusCode,
+  );
+}

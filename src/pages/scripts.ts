@@ -1,0 +1,43 @@
+/**
+ * The scripts a page may run. They are constants, so that the policy names
+ * them by hash and nothing a request brings can become one: what a script
+ * needs to know stands in `data-` attributes. Every page reads and works
+ * without them.
+ *
+ * @module
+ */
+
+/** Shows the copy buttons and makes them work. */
+export const COPY_SCRIPT = `
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const said = document.getElementById("said");
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = said.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(button.previousElementSibling);
+      said.textContent = "Selected: copy it with the keyboard";
+    }
+    setTimeout(() => { button.textContent = "Copy"; said.textContent = ""; }, 2000);
+  });
+}
+`;
+
+/**
+ * Hands the authorization response to the window that opened this one. The
+ * browser delivers it only if that window is at one of the named origins.
+ */
+export const CALLBACK_SCRIPT = `
+const outcome = document.querySelector("[data-message]");
+if (window.opener) {
+  const message = JSON.parse(outcome.dataset.message);
+  for (const origin of JSON.parse(outcome.dataset.origins)) {
+    window.opener.postMessage(message, origin);
+  }
+  const close = document.getElementById("close");
+  close.hidden = false;
+  close.addEventListener("click", () => window.close());
+}
+`;

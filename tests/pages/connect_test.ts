@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import {
+  type Access,
+  connectionName,
+  connections,
+  isPrivate,
+} from "../../src/pages/connect.ts";
+
+function connect(client: string, access: Access = { kind: "open" }) {
+  const found = connections({
+    title: "Mail & Notes",
+    baseUrl: "https://tools.example",
+    access,
+  }).find((connection) => connection.client === client);
+  assert.ok(found);
+  return found;
+}
+
+const CREDENTIAL: Access = {
+  kind: "credential",
+  header: "Authorization",
+  example: "Bearer YOUR_TOKEN",
+};
+
+Deno.test("connections() gives Claude Code a command to paste", () => {
+  assert.equal(
+    connect("Claude Code").line,
+    "claude mcp add --transport http mail-notes https://tools.example/mcp",
+  );
+  assert.equal(
+    connect("Claude Code", CREDENTIAL).line,
+    "claude mcp add --transport http mail-notes https://tools.example/mcp" +
+      ' --header "Authorization: Bearer YOUR_TOKEN"',
+  );
+});
+
+Deno.test("connections() gives Cursor a deeplink with the configuration in it", () => {
+  const link = new URL(connect("Cursor", CREDENTIAL).install!.href);
+  assert.equal(link.protocol, "cursor:");
+  assert.equal(
+    link.hostname + link.pathname,
+    "anysphere.cursor-deeplink/mcp/install",
+  );
+  assert.equal(link.searchParams.get("name"), "mail-notes");
+  assert.deepEqual(JSON.parse(atob(link.searchParams.get("config")!)), {
+    url: "https://tools.example/mcp",
+    headers: { Authorization: "Bearer YOUR_TOKEN" },
+  });
+});
+
+Deno.test("connections() gives VS Code an install link", () => {
+  const { href } = connect("VS Code").install!;
+  const [scheme, query] = href.split("?");
+  assert.equal(scheme, "vscode:mcp/install");
+  assert.deepEqual(JSON.parse(decodeURIComponent(query)), {
+    name: "mail-notes",
+    type: "http",
+    url: "https://tools.example/mcp",
+  });
+});
+
+Deno.test("connectionName() is what every client accepts as a name", () => {
+  assert.equal(connectionName("Tool Server"), "tool-server");
+  assert.equal(connectionName("  Ünïcode!  "), "n-code");
+  assert.equal(connectionName("日本"), "tool-server");
+});
+
+Deno.test("isPrivate() knows a server that only this machine reaches", () => {
+  assert.equal(isPrivate("http://localhost:3000"), true);
+  assert.equal(isPrivate("https://tools.example"), false);
+});
