@@ -1,0 +1,115 @@
+/**
+ * A server of the benchmark as a process: started, measured, stopped.
+ *
+ * @module
+ */
+import { call, callHealth, connect, type Endpoint } from "./client.ts";
+import type { Server } from "./servers.ts";
+
+/** A server that answers. */
+export interface Running extends Endpoint {
+  /** From the start of the process to its first answered call. */
+  coldStartMilliseconds: number;
+  /** Processor time of all its threads so far, in seconds. */
+  cpuSeconds(): number;
+  /** Resident memory in bytes. */
+  residentBytes(): number;
+  stop(): Promise<void>;
+}
+
+/** How to start a server. */
+export interface StartOptions {
+  /** How many tools it serves. */
+  tools?: number;
+  /** Added to its environment. */
+  environment?: Record<string, string>;
+  authorization?: string;
+}
+
+/**
+ * Starts a server and waits for its answer to a first call.
+ *
+ * @throws {Error} with what it wrote when it does not come up in 20 seconds
+ */
+export async function start(
+  server: Server,
+  { tools = 2, environment, authorization }: StartOptions = {},
+): Promise<Running> {
+  const port = freePort();
+  const log = await Deno.makeTempFile({ suffix: ".log" });
+  const [program, ...args] = server.command;
+  const started = performance.now();
+  const child = new Deno.Command("sh", {
+    // exec: the process measured is the server, and its output is a file
+    // that nobody needs to read while it runs.
+    args: ["-c", 'exec "$@" >"$LOG" 2>&1', "sh", program, ...args],
+    env: { PORT: String(port), TOOLS: String(tools), LOG: log, ...environment },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await child.status;
+    await Deno.remove(log);
+  };
+  try {
+    const { revision } = server;
+    const endpoint = await answering(
+      { port, revision, authorization },
+      started,
+    );
+    return {
+      ...endpoint,
+      coldStartMilliseconds: performance.now() - started,
+      cpuSeconds: () => cpuSeconds(child.pid),
+      residentBytes: () => residentBytes(child.pid),
+      stop,
+    };
+  } catch (cause) {
+    const output = await Deno.readTextFile(log);
+    await stop();
+    throw new Error(`${server.name} does not answer: ${output}`, { cause });
+  }
+}
+
+async function answering(
+  endpoint: Endpoint,
+  started: number,
+): Promise<Endpoint> {
+  for (;;) {
+    try {
+      const connected = await connect(endpoint);
+      const { structuredContent } = await call(connected, callHealth);
+      if ((structuredContent as { status?: string })?.status !== "ok") {
+        throw new Error("health did not say ok");
+      }
+      return connected;
+    } catch (error) {
+      const refused = error instanceof TypeError; // from fetch: not listening
+      if (!refused || performance.now() - started > 20_000) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Linux counts processor time in hundredths of a second (proc(5)). */
+const TICKS_PER_SECOND = 100;
+
+function cpuSeconds(pid: number): number {
+  const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+  // The second field, the program's name in parentheses, may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+function residentBytes(pid: number): number {
+  const status = Deno.readTextFileSync(`/proc/${pid}/status`);
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) * 1024;
+}

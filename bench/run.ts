@@ -1,0 +1,75 @@
+/**
+ * `deno task bench`: this server, its peers and the limit side by side.
+ *
+ *     --rounds=3      how often everything is repeated, in turns
+ *     --seconds=3     how long one load lasts
+ *     --only=a,b      servers whose names begin with a or b
+ *     --rows=a,b      what to measure: call, tools, list, streams, …
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { checkWrk } from "./load.ts";
+import { limit, others, own, type Server } from "./servers.ts";
+import { type Row, rows } from "./rows.ts";
+import type { Sample } from "./statistics.ts";
+
+const { values: options } = parseArgs({
+  args: Deno.args,
+  options: {
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "3" },
+    only: { type: "string", default: "" },
+    rows: { type: "string", default: "" },
+  },
+});
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+const servers = chosen(
+  [limit, ...own, ...others],
+  options.only,
+  (server) => server.name,
+);
+const measured = chosen(rows, options.rows, (row) => row.name);
+
+await checkWrk();
+if (servers.some((server) => others.includes(server))) await installPeers();
+for (const row of measured) {
+  console.log(`\n## ${row.title}\n`);
+  console.log(row.report(await measure(row)));
+}
+
+/** The samples of each server, as many as rounds, the servers taking turns. */
+async function measure(row: Row): Promise<Map<Server, Sample[]>> {
+  const taking = servers.filter((server) => row.takes(server));
+  const samples = new Map(taking.map((server) => [server, [] as Sample[]]));
+  for (let round = 0; round < rounds; round++) {
+    // There and back, so that a drift of the machine favours nobody.
+    for (const server of round % 2 === 0 ? taking : taking.toReversed()) {
+      console.error(`${row.name}, round ${round + 1}: ${server.name}`);
+      samples.get(server)!.push(await row.measure(server, { seconds }));
+    }
+  }
+  return samples;
+}
+
+function chosen<T>(
+  all: readonly T[],
+  list: string,
+  name: (item: T) => string,
+): T[] {
+  const beginnings = list.split(",").filter(Boolean);
+  return all.filter((item) =>
+    beginnings.length === 0 ||
+    beginnings.some((beginning) => name(item).startsWith(beginning))
+  );
+}
+
+/** Node reads the same installation as Deno. */
+async function installPeers(): Promise<void> {
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["install", "--frozen", "--quiet"],
+    cwd: new URL("peers", import.meta.url),
+  }).output();
+  if (!success) throw new Error("deno install failed in bench/peers");
+}

@@ -1,0 +1,73 @@
+/**
+ * The servers side by side: the limit, this server and its peers.
+ *
+ * @module
+ */
+
+/** A server of the benchmark, and how to speak to it. */
+export interface Server {
+  /** In the table and for `--only`, which takes the beginning of a name. */
+  name: string;
+  /** The revision that the client asks for. */
+  revision: string;
+  /** The program and its arguments. */
+  command: readonly string[];
+  /** `AUTH_STRATEGY` of this server. */
+  login?: "none" | "bearer" | "oauth";
+}
+
+/** The revision without sessions. */
+export const STATELESS = "2026-07-28";
+
+const root = new URL("..", import.meta.url).pathname;
+const deno = [Deno.execPath(), "run", "-A", "--quiet", "--no-prompt"];
+const peers = `${root}bench/peers`;
+const sdkHandler = [...deno, `${peers}/sdk_handler.mjs`];
+const mcpHandler = [...deno, `${peers}/mcp_handler.mjs`];
+
+/** What everything is measured against. */
+export const limit: Server = {
+  name: "limit",
+  revision: STATELESS,
+  command: [...deno, `${root}bench/servers/limit.ts`],
+};
+
+/** This server, in both generations and under every kind of login. */
+export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
+  (revision) =>
+    (["none", "bearer", "oauth"] as const).map((login) => ({
+      name: `this ${revision.slice(0, 4)} ${login}`,
+      revision,
+      command: [...deno, `${root}bench/servers/tool_server.ts`],
+      login,
+    })),
+);
+
+/** The peers, with sessions in memory where they have any. */
+export const others: readonly Server[] = [
+  { name: "sdk 2025", revision: "2025-11-25", command: sdkHandler },
+  { name: "sdk 2026", revision: STATELESS, command: sdkHandler },
+  { name: "mcp-handler 2025", revision: "2025-11-25", command: mcpHandler },
+  { name: "mcp-handler 2026", revision: STATELESS, command: mcpHandler },
+  {
+    name: "hono-mcp",
+    revision: "2025-11-25",
+    command: [...deno, `${peers}/hono_mcp.mjs`],
+  },
+  {
+    // Its sessions know no later revision.
+    name: "mcp-lite",
+    revision: "2025-03-26",
+    command: [...deno, `${peers}/mcp_lite.mjs`],
+  },
+  {
+    name: "fastmcp",
+    revision: "2025-11-25",
+    command: [...deno, `${peers}/fastmcp.mjs`],
+  },
+  {
+    name: "sdk-v1 express node",
+    revision: "2025-11-25",
+    command: ["node", `${peers}/sdk_express.mjs`],
+  },
+];
