@@ -6,10 +6,12 @@
 import { type Call, callHealth, listTools } from "./client.ts";
 import { load } from "./load.ts";
 import { start } from "./process.ts";
+import { stream } from "./streams.ts";
 import { limit, type Server } from "./servers.ts";
 import {
   median,
   print,
+  quantile,
   ratios,
   type Sample,
   spread,
@@ -46,6 +48,14 @@ export const rows: readonly Row[] = [
     call: listTools,
     tools: 1000,
   }),
+  {
+    name: "streams",
+    title: "1,000 concurrent progress streams (SSE)",
+    takes: ({ name }) =>
+      name.endsWith("none") || name.startsWith("sdk 20") || name === "mcp-lite",
+    measure: measureStreams,
+    report: reportStreams,
+  },
 ];
 
 /** A row that repeats one call as fast as the server answers. */
@@ -86,6 +96,39 @@ function repeated(
   };
 }
 
+const STREAMS = 1000;
+
+/** First paced, for lateness and memory; then as fast as the server can. */
+async function measureStreams(server: Server): Promise<Sample> {
+  const running = await start(server);
+  try {
+    const idle = running.residentBytes();
+    const paced = await stream(running, {
+      streams: STREAMS,
+      steps: 20,
+      intervalMilliseconds: 250,
+    });
+    const resident = running.residentBytes();
+    const before = running.cpuSeconds();
+    const pressed = await stream(running, {
+      streams: STREAMS,
+      steps: 100,
+      intervalMilliseconds: 0,
+    });
+    const cpuSeconds = running.cpuSeconds() - before;
+    return {
+      rate: pressed.events / pressed.seconds,
+      cpu: cpuSeconds / pressed.events * 1000,
+      p50: quantile(paced.lateness, 0.5),
+      p99: quantile(paced.lateness, 0.99),
+      resident: resident / 2 ** 20,
+      perStream: (resident - idle) / STREAMS / 2 ** 10,
+    };
+  } finally {
+    await running.stop();
+  }
+}
+
 /** Time for the compiler to find what is hot. */
 const WARM_UP_SECONDS = 1;
 
@@ -117,6 +160,28 @@ function reportRepeated(
       spread(measure(own, "cpu")),
       spread(measure(own, "resident")),
       spread(measure(own, "start")),
+    ]),
+  );
+}
+
+function reportStreams(
+  samples: ReadonlyMap<Server, readonly Sample[]>,
+): string {
+  return table(
+    [
+      "",
+      "events/s",
+      "CPU s per 1,000 events",
+      "p50 ms late",
+      "p99 ms late",
+      "resident MB",
+      "KB per stream",
+    ],
+    [...samples].map(([server, own]) => [
+      server.name,
+      ...["rate", "cpu", "p50", "p99", "resident", "perStream"].map((name) =>
+        spread(own.map((sample) => sample[name]))
+      ),
     ]),
   );
 }

@@ -16,6 +16,12 @@ export function median(values: readonly number[]): number {
     : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** The value that `fraction` of all values do not exceed. */
+export function quantile(values: readonly number[], fraction: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(fraction * sorted.length) - 1];
+}
+
 /** Three significant digits, and all digits before the point. */
 export function print(value: number): string {
   if (!Number.isFinite(value)) return "-";
