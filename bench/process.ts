@@ -36,14 +36,22 @@ export async function start(
   { tools = 2, environment, authorization }: StartOptions = {},
 ): Promise<Running> {
   const port = freePort();
-  const log = await Deno.makeTempFile({ suffix: ".log" });
+  const directory = await Deno.makeTempDir();
+  const log = `${directory}/log`;
   const [program, ...args] = server.command;
   const started = performance.now();
   const child = new Deno.Command("sh", {
     // exec: the process measured is the server, and its output is a file
     // that nobody needs to read while it runs.
     args: ["-c", 'exec "$@" >"$LOG" 2>&1', "sh", program, ...args],
-    env: { PORT: String(port), TOOLS: String(tools), LOG: log, ...environment },
+    env: {
+      PORT: String(port),
+      TOOLS: String(tools),
+      LOG_LEVEL: "warning", // the peers log no calls either
+      LOG: log,
+      KV_PATH: `${directory}/tools.db`,
+      ...environment,
+    },
     stdin: "null",
     stdout: "null",
     stderr: "null",
@@ -52,7 +60,7 @@ export async function start(
   const stop = async () => {
     child.kill("SIGKILL");
     await child.status;
-    await Deno.remove(log);
+    await Deno.remove(directory, { recursive: true });
   };
   try {
     const { revision } = server;

@@ -9,7 +9,7 @@
 import process from "node:process";
 import { z } from "zod";
 
-export { healthResult, port } from "./health.mjs";
+export { healthResult, port, readHealth } from "./health.mjs";
 
 export const info = { name: "bench", version: "1.0.0" };
 

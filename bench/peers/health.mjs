@@ -9,14 +9,19 @@ import process from "node:process";
 /** Where to listen. */
 export const port = Number(process.env.PORT);
 
-/** The result of `health`, made anew for each call. */
-export function healthResult() {
-  const structuredContent = {
-    status: "ok",
+/** The answer of `health`, made anew for each call. */
+export function readHealth() {
+  return {
+    status: /** @type {const} */ ("ok"),
     timestamp: Date.now(),
     runtime: { name: "bench", version: "1.0.0" },
     uptimeSeconds: Math.floor(performance.now() / 1000),
   };
+}
+
+/** {@linkcode readHealth} as a tool's result. */
+export function healthResult() {
+  const structuredContent = readHealth();
   const text = JSON.stringify(structuredContent);
   return { content: [{ type: "text", text }], structuredContent };
 }

@@ -1,0 +1,44 @@
+/**
+ * This server with the catalogue of the benchmark.
+ *
+ * @module
+ */
+import { createApp } from "../../src/app.ts";
+import { parseConfig } from "../../src/config.ts";
+import { configureLog } from "../../src/log.ts";
+import { tool } from "../../src/mcp/authoring.ts";
+import {
+  count,
+  fillers,
+  health,
+  readHealth,
+  runCount,
+} from "../peers/catalogue.mjs";
+
+const config = parseConfig(Deno.env.toObject());
+configureLog({ level: config.logLevel, terminal: false });
+const kv = await Deno.openKv(config.kvPath);
+const app = createApp({
+  config,
+  kv,
+  baseUrl: `http://127.0.0.1:${config.port}`,
+  definitions: {
+    tools: [
+      tool({ ...health, run: readHealth }),
+      tool({
+        ...count,
+        async run(input, { progress }) {
+          await runCount(input, progress);
+          return "done";
+        },
+      }),
+      ...fillers.map((filler) =>
+        tool({ ...filler, run: ({ query }) => query })
+      ),
+    ],
+  },
+});
+Deno.serve(
+  { port: config.port, hostname: config.host },
+  (request) => app.fetch(request),
+);
