@@ -18,11 +18,13 @@ import { mcpEndpoint } from "./mcp/endpoint.ts";
 import { ListenerCount } from "./mcp/listen.ts";
 import { RunningRequests } from "./mcp/running.ts";
 import type { Services } from "./mcp/services.ts";
+import { TaskRunner } from "./mcp/task_runner.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
 import { replyStore } from "./store/replies.ts";
 import { stateStore } from "./store/request_states.ts";
 import { sessionStore } from "./store/sessions.ts";
+import { taskStore } from "./store/tasks.ts";
 
 /** What a server is made of. */
 export interface AppOptions {
@@ -99,13 +101,17 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: (request, connection = {}) => app.fetch(request, connection),
     stop: () => services.running.stop(),
-    close: () => services.changes.close(),
+    async close() {
+      await services.taskRunner.stop();
+      await services.changes.close();
+    },
   };
 }
 
 function createServices({ config, kv, definitions }: AppOptions): Services {
   const log = logger("mcp");
   const cancellations = cancellationStore(kv);
+  const tasks = taskStore(kv);
   return {
     catalogue: catalogueOf(config, definitions),
     gate: openGate,
@@ -120,6 +126,8 @@ function createServices({ config, kv, definitions }: AppOptions): Services {
     ),
     requestStates: stateStore(kv),
     listeners: new ListenerCount(),
+    tasks,
+    taskRunner: new TaskRunner(tasks, log),
   };
 }
 

@@ -10,7 +10,6 @@ import { LOG_LEVELS, type LogLevel } from "./log.ts";
 import { isLoopback } from "./loopback.ts";
 
 export type { AuthConfig } from "./auth_config.ts";
-export { isLoopback } from "./loopback.ts";
 
 /** The settings of one server. */
 export interface Config {

@@ -6,8 +6,9 @@
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
  */
-import { type Config, isLoopback } from "../config.ts";
+import type { Config } from "../config.ts";
 import { HttpError } from "../errors.ts";
+import { isLoopback } from "../loopback.ts";
 
 /** @throws {HttpError} 403 */
 export type CheckOrigin = (headers: Headers) => void;

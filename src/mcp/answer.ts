@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
-import type { Printed } from "./methods.ts";
+import type { Printed } from "./call.ts";
 import { printId, type RequestId } from "./messages.ts";
 
 /** CORS on every answer: no cookie is ever read here, so any origin may look. */

@@ -7,7 +7,7 @@
  */
 import { Answer, emptyResponse } from "./answer.ts";
 import { parseMessage, type RpcMessage, salvageId } from "./messages.ts";
-import type { Printed } from "./methods.ts";
+import type { Printed } from "./call.ts";
 import type { Refuse } from "./refusal.ts";
 
 /** The answer to one message of a batch, on its way into the whole. */

@@ -6,11 +6,22 @@
  * @see MCP 2026-07-28, Completion
  */
 import type { Complete } from "./authoring.ts";
+import { type Call, type MaybePromise, type Printed, then } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { invalidParams, isObject, type JsonObject } from "./messages.ts";
 
 /** The most values one answer may hold. */
 const MOST = 100;
+
+/** Answers `completion/complete`. */
+export function complete(
+  { catalogue, params, introduction: { printer } }: Call,
+): MaybePromise<Printed> {
+  return then(
+    completionValues(catalogue, params),
+    (completion) => printer.result({ completion }),
+  );
+}
 
 /** The answer's `completion` member. */
 export interface Completion {

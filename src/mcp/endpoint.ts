@@ -11,6 +11,7 @@ import { ChallengeError, RpcCode, RpcError } from "../errors.ts";
 import type { Session } from "../store/sessions.ts";
 import { type Answer, emptyResponse, jsonResponse } from "./answer.ts";
 import { answerBatch } from "./batch.ts";
+import { argumentsOf } from "./call.ts";
 import {
   checkParamHeaders,
   checkStandardHeaders,
@@ -31,7 +32,6 @@ import {
   salvageId,
 } from "./messages.ts";
 import {
-  argumentsOf,
   methodNotFound,
   scopesFor,
   SESSION_METHODS,

@@ -7,6 +7,7 @@
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated } from "../caller.ts";
 import { randomId } from "../crypto.ts";
+import type { TaskStore } from "../store/tasks.ts";
 import { Answer, jsonResponse, resultBody } from "./answer.ts";
 import type { Client, Context } from "./authoring.ts";
 import type { Catalogue, Introduction } from "./catalogue.ts";
@@ -18,7 +19,7 @@ import {
   type RequestId,
   type RpcRequest,
 } from "./messages.ts";
-import type { Call, Method, Printed } from "./methods.ts";
+import type { Call, Method, Printed } from "./call.ts";
 import { internalRefusal, refusalOf } from "./refusal.ts";
 import { metaOf, progressTokenOf } from "./request_meta.ts";
 import type { Running } from "./running.ts";
@@ -78,6 +79,9 @@ export abstract class Exchange implements Call, CallSettings, Running {
   }
   get changes() {
     return this.services.changes;
+  }
+  get tasks(): TaskStore {
+    return this.services.tasks;
   }
   get channel(): Channel {
     return this;

@@ -15,8 +15,9 @@ import {
   printNotification,
   type RequestId,
 } from "./messages.ts";
-import type { Printed } from "./methods.ts";
+import type { Printed } from "./call.ts";
 import { Meta } from "./request_meta.ts";
+import { checkKnowsTasks } from "./tasks.ts";
 
 /** Changes a slow client may fall behind before its stream is closed. */
 const BEHIND = 1000;
@@ -119,6 +120,9 @@ export class ListenerCount {
 /** Serves a subscription until the client leaves or the server stops. */
 export async function listen(exchange: Exchange): Promise<Printed> {
   const { services, introduction, params, message: { id }, answer } = exchange;
+  if (isObject(params.notifications) && params.notifications.taskIds) {
+    checkKnowsTasks(exchange.client);
+  }
   const filter = parseFilter(params, introduction.capabilities);
   const signal = exchange.signal();
   services.listeners.take();

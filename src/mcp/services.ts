@@ -10,9 +10,11 @@ import type { ChangeStore } from "../store/changes.ts";
 import type { ReplyStore } from "../store/replies.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import type { StateStore } from "../store/request_states.ts";
+import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ListenerCount } from "./listen.ts";
 import type { RunningRequests } from "./running.ts";
+import type { TaskRunner } from "./task_runner.ts";
 
 /** The parts of one server, made once in `app.ts`. */
 export interface Services {
@@ -26,4 +28,6 @@ export interface Services {
   changes: ChangeStore;
   requestStates: StateStore;
   listeners: ListenerCount;
+  tasks: TaskStore;
+  taskRunner: TaskRunner;
 }

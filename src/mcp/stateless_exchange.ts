@@ -11,7 +11,7 @@ import { resultBody } from "./answer.ts";
 import { Exchange } from "./exchange.ts";
 import { Inquiry, Suspended } from "./input_required.ts";
 import { invalidParams, isObject, type JsonObject } from "./messages.ts";
-import type { Method } from "./methods.ts";
+import type { Call, Method } from "./call.ts";
 import {
   openRequestState,
   REQUEST_STATE_SECONDS,
@@ -19,6 +19,7 @@ import {
   sealRequestState,
   type StateBinding,
 } from "./request_state.ts";
+import { knowsTasks } from "./tasks.ts";
 
 /** A request on its way, on its own. */
 export class StatelessExchange extends Exchange {
@@ -36,6 +37,19 @@ export class StatelessExchange extends Exchange {
       await this.#resume();
       return method(call);
     });
+  }
+
+  get startTask(): Call["startTask"] {
+    if (!knowsTasks(this.client)) return undefined;
+    const { services, authenticated, client, meta, changes } = this;
+    return (work) =>
+      services.taskRunner.start({
+        ...authenticated,
+        client,
+        meta,
+        changes,
+        work,
+      });
   }
 
   /** Cancels when the client goes away, before its stream opens or after. */

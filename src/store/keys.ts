@@ -22,9 +22,8 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
 export function replyKey(
   sessionId: string,
   requestId: string | number,
-  ...part: number[]
 ): Deno.KvKey {
-  return ["reply", fingerprint(sessionId), named(requestId), ...part];
+  return ["reply", fingerprint(sessionId), named(requestId)];
 }
 
 /** A 2025 client's wish to cancel a request · 5 min. */
@@ -33,6 +32,26 @@ export function cancellationKey(
   requestId: string | number,
 ): Deno.KvKey {
   return ["cancel", fingerprint(sessionId), named(requestId)];
+}
+
+/** A part of a text too long for one value · as long as what refers to it. */
+export function textKey(id: string, part: number): Deno.KvKey {
+  return ["text", id, part];
+}
+
+/** A task · 24 h after it was created. */
+export function taskKey(taskId: string): Deno.KvKey {
+  return ["task", taskId];
+}
+
+/** That somebody works on a task · 15 s, renewed every 5. */
+export function taskLeaseKey(taskId: string): Deno.KvKey {
+  return ["task-lease", taskId];
+}
+
+/** An answer given to a task · as long as the task. */
+export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
+  return ["task-answer", taskId, fingerprint(key)];
 }
 
 /** A secret that all processes share, made once · for ever. */

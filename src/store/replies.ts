@@ -7,19 +7,15 @@
 import type { RpcResponse } from "../mcp/messages.ts";
 import { replyKey } from "./keys.ts";
 import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
+import { keysOf, readText, saveText, type TextRef } from "./texts.ts";
 import { waitFor } from "./wait.ts";
 
 /** How long a question waits for its answer. */
 export const REPLY_SECONDS = 60 * 60;
 
-/** A value holds 64 KiB; a character takes up to two bytes. */
-const PART_CHARACTERS = 30_000;
-/** A commit holds 800 KiB. */
-const PARTS_PER_COMMIT = 12;
-
-/** An open question has no parts yet. */
+/** Without an answer, the question is open. */
 interface Reply extends Expiring {
-  parts?: number;
+  answer?: TextRef;
 }
 
 /** Questions and answers in Deno KV. */
@@ -42,25 +38,6 @@ export interface ReplyStore {
 
 /** Questions and answers in a database. */
 export function replyStore(kv: Deno.Kv): ReplyStore {
-  async function close(
-    sessionId: string,
-    requestId: string,
-    parts: number,
-  ): Promise<void> {
-    const keys = Array.from(
-      { length: parts },
-      (_, part) => replyKey(sessionId, requestId, part),
-    );
-    await commit(
-      kv,
-      (operation) =>
-        [replyKey(sessionId, requestId), ...keys].reduce(
-          (operation, key) => operation.delete(key),
-          operation,
-        ),
-    );
-  }
-
   return {
     async expect(sessionId, requestId) {
       const reply: Reply = { expiresAt: now() + REPLY_SECONDS };
@@ -72,63 +49,36 @@ export function replyStore(kv: Deno.Kv): ReplyStore {
     async save(sessionId, response) {
       const key = replyKey(sessionId, response.id);
       const found = await find<Reply>(kv, key);
-      if (!found || found.value.parts !== undefined) return false;
-      const { value: { expiresAt }, versionstamp } = found;
-      const parts = cut(JSON.stringify(response));
-      const options = expireIn({ expiresAt });
-      for (let i = 0; i < parts.length; i += PARTS_PER_COMMIT) {
-        await commit(
-          kv,
-          (operation) =>
-            parts.slice(i, i + PARTS_PER_COMMIT).reduce(
-              (operation, part, j) =>
-                operation.set(
-                  replyKey(sessionId, response.id, i + j),
-                  part,
-                  options,
-                ),
-              operation,
-            ),
-        );
-      }
-      const answered: Reply = { expiresAt, parts: parts.length };
-      return await commit(
-        kv,
-        (operation) =>
-          operation.check({ key, versionstamp }).set(key, answered, options),
-      );
+      if (!found || found.value.answer) return false;
+      const { value, versionstamp } = found;
+      const reply: Reply = {
+        ...value,
+        answer: await saveText(kv, JSON.stringify(response), value),
+      };
+      return await commit(kv, (operation) =>
+        operation
+          .check({ key, versionstamp })
+          .set(key, reply, expireIn(reply)));
     },
 
     async take(sessionId, requestId, signal) {
       const key = replyKey(sessionId, requestId);
-      let count = 0;
+      const keys = [key];
       try {
         const reply = await waitFor<Reply>(
           kv,
           key,
-          (reply) => reply === null || reply.parts !== undefined,
+          (reply) => reply?.answer !== undefined,
           signal,
         );
-        count = reply?.parts ?? 0;
-        let text = "";
-        for (let part = 0; part < count; part++) {
-          const entry = await reach(() =>
-            kv.get<string>(replyKey(sessionId, requestId, part))
-          );
-          text += entry.value;
-        }
-        return JSON.parse(text);
+        keys.push(...keysOf(reply!.answer!));
+        return JSON.parse(await readText(kv, reply!.answer!));
       } finally {
-        await close(sessionId, requestId, count);
+        await commit(kv, (operation) => {
+          for (const key of keys) operation.delete(key);
+          return operation;
+        });
       }
     },
   };
-}
-
-function cut(text: string): string[] {
-  const parts = [];
-  for (let at = 0; at < text.length; at += PART_CHARACTERS) {
-    parts.push(text.slice(at, at + PART_CHARACTERS));
-  }
-  return parts;
 }
