@@ -19,7 +19,7 @@ export interface Connection {
   client: string;
   /** What to do, in one sentence. */
   how: string;
-  /** To copy: an address, a command or a configuration. */
+  /** To copy: an address, a command or a link's target. */
   line: string;
   /** To press, where the client has one: its label and its target. */
   install?: { label: string; href: string };
@@ -90,8 +90,8 @@ export function connections(
     },
     {
       client: "Cursor",
-      how: "Press the button, or put this into ~/.cursor/mcp.json.",
-      line: JSON.stringify({ mcpServers: { [name]: { url, headers } } }),
+      how: "Press the button, or open this link in a browser.",
+      line: `cursor://anysphere.cursor-deeplink/mcp/install?${cursor}`,
       install: {
         label: "Add to Cursor",
         href: `cursor://anysphere.cursor-deeplink/mcp/install?${cursor}`,

@@ -46,11 +46,11 @@ export function LandingPage(props: LandingProps) {
       script={COPY_SCRIPT}
     >
       <main>
-        <h1>Connect to {serverTitle}</h1>
+        <h1>{serverTitle}</h1>
         <p class="lead">
-          This server offers tools to language models. Give its address to
+          This is a server for the Model Context Protocol. Give its address to
           Claude, ChatGPT, Cursor, VS Code or any other MCP client, and the
-          assistant there can use them.
+          assistant there can use the tools below.
         </p>
         {notice && <p class="note">{notice}</p>}
         <Line text={url} label="Copy the server's address" />
