@@ -78,3 +78,79 @@ export function changeKey(number: number): Deno.KvKey {
 function named(requestId: string | number): string {
   return fingerprint(JSON.stringify(requestId));
 }
+
+/** OAuth client that registered itself · a day, 90 days once it was used. */
+export function clientKey(clientId: string): Deno.KvKey {
+  return ["client", fingerprint(clientId)];
+}
+
+/** Client ID metadata document, or a client's key set · 30 days. */
+export function documentKey(url: string): Deno.KvKey {
+  return ["document", fingerprint(url)];
+}
+
+/** Used client assertion (`jti`) · until the assertion expires. */
+export function assertionKey(clientId: string, jti: string): Deno.KvKey {
+  return ["assertion", fingerprint(clientId), fingerprint(jti)];
+}
+
+/** What this browser approved for a client before · 90 days. */
+export function approvalKey(browser: string, what: string): Deno.KvKey {
+  return ["approval", fingerprint(browser), fingerprint(what)];
+}
+
+/** Authorization request, from the consent page to the code · 10 min. */
+export function authorizationRequestKey(handle: string): Deno.KvKey {
+  return ["authorization-request", fingerprint(handle)];
+}
+
+/** Authorization code · 60 s, and a day once it was used. */
+export function codeKey(code: string): Deno.KvKey {
+  return ["code", fingerprint(code)];
+}
+
+/** Grant · 60 s, then 30 days after its last refresh, 90 days in all. */
+export function grantKey(...grantId: string[]): Deno.KvKey {
+  return ["grant", ...grantId];
+}
+
+/** Grants of a person · as long as the grant. */
+export function grantsOfSubjectKey(
+  subject: string,
+  ...grantId: string[]
+): Deno.KvKey {
+  return ["grant-of-subject", fingerprint(subject), ...grantId];
+}
+
+/** Grants of a client · as long as the grant. */
+export function grantsOfClientKey(
+  clientId: string,
+  ...grantId: string[]
+): Deno.KvKey {
+  return ["grant-of-client", fingerprint(clientId), ...grantId];
+}
+
+/** The provider's tokens of a grant, sealed · as long as the grant may live. */
+export function upstreamKey(grantId: string): Deno.KvKey {
+  return ["upstream", grantId];
+}
+
+/** Access token · 1 h. */
+export function accessTokenKey(token: string): Deno.KvKey {
+  return ["access-token", fingerprint(token)];
+}
+
+/** Refresh token, used or not · as long as its grant at the time. */
+export function refreshTokenKey(token: string): Deno.KvKey {
+  return ["refresh-token", fingerprint(token)];
+}
+
+/** What a used refresh token was exchanged for, sealed with it · 30 s. */
+export function successorKey(refreshToken: string): Deno.KvKey {
+  return ["successor", fingerprint(refreshToken)];
+}
+
+/** Token bucket of an address, or of everybody, at one endpoint · minutes. */
+export function rateKey(endpoint: string, who: string): Deno.KvKey {
+  return ["rate", endpoint, fingerprint(who)];
+}

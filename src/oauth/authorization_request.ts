@@ -1,0 +1,91 @@
+/**
+ * The authorization request of a client.
+ *
+ * @see RFC 6749 §4.1.1, RFC 7636 §4.3, RFC 8707 §2.1
+ * @module
+ */
+import { OAuthError } from "../errors.ts";
+import type { Client } from "./client.ts";
+import type { Parameters } from "./parameters.ts";
+import { parseCodeChallenge } from "./pkce.ts";
+import { isRegisteredRedirectUri } from "./redirect_uri.ts";
+import { checkResources, resourceOf } from "./resource.ts";
+import { grantableScopes, parseScope } from "./scope.ts";
+
+/** What a client asks for, checked against what it registered. */
+export interface AuthorizationRequest {
+  clientId: string;
+  redirectUri: string;
+  /** The client's own; comes back with the answer. */
+  state?: string;
+  scopes: string[];
+  resource: string;
+  /** S256. */
+  codeChallenge: string;
+}
+
+const STATE_MAX_LENGTH = 4096;
+
+/**
+ * Parses an authorization request of a known client.
+ *
+ * @throws {OAuthError} when it must not go on
+ */
+export function parseAuthorizationRequest(
+  parameters: Parameters,
+  { client, baseUrl, scopesSupported }: {
+    client: Client;
+    baseUrl: string;
+    scopesSupported: readonly string[];
+  },
+): AuthorizationRequest {
+  const redirectUri = parseRedirectUri(parameters, client);
+  const responseType = parameters.require("response_type");
+  if (responseType !== "code") {
+    throw new OAuthError(
+      "unsupported_response_type",
+      "response_type must be code",
+    );
+  }
+  const responseMode = parameters.get("response_mode");
+  if (responseMode !== undefined && responseMode !== "query") {
+    throw new OAuthError("invalid_request", "response_mode must be query");
+  }
+  const codeChallenge = parseCodeChallenge(parameters);
+  const state = parameters.get("state");
+  if (state !== undefined && state.length > STATE_MAX_LENGTH) {
+    throw new OAuthError("invalid_request", "state is too long");
+  }
+  checkResources(parameters.resources, baseUrl);
+  return {
+    clientId: client.clientId,
+    redirectUri,
+    state,
+    scopes: grantableScopes(
+      parseScope(parameters.get("scope")),
+      scopesSupported,
+    ),
+    resource: resourceOf(baseUrl),
+    codeChallenge,
+  };
+}
+
+function parseRedirectUri(parameters: Parameters, client: Client): string {
+  const registered = client.metadata.redirect_uris;
+  const requested = parameters.get("redirect_uri");
+  if (requested === undefined) {
+    // RFC 6749 §3.1.2.3: may be left out when there is only one it can be.
+    if (registered.length === 1) return registered[0];
+    throw new OAuthError(
+      "invalid_request",
+      "Missing parameter: redirect_uri",
+    );
+  }
+  if (!isRegisteredRedirectUri(requested, registered)) {
+    throw new OAuthError(
+      "invalid_request",
+      "redirect_uri is not one that the client registered",
+    );
+  }
+  return requested;
+}

@@ -1,0 +1,44 @@
+/**
+ * `WWW-Authenticate`, and the bearer token that answers it.
+ *
+ * @see RFC 6750 §2.1 and §3, RFC 9728 §5.1
+ * @module
+ */
+import type { ChallengeError } from "../errors.ts";
+
+const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
+
+/** The token of an `Authorization` header; undefined when it holds none. */
+export function parseBearer(authorization: string | null): string | undefined {
+  return authorization === null ? undefined : BEARER.exec(authorization)?.[1];
+}
+
+/**
+ * Prints a challenge.
+ *
+ * @param parameters what the strategy adds, such as `resource_metadata`;
+ * undefined ones are left out
+ * @param scopes what to ask for when the refusal itself names none
+ */
+export function printChallenge(
+  refusal: ChallengeError,
+  parameters: Readonly<Record<string, string | undefined>> = {},
+  scopes: readonly string[] = [],
+): string {
+  const needed = refusal.scopes.length > 0 ? refusal.scopes : scopes;
+  const all = {
+    error: refusal.error,
+    error_description: refusal.error && refusal.description,
+    ...parameters,
+    scope: needed.length > 0 ? needed.join(" ") : undefined,
+  };
+  const printed = Object.entries(all)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}="${quotable(value!)}"`);
+  return printed.length > 0 ? `Bearer ${printed.join(", ")}` : "Bearer";
+}
+
+/** RFC 6750 §3: these values hold neither quote nor backslash. */
+function quotable(text: string): string {
+  return text.replaceAll('"', "'").replace(/[^\x20-\x5B\x5D-\x7E]/g, "?");
+}

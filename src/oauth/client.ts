@@ -1,0 +1,65 @@
+/**
+ * A client, however it came to be known, and its registration on the wire.
+ *
+ * @see RFC 7591
+ * @module
+ */
+import { fingerprint, randomId } from "../crypto.ts";
+import { type ClientMetadata, parseClientMetadata } from "./client_metadata.ts";
+
+/** Somebody's software that asks for access. */
+export interface Client {
+  clientId: string;
+  metadata: ClientMetadata;
+  /** Of the client secret, for confidential clients. */
+  secretFingerprint?: string;
+  /** Epoch seconds. */
+  issuedAt: number;
+  /** The host that vouches for it: known through its metadata document only. */
+  domain?: string;
+}
+
+/** A dynamic registration, and the one sight of its secret. */
+export interface Registration {
+  client: Client;
+  clientSecret?: string;
+}
+
+/**
+ * Registers what a body describes.
+ *
+ * @throws {import("../errors.ts").OAuthError} `invalid_redirect_uri` or
+ * `invalid_client_metadata`
+ */
+export function registerClient(body: unknown, now: number): Registration {
+  const metadata = parseClientMetadata(body);
+  const client: Client = {
+    clientId: randomId(16),
+    metadata,
+    issuedAt: now,
+  };
+  if (!metadata.token_endpoint_auth_method.startsWith("client_secret_")) {
+    return { client };
+  }
+  const clientSecret = randomId();
+  client.secretFingerprint = fingerprint(clientSecret);
+  return { client, clientSecret };
+}
+
+/** The registration response (RFC 7591 §3.2.1): nothing null, nothing empty. */
+export function printRegistration(
+  { client, clientSecret }: Registration,
+): Record<string, unknown> {
+  return {
+    client_id: client.clientId,
+    client_id_issued_at: client.issuedAt,
+    ...clientSecret !== undefined &&
+      { client_secret: clientSecret, client_secret_expires_at: 0 },
+    ...client.metadata,
+  };
+}
+
+/** What to call a client in front of a person. */
+export function clientName({ clientId, metadata, domain }: Client): string {
+  return metadata.client_name ?? domain ?? clientId;
+}

@@ -1,0 +1,43 @@
+/**
+ * Codes and tokens: opaque, but readable enough to say what they are and to
+ * find the grant in the same read as the token.
+ *
+ * @module
+ */
+import { randomId } from "../crypto.ts";
+
+const PREFIXES = {
+  code: "tsc",
+  access_token: "tsa",
+  refresh_token: "tsr",
+} as const;
+
+/** What a credential is good for. */
+export type CredentialKind = keyof typeof PREFIXES;
+
+const KINDS: Record<string, CredentialKind> = {
+  tsc: "code",
+  tsa: "access_token",
+  tsr: "refresh_token",
+};
+
+/** A typed prefix, the grant's 16 random bytes, 32 random bytes. */
+const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
+
+/** A new name for a grant: 22 characters. */
+export function newGrantId(): string {
+  return randomId(16);
+}
+
+/** A new unguessable credential of a grant: 256 random bits. */
+export function mintCredential(kind: CredentialKind, grantId: string): string {
+  return `${PREFIXES[kind]}_${grantId}_${randomId()}`;
+}
+
+/** What a credential says about itself; undefined when it is none of ours. */
+export function parseCredential(
+  text: string,
+): { kind: CredentialKind; grantId: string } | undefined {
+  const match = CREDENTIAL.exec(text);
+  return match ? { kind: KINDS[match[1]], grantId: match[2] } : undefined;
+}

@@ -1,0 +1,121 @@
+/**
+ * A grant: what a person allowed a client, from sign-in to its end.
+ *
+ * @module
+ */
+import type { Caller, Identity } from "../caller.ts";
+import type { AuthorizationRequest } from "./authorization_request.ts";
+import { newGrantId } from "./credential.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  CODE_TTL_SECONDS,
+  GRANT_IDLE_TTL_SECONDS,
+  GRANT_TTL_SECONDS,
+} from "./lifetimes.ts";
+
+/** What a person allowed a client. Times are epoch seconds. */
+export interface Grant {
+  id: string;
+  /** Our base URL when it was made; another server's grants are not ours. */
+  issuer: string;
+  /** The resource its tokens are for. */
+  resource: string;
+  /** The provider's name and its subject there: `github:583231`. */
+  subject: string;
+  identity: Identity;
+  clientId: string;
+  /** What the client called itself when it was approved. */
+  clientName: string;
+  scopes: readonly string[];
+  /** `pending` until its code is redeemed. */
+  status: "pending" | "active" | "closed";
+  closedReason?: CloseReason;
+  createdAt: number;
+  /** Of its last token response. */
+  usedAt: number;
+  /** It ends here however often it is refreshed. */
+  endsAt: number;
+  /** It ends here unless it is used again. */
+  expiresAt: number;
+}
+
+/** Why a grant ended before its time. */
+export type CloseReason =
+  | "revoked"
+  | "code replayed"
+  | "refresh token replayed"
+  | "provider token died";
+
+/** The grant of an approved request, waiting for its code to be redeemed. */
+export function openGrant(
+  request: AuthorizationRequest,
+  { issuer, provider, identity, clientName, now }: {
+    issuer: string;
+    /** Keeps the subjects of different providers apart. */
+    provider: string;
+    identity: Identity;
+    clientName: string;
+    now: number;
+  },
+): Grant {
+  return {
+    id: newGrantId(),
+    issuer,
+    resource: request.resource,
+    subject: `${provider}:${identity.subject}`,
+    identity,
+    clientId: request.clientId,
+    clientName,
+    scopes: request.scopes,
+    status: "pending",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + GRANT_TTL_SECONDS,
+    expiresAt: now + CODE_TTL_SECONDS,
+  };
+}
+
+/**
+ * The grant after a token response: alive for another while, but never past
+ * its end. Without refresh tokens it lives as long as its access token.
+ */
+export function useGrant(
+  grant: Grant,
+  { refreshable, now }: { refreshable: boolean; now: number },
+): Grant {
+  const ttlSeconds = refreshable
+    ? GRANT_IDLE_TTL_SECONDS
+    : ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    ...grant,
+    status: "active",
+    usedAt: now,
+    expiresAt: Math.min(now + ttlSeconds, grant.endsAt),
+  };
+}
+
+/** A grant's tombstone. */
+export function closeGrant(
+  grant: Grant,
+  reason: CloseReason,
+  now: number,
+): Grant {
+  return { ...grant, status: "closed", closedReason: reason, usedAt: now };
+}
+
+/** Whether a grant is good at this server: alive, and made here for it. */
+export function isGrantOf(
+  grant: Grant,
+  { issuer, resource }: { issuer: string; resource: string },
+): boolean {
+  return grant.status === "active" && grant.issuer === issuer &&
+    grant.resource === resource;
+}
+
+/** Who a request under a grant is for. */
+export function callerOf(
+  { id, subject, clientId, identity }: Grant,
+  scopes: readonly string[],
+): Caller {
+  return { subject, clientId, scopes, identity, binding: id };
+}

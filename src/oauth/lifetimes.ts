@@ -1,0 +1,42 @@
+/**
+ * How long everything lives, in seconds.
+ *
+ * @module
+ */
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** From the client's authorization request to our code: sign-in included. */
+export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
+/** How long one process may take to redeem the provider's code. */
+export const SIGN_IN_LEASE_SECONDS = 30;
+/** RFC 6749 §4.1.2 allows ten minutes; clients need a few seconds. */
+export const CODE_TTL_SECONDS = MINUTE;
+/** How long a used code is remembered, so that its replay is noticed. */
+export const USED_CODE_TTL_SECONDS = DAY;
+export const ACCESS_TOKEN_TTL_SECONDS = HOUR;
+/** A grant ends when its refresh token was not used for so long. */
+export const GRANT_IDLE_TTL_SECONDS = 30 * DAY;
+/** A grant ends after this, however often it was refreshed. */
+export const GRANT_TTL_SECONDS = 90 * DAY;
+/** How long a used refresh token still answers with its successor pair. */
+export const SUCCESSOR_TTL_SECONDS = 30;
+/** A registration that never led to a grant. */
+export const UNUSED_CLIENT_TTL_SECONDS = DAY;
+/** A registration after its last use. */
+export const CLIENT_IDLE_TTL_SECONDS = 90 * DAY;
+/** How long a browser's approvals are remembered. */
+export const APPROVAL_TTL_SECONDS = 90 * DAY;
+/** Bounds on what HTTP headers may say about a metadata document's freshness. */
+export const DOCUMENT_MIN_FRESH_SECONDS = MINUTE;
+export const DOCUMENT_MAX_FRESH_SECONDS = DAY;
+/** How long a stale document still serves grants when its host is down. */
+export const DOCUMENT_TTL_SECONDS = 30 * DAY;
+/** The latest `exp` of a client assertion. */
+export const ASSERTION_MAX_TTL_SECONDS = HOUR;
+/** How long one process may take to refresh a grant's provider token. */
+export const REFRESH_LEASE_SECONDS = 20;
+/** A provider token with less than this left is refreshed before its use. */
+export const UPSTREAM_MARGIN_SECONDS = MINUTE;

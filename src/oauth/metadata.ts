@@ -1,0 +1,61 @@
+/**
+ * What clients read before anything else.
+ *
+ * @see RFC 8414 §2, RFC 9728 §2
+ * @module
+ */
+import { ASSERTION_ALGORITHMS } from "./client_authentication.ts";
+import { AUTH_METHODS, GRANT_TYPES } from "./client_metadata.ts";
+import { resourceOf } from "./resource.ts";
+import { OFFLINE_ACCESS } from "./scope.ts";
+
+/** The authorization server's metadata; its issuer is the base URL. */
+export function authorizationServerMetadata(
+  { baseUrl, scopesSupported, metadataDocuments }: {
+    baseUrl: string;
+    scopesSupported: readonly string[];
+    /** Whether client ID metadata documents are accepted. */
+    metadataDocuments: boolean;
+  },
+): Record<string, unknown> {
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/authorize`,
+    token_endpoint: `${baseUrl}/token`,
+    registration_endpoint: `${baseUrl}/register`,
+    revocation_endpoint: `${baseUrl}/revoke`,
+    scopes_supported: [...scopesSupported, OFFLINE_ACCESS],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: GRANT_TYPES,
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: metadataDocuments,
+  };
+}
+
+/**
+ * The protected resource's metadata. `scopes_supported` never names
+ * `offline_access`: refresh tokens are no business of the resource.
+ */
+export function protectedResourceMetadata(
+  { baseUrl, issuer, scopesSupported, title }: {
+    baseUrl: string;
+    /** The authorization server that issues tokens for this resource. */
+    issuer: string;
+    scopesSupported: readonly string[];
+    title: string;
+  },
+): Record<string, unknown> {
+  return {
+    resource: resourceOf(baseUrl),
+    authorization_servers: [issuer],
+    ...scopesSupported.length > 0 && { scopes_supported: scopesSupported },
+    bearer_methods_supported: ["header"],
+    resource_name: title,
+  };
+}

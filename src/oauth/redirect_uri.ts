@@ -1,0 +1,131 @@
+/**
+ * Redirect URIs, read as strings. A URL parser folds `java\tscript:`,
+ * `https://2130706433/` and dot segments into something that was not
+ * written, so nothing here is parsed and printed again.
+ *
+ * @see RFC 8252 §7, RFC 9700 §4.1
+ * @module
+ */
+import { OAuthError } from "../errors.ts";
+
+/** Where an answer goes: a website, this person's own machine, an app. */
+export type RedirectKind = "https" | "loopback" | "private-use";
+
+const MAX_LENGTH = 2048;
+
+/** RFC 3986 characters; no fragment, so no `#`. */
+const URI =
+  /^([a-z][a-z0-9+.-]*):((?:[\w.~:/?[\]@!$&'()*+,;=-]|%[\da-fA-F]{2})+)$/;
+const AUTHORITY = /^\/\/([^/?]*)/;
+const HOST_AND_PORT =
+  /^(?:(?:[a-z0-9-]+\.)*[a-z0-9-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+const IPV4 = /^(?:(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])(?:\.(?!$)|$)){4}$/;
+const LOOPBACK =
+  /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+
+/** Schemes that run something, read something or reach elsewhere. */
+const REFUSED_SCHEMES = new Set([
+  "about",
+  "android-app",
+  "blob",
+  "chrome",
+  "chrome-extension",
+  "content",
+  "data",
+  "edge",
+  "facetime",
+  "file",
+  "filesystem",
+  "ftp",
+  "intent",
+  "jar",
+  "javascript",
+  "ldap",
+  "livescript",
+  "mailto",
+  "moz-extension",
+  "resource",
+  "search-ms",
+  "sftp",
+  "shell",
+  "sms",
+  "smb",
+  "ssh",
+  "tel",
+  "vbscript",
+  "view-source",
+  "ws",
+  "wss",
+  "x-apple.systempreferences",
+]);
+
+function refuse(description: string): never {
+  throw new OAuthError("invalid_redirect_uri", description);
+}
+
+/**
+ * Checks a redirect URI that a client wants to register and says what kind it
+ * is: https, http on a loopback address, or an app's private-use scheme.
+ *
+ * @throws {OAuthError} `invalid_redirect_uri`
+ */
+export function checkRedirectUri(uri: string): RedirectKind {
+  const match = uri.length <= MAX_LENGTH ? URI.exec(uri) : null;
+  if (!match) refuse("A redirect URI is not an absolute URI without fragment");
+  const [, scheme, rest] = match;
+  if (REFUSED_SCHEMES.has(scheme) || scheme.startsWith("ms-")) {
+    refuse(`Redirect URIs may not use the scheme ${scheme}`);
+  }
+  if (DOT_SEGMENT.test(rest)) refuse("A redirect URI has dot segments");
+  const authority = AUTHORITY.exec(rest)?.[1];
+  if (authority?.includes("@")) refuse("A redirect URI has user information");
+  if (LOOPBACK.test(uri)) return "loopback";
+  if (scheme === "http") {
+    refuse("http redirect URIs must use 127.0.0.1, [::1] or localhost");
+  }
+  if (scheme === "https") {
+    if (
+      !authority || !HOST_AND_PORT.test(authority) || isOddNumber(authority)
+    ) {
+      refuse("A redirect URI has no proper host");
+    }
+    return "https";
+  }
+  if (!rest.startsWith("/")) {
+    refuse("A redirect URI with a private-use scheme needs a path");
+  }
+  return "private-use";
+}
+
+/** A host that browsers read as an IPv4 address although it is not written as one. */
+function isOddNumber(authority: string): boolean {
+  const host = authority.replace(/:\d+$/, "");
+  const last = host.split(".").at(-1)!;
+  return /^(?:\d+|0x[\da-f]*)$/i.test(last) && !IPV4.test(host);
+}
+
+/** What kind of address a registered redirect URI is. */
+export function redirectKind(uri: string): RedirectKind {
+  if (LOOPBACK.test(uri)) return "loopback";
+  return uri.startsWith("https:") ? "https" : "private-use";
+}
+
+/**
+ * Whether a requested redirect URI is a registered one: the same string, or
+ * the same but for the port on a loopback address (RFC 8252 §7.3).
+ */
+export function isRegisteredRedirectUri(
+  requested: string,
+  registered: readonly string[],
+): boolean {
+  if (registered.includes(requested)) return true;
+  const portless = withoutLoopbackPort(requested);
+  return portless !== undefined &&
+    registered.some((uri) => withoutLoopbackPort(uri) === portless);
+}
+
+function withoutLoopbackPort(uri: string): string | undefined {
+  const match = LOOPBACK.exec(uri);
+  return match && uri.startsWith("http:") ? match[1] + match[2] : undefined;
+}

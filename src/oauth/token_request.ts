@@ -1,0 +1,84 @@
+/**
+ * Token requests and their response.
+ *
+ * @see RFC 6749 §4.1.3, §5.1 and §6
+ * @module
+ */
+import { OAuthError } from "../errors.ts";
+import type { Parameters } from "./parameters.ts";
+import { checkResources } from "./resource.ts";
+import { parseScope, printScope } from "./scope.ts";
+
+/** A code for tokens, or a refresh token for its successors. */
+export type TokenRequest =
+  | {
+    grantType: "authorization_code";
+    code: string;
+    codeVerifier: string;
+    /** Checked where it is sent; PKCE does its work since OAuth 2.1. */
+    redirectUri?: string;
+  }
+  | {
+    grantType: "refresh_token";
+    refreshToken: string;
+    /** Empty: all that was granted. */
+    scopes: string[];
+  };
+
+/**
+ * Parses a token request.
+ *
+ * @throws {OAuthError} `invalid_request`, `unsupported_grant_type`,
+ * `invalid_target` or `invalid_scope`
+ */
+export function parseTokenRequest(
+  parameters: Parameters,
+  baseUrl: string,
+): TokenRequest {
+  const grantType = parameters.require("grant_type");
+  checkResources(parameters.resources, baseUrl);
+  switch (grantType) {
+    case "authorization_code":
+      return {
+        grantType,
+        code: parameters.require("code"),
+        codeVerifier: parameters.require("code_verifier"),
+        redirectUri: parameters.get("redirect_uri"),
+      };
+    case "refresh_token":
+      return {
+        grantType,
+        refreshToken: parameters.require("refresh_token"),
+        scopes: parseScope(parameters.get("scope")),
+      };
+    default:
+      throw new OAuthError(
+        "unsupported_grant_type",
+        "grant_type must be authorization_code or refresh_token",
+      );
+  }
+}
+
+/** What a client gets for its code or refresh token. */
+export interface IssuedTokens {
+  accessToken: string;
+  /** Absent for a client that registered without the grant type. */
+  refreshToken?: string;
+  scopes: readonly string[];
+  /** Of the access token, in epoch seconds. */
+  expiresAt: number;
+}
+
+/** The token response (RFC 6749 §5.1). */
+export function printTokenResponse(
+  { accessToken, refreshToken, scopes, expiresAt }: IssuedTokens,
+  now: number,
+): Record<string, unknown> {
+  return {
+    access_token: accessToken,
+    token_type: "Bearer",
+    expires_in: expiresAt - now,
+    ...refreshToken !== undefined && { refresh_token: refreshToken },
+    scope: printScope(scopes),
+  };
+}

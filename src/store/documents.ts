@@ -1,0 +1,80 @@
+/**
+ * Documents that clients publish: client ID metadata and key sets, fetched as
+ * seldom as their HTTP headers allow.
+ *
+ * @module
+ */
+import {
+  DOCUMENT_MAX_FRESH_SECONDS,
+  DOCUMENT_MIN_FRESH_SECONDS,
+  DOCUMENT_TTL_SECONDS,
+} from "../oauth/lifetimes.ts";
+import { documentKey } from "./keys.ts";
+import { commit, expireIn, type Expiring, find, now } from "./kv.ts";
+
+/** Fetches a document from an address that a stranger chose. */
+export type FetchDocument = (
+  url: string,
+  options: { now: number },
+) => Promise<{ document: unknown; expiresAt: number }>;
+
+interface DocumentRecord extends Expiring {
+  document: unknown;
+  freshUntil: number;
+}
+
+/** Documents by their address. */
+export interface DocumentStore {
+  /**
+   * The document at an address. `stale`: if its host does not answer, an older
+   * copy will do, because a grant depends on it and nobody chooses anew.
+   *
+   * @throws whatever the fetch throws
+   */
+  find(url: string, options?: { stale?: boolean }): Promise<unknown>;
+}
+
+/** Documents kept in a database and fetched when they are not fresh. */
+export function documentStore(
+  kv: Deno.Kv,
+  fetchDocument: FetchDocument,
+): DocumentStore {
+  const fetching = new Map<string, Promise<unknown>>();
+
+  async function fetchAndKeep(url: string): Promise<unknown> {
+    const time = now();
+    const { document, expiresAt } = await fetchDocument(url, { now: time });
+    const freshSeconds = Math.min(
+      Math.max(expiresAt - time, DOCUMENT_MIN_FRESH_SECONDS),
+      DOCUMENT_MAX_FRESH_SECONDS,
+    );
+    const record: DocumentRecord = {
+      document,
+      freshUntil: time + freshSeconds,
+      expiresAt: time + DOCUMENT_TTL_SECONDS,
+    };
+    await commit(
+      kv,
+      (operation) => operation.set(documentKey(url), record, expireIn(record)),
+    );
+    return document;
+  }
+
+  return {
+    async find(url, { stale = false } = {}) {
+      const kept = await find<DocumentRecord>(kv, documentKey(url));
+      if (kept && kept.value.freshUntil > now()) return kept.value.document;
+      let fetched = fetching.get(url);
+      if (!fetched) {
+        fetched = fetchAndKeep(url).finally(() => fetching.delete(url));
+        fetching.set(url, fetched);
+      }
+      try {
+        return await fetched;
+      } catch (error) {
+        if (kept && stale) return kept.value.document;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * New tokens of a grant, and the records that let them in.
+ *
+ * @module
+ */
+import { mintCredential } from "../oauth/credential.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { ACCESS_TOKEN_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { wrapDataKey } from "../oauth/seal.ts";
+import type { IssuedTokens } from "../oauth/token_request.ts";
+import { setGrant } from "./grants.ts";
+import { accessTokenKey, refreshTokenKey } from "./keys.ts";
+import { expireIn, type Expiring, now } from "./kv.ts";
+
+/** What stands behind an access or a refresh token. */
+export interface TokenRecord extends Expiring {
+  grantId: string;
+  /** The grant's data key, sealed with the token. */
+  wrappedKey: string;
+  /** Of an access token that covers less than its grant. */
+  scopes?: readonly string[];
+  /** When a refresh token was exchanged for its successor. */
+  usedAt?: number;
+}
+
+/** Tokens that exist once `write` is committed. */
+export interface Issuance {
+  tokens: IssuedTokens;
+  write(operation: Deno.AtomicOperation): Deno.AtomicOperation;
+}
+
+/**
+ * Makes an access token, and a refresh token if the client may have one.
+ *
+ * @param grant as it is to be from now on
+ */
+export async function issueTokens(
+  grant: Grant,
+  { dataKey, scopes, refreshable }: {
+    dataKey: Uint8Array;
+    scopes: readonly string[];
+    refreshable: boolean;
+  },
+): Promise<Issuance> {
+  const grantId = grant.id;
+  const accessToken = mintCredential("access_token", grantId);
+  const access: TokenRecord = {
+    grantId,
+    wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
+    expiresAt: Math.min(now() + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
+    ...scopes !== grant.scopes && { scopes },
+  };
+  const refreshToken = refreshable
+    ? mintCredential("refresh_token", grantId)
+    : undefined;
+  const refresh: TokenRecord | undefined = refreshToken === undefined
+    ? undefined
+    : {
+      grantId,
+      wrappedKey: await wrapDataKey(dataKey, grantId, refreshToken),
+      expiresAt: grant.expiresAt,
+    };
+  return {
+    tokens: { accessToken, refreshToken, scopes, expiresAt: access.expiresAt },
+    write(operation) {
+      setGrant(operation, grant)
+        .set(accessTokenKey(accessToken), access, expireIn(access));
+      if (refresh) {
+        operation.set(
+          refreshTokenKey(refreshToken!),
+          refresh,
+          expireIn(refresh),
+        );
+      }
+      return operation;
+    },
+  };
+}

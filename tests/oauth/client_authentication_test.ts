@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import {
+  exportJWK,
+  generateKeyPair,
+  type JSONWebKeySet,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
+import { registerClient } from "../../src/oauth/client.ts";
+import {
+  checkClientSecret,
+  parseClientCredentials,
+  verifyClientAssertion,
+} from "../../src/oauth/client_authentication.ts";
+import { Parameters } from "../../src/oauth/parameters.ts";
+
+const TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+function parse(
+  parameters: Record<string, string>,
+  authorization: string | null = null,
+) {
+  return parseClientCredentials(
+    authorization,
+    new Parameters(Object.entries(parameters)),
+  );
+}
+
+function basic(id: string, secret: string) {
+  return `Basic ${btoa(`${id}:${secret}`)}`;
+}
+
+Deno.test("parseClientCredentials() reads each method", () => {
+  assert.deepEqual(parse({ client_id: "a" }), {
+    method: "none",
+    clientId: "a",
+  });
+  assert.deepEqual(parse({ client_id: "a", client_secret: "s" }), {
+    method: "secret",
+    clientId: "a",
+    secret: "s",
+  });
+  assert.deepEqual(parse({}, basic("a%3Ab", "s+%2B%25")), {
+    method: "secret",
+    clientId: "a:b",
+    secret: "s +%",
+  });
+  assert.deepEqual(parse({ client_id: "a" }, basic("a", "s")), {
+    method: "secret",
+    clientId: "a",
+    secret: "s",
+  });
+  assert.deepEqual(parse({}, basic("a", "")), {
+    method: "none",
+    clientId: "a",
+  });
+  assert.deepEqual(
+    parse({
+      client_assertion_type: TYPE,
+      client_assertion: "j",
+      client_id: "a",
+    }),
+    { method: "assertion", clientId: "a", assertion: "j" },
+  );
+});
+
+Deno.test("parseClientCredentials() finds an assertion's client in its subject", () => {
+  const assertion = `x.${btoa(JSON.stringify({ sub: "a" }))}.x`;
+  assert.equal(
+    parse({ client_assertion_type: TYPE, client_assertion: assertion })
+      .clientId,
+    "a",
+  );
+});
+
+const UNREADABLE: [string, Record<string, string>, string | null, string][] = [
+  ["nothing", {}, null, "invalid_client"],
+  ["a broken percent sign", {}, basic("a%", "s"), "invalid_client"],
+  ["two methods", { client_secret: "s" }, basic("a", "s"), "invalid_request"],
+  ["two clients", { client_id: "b" }, basic("a", "s"), "invalid_request"],
+  [
+    "a secret and an assertion",
+    {
+      client_id: "a",
+      client_secret: "s",
+      client_assertion: "j",
+    },
+    null,
+    "invalid_request",
+  ],
+  [
+    "an assertion of another type",
+    {
+      client_assertion_type: "saml",
+      client_assertion: "j",
+    },
+    null,
+    "invalid_request",
+  ],
+  [
+    "an assertion of nobody",
+    {
+      client_assertion_type: TYPE,
+      client_assertion: "j",
+    },
+    null,
+    "invalid_client",
+  ],
+];
+
+for (const [what, parameters, authorization, code] of UNREADABLE) {
+  Deno.test(`parseClientCredentials() refuses ${what}`, () => {
+    assert.throws(() => parse(parameters, authorization), { code });
+  });
+}
+
+const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
+
+Deno.test("checkClientSecret() takes the secret, by header or in the body", () => {
+  const { client, clientSecret: secret } = registerClient({
+    ...REDIRECTS,
+    token_endpoint_auth_method: "client_secret_post",
+  }, 0);
+  const { clientId } = client;
+  checkClientSecret(client, { method: "secret", clientId, secret: secret! });
+  for (
+    const credentials of [
+      { method: "secret", clientId, secret: "wrong" },
+      { method: "none", clientId },
+      { method: "assertion", clientId, assertion: "j" },
+    ] as const
+  ) {
+    assert.throws(() => checkClientSecret(client, credentials), {
+      code: "invalid_client",
+      status: 401,
+    });
+  }
+});
+
+Deno.test("checkClientSecret() takes no secret from a public client", () => {
+  const { client } = registerClient(REDIRECTS, 0);
+  const { clientId } = client;
+  checkClientSecret(client, { method: "none", clientId });
+  assert.throws(
+    () =>
+      checkClientSecret(client, { method: "secret", clientId, secret: "x" }),
+    { code: "invalid_client" },
+  );
+});
+
+const NOW = 1_700_000_000;
+const AUDIENCE = "https://tools.example.com";
+const { privateKey, publicKey } = await generateKeyPair("ES256");
+const KEYS = {
+  keys: [{ ...await exportJWK(publicKey), kid: "1", alg: "ES256" }],
+} as JSONWebKeySet;
+const { client } = registerClient({
+  ...REDIRECTS,
+  token_endpoint_auth_method: "private_key_jwt",
+  jwks: KEYS,
+}, 0);
+const CLAIMS = {
+  iss: client.clientId,
+  sub: client.clientId,
+  aud: AUDIENCE,
+  jti: "once",
+  exp: NOW + 60,
+};
+
+async function verify(changes: JWTPayload = {}, signer = privateKey) {
+  const assertion = await new SignJWT({ ...CLAIMS, ...changes })
+    .setProtectedHeader({ alg: "ES256", kid: "1" }).sign(signer);
+  return await verifyClientAssertion(client, assertion, {
+    keys: KEYS,
+    audiences: [AUDIENCE, `${AUDIENCE}/token`],
+    now: NOW,
+  });
+}
+
+Deno.test("verifyClientAssertion() takes an assertion for us and gives its jti", async () => {
+  assert.deepEqual(await verify(), { jti: "once", expiresAt: NOW + 70 });
+  await verify({ aud: `${AUDIENCE}/token` });
+});
+
+const BAD_CLAIMS: [string, JWTPayload][] = [
+  ["of another issuer", { iss: "other" }],
+  ["of another client", { sub: "other" }],
+  ["for another server", { aud: "https://other.example.com" }],
+  ["that has expired", { exp: NOW - 11 }],
+  ["that never expires", { exp: undefined }],
+  ["that is good for a day", { exp: NOW + 86400 }],
+  ["without jti", { jti: undefined }],
+];
+
+for (const [what, changes] of BAD_CLAIMS) {
+  Deno.test(`verifyClientAssertion() refuses one ${what}`, async () => {
+    await assert.rejects(verify(changes), { code: "invalid_client" });
+  });
+}
+
+Deno.test("verifyClientAssertion() refuses another key's signature", async () => {
+  const other = await generateKeyPair("ES256");
+  await assert.rejects(verify({}, other.privateKey), {
+    code: "invalid_client",
+  });
+});
+
+Deno.test("verifyClientAssertion() refuses a shared secret's signature", async () => {
+  const assertion = await new SignJWT(CLAIMS)
+    .setProtectedHeader({ alg: "HS256", kid: "1" })
+    .sign(new TextEncoder().encode("x".repeat(32)));
+  await assert.rejects(
+    verifyClientAssertion(client, assertion, {
+      keys: KEYS,
+      audiences: [AUDIENCE],
+      now: NOW,
+    }),
+    { code: "invalid_client" },
+  );
+});
+
+Deno.test("verifyClientAssertion() refuses a client that registered another method", async () => {
+  const { client: other } = registerClient(REDIRECTS, 0);
+  await assert.rejects(
+    verifyClientAssertion(other, "x.y.z", {
+      keys: KEYS,
+      audiences: [AUDIENCE],
+      now: NOW,
+    }),
+    { code: "invalid_client" },
+  );
+});

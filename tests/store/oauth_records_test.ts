@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { randomId } from "../../src/crypto.ts";
+import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { approvalStore } from "../../src/store/approvals.ts";
+import { useAssertion } from "../../src/store/assertions.ts";
+import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
+import { clientStore } from "../../src/store/clients.ts";
+import { useCode } from "../../src/store/codes.ts";
+import { documentStore } from "../../src/store/documents.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { now } from "../../src/store/kv.ts";
+import { rateStore } from "../../src/store/rate.ts";
+import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
+import { FakeTime } from "./fake_time.ts";
+import { newClient, requestOf, signIn, VERIFIER, withKv } from "./fixture.ts";
+
+const DAY = 86400;
+
+Deno.test("clientStore drops a registration that led to nothing after a day", () =>
+  withKv(async (kv) => {
+    const clients = clientStore(kv);
+    const client = newClient();
+    await clients.save(client);
+    const { expiresAt: _, ...found } = (await clients.find(client.clientId))! as
+      & typeof client
+      & { expiresAt: number };
+    assert.deepEqual(found, client);
+    using time = new FakeTime();
+    time.tick(DAY);
+    assert.equal(await clients.find(client.clientId), undefined);
+  }));
+
+Deno.test("clientStore keeps a used registration for 90 days after its last use", () =>
+  withKv(async (kv) => {
+    const clients = clientStore(kv);
+    const client = newClient();
+    await clients.save(client);
+    await clients.keep(client.clientId);
+    using time = new FakeTime();
+    time.tick(89 * DAY);
+    assert(await clients.find(client.clientId));
+    await clients.keep(client.clientId);
+    time.tick(89 * DAY);
+    assert(await clients.find(client.clientId));
+    time.tick(DAY);
+    assert.equal(await clients.find(client.clientId), undefined);
+    await clients.keep(client.clientId);
+    assert.equal(await clients.find(client.clientId), undefined);
+  }));
+
+Deno.test("documentStore fetches once while a document is fresh, however many ask", () =>
+  withKv(async (kv) => {
+    let fetches = 0;
+    const documents = documentStore(
+      kv,
+      (_url, { now }) =>
+        Promise.resolve({ document: ++fetches, expiresAt: now + 600 }),
+    );
+    const url = "https://app.example.com/client.json";
+    const all = await Promise.all([1, 2, 3].map(() => documents.find(url)));
+    assert.deepEqual(all, [1, 1, 1]);
+    using time = new FakeTime();
+    time.tick(599);
+    assert.equal(await documents.find(url), 1);
+    time.tick(1);
+    assert.equal(await documents.find(url), 2);
+  }));
+
+Deno.test("documentStore keeps a document for a minute at least and a day at most", () =>
+  withKv(async (kv) => {
+    let ttlSeconds = 0;
+    let fetches = 0;
+    const documents = documentStore(kv, (_url, { now }) => {
+      fetches++;
+      return Promise.resolve({ document: {}, expiresAt: now + ttlSeconds });
+    });
+    using time = new FakeTime();
+    await documents.find("a");
+    time.tick(59);
+    await documents.find("a");
+    assert.equal(fetches, 1);
+    time.tick(1);
+    ttlSeconds = 365 * DAY;
+    await documents.find("a");
+    assert.equal(fetches, 2);
+    time.tick(DAY);
+    await documents.find("a");
+    assert.equal(fetches, 3);
+  }));
+
+Deno.test("documentStore gives a stale copy only to who can do with one", () =>
+  withKv(async (kv) => {
+    let isUp = true;
+    const documents = documentStore(
+      kv,
+      (_url, { now }) =>
+        isUp
+          ? Promise.resolve({ document: "first", expiresAt: now })
+          : Promise.reject(new Error("down")),
+    );
+    await documents.find("a");
+    isUp = false;
+    using time = new FakeTime();
+    time.tick(DAY);
+    assert.equal(await documents.find("a", { stale: true }), "first");
+    await assert.rejects(documents.find("a"), /down/);
+    await assert.rejects(documents.find("b", { stale: true }), /down/);
+  }));
+
+Deno.test("useAssertion() lets one of fifty uses through", () =>
+  withKv(async (kv) => {
+    const assertion = { jti: "once", expiresAt: now() + 60 };
+    const uses = await Promise.all(
+      Array.from({ length: 50 }, () => useAssertion(kv, "a", assertion)),
+    );
+    assert.equal(uses.filter(Boolean).length, 1);
+    assert(await useAssertion(kv, "b", assertion));
+  }));
+
+Deno.test("approvalStore remembers scopes by browser, client, redirect URI and resource", () =>
+  withKv(async (kv) => {
+    const approvals = approvalStore(kv);
+    const request = requestOf(newClient());
+    await approvals.save("browser", request);
+    await approvals.save("browser", { ...request, scopes: ["mail:send"] });
+    assert.deepEqual(await approvals.find("browser", request), [
+      "mail:read",
+      "mail:send",
+    ]);
+    assert.equal(await approvals.find("other", request), undefined);
+    for (const member of ["clientId", "redirectUri", "resource"]) {
+      assert.equal(
+        await approvals.find("browser", { ...request, [member]: "other" }),
+        undefined,
+      );
+    }
+  }));
+
+Deno.test("authorizationRequestStore gives a request to its own browser only", () =>
+  withKv(async (kv) => {
+    const requests = authorizationRequestStore(kv);
+    const browser = randomId();
+    const request = requestOf(newClient());
+    const handle = await requests.save(browser, { request, clientName: "A" });
+    assert(await requests.find(handle, browser));
+    assert.equal(await requests.find(handle, randomId()), undefined);
+    assert.equal(await requests.find(randomId(), browser), undefined);
+    using time = new FakeTime();
+    time.tick(600);
+    assert.equal(await requests.find(handle, browser), undefined);
+  }));
+
+Deno.test("lease() gives a request to one of fifty, and to another when that one died", () =>
+  withKv(async (kv) => {
+    const requests = authorizationRequestStore(kv);
+    const browser = randomId();
+    const request = requestOf(newClient());
+    const handle = await requests.save(browser, { request, clientName: "A" });
+    const found = async () => (await requests.find(handle, browser))!;
+    assert.equal(await requests.lease(await found()), undefined);
+    await requests.approve(await found());
+    const leases = await Promise.all(
+      Array.from({ length: 50 }, async () => requests.lease(await found())),
+    );
+    assert.equal(leases.filter(Boolean).length, 1);
+    using time = new FakeTime();
+    time.tick(29);
+    assert.equal(await requests.lease(await found()), undefined);
+    time.tick(1);
+    const second = await requests.lease(await found());
+    assert(second);
+    await requests.release(second);
+    assert(await requests.lease(await found()));
+  }));
+
+Deno.test("listOfSubject() and listOfClient() show active grants, newest first", () =>
+  withKv(async (kv) => {
+    const grants = grantStore(kv);
+    const client = newClient();
+    const ids = [];
+    for (let n = 0; n < 12; n++) {
+      const { code, grant } = await signIn(kv, {
+        client,
+        time: now() - 12 + n,
+      });
+      await useCode(kv, {
+        code,
+        clientId: client.clientId,
+        codeVerifier: VERIFIER,
+        refreshable: true,
+      });
+      ids.unshift(grant.id);
+    }
+    await signIn(kv, { client });
+    await signIn(kv, { subject: "43" });
+    await grants.close(ids[3], "revoked");
+    ids.splice(3, 1);
+    const names = (list: { id: string }[]) => list.map(({ id }) => id);
+    assert.deepEqual(names(await grants.listOfSubject("dev:42")), ids);
+    assert.deepEqual(names(await grants.listOfClient(client.clientId)), ids);
+    assert.deepEqual(names(await grants.list()), ids);
+  }));
+
+Deno.test("close() takes the provider's tokens with it and leaves a tombstone", () =>
+  withKv(async (kv) => {
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    const { accessToken } = await useCode(kv, {
+      code,
+      clientId,
+      codeVerifier: VERIFIER,
+      refreshable: true,
+    });
+    const access = await accessTokenStore(kv).find(accessToken);
+    const dataKey = await access!.dataKey();
+    const upstream = upstreamTokenStore(kv);
+    assert((await upstream.find(grant.id, dataKey))?.tokens);
+    const grants = grantStore(kv);
+    await grants.close(grant.id, "revoked");
+    await grants.close(grant.id, "code replayed");
+    assert.equal(await upstream.find(grant.id, dataKey), undefined);
+    assert.equal((await grants.find(grant.id))?.value.closedReason, "revoked");
+  }));
+
+Deno.test("upstreamTokenStore lets one refresh at a time", () =>
+  withKv(async (kv) => {
+    const { code, client: { clientId }, grant } = await signIn(kv, {
+      upstreamTokens: "first",
+    });
+    const { accessToken } = await useCode(kv, {
+      code,
+      clientId,
+      codeVerifier: VERIFIER,
+      refreshable: true,
+    });
+    const dataKey = await (await accessTokenStore(kv).find(accessToken))!
+      .dataKey();
+    const upstream = upstreamTokenStore(kv);
+    const leases = await Promise.all(
+      Array.from(
+        { length: 50 },
+        async () => upstream.lease((await upstream.find(grant.id, dataKey))!),
+      ),
+    );
+    const [lease, ...more] = leases.filter((lease) => lease !== undefined);
+    assert.equal(more.length, 0);
+    const waiting = upstream.waitForRefresh(
+      grant.id,
+      AbortSignal.timeout(5000),
+    );
+    assert(await upstream.replace(lease, "second"));
+    await waiting;
+    assert.equal((await upstream.find(grant.id, dataKey))?.tokens, "second");
+    assert(!await upstream.replace(lease, "third"));
+  }));
+
+Deno.test("rateStore lets a burst through, refuses the next and refills", () =>
+  withKv(async (kv) => {
+    const rates = rateStore(kv, "register");
+    const rate = { burst: 60, perSecond: 2 };
+    using time = new FakeTime();
+    await Promise.all(
+      Array.from({ length: 60 }, () => rates.take("192.0.2.1", rate)),
+    );
+    await assert.rejects(rates.take("192.0.2.1", rate), {
+      status: 429,
+      headers: { "retry-after": "1" },
+    });
+    await rates.take("192.0.2.2", rate);
+    await rateStore(kv, "token").take("192.0.2.1", rate);
+    time.tick(1);
+    await rates.take("192.0.2.1", rate);
+    await rates.take("192.0.2.1", rate);
+    await assert.rejects(rates.take("192.0.2.1", rate), { status: 429 });
+  }));
+
+Deno.test("rateStore counts for all processes together", () =>
+  withKv(async (kv) => {
+    const rate = { burst: 10, perSecond: 0.01 };
+    const [one, other] = [rateStore(kv, "token"), rateStore(kv, "token")];
+    const takes = await Promise.allSettled(
+      Array.from(
+        { length: 20 },
+        (_, n) => (n % 2 ? one : other).take("a", rate),
+      ),
+    );
+    assert.equal(
+      takes.filter(({ status }) => status === "fulfilled").length,
+      10,
+    );
+  }));

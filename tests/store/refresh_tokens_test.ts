@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import type { IssuedTokens } from "../../src/oauth/token_request.ts";
+import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { useCode } from "../../src/store/codes.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
+import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
+import { FakeTime } from "./fake_time.ts";
+import { signIn, VERIFIER, withKv } from "./fixture.ts";
+
+async function begin(kv: Deno.Kv) {
+  const { code, grant, client } = await signIn(kv, {
+    upstreamTokens: "theirs",
+  });
+  const { clientId } = client;
+  const tokens = await useCode(kv, {
+    code,
+    clientId,
+    codeVerifier: VERIFIER,
+    refreshable: true,
+  });
+  return { grantId: grant.id, clientId, refreshToken: tokens.refreshToken! };
+}
+
+async function refresh(
+  kv: Deno.Kv,
+  refreshToken: string,
+  clientId: string,
+): Promise<IssuedTokens> {
+  const refreshTokens = refreshTokenStore(kv);
+  for (;;) {
+    const found = await refreshTokens.find(refreshToken, clientId);
+    if ("successors" in found) return found.successors;
+    const { scopes } = found.grant;
+    const tokens = await refreshTokens.rotate(refreshToken, found, scopes);
+    if (tokens) return tokens;
+  }
+}
+
+Deno.test("rotate() exchanges a refresh token for a pair that works", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    const first = await refresh(kv, refreshToken, clientId);
+    const access = await accessTokenStore(kv).find(first.accessToken);
+    assert.equal(access?.grant.id, grantId);
+    const second = await refresh(kv, first.refreshToken!, clientId);
+    assert.notEqual(second.refreshToken, first.refreshToken);
+  }));
+
+Deno.test("rotate() gives fifty simultaneous refreshes the same pair", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    const all = await Promise.all(
+      Array.from({ length: 50 }, () => refresh(kv, refreshToken, clientId)),
+    );
+    for (const tokens of all) assert.deepEqual(tokens, all[0]);
+    assert.equal((await grantStore(kv).find(grantId))?.value.status, "active");
+  }));
+
+Deno.test("find() gives a used refresh token's successors for 30 seconds, then ends the grant", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    const first = await refresh(kv, refreshToken, clientId);
+    using time = new FakeTime();
+    time.tick(29);
+    assert.deepEqual(await refresh(kv, refreshToken, clientId), first);
+    time.tick(1);
+    await assert.rejects(refresh(kv, refreshToken, clientId), {
+      code: "invalid_grant",
+    });
+    const found = await grantStore(kv).find(grantId);
+    assert.equal(found?.value.closedReason, "refresh token replayed");
+    await assert.rejects(refresh(kv, first.refreshToken!, clientId), {
+      code: "invalid_grant",
+    });
+    assert.equal(
+      await accessTokenStore(kv).find(first.accessToken),
+      undefined,
+    );
+  }));
+
+Deno.test("find() refuses another client's refresh token and changes nothing", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    await assert.rejects(refresh(kv, refreshToken, "other"), {
+      code: "invalid_grant",
+    });
+    await refresh(kv, refreshToken, clientId);
+    using time = new FakeTime();
+    time.tick(60);
+    await assert.rejects(refresh(kv, refreshToken, "other"), {
+      code: "invalid_grant",
+    });
+    assert.equal((await grantStore(kv).find(grantId))?.value.status, "active");
+  }));
+
+Deno.test("find() refuses what is no refresh token", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId } = await begin(kv);
+    const { accessToken } = await refresh(kv, refreshToken, clientId);
+    for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
+      await assert.rejects(refresh(kv, other, clientId), {
+        code: "invalid_grant",
+      });
+    }
+  }));
+
+Deno.test("find() refuses a grant that was idle for 30 days", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId } = await begin(kv);
+    using time = new FakeTime();
+    time.tick(30 * 86400);
+    await assert.rejects(refresh(kv, refreshToken, clientId), {
+      code: "invalid_grant",
+    });
+  }));
+
+Deno.test("rotate() never carries a grant beyond 90 days", () =>
+  withKv(async (kv) => {
+    let { refreshToken, clientId, grantId } = await begin(kv);
+    using time = new FakeTime();
+    for (let month = 0; month < 3; month++) {
+      time.tick(29 * 86400);
+      refreshToken = (await refresh(kv, refreshToken, clientId)).refreshToken!;
+    }
+    // 87 days are over. Its provider tokens are still there too.
+    const upstream = upstreamTokenStore(kv);
+    const found = await refreshTokenStore(kv).find(refreshToken, clientId);
+    assert("grant" in found);
+    assert.equal(
+      (await upstream.find(grantId, found.dataKey))?.tokens,
+      "theirs",
+    );
+    time.tick(3 * 86400);
+    await assert.rejects(refresh(kv, refreshToken, clientId), {
+      code: "invalid_grant",
+    });
+  }));
+
+Deno.test("find() refuses a refresh token whose grant was closed", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    await grantStore(kv).close(grantId, "revoked");
+    await assert.rejects(refresh(kv, refreshToken, clientId), {
+      code: "invalid_grant",
+    });
+  }));
+
+Deno.test("rotate() loses against a close that came in between", () =>
+  withKv(async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    const refreshTokens = refreshTokenStore(kv);
+    const found = await refreshTokens.find(refreshToken, clientId);
+    assert("grant" in found);
+    await grantStore(kv).close(grantId, "revoked");
+    assert.equal(
+      await refreshTokens.rotate(refreshToken, found, ["mail:read"]),
+      undefined,
+    );
+    assert.equal((await grantStore(kv).find(grantId))?.value.status, "closed");
+  }));
