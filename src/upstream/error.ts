@@ -1,0 +1,32 @@
+/**
+ * What can go wrong between us and the provider, in the four ways that make a
+ * difference to what happens next.
+ *
+ * @module
+ */
+
+/**
+ * - `denied`: the person or the provider said no.
+ * - `dead`: the code or refresh token is of no use any more (`invalid_grant`).
+ * - `unavailable`: 5xx, a time-out or no connection; the same request may work
+ *   later, and nothing was used up.
+ * - `misbehaved`: an answer that breaks the protocol, or one that says that our
+ *   application is not set up right there.
+ */
+export type UpstreamErrorKind =
+  | "denied"
+  | "dead"
+  | "unavailable"
+  | "misbehaved";
+
+/** A failed conversation with the provider. The message holds no secret. */
+export class UpstreamError extends Error {
+  override name = "UpstreamError";
+  constructor(
+    readonly kind: UpstreamErrorKind,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

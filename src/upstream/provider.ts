@@ -1,0 +1,86 @@
+/**
+ * The provider behind us: who people sign in with, and whose tokens a tool
+ * may use in their name. We are its client.
+ *
+ * @module
+ */
+import type { ProviderConfig } from "../auth_config.ts";
+import type { Identity } from "../caller.ts";
+import { UpstreamError } from "./error.ts";
+
+export { UpstreamError, type UpstreamErrorKind } from "./error.ts";
+
+/** The provider's tokens for one person. */
+export interface UpstreamTokens {
+  accessToken: string;
+  /** As the provider spelled it: `Bearer`, `bearer`. */
+  tokenType: string;
+  refreshToken?: string;
+  /** What was granted, where the provider told. */
+  scope?: string;
+  /** Epoch seconds; undefined: the access token does not expire by itself. */
+  expiresAt?: number;
+}
+
+/** What the provider is asked when somebody is sent there. */
+export interface UpstreamRequest {
+  /** Comes back in the answer. */
+  state: string;
+  /** Comes back in the `id_token`, where there is one. */
+  nonce: string;
+  /** S256 (RFC 7636 §4.2). */
+  codeChallenge: string;
+  redirectUri: string;
+}
+
+/** A code that came back, with what the request was made of. */
+export interface UpstreamResponse {
+  code: string;
+  codeVerifier: string;
+  nonce: string;
+  redirectUri: string;
+  /** The `iss` parameter, where the answer had one (RFC 9207). */
+  issuer?: string;
+}
+
+/** One provider. Every method throws {@linkcode UpstreamError}. */
+export interface Provider {
+  /** For people: "GitHub". */
+  readonly name: string;
+  /** Base of the provider's API; undefined where none is known. */
+  readonly apiUrl?: string;
+  /** Where to send the person. */
+  authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /** Exchanges a code, and learns who it is for. */
+  redeem(
+    response: UpstreamResponse,
+  ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
+  /** New tokens; the refresh token stays the old one where none is returned. */
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /** Ends the tokens at the provider, where it has a way to. */
+  revoke?(tokens: UpstreamTokens): Promise<void>;
+}
+
+/** A provider's settings. */
+export type ProviderSettings = ProviderConfig & {
+  /** Our public origin. */
+  baseUrl: string;
+};
+
+/** How a provider is reached. */
+export interface ProviderDependencies {
+  /**
+   * `dev` is given the routes of `http/dev_provider.ts` here, so that it is
+   * reached without a network.
+   */
+  fetch?: typeof fetch;
+}
+
+/** The provider that the settings name. Nothing is fetched yet. */
+export function createProvider(
+  settings: ProviderSettings,
+  dependencies: ProviderDependencies = {},
+): Provider {
+  void dependencies;
+  throw new UpstreamError("misbehaved", `${settings.provider} is not served`);
+}
