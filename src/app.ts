@@ -9,7 +9,10 @@ import metadata from "../deno.json" with { type: "json" };
 import type { Config } from "./config.ts";
 import { randomId } from "./crypto.ts";
 import { HttpError, OAuthError } from "./errors.ts";
+import { callback } from "./http/callback.ts";
+import { errorPage } from "./http/error_page.ts";
 import { openGate } from "./http/gate.ts";
+import { landing, prefersPage } from "./http/landing.ts";
 import { originCheck } from "./http/origin.ts";
 import { type Logger, logger } from "./log.ts";
 import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
@@ -55,6 +58,8 @@ export interface App {
   close(): Promise<void>;
 }
 
+const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
+
 /**
  * Builds a server.
  *
@@ -62,9 +67,11 @@ export interface App {
  * cannot be served
  */
 export function createApp(options: AppOptions): App {
-  const { config } = options;
+  const { config, baseUrl } = options;
   const log = logger("http");
   const services = createServices(options);
+  const { catalogue } = services;
+  const showLanding = landing({ config, baseUrl, catalogue });
   const mcp = mcpEndpoint(services);
   const checkOrigin = originCheck(config);
   const app = new Hono<{ Bindings: Connection }>();
@@ -87,16 +94,29 @@ export function createApp(options: AppOptions): App {
   });
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
+  app.get("/mcp", (c, next) => {
+    if (!prefersPage(c)) return next();
+    c.header("allow", ALLOWED_METHODS);
+    return showLanding(c, {
+      status: 405,
+      notice: "MCP clients talk to this address; a browser can only read on.",
+    });
+  });
   app.all("/mcp", () => {
     throw new HttpError(405, "This is an MCP endpoint: clients POST to it", {
-      allow: "POST, DELETE, OPTIONS",
+      allow: ALLOWED_METHODS,
     });
   });
 
   app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
 
-  app.notFound((c) => c.json({ error: "not_found" }, 404));
-  app.onError((error, c) => onError(error, c, log));
+  app.get("/oauth/callback", callback({ config, baseUrl }));
+  app.get("/", (c) => showLanding(c));
+
+  app.notFound(() => {
+    throw new HttpError(404, "not_found");
+  });
+  app.onError((error, c) => onError(error, c, config, log));
 
   return {
     fetch: (request, connection = {}) => app.fetch(request, connection),
@@ -143,7 +163,29 @@ function catalogueOf(
 }
 
 /** The only place that turns an exception into an answer outside `/mcp`. */
-function onError(error: Error, c: Context, log: Logger): Response {
+function onError(
+  error: Error,
+  c: Context,
+  { title }: Config,
+  log: Logger,
+): Response {
+  const reference = randomId(12);
+  const isRefusal = error instanceof OAuthError || error instanceof HttpError;
+  if (!isRefusal) {
+    log.error("Internal error", { reference, path: c.req.path, error });
+  }
+  if (error instanceof HttpError) {
+    for (const [name, value] of Object.entries(error.headers)) {
+      c.header(name, value);
+    }
+  }
+  if (prefersPage(c)) {
+    if (isRefusal) {
+      const { status, message: refusal } = error;
+      log.info("Refused", { reference, path: c.req.path, status, refusal });
+    }
+    return errorPage(c, error, { serverTitle: title, reference });
+  }
   if (error instanceof OAuthError) {
     const { code, description, status } = error;
     return c.json(
@@ -152,10 +194,7 @@ function onError(error: Error, c: Context, log: Logger): Response {
     );
   }
   if (error instanceof HttpError) {
-    const { message, status, headers } = error;
-    return c.json({ error: message }, status as 400, { ...headers });
+    return c.json({ error: error.message }, error.status as 400);
   }
-  const reference = randomId(12);
-  log.error("Internal error", { reference, path: c.req.path, error });
   return c.json({ error: "server_error", reference }, 500);
 }

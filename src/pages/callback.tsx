@@ -23,7 +23,8 @@ export type CallbackMessage =
 export interface CallbackProps {
   /** `MCP_TITLE`. */
   serverTitle: string;
-  message: CallbackMessage;
+  /** Undefined: the request carried no authorization response. */
+  message?: CallbackMessage;
   /**
    * The origins an opener may have: our own and those the operator listed,
    * never `*`. Whoever opens this window from elsewhere, a loopback port
@@ -32,29 +33,52 @@ export interface CallbackProps {
   origins: readonly string[];
 }
 
-/** RFC 6749 §4.1.2.1 in a person's words; the parameters' own are never shown. */
-const ERRORS: Readonly<Record<string, [title: string, words: string]>> = {
-  access_denied: ["Not connected", "Access was denied. Nothing was shared."],
-  temporarily_unavailable: [
-    "Not connected yet",
-    "Signing in is not possible at the moment. Try again in a minute.",
-  ],
+/** What the page says. The parameters' own words are never shown. */
+interface Outcome {
+  title: string;
+  words: string;
+}
+
+const APPROVED: Outcome = {
+  title: "Almost done",
+  words: "You approved, and the app is finishing the connection.",
+};
+const FAILED: Outcome = {
+  title: "Not connected",
+  words: "Signing in did not work. Start again from the app.",
+};
+const NOTHING: Outcome = {
+  title: "Nothing to see here",
+  words: "Apps send people here at the end of signing in. Start from the app.",
 };
 
-const OTHER_ERROR: [string, string] = [
-  "Not connected",
-  "Signing in did not work. Start again from the app.",
-];
+/** Errors of RFC 6749 §4.1.2.1 that a person can make sense of. */
+const ERRORS: ReadonlyMap<string, Outcome> = new Map([
+  ["access_denied", {
+    title: "Not connected",
+    words: "Access was denied, and the app got nothing.",
+  }],
+  ["temporarily_unavailable", {
+    title: "Not connected yet",
+    words: "Signing in is not possible at the moment. Try again in a minute.",
+  }],
+]);
+
+function outcomeOf(message: CallbackMessage | undefined): Outcome {
+  if (message === undefined) return NOTHING;
+  if ("code" in message) return APPROVED;
+  return ERRORS.get(message.error) ?? FAILED;
+}
 
 /** The outcome in words, and an offer to close the window. */
 export function CallbackPage({ serverTitle, message, origins }: CallbackProps) {
-  const [title, words] = "code" in message
-    ? ["Almost done", "You approved, and the app is finishing the connection."]
-    : Object.hasOwn(ERRORS, message.error)
-    ? ERRORS[message.error]
-    : OTHER_ERROR;
+  const { title, words } = outcomeOf(message);
   return (
-    <Layout title={title} serverTitle={serverTitle} script={CALLBACK_SCRIPT}>
+    <Layout
+      title={title}
+      serverTitle={serverTitle}
+      script={message && CALLBACK_SCRIPT}
+    >
       <main
         class="card"
         data-message={JSON.stringify(message)}
@@ -63,10 +87,8 @@ export function CallbackPage({ serverTitle, message, origins }: CallbackProps) {
         <h1>{title}</h1>
         <p class="lead">{words}</p>
         <p>You can close this window and go back to the app.</p>
-        <div class="actions">
-          <button class="primary" type="button" id="close" hidden>
-            Close this window
-          </button>
+        <div class="actions" id="offer" hidden>
+          <button class="primary" type="button">Close this window</button>
         </div>
       </main>
     </Layout>

@@ -17,25 +17,18 @@ export type Access =
 /** One client and what to do in it. */
 export interface Connection {
   client: string;
-  /** What to do, in one sentence. */
+  /** What to do, in one sentence; or why it cannot be done yet. */
   how: string;
-  /** To copy: an address, a command or a link's target. */
-  line: string;
+  /** To copy: an address, a command or a configuration. */
+  line?: string;
   /** To press, where the client has one: its label and its target. */
   install?: { label: string; href: string };
-  /** The client's own machines must reach the server. */
-  remote?: boolean;
 }
 
 /** The server as clients list it: `Tool Server` becomes `tool-server`. */
 export function connectionName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "tool-server";
-}
-
-/** Whether only programs on the server's own machine reach it. */
-export function isPrivate(baseUrl: string): boolean {
-  return isLoopback(new URL(baseUrl));
 }
 
 /** The clients people use, and how each connects to `baseUrl`. */
@@ -55,22 +48,22 @@ export function connections(
     name,
     config: btoa(JSON.stringify({ url, headers })),
   });
-  const vscode = encodeURIComponent(
-    JSON.stringify({ name, type: "http", url, headers }),
-  );
+  const vscode = JSON.stringify({ name, type: "http", url, headers });
   const flag = access.kind === "credential"
     ? ` --header "${access.header}: ${access.example}"`
     : "";
+  const obstacle = obstacleToCloud(baseUrl, access);
   return [
     {
       client: "Claude",
-      how: "Settings, Connectors, Add custom connector; paste the address.",
-      line: url,
-      install: {
-        label: "Open Claude's connectors",
-        href: "https://claude.ai/settings/connectors",
+      ...obstacle ?? {
+        how: "Settings, Connectors, Add custom connector; paste the address.",
+        line: url,
+        install: {
+          label: "Open Claude's connectors",
+          href: "https://claude.ai/settings/connectors",
+        },
       },
-      remote: true,
     },
     {
       client: "Claude Code",
@@ -79,19 +72,20 @@ export function connections(
     },
     {
       client: "ChatGPT",
-      how: "Turn on Developer mode in Settings, Connectors, Advanced. Then " +
-        "Create, and paste the address.",
-      line: url,
-      install: {
-        label: "Open ChatGPT's connectors",
-        href: "https://chatgpt.com/#settings/Connectors",
+      ...obstacle ?? {
+        how: "Turn on Developer mode in Settings, Connectors, Advanced. Then " +
+          "Create, and paste the address.",
+        line: url,
+        install: {
+          label: "Open ChatGPT's connectors",
+          href: "https://chatgpt.com/#settings/Connectors",
+        },
       },
-      remote: true,
     },
     {
       client: "Cursor",
-      how: "Press the button, or open this link in a browser.",
-      line: `cursor://anysphere.cursor-deeplink/mcp/install?${cursor}`,
+      how: "Press the button, or put this into ~/.cursor/mcp.json.",
+      line: JSON.stringify({ mcpServers: { [name]: { url, headers } } }),
       install: {
         label: "Add to Cursor",
         href: `cursor://anysphere.cursor-deeplink/mcp/install?${cursor}`,
@@ -100,19 +94,36 @@ export function connections(
     {
       client: "VS Code",
       how: "Press the button, or run this in a terminal.",
-      line: `code --add-mcp '${
-        JSON.stringify({ name, type: "http", url, headers })
-      }'`,
+      line: `code --add-mcp '${vscode}'`,
       install: {
         label: "Add to VS Code",
-        href: `vscode:mcp/install?${vscode}`,
+        href: `vscode:mcp/install?${encodeURIComponent(vscode)}`,
       },
     },
     {
       client: "Inspector",
       how: "Run this to try the tools by hand.",
       line:
-        `npx @modelcontextprotocol/inspector --transport http --server-url ${url}`,
+        `npx @modelcontextprotocol/inspector --transport http --server-url ${url}${flag}`,
     },
   ];
+}
+
+/** Why a client that runs in its maker's cloud cannot connect, if so. */
+function obstacleToCloud(
+  baseUrl: string,
+  access: Access,
+): Pick<Connection, "how"> | undefined {
+  if (isLoopback(new URL(baseUrl))) {
+    return {
+      how: "Calls from the internet, where this server cannot be reached: " +
+        "deploy it first.",
+    };
+  }
+  if (access.kind === "credential") {
+    return {
+      how: "Signs people in and sends no other credential: the server would " +
+        "have to run with AUTH_STRATEGY=oauth.",
+    };
+  }
 }

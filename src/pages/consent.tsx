@@ -80,7 +80,7 @@ export function ConsentPage(props: ConsentProps) {
             <dd>
               If you approve, you sign in with{" "}
               <strong>{providerName}</strong>. The app sees neither your
-              password nor your {providerName} access.
+              password nor your {providerName} token.
             </dd>
           </div>
         </dl>

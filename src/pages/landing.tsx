@@ -5,12 +5,7 @@
  *
  * @module
  */
-import {
-  type Access,
-  type Connection,
-  connections,
-  isPrivate,
-} from "./connect.ts";
+import { type Access, type Connection, connections } from "./connect.ts";
 import { Layout } from "./layout.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
@@ -46,11 +41,11 @@ export function LandingPage(props: LandingProps) {
       script={COPY_SCRIPT}
     >
       <main>
-        <h1>{serverTitle}</h1>
+        <h1>Connect to {serverTitle}</h1>
         <p class="lead">
-          This is a server for the Model Context Protocol. Give its address to
+          This server offers tools to language models. Give its address to
           Claude, ChatGPT, Cursor, VS Code or any other MCP client, and the
-          assistant there can use the tools below.
+          assistant there can use them.
         </p>
         {notice && <p class="note">{notice}</p>}
         <Line text={url} label="Copy the server's address" />
@@ -62,14 +57,6 @@ export function LandingPage(props: LandingProps) {
         )}
 
         <h2>Connect a client</h2>
-        {isPrivate(baseUrl) && (
-          <p class="note">
-            This server runs on one machine, and only programs on that machine
-            reach it. Claude and ChatGPT call from their own machines, so they
-            need it deployed first; Claude Code, Cursor, VS Code and the
-            Inspector work now.
-          </p>
-        )}
         <div class="card">
           <ul class="rows">
             {connections({ title: serverTitle, baseUrl, access }).map(
@@ -115,7 +102,7 @@ function ConnectionRow({ client, how, line, install }: Connection) {
         )}
       </div>
       <p class="small soft">{how}</p>
-      <Line text={line} label={`Copy for ${client}`} />
+      {line && <Line text={line} label={`Copy for ${client}`} />}
     </li>
   );
 }

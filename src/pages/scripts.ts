@@ -36,8 +36,8 @@ if (window.opener) {
   for (const origin of JSON.parse(outcome.dataset.origins)) {
     window.opener.postMessage(message, origin);
   }
-  const close = document.getElementById("close");
-  close.hidden = false;
-  close.addEventListener("click", () => window.close());
+  const offer = document.getElementById("offer");
+  offer.hidden = false;
+  offer.addEventListener("click", () => window.close());
 }
 `;

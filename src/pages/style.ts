@@ -110,7 +110,7 @@ code {
 .badge.warn { background: var(--warn-wash); color: var(--warn); }
 .badge.bad { background: var(--bad-wash); color: var(--bad); }
 .note {
-  margin: 1.25rem 0 0;
+  margin: 1.25rem 0;
   padding: 0.8rem 1rem;
   border-radius: 0.6rem;
   background: var(--well);
@@ -144,7 +144,7 @@ button.danger:hover { border-color: var(--bad); }
 .line {
   display: flex;
   align-items: stretch;
-  margin: 0.6rem 0 0;
+  margin: 0.6rem 0;
   border: 1px solid var(--line);
   border-radius: 0.6rem;
   background: var(--well);
@@ -157,11 +157,12 @@ button.danger:hover { border-color: var(--bad); }
   white-space: pre-wrap;
 }
 .line button { margin: 0.3rem 0.3rem 0.3rem 0; background: var(--card); align-self: start; }
-.rows { margin: 0; padding: 0; list-style: none; }
+.rows { margin: -0.5rem 0; padding: 0; list-style: none; }
 .rows > li { padding: 1.125rem 0; border-top: 1px solid var(--line); }
 .rows > li:first-child { border-top: 0; padding-top: 0.25rem; }
 .rows > li:last-child { padding-bottom: 0; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
+.rows .line:last-child { margin-bottom: 0; }
 .rows p { margin: 0.25rem 0 0; }
 
 .scroll { overflow-x: auto; }

@@ -3,13 +3,16 @@ import {
   type Access,
   connectionName,
   connections,
-  isPrivate,
 } from "../../src/pages/connect.ts";
 
-function connect(client: string, access: Access = { kind: "open" }) {
+function connect(
+  client: string,
+  access: Access = { kind: "open" },
+  baseUrl = "https://tools.example",
+) {
   const found = connections({
     title: "Mail & Notes",
-    baseUrl: "https://tools.example",
+    baseUrl,
     access,
   }).find((connection) => connection.client === client);
   assert.ok(found);
@@ -65,7 +68,13 @@ Deno.test("connectionName() is what every client accepts as a name", () => {
   assert.equal(connectionName("日本"), "tool-server");
 });
 
-Deno.test("isPrivate() knows a server that only this machine reaches", () => {
-  assert.equal(isPrivate("http://localhost:3000"), true);
-  assert.equal(isPrivate("https://tools.example"), false);
+Deno.test("connections() says why a client in a cloud cannot connect", () => {
+  for (const client of ["Claude", "ChatGPT"]) {
+    assert.ok(connect(client).install);
+    const local = connect(client, { kind: "open" }, "http://localhost:3000");
+    assert.match(local.how, /deploy it first/);
+    assert.equal(local.install, undefined);
+    assert.equal(local.line, undefined);
+    assert.match(connect(client, CREDENTIAL).how, /AUTH_STRATEGY=oauth/);
+  }
 });

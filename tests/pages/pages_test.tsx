@@ -196,12 +196,9 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
   assert.equal([...displayName("😀".repeat(200))].length, 80);
 });
 
-Deno.test("scopesInWords() names the tools behind a scope", () => {
-  const tools = [
-    { name: "search_mail", title: "Search mail", scopes: ["mail:read"] },
-    { name: "read_mail", scopes: ["mail:read"] },
-  ];
-  assert.deepEqual(scopesInWords(["mail:read", "email", "x"], tools), [
+Deno.test("scopesInWords() says what each scope is for", () => {
+  const authorsWords = new Map([["mail:read", ["Search mail", "read_mail"]]]);
+  assert.deepEqual(scopesInWords(["mail:read", "email", "x"], authorsWords), [
     { scope: "mail:read", words: "Search mail, read_mail" },
     { scope: "email", words: "See your e-mail address" },
     { scope: "x", words: "Nothing that this server's tools need" },

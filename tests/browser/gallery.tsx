@@ -1,0 +1,118 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * Every page in every state that looks different, with sample contents.
+ *
+ * @module
+ */
+import { Hono } from "@hono/hono";
+import type { JSX } from "@hono/hono/jsx/jsx-runtime";
+import { CallbackPage } from "../../src/pages/callback.tsx";
+import { ConsentPage, type ConsentProps } from "../../src/pages/consent.tsx";
+import { ErrorPage } from "../../src/pages/error.tsx";
+import { LandingPage } from "../../src/pages/landing.tsx";
+import { page } from "../../src/pages/respond.ts";
+
+const serverTitle = "Tool Server";
+
+const CONSENT: ConsentProps = {
+  serverTitle,
+  clientName: "Claude",
+  clientVerification: { kind: "document", domain: "claude.ai" },
+  redirectUri: "https://claude.ai/api/mcp/auth_callback",
+  redirectKind: "https",
+  providerName: "GitHub",
+  scopes: [
+    { scope: "mail:read", words: "Search mail, Read a message" },
+    { scope: "mail:send", words: "Send mail" },
+  ],
+  fields: { request: "r", csrf: "c" },
+  action: "/authorize",
+};
+
+const TOOLS = [
+  {
+    name: "health",
+    title: "Health",
+    description: "Tell whether the server is well, and what it runs on.",
+  },
+  {
+    name: "search_mail",
+    title: "Search mail",
+    description: "Find messages in the caller's mailbox.",
+    scopes: ["mail:read"],
+  },
+];
+
+/** The pages by the name of their picture. */
+export const GALLERY: Readonly<Record<string, JSX.Element>> = {
+  "landing": (
+    <LandingPage
+      serverTitle={serverTitle}
+      baseUrl="https://tools.example.com"
+      tools={TOOLS}
+      access={{ kind: "sign-in" }}
+    />
+  ),
+  "landing-local": (
+    <LandingPage
+      serverTitle={serverTitle}
+      baseUrl="http://localhost:3000"
+      tools={TOOLS}
+      access={{
+        kind: "credential",
+        header: "Authorization",
+        example: "Bearer YOUR_TOKEN",
+      }}
+      notice="This address is for MCP clients."
+    />
+  ),
+  "consent": <ConsentPage {...CONSENT} />,
+  "consent-unverified": (
+    <ConsentPage
+      {...CONSENT}
+      clientName="Inspector"
+      clientVerification={{ kind: "self-asserted" }}
+      redirectUri="http://localhost:6274/oauth/callback"
+      redirectKind="loopback"
+      scopes={[]}
+    />
+  ),
+  "consent-private-use": (
+    <ConsentPage
+      {...CONSENT}
+      clientName="Cursor"
+      clientVerification={{ kind: "self-asserted" }}
+      redirectUri="cursor://anysphere.cursor-mcp/oauth/callback"
+      redirectKind="private-use"
+    />
+  ),
+  "callback": (
+    <CallbackPage
+      serverTitle={serverTitle}
+      message={{ type: "oauth_callback", code: "c", state: "s" }}
+      origins={[]}
+    />
+  ),
+  "callback-error": (
+    <CallbackPage
+      serverTitle={serverTitle}
+      message={{ type: "oauth_callback", error: "access_denied" }}
+      origins={[]}
+    />
+  ),
+  "error": (
+    <ErrorPage
+      serverTitle={serverTitle}
+      title="This sign-in has expired"
+      happened="The page was open for more than ten minutes, and its request is no longer kept."
+      move="Go back to the app and connect again."
+      reference="nR3xk1v0aQ2m"
+    />
+  ),
+};
+
+/** Serves the gallery, each page under its name. */
+export const gallery = new Hono().get("/:name", (c) => {
+  const content = GALLERY[c.req.param("name")];
+  return content ? page(c, content, { forms: "any" }) : c.notFound();
+});

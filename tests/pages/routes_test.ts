@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { type App, createApp } from "../../src/app.ts";
+import { parseConfig } from "../../src/config.ts";
+import { parseResponse } from "../../src/http/callback.ts";
+import { tool } from "../../src/mcp/authoring.ts";
+
+const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+
+async function withApp(
+  test: (app: App) => Promise<void>,
+  environment: Record<string, string> = {},
+): Promise<void> {
+  const kv = await Deno.openKv(":memory:");
+  const app = createApp({
+    config: parseConfig({ MCP_TITLE: "Mail Tools", ...environment }),
+    kv,
+    baseUrl: "http://localhost:3000",
+    definitions: {
+      tools: [tool({
+        name: "search_mail",
+        description: "Find messages in the caller's mailbox.",
+        run: () => "found",
+      })],
+    },
+  });
+  try {
+    await test(app);
+  } finally {
+    app.stop();
+    await app.close();
+    kv.close();
+  }
+}
+
+function get(app: App, path: string, headers: HeadersInit = BROWSER) {
+  return app.fetch(new Request(`http://localhost:3000${path}`, { headers }));
+}
+
+Deno.test("GET / says what this server is and how to connect", () =>
+  withApp(async (app) => {
+    const response = await get(app, "/");
+    assert.equal(response.status, 200);
+    const html = await response.text();
+    assert.match(html, /Connect to Mail Tools/);
+    assert.match(html, /Find messages in the caller&#39;s mailbox\./);
+    assert.match(
+      html,
+      /claude mcp add --transport http mail-tools http:\/\/localhost:3000\/mcp/,
+    );
+    assert.match(html, /deploy it first/);
+  }));
+
+Deno.test("GET /mcp stays 405 and shows a browser how to connect", () =>
+  withApp(async (app) => {
+    const response = await get(app, "/mcp");
+    assert.equal(response.status, 405);
+    assert.equal(response.headers.get("allow"), "POST, DELETE, OPTIONS");
+    assert.match(await response.text(), /Connect to Mail Tools/);
+
+    for (const accept of ["text/event-stream", "application/json, text/html"]) {
+      const answer = await get(app, "/mcp", { accept });
+      assert.equal(answer.status, 405);
+      assert.equal(answer.headers.get("allow"), "POST, DELETE, OPTIONS");
+      assert.match(answer.headers.get("content-type")!, /json/);
+      await answer.body?.cancel();
+    }
+  }));
+
+Deno.test("GET / shows the header that a static credential travels in", () =>
+  withApp(async (app) => {
+    const html = await (await get(app, "/")).text();
+    assert.match(html, /--header &quot;x-my-key: YOUR_KEY&quot;/);
+    assert.doesNotMatch(html, /hunter2/);
+  }, {
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "hunter2",
+    API_KEY_HEADER: "x-my-key",
+  }));
+
+Deno.test("an unknown address is a page for a browser and JSON for the rest", () =>
+  withApp(async (app) => {
+    const page = await get(app, "/nowhere");
+    assert.equal(page.status, 404);
+    assert.match(await page.text(), /There is nothing at this address/);
+    const json = await get(app, "/nowhere", {});
+    assert.equal(json.status, 404);
+    assert.deepEqual(await json.json(), { error: "not_found" });
+  }));
+
+Deno.test("GET /oauth/callback posts at our own and the listed origins, never at *", () =>
+  withApp(async (app) => {
+    const response = await get(app, "/oauth/callback?code=c1&state=s1");
+    assert.equal(response.status, 200);
+    const html = (await response.text()).replaceAll("&quot;", '"');
+    assert.ok(html.includes(
+      'data-message="{"type":"oauth_callback","code":"c1","state":"s1"}"',
+    ));
+    assert.ok(html.includes(
+      'data-origins="["http://localhost:3000","https://app.example"]"',
+    ));
+  }, { ALLOWED_ORIGINS: "*,https://app.example" }));
+
+Deno.test("GET /oauth/callback without an authorization response says so", () =>
+  withApp(async (app) => {
+    const response = await get(app, "/oauth/callback");
+    assert.equal(response.status, 400);
+    const html = await response.text();
+    assert.match(html, /Start from the app/);
+    assert.doesNotMatch(html, /<script/);
+  }));
+
+Deno.test("parseResponse() takes a code or an error, each parameter once", () => {
+  const parse = (query: string) => parseResponse(new URLSearchParams(query));
+  const type = "oauth_callback";
+  assert.deepEqual(parse("code=c&state=s"), { type, code: "c", state: "s" });
+  assert.deepEqual(parse("error=access_denied&error_description=d&state=s"), {
+    type,
+    error: "access_denied",
+    error_description: "d",
+    state: "s",
+  });
+  assert.equal(parse("state=s"), undefined);
+  assert.equal(parse("code=a&code=b"), undefined);
+  assert.equal(parse("code=a&state=s&state=t"), undefined);
+});
