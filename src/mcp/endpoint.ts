@@ -79,8 +79,6 @@ export function mcpEndpoint(services: Services): McpEndpoint {
     const { headers } = request;
     let id: RequestId | undefined;
     try {
-      checkContentType(headers);
-      checkAccept(headers);
       const authenticated = gate.authenticate(headers);
       const passed = {
         request,
@@ -89,6 +87,8 @@ export function mcpEndpoint(services: Services): McpEndpoint {
           ? await authenticated
           : authenticated,
       };
+      checkContentType(headers);
+      checkAccept(headers);
       const body = await readBody(request);
       if (Array.isArray(body)) return await batch(body, passed);
       id = salvageId(body);
@@ -264,10 +264,13 @@ export function mcpEndpoint(services: Services): McpEndpoint {
     values: readonly unknown[],
     passed: Passed,
   ): Promise<Response> {
-    const isStateless = values.some((value) =>
-      isObject(value) && isObject(value.params) &&
-      metaOf(value.params)[Meta.protocolVersion] !== undefined
-    );
+    const { headers } = passed;
+    const isStateless =
+      headers.get("mcp-protocol-version") === STATELESS_REVISION ||
+      values.some((value) =>
+        isObject(value) && isObject(value.params) &&
+        metaOf(value.params)[Meta.protocolVersion] !== undefined
+      );
     if (isStateless) throw invalidRequest("2026-07-28 has no batches");
     const { sessionId, session } = await openSession(passed, true);
     if (session.revision !== "2025-03-26") {
