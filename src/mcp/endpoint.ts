@@ -72,8 +72,16 @@ interface Open {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(services: Services): McpEndpoint {
-  const { catalogue, gate, log, running, sessions, replies, cancellations } =
-    services;
+  const {
+    catalogue,
+    gate,
+    checkOrigin,
+    log,
+    running,
+    sessions,
+    replies,
+    cancellations,
+  } = services;
 
   async function post(request: Request): Promise<Response> {
     const { headers } = request;
@@ -87,6 +95,7 @@ export function mcpEndpoint(services: Services): McpEndpoint {
           ? await authenticated
           : authenticated,
       };
+      checkOrigin(headers);
       checkContentType(headers);
       checkAccept(headers);
       const body = await readBody(request);
@@ -290,6 +299,7 @@ export function mcpEndpoint(services: Services): McpEndpoint {
 
   async function end({ headers }: Request): Promise<Response> {
     try {
+      checkOrigin(headers);
       const { caller } = await gate.authenticate(headers);
       const sessionId = sessionIdOf(headers);
       if (await sessions.end(sessionId, caller.binding)) {
