@@ -102,7 +102,7 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: no session is named, or a header names no revision spoken here. */
+  /** What HTTP's own status says better; in 2025 also: no session is named. */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or somebody else's. */
   sessionNotFound: -32001,

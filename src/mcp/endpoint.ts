@@ -72,21 +72,15 @@ interface Open {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(services: Services): McpEndpoint {
-  const {
-    catalogue,
-    gate,
-    checkOrigin,
-    log,
-    running,
-    sessions,
-    replies,
-    cancellations,
-  } = services;
+  const { catalogue, gate, log, running, sessions, replies, cancellations } =
+    services;
 
   async function post(request: Request): Promise<Response> {
     const { headers } = request;
     let id: RequestId | undefined;
     try {
+      checkContentType(headers);
+      checkAccept(headers);
       const authenticated = gate.authenticate(headers);
       const passed = {
         request,
@@ -95,9 +89,6 @@ export function mcpEndpoint(services: Services): McpEndpoint {
           ? await authenticated
           : authenticated,
       };
-      checkOrigin(headers);
-      checkContentType(headers);
-      checkAccept(headers);
       const body = await readBody(request);
       if (Array.isArray(body)) return await batch(body, passed);
       id = salvageId(body);
@@ -126,9 +117,8 @@ export function mcpEndpoint(services: Services): McpEndpoint {
   function serve(message: RpcMessage, passed: Passed): MaybePromise<Response> {
     if (message.kind === "response") return takeResponse(message, passed);
     const claimed = metaOf(message.params)[Meta.protocolVersion];
-    const isStateless = claimed === undefined
-      ? passed.headers.get("mcp-protocol-version") === STATELESS_REVISION
-      : !isSessionRevision(claimed);
+    const isStateless = isStatelessHeader(passed.headers) ||
+      (claimed !== undefined && !isSessionRevision(claimed));
     if (isStateless) return serveStateless(message, passed);
     if (message.kind === "request" && message.method === "initialize") {
       return initialize(services, message, passed.authenticated.caller);
@@ -155,10 +145,10 @@ export function mcpEndpoint(services: Services): McpEndpoint {
     const { clientInfo, clientCapabilities, logLevel } = parseStatelessMeta(
       meta,
     );
+    checkStandardHeaders(headers, message, STATELESS_REVISION);
     const run = STATELESS_METHODS.get(method);
     const isListen = method === "subscriptions/listen";
     if (!run && !isListen) throw methodNotFound(method, true);
-    checkStandardHeaders(headers, message, STATELESS_REVISION);
     checkScopes(message, authenticated);
     if (method === "tools/call") checkParams(headers, params);
     const exchange = new StatelessExchange({
@@ -260,7 +250,7 @@ export function mcpEndpoint(services: Services): McpEndpoint {
     message: RpcMessage & { kind: "response" },
     passed: Passed,
   ): Promise<Response> {
-    if (passed.headers.get("mcp-protocol-version") === STATELESS_REVISION) {
+    if (isStatelessHeader(passed.headers)) {
       throw invalidRequest("2026-07-28 has no responses from clients");
     }
     const { sessionId } = await openSession(passed, false);
@@ -273,9 +263,7 @@ export function mcpEndpoint(services: Services): McpEndpoint {
     values: readonly unknown[],
     passed: Passed,
   ): Promise<Response> {
-    const { headers } = passed;
-    const isStateless =
-      headers.get("mcp-protocol-version") === STATELESS_REVISION ||
+    const isStateless = isStatelessHeader(passed.headers) ||
       values.some((value) =>
         isObject(value) && isObject(value.params) &&
         metaOf(value.params)[Meta.protocolVersion] !== undefined
@@ -299,7 +287,6 @@ export function mcpEndpoint(services: Services): McpEndpoint {
 
   async function end({ headers }: Request): Promise<Response> {
     try {
-      checkOrigin(headers);
       const { caller } = await gate.authenticate(headers);
       const sessionId = sessionIdOf(headers);
       if (await sessions.end(sessionId, caller.binding)) {
@@ -312,6 +299,10 @@ export function mcpEndpoint(services: Services): McpEndpoint {
   }
 
   return { post, delete: end };
+}
+
+function isStatelessHeader(headers: Headers): boolean {
+  return headers.get("mcp-protocol-version") === STATELESS_REVISION;
 }
 
 function sessionIdOf(headers: Headers): string {

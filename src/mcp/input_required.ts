@@ -29,7 +29,7 @@ export class Suspended extends Error {
 export class Inquiry {
   /** Questions asked in this round that have no answer yet, by key. */
   readonly open = new Map<string, InputRequest>();
-  #answered: Map<string, Answered>;
+  #answered: Record<string, Answered>;
   #count = 0;
 
   /**
@@ -37,12 +37,11 @@ export class Inquiry {
    * for are ignored; without a state, every key may have been.
    */
   constructor(state?: RequestState, responses: JsonObject = {}) {
-    this.#answered = new Map(Object.entries(state?.answered ?? {}));
-    const asked = state && new Map(Object.entries(state.asked));
+    this.#answered = { ...state?.answered };
     for (const [key, answer] of Object.entries(responses)) {
-      const question = asked ? asked.get(key) : ANY;
+      const question = state ? state.asked[key] : ANY;
       if (question === undefined || !isObject(answer)) continue;
-      this.#answered.set(key, [question, answer]);
+      this.#answered[key] = [question, answer];
     }
   }
 
@@ -55,11 +54,11 @@ export class Inquiry {
     params: JsonObject,
     key = `${method.split("/")[0]}-${++this.#count}`,
   ): JsonObject | undefined {
-    const [question, answer] = this.#answered.get(key) ?? [];
+    const [question, answer] = this.#answered[key] ?? [];
     if (question === ANY || question === questionOf({ method, params })) {
       return answer;
     }
-    this.#answered.delete(key);
+    delete this.#answered[key];
     this.open.set(key, { method, params });
     return undefined;
   }
@@ -69,10 +68,7 @@ export class Inquiry {
     const asked = [...this.open].map(([k, question]) =>
       [k, questionOf(question)] as const
     );
-    return {
-      answered: Object.fromEntries(this.#answered),
-      asked: Object.fromEntries(asked),
-    };
+    return { answered: this.#answered, asked: Object.fromEntries(asked) };
   }
 }
 

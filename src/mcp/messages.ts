@@ -63,8 +63,12 @@ export function parseMessage(value: unknown): RpcMessage {
   const { method, params, id } = value;
   if (method === undefined) return parseResponse(value);
   if (typeof method !== "string") throw invalidRequest("method is a string");
-  if (params !== undefined && !isObject(params)) {
-    throw invalidRequest("params is an object");
+  if (value.result !== undefined || value.error !== undefined) {
+    throw invalidRequest("A message asks or answers, not both");
+  }
+  if (params !== undefined) {
+    if (!isObject(params)) throw invalidRequest("params is an object");
+    checkMeta(params._meta);
   }
   if (!("id" in value)) {
     return { kind: "notification", method, params: params ?? NONE };
@@ -73,6 +77,15 @@ export function parseMessage(value: unknown): RpcMessage {
     throw invalidRequest("id is a string or an integer");
   }
   return { kind: "request", id, method, params: params ?? NONE };
+}
+
+function checkMeta(meta: unknown): void {
+  if (meta === undefined) return;
+  if (!isObject(meta)) throw invalidRequest("params._meta is an object");
+  const { progressToken } = meta;
+  if (progressToken !== undefined && !isRequestId(progressToken)) {
+    throw invalidRequest("progressToken is a string or an integer");
+  }
 }
 
 function parseResponse({ id, result, error }: JsonObject): RpcResponse {

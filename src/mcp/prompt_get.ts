@@ -29,13 +29,14 @@ export function getPrompt(call: Call): MaybePromise<Printed> {
     : undefined;
   if (prompt === undefined) throw invalidParams(`Unknown prompt: ${name}`);
   const { args, get, description } = prompt;
+  const given = argumentsOf(params);
   const print = (answer: PromptAnswer) =>
     printer.result({
       ...(description && { description }),
       messages: messagesOf(answer),
     });
   if (!args) return then(get({}, context), print);
-  return then(parseBy(args, argumentsOf(params)), (parsed) => {
+  return then(parseBy(args, given), (parsed) => {
     if (!parsed.success) throw invalidParams(inputErrorText(parsed.error));
     return then(get(parsed.data as JsonObject, context), print);
   });

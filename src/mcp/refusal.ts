@@ -34,7 +34,7 @@ export function refusalOf(
     return { body: printError(id, error), status, outcome: `error ${code}` };
   }
   const body = (message: string) =>
-    printError(id, { code: RpcCode.internalError, message });
+    printError(id, { code: RpcCode.badRequest, message });
   if (error instanceof ChallengeError) {
     return {
       body: body(error.description),
@@ -48,7 +48,9 @@ export function refusalOf(
     return { body: body(message), status, headers, outcome: message };
   }
   if (error instanceof ToolError) {
-    return { body: body(error.message), status: 200, outcome: error.message };
+    const { message } = error;
+    const body = printError(id, { code: RpcCode.internalError, message });
+    return { body, status: 200, outcome: message };
   }
   return undefined;
 }

@@ -21,6 +21,13 @@ import {
 } from "./request_state.ts";
 import { knowsTasks } from "./tasks.ts";
 
+/** The methods that may end with questions, and so take answers. */
+const ASKING: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+]);
+
 /** A request on its way, on its own. */
 export class StatelessExchange extends Exchange {
   readonly stateless = true;
@@ -30,9 +37,8 @@ export class StatelessExchange extends Exchange {
 
   override run(method: Method): Response | Promise<Response> {
     const { requestState, inputResponses } = this.params;
-    if (requestState === undefined && inputResponses === undefined) {
-      return super.run(method);
-    }
+    const isFirst = requestState === undefined && inputResponses === undefined;
+    if (isFirst || !ASKING.has(this.message.method)) return super.run(method);
     return super.run(async (call) => {
       await this.#resume();
       return method(call);
@@ -55,11 +61,9 @@ export class StatelessExchange extends Exchange {
   /** Cancels when the client goes away, before its stream opens or after. */
   watch(disconnected: AbortSignal): void {
     this.answer.onGone = () => this.cancel("the client closed the stream");
-    const leave = () => {
+    disconnected.addEventListener("abort", () => {
       if (!this.answer.hasEnded) this.answer.onGone();
-    };
-    if (disconnected.aborted) leave();
-    else disconnected.addEventListener("abort", leave, { once: true });
+    }, { once: true });
   }
 
   async request(

@@ -8,7 +8,7 @@
 import type { ChangingList } from "../mcp/authoring.ts";
 import type { ChangeFeed } from "../mcp/context.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
+import { commit, expireIn, type Expiring, now, reach } from "./kv.ts";
 import { waitFor } from "./wait.ts";
 
 const CHANGE_SECONDS = 5 * 60;
@@ -19,13 +19,6 @@ export type Change =
   | { kind: "list"; list: ChangingList };
 
 type Numbered = Change & Expiring;
-
-/** Reading on from the head of the line. */
-interface Following {
-  stop: AbortController;
-  started: Promise<unknown>;
-  done: Promise<void>;
-}
 
 /** Change notifications in Deno KV. */
 export interface ChangeStore extends ChangeFeed {
@@ -44,8 +37,7 @@ export function changeStore(
   onFailure: (error: unknown) => void,
 ): ChangeStore {
   const listeners = new Set<(change: Change) => void>();
-  let following: Following | undefined;
-  let ending: Promise<unknown> = Promise.resolve();
+  let following: { stop: AbortController; done: Promise<void> } | undefined;
 
   async function append(change: Change): Promise<void> {
     for (let isDone = false; !isDone;) {
@@ -77,10 +69,10 @@ export function changeStore(
           signal,
         );
         while (seen < head!) {
-          const change = await find<Numbered>(kv, changeKey(seen + 1));
-          seen++;
-          if (!change) continue;
-          for (const listener of listeners) listener(change.value);
+          const { value } = await reach(() =>
+            kv.get<Numbered>(changeKey(++seen))
+          );
+          if (value) { for (const listener of listeners) listener(value); }
         }
         seen = head!;
       } catch (error) {
@@ -91,21 +83,11 @@ export function changeStore(
     }
   }
 
-  function startFollowing(): Following {
-    const stop = new AbortController();
-    const started = readHead();
-    const done = started.then(
-      ({ value }) => follow(value ?? 0, stop.signal),
-      () => {},
-    );
-    return { stop, started, done };
-  }
-
   async function stopFollowing(): Promise<void> {
     const { stop, done } = following ?? {};
     following = undefined;
     stop?.abort();
-    await (ending = Promise.all([ending, done]));
+    await done;
   }
 
   return {
@@ -113,19 +95,23 @@ export function changeStore(
     listChanged: (list) => append({ kind: "list", list }),
 
     async listen(onChange) {
-      const leave = () => {
+      listeners.add(onChange);
+      if (!following) {
+        const stop = new AbortController();
+        const started = readHead();
+        following = {
+          stop,
+          done: started.then(
+            ({ value }) => follow(value ?? 0, stop.signal),
+            () => {},
+          ),
+        };
+        await started;
+      }
+      return () => {
         listeners.delete(onChange);
         if (listeners.size === 0) stopFollowing();
       };
-      listeners.add(onChange);
-      following ??= startFollowing();
-      try {
-        await following.started;
-      } catch (error) {
-        leave();
-        throw error;
-      }
-      return leave;
     },
 
     close: stopFollowing,

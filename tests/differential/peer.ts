@@ -168,7 +168,7 @@ function registerPrompt(
       argument,
       propose
         ? completable(
-          schema as z.ZodString,
+          (schema as z.ZodString).clone(),
           async (value: string) => [...await propose(value, {})],
         )
         : schema,

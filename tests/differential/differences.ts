@@ -1,0 +1,215 @@
+/**
+ * Where this server means to answer differently from the SDK, and why.
+ *
+ * @module
+ */
+import { type Draft, type Json, META, SESSION_REVISIONS } from "./messages.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** One intended difference. */
+export interface Difference {
+  what: string;
+  /** The rule that asks for it, or what is better about it. */
+  why: string;
+  isOne(ours: Outcome, theirs: Outcome, draft: Draft): boolean;
+}
+
+/** What stands in a header, as the servers see it. */
+function header({ headers }: Draft, name: string): string | undefined {
+  return headers[name]?.trim();
+}
+
+function paramsOf({ message }: Draft): Json {
+  return (message.params ?? {}) as Json;
+}
+
+/** The revision that a message claims in `_meta`. */
+function claimOf(draft: Draft): unknown {
+  const meta = paramsOf(draft)._meta as Json | undefined;
+  return meta?.[`${META}protocolVersion`];
+}
+
+function isResponse({ message }: Draft): boolean {
+  return message.method === undefined;
+}
+
+function isNotification({ message, body }: Draft): boolean {
+  return body === undefined && !isResponse({ message } as Draft) &&
+    message.id === undefined;
+}
+
+/** Members that no message of its kind has. */
+function hasUnknownMembers(draft: Draft): boolean {
+  const known = isResponse(draft)
+    ? ["jsonrpc", "id", "result", "error"]
+    : ["jsonrpc", "id", "method", "params"];
+  return Object.keys(draft.message).some((name) => !known.includes(name));
+}
+
+/** Whether both JSON and event streams are named, as they are usually written. */
+function namesBothTypes(accept = ""): boolean {
+  return accept.includes("application/json") &&
+    accept.includes("text/event-stream");
+}
+
+export const DIFFERENCES: readonly Difference[] = [
+  {
+    what: "anything but POST, DELETE and OPTIONS is 405, whatever it carries",
+    why: "the interface: GET is always 405, and there is no stream to open",
+    isOne: ({ status }) => status === 405,
+  },
+  {
+    what: "a foreign Origin or Host is refused in HTTP's words",
+    why: "the refusal comes before anybody looks for a JSON-RPC message",
+    isOne: (ours, theirs) => ours.status === 403 && theirs.status === 403,
+  },
+  {
+    what: "DELETE is 202",
+    why: "the interface says so",
+    isOne: (ours, theirs, { verb }) =>
+      verb === "DELETE" && ours.status === 202 && theirs.status === 200,
+  },
+  {
+    what: "an Accept that is absent, a wildcard or in capitals is enough",
+    why: "RFC 9110 §12.5.1: such a client takes both types",
+    isOne: (ours, theirs, draft) =>
+      theirs.status === 406 && ours.status !== 406 &&
+      !namesBothTypes(header(draft, "accept")),
+  },
+  {
+    what: "Accept and Content-Type are checked first, in 2026 too",
+    why: "2026-07-28, Sending Messages: the client MUST list both types",
+    isOne: ({ status }, theirs) =>
+      (status === 406 || status === 415) && theirs.status !== 406,
+  },
+  {
+    what: "a body that is not UTF-8 is no JSON",
+    why: "RFC 8259 §8.1",
+    isOne: (ours) => ours.answer === "-32700",
+  },
+  {
+    what: "only 2025-03-26 has batches",
+    why: "2025-06-18 removed them; 2026-07-28 allows one message",
+    isOne: (ours, _theirs, { body }) =>
+      Array.isArray(body) && ours.status === 400,
+  },
+  {
+    what: "a batch is answered by a batch, element by element",
+    why: "JSON-RPC 2.0 §6, also for one request, twin ids and broken elements",
+    isOne: (ours) => ours.answer.startsWith("["),
+  },
+  {
+    what: "a revision that is not spoken here is refused for its header",
+    why: "2025-11-25, Protocol Version Header: 400 (the SDK takes 2024-11-05)",
+    isOne: (ours, _theirs, draft) =>
+      ours.status === 400 && ours.answer === "-32000" &&
+      !SESSION_REVISIONS.includes(header(draft, "mcp-protocol-version") ?? ""),
+  },
+  {
+    what: "unknown members of a message are ignored",
+    why: "a later revision may add some",
+    isOne: (_ours, theirs, draft) =>
+      theirs.status === 400 && theirs.answer === "-32600" &&
+      hasUnknownMembers(draft),
+  },
+  {
+    what: "a notification without a session is accepted, whatever it claims",
+    why: "2026-07-28: header requirements for notifications are not defined",
+    isOne: (ours, theirs, draft) =>
+      ours.status === 202 && theirs.status === 400 && isNotification(draft),
+  },
+  {
+    what: "initialize opens one more session, whatever header it carries",
+    why: "the interface: Mcp-Session-Id is required except on initialize",
+    isOne: (ours, theirs, { message, session }) =>
+      message.method === "initialize" && session !== "none" &&
+      ours.answer === "result" && theirs.answer === "-32600",
+  },
+  {
+    what: "malformed initialize parameters are -32602 in band",
+    why: "JSON-RPC 2.0 §5.1",
+    isOne: (ours, theirs, { message }) =>
+      message.method === "initialize" && ours.answer === "-32602" &&
+      theirs.answer === "-32000",
+  },
+  {
+    what: "a malformed claim in initialize is refused for what it is",
+    why: "`_meta` with a protocolVersion is 2026 traffic",
+    isOne: (ours, _theirs, { message }) =>
+      message.method === "initialize" && ours.status === 400 &&
+      ours.answer === "-32602",
+  },
+  {
+    what: "a version that differs from its header is -32020 first",
+    why: "2026-07-28, Protocol Version Header: MUST be rejected as mismatch",
+    isOne: (ours, theirs) =>
+      ours.answer === "-32020" && theirs.answer === "-32602",
+  },
+  {
+    what: "a message of a session may name a session's revision in _meta",
+    why: "it claims nothing that is not so",
+    isOne: (ours, theirs, draft) =>
+      ours.status === 200 && theirs.answer === "-32602" &&
+      SESSION_REVISIONS.includes(claimOf(draft) as string),
+  },
+  {
+    what: "subscribing to a resource is answered in 2025",
+    why: "the capability is older than the choice of a transport; no push",
+    isOne: (ours, theirs, { message }) =>
+      /^resources\/(un)?subscribe$/.test(message.method as string) &&
+      ours.answer === "result" && theirs.answer === "-32601",
+  },
+  {
+    what: "a resource that does not exist is -32002 in 2025",
+    why: "2025-11-25, Resources, Error Handling; URIs are compared exactly",
+    isOne: (ours, theirs) =>
+      ours.answer === "-32002" && ["-32602", "result"].includes(theirs.answer),
+  },
+  {
+    what: "malformed parameters are -32602",
+    why: "JSON-RPC 2.0 §5.1; they are not an internal error",
+    isOne: (ours, theirs) =>
+      ours.answer === "-32602" && theirs.answer === "-32603",
+  },
+  {
+    what: "a cursor that was not handed out is refused",
+    why: "2025-11-25, Pagination: invalid cursors SHOULD be -32602",
+    isOne: (ours, theirs, draft) =>
+      ours.answer === "-32602" && theirs.answer === "result" &&
+      paramsOf(draft).cursor !== undefined,
+  },
+  {
+    what: "nothing is proposed for an argument that does not exist",
+    why: "2025-11-25, Completion: invalid arguments are -32602",
+    isOne: (ours, theirs, { message }) =>
+      message.method === "completion/complete" &&
+      ours.answer === "-32602" && theirs.answer === "result",
+  },
+  {
+    what: "answers and states that fit no question are refused",
+    why: "2026-07-28: requestState is attacker-controlled and verified",
+    isOne: (ours, _theirs, draft) => {
+      const { requestState, inputResponses } = paramsOf(draft);
+      return ours.answer === "-32602" &&
+        (requestState ?? inputResponses) !== undefined;
+    },
+  },
+  {
+    what: "sessions ignore what only other revisions know",
+    why: "2025 has no requestState, and tasks here are 2026's",
+    isOne: (ours, theirs, draft) => {
+      const { requestState, task } = paramsOf(draft);
+      return ["result", "isError"].includes(ours.answer) &&
+        theirs.answer === "-32602" &&
+        (requestState !== undefined || task !== undefined);
+    },
+  },
+  {
+    what: "what a prompt or a completion does not use is not looked at",
+    why: "an argument that nobody declared changes nothing",
+    isOne: (ours, theirs, { message }) =>
+      ["prompts/get", "completion/complete"]
+        .includes(message.method as string) &&
+      ours.answer === "result" && theirs.answer === "-32603",
+  },
+];
