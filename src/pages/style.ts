@@ -73,7 +73,7 @@ main.card, .card {
 h1, h2, h3 { line-height: 1.25; letter-spacing: -0.011em; text-wrap: balance; }
 h1 { margin: 0 0 0.75rem; font-size: clamp(1.5rem, 5vw, 1.8125rem); font-weight: 650; letter-spacing: -0.02em; }
 h2 { margin: 2.75rem 0 0.75rem; font-size: 1.1875rem; font-weight: 625; }
-h3 { margin: 0; font-size: 1rem; font-weight: 600; }
+h3, .row-title { margin: 0; font-size: 1rem; font-weight: 600; }
 p { margin: 0 0 0.875rem; text-wrap: pretty; }
 p:last-child { margin-bottom: 0; }
 .lead { color: var(--soft); font-size: 1.0625rem; }
@@ -116,6 +116,7 @@ code {
   background: var(--well);
   font-size: 0.9375rem;
 }
+.note.good { background: var(--accent-wash); color: var(--accent); }
 .note.warn { background: var(--warn-wash); color: var(--warn); }
 
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.75rem; }
@@ -163,6 +164,8 @@ button.danger:hover { border-color: var(--bad); }
 .rows > li:last-child { padding-bottom: 0; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
 .rows .line:last-child { margin-bottom: 0; }
+.connection + .connection { margin-top: 0.75rem; }
+.connection p { flex: 1 1 18rem; }
 .rows p { margin: 0.25rem 0 0; }
 
 .scroll { overflow-x: auto; }

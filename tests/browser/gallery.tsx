@@ -6,10 +6,17 @@
  */
 import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
+import {
+  AccountPage,
+  type AccountProps,
+  type ConnectionInWords,
+  SignInPage,
+} from "../../src/pages/account.tsx";
 import { CallbackPage } from "../../src/pages/callback.tsx";
 import { ConsentPage, type ConsentProps } from "../../src/pages/consent.tsx";
 import { ErrorPage } from "../../src/pages/error.tsx";
 import { LandingPage } from "../../src/pages/landing.tsx";
+import { OperatorSection } from "../../src/pages/operator.tsx";
 import { page } from "../../src/pages/respond.ts";
 
 const serverTitle = "Tool Server";
@@ -27,6 +34,40 @@ const CONSENT: ConsentProps = {
   ],
   fields: { request: "r", csrf: "c" },
   action: "/authorize",
+};
+
+const NOW = 1_790_000_000;
+
+const GRANT: ConnectionInWords = {
+  grantId: "g1",
+  createdAt: NOW - 30 * 86_400,
+  usedAt: NOW - 120,
+  scopes: ["mail:read", "mail:send"],
+  sessions: 2,
+};
+
+const ACCOUNT: AccountProps = {
+  serverTitle,
+  person: "octocat",
+  providerName: "GitHub",
+  csrf: "c",
+  now: NOW,
+  clients: [
+    {
+      clientId: "https://claude.ai/oauth/client",
+      name: "Claude",
+      domain: "claude.ai",
+      connections: [GRANT],
+    },
+    {
+      clientId: "c2",
+      name: "Cursor",
+      connections: [
+        { ...GRANT, sessions: 0, scopes: [], usedAt: NOW - 4000 },
+        { ...GRANT, sessions: 1, usedAt: NOW - 90_000 },
+      ],
+    },
+  ],
 };
 
 const TOOLS = [
@@ -99,6 +140,41 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       message={{ type: "oauth_callback", error: "access_denied" }}
       origins={[]}
     />
+  ),
+  "account-signed-out": (
+    <SignInPage serverTitle={serverTitle} providerName="GitHub" />
+  ),
+  "account": <AccountPage {...ACCOUNT} />,
+  "account-empty": <AccountPage {...ACCOUNT} clients={[]} ended={1} />,
+  "account-operator": (
+    <AccountPage {...ACCOUNT}>
+      <OperatorSection
+        csrf="c"
+        now={NOW}
+        grants={[{
+          ...GRANT,
+          subject: "github:583231",
+          person: "octocat",
+          clientName: "Claude",
+        }]}
+        registrations={[{
+          clientId: "hYx0q2cE8v1mZrJ5",
+          clientName: "Inspector",
+          issuedAt: NOW - 4000,
+          redirectUris: ["http://localhost:6274/oauth/callback"],
+        }]}
+        attempts={[
+          { at: NOW - 40, step: "POST /token", client: "Claude" },
+          {
+            at: NOW - 300,
+            step: "GET /authorize",
+            client: "Cursor",
+            failure:
+              "invalid_request: redirect_uri is not one that the client registered",
+          },
+        ]}
+      />
+    </AccountPage>
   ),
   "error": (
     <ErrorPage

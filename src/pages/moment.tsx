@@ -1,0 +1,29 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * A moment as people tell it.
+ *
+ * @module
+ */
+
+/** Both in epoch seconds. */
+interface MomentProps {
+  at: number;
+  now: number;
+}
+
+const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
+
+/** How long ago: "just now", "5 minutes ago", "3 days ago". */
+export function timeAgo({ at, now }: MomentProps): string {
+  for (const [unit, seconds] of UNITS) {
+    const count = Math.floor((now - at) / seconds);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
+  }
+  return "just now";
+}
+
+/** {@linkcode timeAgo}, with the exact moment for machines and for a pointer. */
+export function Moment({ at, now }: MomentProps) {
+  const exact = new Date(at * 1000).toISOString();
+  return <time datetime={exact} title={exact}>{timeAgo({ at, now })}</time>;
+}
