@@ -164,16 +164,17 @@ button.danger:hover { border-color: var(--bad); }
 .rows > li:last-child { padding-bottom: 0; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
 .rows .line:last-child { margin-bottom: 0; }
-.connection + .connection { margin-top: 0.75rem; }
-.connection p { flex: 1 1 18rem; }
+.connection { margin-top: 0.5rem; }
+.connection p { flex: 1 1 12rem; }
 .rows p { margin: 0.25rem 0 0; }
 
 .scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; font-size: 0.9375rem; }
+table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
+td:last-child, th:last-child { padding-right: 0; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
-th, td { padding: 0.6rem 1rem 0.6rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tr:last-child td { border-bottom: 0; }
-time, .nowrap { white-space: nowrap; }
+time, td:first-child + td code { white-space: nowrap; }
 footer { margin-top: 1.5rem; color: var(--soft); font-size: 0.875rem; }
 [hidden] { display: none !important; }
 .visually-hidden {

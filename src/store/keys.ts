@@ -154,3 +154,13 @@ export function successorKey(refreshToken: string): Deno.KvKey {
 export function rateKey(endpoint: string, who: string): Deno.KvKey {
   return ["rate", endpoint, fingerprint(who)];
 }
+
+/** A person signed in to the account page · 1 h. */
+export function accountSessionKey(sessionId: string): Deno.KvKey {
+  return ["account-session", fingerprint(sessionId)];
+}
+
+/** The last attempts to connect, all in one value · 30 days after the last. */
+export function attemptsKey(): Deno.KvKey {
+  return ["attempts"];
+}

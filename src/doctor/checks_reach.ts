@@ -1,0 +1,192 @@
+/**
+ * Whether clients reach the server, and are answered as MCP has it.
+ *
+ * @module
+ */
+import type { Check } from "./examine.ts";
+import { Fault, Skipped } from "./finding.ts";
+import { OTHER_ORIGIN, parseObject } from "./site.ts";
+
+/** What any MCP client needs, in the order in which it meets it. */
+export const REACH_CHECKS: readonly Check[] = [
+  {
+    name: "Health",
+    async run(site) {
+      const { status, text } = await site.send("/health");
+      if (status === 200 && text.includes('"ok"')) return "the server is up";
+      throw new Fault(
+        `GET /health answers ${status}`,
+        "Is this a Tool Server? Mind the port, and any proxy in front of it.",
+      );
+    },
+  },
+  {
+    name: "Public address (Claude, ChatGPT)",
+    run(site) {
+      if (site.isLocal) {
+        throw new Fault(
+          "only this machine reaches it",
+          "Deploy it for clients that call from the internet.",
+          "warning",
+        );
+      }
+      if (new URL(site.origin).protocol === "https:") {
+        return "https, with a certificate that is trusted";
+      }
+      throw new Fault(
+        "http, which clients refuse beyond loopback",
+        "Put TLS in front of it, and set BASE_URL to the https address.",
+      );
+    },
+  },
+  {
+    name: "POST /mcp (everybody)",
+    async run(site) {
+      const { status, headers, text } = await site.greeting();
+      if (status === 401) return "asks for credentials";
+      const fix = "Look at the server's log: initialize must be answered.";
+      if (status !== 200) throw new Fault(`answers ${status}`, fix);
+      const { result, error } = parseObject("/mcp", text, fix);
+      if (!result || error) throw new Fault("initialize is refused", fix);
+      if (!headers.has("mcp-session-id")) {
+        throw new Fault(
+          "initialize makes no session",
+          "Let Mcp-Session-Id through any proxy.",
+        );
+      }
+      return "initialize makes a session, and nobody has to sign in";
+    },
+  },
+  {
+    name: "GET /mcp (everybody)",
+    async run(site) {
+      const { status, headers } = await site.send("/mcp", {
+        headers: { accept: "text/event-stream" },
+      });
+      if (status !== 405) {
+        throw new Fault(
+          `answers ${status}`,
+          "It must be 405, or clients wait for a stream that never speaks.",
+        );
+      }
+      if (!headers.get("allow")?.includes("POST")) {
+        throw new Fault("405 without Allow", "Name POST and DELETE in Allow.");
+      }
+      return "405, and clients go on with POST";
+    },
+  },
+  {
+    name: "CORS of /mcp (Inspector and other pages)",
+    async run(site) {
+      await checkPreflight(site, "/mcp", [
+        "authorization",
+        "content-type",
+        "mcp-protocol-version",
+        "mcp-session-id",
+      ]);
+      const { headers } = await site.greeting();
+      const exposed = lower(headers, "access-control-expose-headers");
+      for (const name of ["mcp-session-id", "www-authenticate"]) {
+        if (exposed.includes(name)) continue;
+        throw new Fault(
+          `a page cannot read ${name}`,
+          "Name it in Access-Control-Expose-Headers.",
+        );
+      }
+      return "a page on another origin may call and read the answer";
+    },
+  },
+  {
+    name: "CORS of the OAuth endpoints (Inspector and other pages)",
+    async run(site) {
+      const metadata = [
+        await site.resourceMetadataUrl(),
+        `${await site.issuer()}/.well-known/oauth-authorization-server`,
+      ];
+      for (const target of metadata) {
+        const { headers } = await site.send(target, {
+          headers: { origin: OTHER_ORIGIN },
+        });
+        checkAllowedOrigin(target, headers);
+      }
+      for (const name of ["token", "registration"]) {
+        const target = await site.endpoint(name);
+        await checkPreflight(site, target, ["content-type"]);
+      }
+      return "a page on another origin may read and use them";
+    },
+  },
+  {
+    name: "Challenge (everybody)",
+    async run(site) {
+      const { status, headers } = await site.greeting();
+      if (status !== 401) throw new Skipped("nobody signs in here");
+      const challenge = headers.get("www-authenticate");
+      if (!challenge) {
+        throw new Fault(
+          "401 without WWW-Authenticate",
+          "Let the header through any proxy: clients find the sign-in by it.",
+        );
+      }
+      if (!/resource_metadata="https?:/.test(challenge)) {
+        throw new Skipped("clients send a credential that is given to them");
+      }
+      if (/error=/.test(challenge)) {
+        throw new Fault(
+          "the challenge names an error though nothing was presented",
+          "Leave error out (RFC 6750 §3.1): some clients give up on it.",
+        );
+      }
+      return "401 says where to sign in";
+    },
+  },
+];
+
+type CheckedSite = Parameters<Check["run"]>[0];
+
+async function checkPreflight(
+  site: CheckedSite,
+  target: string,
+  names: readonly string[],
+): Promise<void> {
+  const { status, headers } = await site.send(target, {
+    method: "OPTIONS",
+    headers: {
+      "origin": OTHER_ORIGIN,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": names.join(","),
+    },
+  });
+  if (status !== 200 && status !== 204) {
+    throw new Fault(
+      `OPTIONS ${target} answers ${status}`,
+      "Answer preflights before any check of credentials.",
+    );
+  }
+  checkAllowedOrigin(target, headers);
+  const allowed = lower(headers, "access-control-allow-headers");
+  for (const name of names) {
+    // Fetch Standard: * does not cover Authorization.
+    if (allowed.includes(name)) continue;
+    if (allowed.includes("*") && name !== "authorization") continue;
+    throw new Fault(
+      `a page may not send ${name} to ${target}`,
+      "Name it in Access-Control-Allow-Headers.",
+    );
+  }
+}
+
+function checkAllowedOrigin(target: string, headers: Headers): void {
+  const allowed = headers.get("access-control-allow-origin");
+  if (allowed === "*" || allowed === OTHER_ORIGIN) return;
+  throw new Fault(
+    `a page on another origin cannot read ${target}`,
+    "Send Access-Control-Allow-Origin, on errors too.",
+  );
+}
+
+function lower(headers: Headers, name: string): string[] {
+  return (headers.get(name) ?? "").split(",").map((item) =>
+    item.trim().toLowerCase()
+  );
+}
