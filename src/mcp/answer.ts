@@ -79,11 +79,10 @@ export class Answer {
   readonly response: Promise<Response>;
   /** Called when the client closes the stream before its end. */
   onGone: () => void = () => {};
-  /** Epoch milliseconds of the last byte on the stream. */
-  lastSentMilliseconds = 0;
   #resolve!: (response: Response) => void;
   #stream?: ReadableStreamDefaultController<Uint8Array>;
   #hasEnded = false;
+  #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
   constructor() {
@@ -100,6 +99,11 @@ export class Answer {
     return this.#hasEnded;
   }
 
+  /** Epoch milliseconds of the last byte on the stream. */
+  get lastSentMilliseconds(): number {
+    return this.#lastSentMilliseconds;
+  }
+
   /** Makes the answer a stream, if it is not one yet. */
   open(): void {
     if (this.#stream || this.#hasEnded) return;
@@ -109,6 +113,7 @@ export class Answer {
       },
       pull: () => this.#freeRoom(),
       cancel: () => {
+        if (this.#hasEnded) return;
         this.#hasEnded = true;
         this.#freeRoom();
         this.onGone();
@@ -165,7 +170,7 @@ export class Answer {
   }
 
   #write(chunk: Uint8Array): void {
-    this.lastSentMilliseconds = Date.now();
+    this.#lastSentMilliseconds = Date.now();
     this.#stream!.enqueue(chunk);
   }
 }

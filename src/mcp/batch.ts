@@ -23,12 +23,16 @@ class Part extends Answer {
     return this.whole.isStream;
   }
 
+  override get lastSentMilliseconds(): number {
+    return this.whole.lastSentMilliseconds;
+  }
+
   override open(): void {
     this.whole.open();
   }
 
-  override send(message: Printed): Promise<void> {
-    return this.whole.send(message);
+  override async send(message: Printed): Promise<void> {
+    if (!this.hasEnded) await this.whole.send(message);
   }
 
   override comment(): void {

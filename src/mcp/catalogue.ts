@@ -12,8 +12,16 @@ import {
   statelessPrinter,
 } from "./generation.ts";
 import type { ParamHeader } from "./headers.ts";
-import { paramHeadersOf, toJsonSchema } from "./json_schema.ts";
+import { paramHeadersOf } from "./json_schema.ts";
 import type { JsonObject } from "./messages.ts";
+import {
+  type ListedTool,
+  listPrompt,
+  listResource,
+  listTemplate,
+  listTool,
+  withObjectOutput,
+} from "./listed.ts";
 import { type Pages, printPages } from "./listing.ts";
 import { REVISIONS } from "./revisions.ts";
 import {
@@ -216,77 +224,6 @@ export function compileCatalogue(
       capabilities: stateless.capabilities,
       ...(instructions && { instructions }),
     }, listCache),
-  };
-}
-
-/** A tool as `tools/list` shows it. */
-type ListedTool = JsonObject & {
-  inputSchema: JsonObject;
-  outputSchema?: JsonObject;
-};
-
-function listTool(tool: Tool): ListedTool {
-  const { input, output, annotations } = tool;
-  return {
-    ...describe(tool),
-    inputSchema: input
-      ? toJsonSchema(input, "input")
-      : { type: "object", additionalProperties: false },
-    ...(output && { outputSchema: toJsonSchema(output, "output") }),
-    ...(annotations && { annotations }),
-  };
-}
-
-/** 2025 clients refuse an output schema that is not an object's. */
-function withObjectOutput(listed: ListedTool): JsonObject {
-  if (listed.outputSchema?.type === "object") return listed;
-  const { outputSchema: _, ...rest } = listed;
-  return rest;
-}
-
-function listPrompt(prompt: Prompt): JsonObject {
-  const { properties = {}, required = [] } = prompt.args
-    ? toJsonSchema(prompt.args, "input")
-    : {};
-  const args = Object.entries(properties as Record<string, JsonObject>);
-  return {
-    ...describe(prompt),
-    ...(args.length > 0 && {
-      arguments: args.map(([name, { title, description }]) => ({
-        name,
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
-        required: (required as string[]).includes(name),
-      })),
-    }),
-  };
-}
-
-function listResource(resource: Resource): JsonObject {
-  const { uri, mimeType, annotations, size } = resource;
-  return {
-    uri,
-    ...describe(resource),
-    ...(mimeType && { mimeType }),
-    ...(annotations && { annotations }),
-    ...(size !== undefined && { size }),
-  };
-}
-
-function listTemplate(resource: Resource): JsonObject {
-  const { uri, size: _, ...rest } = listResource(resource);
-  return { uriTemplate: uri, ...rest };
-}
-
-function describe(
-  { name, title, description, icons, _meta }: Described,
-): JsonObject {
-  return {
-    name,
-    ...(title && { title }),
-    ...(description && { description }),
-    ...(icons && { icons }),
-    ...(_meta && { _meta }),
   };
 }
 

@@ -13,7 +13,6 @@ import type {
 import type { Caller, Upstream } from "../caller.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import {
-  type Answer,
   type AnswerTo,
   type ChangingList,
   type Client,
@@ -21,7 +20,7 @@ import {
   type Question,
   ToolError,
 } from "./authoring.ts";
-import { toJsonSchema } from "./json_schema.ts";
+import { elicitationParams, parseAnswer } from "./elicitation.ts";
 import {
   invalidParams,
   isObject,
@@ -151,7 +150,7 @@ export class CallContext implements Context {
       );
       const result = await this.#settings.channel.request(
         "elicitation/create",
-        elicitationParams(question),
+        elicitationParams(question, this.#settings),
         question.key,
       );
       return parseAnswer(question, result) as AnswerTo<Q>;
@@ -217,34 +216,4 @@ export class CallContext implements Context {
 
 function isBelow(level: LoggingLevel, least: LoggingLevel): boolean {
   return LOGGING_LEVELS.indexOf(level) < LOGGING_LEVELS.indexOf(least);
-}
-
-function elicitationParams(question: Question): JsonObject {
-  const { message } = question;
-  if ("url" in question) return { mode: "url", message, url: question.url };
-  if ("requestedSchema" in question) {
-    return { mode: "form", message, requestedSchema: question.requestedSchema };
-  }
-  const { type, properties, required } = toJsonSchema(question.schema, "input");
-  return {
-    mode: "form",
-    message,
-    requestedSchema: { type, properties, ...(required ? { required } : {}) },
-  };
-}
-
-function parseAnswer(
-  question: Question,
-  { action, content }: JsonObject,
-): Answer<unknown> {
-  if (action === "decline" || action === "cancel") return { action };
-  if (action !== "accept") {
-    throw invalidParams("An answer is accept, decline or cancel");
-  }
-  if ("url" in question) return { action, content: undefined };
-  if (!isObject(content)) throw invalidParams("An accepted form has content");
-  if ("requestedSchema" in question) return { action, content };
-  const parsed = question.schema.safeParse(content);
-  if (parsed.success) return { action, content: parsed.data };
-  throw invalidParams("An accepted form does not match its schema");
 }

@@ -72,15 +72,21 @@ interface Open {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(services: Services): McpEndpoint {
-  const { catalogue, gate, log, running, sessions, replies, cancellations } =
-    services;
+  const {
+    catalogue,
+    gate,
+    checkOrigin,
+    log,
+    running,
+    sessions,
+    replies,
+    cancellations,
+  } = services;
 
   async function post(request: Request): Promise<Response> {
     const { headers } = request;
     let id: RequestId | undefined;
     try {
-      checkContentType(headers);
-      checkAccept(headers);
       const authenticated = gate.authenticate(headers);
       const passed = {
         request,
@@ -89,6 +95,9 @@ export function mcpEndpoint(services: Services): McpEndpoint {
           ? await authenticated
           : authenticated,
       };
+      checkOrigin(headers);
+      checkContentType(headers);
+      checkAccept(headers);
       const body = await readBody(request);
       if (Array.isArray(body)) return await batch(body, passed);
       id = salvageId(body);
@@ -287,6 +296,7 @@ export function mcpEndpoint(services: Services): McpEndpoint {
 
   async function end({ headers }: Request): Promise<Response> {
     try {
+      checkOrigin(headers);
       const { caller } = await gate.authenticate(headers);
       const sessionId = sessionIdOf(headers);
       if (await sessions.end(sessionId, caller.binding)) {

@@ -99,7 +99,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
     return this.#answer ??= new Answer();
   }
   get signal(): () => AbortSignal {
-    return () => (this.#abort ??= new AbortController()).signal;
+    return () => this.#controller.signal;
   }
 
   /** Runs a method. Never rejects: a refusal is an answer too. */
@@ -126,13 +126,13 @@ export abstract class Exchange implements Call, CallSettings, Running {
   ): Promise<JsonObject>;
 
   cancel(reason: string): void {
-    this.#abort?.abort(new DOMException(reason, "AbortError"));
+    this.#controller.abort(new DOMException(reason, "AbortError"));
     this.#answer?.abandon();
     this.#log("cancelled");
   }
 
   stop(): void {
-    this.#abort?.abort(new DOMException("The server stops", "AbortError"));
+    this.#controller.abort(new DOMException("The server stops", "AbortError"));
   }
 
   report(error: unknown): void {
@@ -186,9 +186,18 @@ export abstract class Exchange implements Call, CallSettings, Running {
     return this.#answer.response;
   }
 
+  /** Made when somebody first looks, or when there is something to see. */
+  get #controller(): AbortController {
+    return this.#abort ??= new AbortController();
+  }
+
   get #what() {
-    const { method, params: { name } } = this.message;
-    return { method, tool: typeof name === "string" ? name : undefined };
+    const { method, params } = this.message;
+    // A name that nothing has is the client's text, and stays out of the log.
+    return {
+      method,
+      tool: this.catalogue.tools.get(params.name as string)?.name,
+    };
   }
 
   #log(outcome: string): void {

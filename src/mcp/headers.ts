@@ -38,7 +38,7 @@ export function checkStandardHeaders(
   if (typeof name !== "string") return;
   const value = headers.get("mcp-name");
   if (value === null) throw mismatch("Mcp-Name is missing");
-  if (value !== name && decodeHeaderValue(value) !== name) {
+  if (decodeHeaderValue(value) !== name) {
     throw mismatch(`Mcp-Name does not match params.${source}`);
   }
 }

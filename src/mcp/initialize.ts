@@ -16,10 +16,14 @@ import {
 import { negotiateRevision } from "./revisions.ts";
 import type { Services } from "./services.ts";
 
+/** A session is one record, which holds 64 KiB; icons are left out of it. */
+const DESCRIPTION_CHARACTERS = 24_000;
+
 /**
  * Opens a session for a caller and names it in `Mcp-Session-Id`.
  *
- * @throws {import("../errors.ts").RpcError} -32602 for missing members
+ * @throws {import("../errors.ts").RpcError} -32602 for missing or oversized
+ * members
  */
 export async function initialize(
   { catalogue, sessions }: Pick<Services, "catalogue" | "sessions">,
@@ -39,12 +43,16 @@ export async function initialize(
   ) {
     throw invalidParams("clientInfo has a name and a version");
   }
+  const { icons: _, ...info } = clientInfo;
+  if (JSON.stringify([capabilities, info]).length > DESCRIPTION_CHARACTERS) {
+    throw invalidParams("capabilities and clientInfo are too long");
+  }
   const revision = negotiateRevision(protocolVersion);
   const sessionId = await sessions.save({
     binding,
     revision,
     capabilities,
-    clientInfo: clientInfo as unknown as Implementation,
+    clientInfo: info as unknown as Implementation,
   });
   const result = JSON.stringify({
     protocolVersion: revision,

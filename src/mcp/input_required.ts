@@ -29,7 +29,7 @@ export class Suspended extends Error {
 export class Inquiry {
   /** Questions asked in this round that have no answer yet, by key. */
   readonly open = new Map<string, InputRequest>();
-  #answered: Record<string, Answered>;
+  #answered: Map<string, Answered>;
   #count = 0;
 
   /**
@@ -37,11 +37,12 @@ export class Inquiry {
    * for are ignored; without a state, every key may have been.
    */
   constructor(state?: RequestState, responses: JsonObject = {}) {
-    this.#answered = { ...state?.answered };
+    this.#answered = new Map(Object.entries(state?.answered ?? {}));
+    const asked = state && new Map(Object.entries(state.asked));
     for (const [key, answer] of Object.entries(responses)) {
-      const question = state ? state.asked[key] : ANY;
+      const question = asked ? asked.get(key) : ANY;
       if (question === undefined || !isObject(answer)) continue;
-      this.#answered[key] = [question, answer];
+      this.#answered.set(key, [question, answer]);
     }
   }
 
@@ -54,11 +55,11 @@ export class Inquiry {
     params: JsonObject,
     key = `${method.split("/")[0]}-${++this.#count}`,
   ): JsonObject | undefined {
-    const [question, answer] = this.#answered[key] ?? [];
+    const [question, answer] = this.#answered.get(key) ?? [];
     if (question === ANY || question === questionOf({ method, params })) {
       return answer;
     }
-    delete this.#answered[key];
+    this.#answered.delete(key);
     this.open.set(key, { method, params });
     return undefined;
   }
@@ -68,7 +69,10 @@ export class Inquiry {
     const asked = [...this.open].map(([k, question]) =>
       [k, questionOf(question)] as const
     );
-    return { answered: this.#answered, asked: Object.fromEntries(asked) };
+    return {
+      answered: Object.fromEntries(this.#answered),
+      asked: Object.fromEntries(asked),
+    };
   }
 }
 

@@ -119,13 +119,25 @@ export class ListenerCount {
 
 /** Serves a subscription until the client leaves or the server stops. */
 export async function listen(exchange: Exchange): Promise<Printed> {
-  const { services, introduction, params, message: { id }, answer } = exchange;
+  const { services, introduction, params } = exchange;
   if (isObject(params.notifications) && params.notifications.taskIds) {
     checkKnowsTasks(exchange.client);
   }
   const filter = parseFilter(params, introduction.capabilities);
-  const signal = exchange.signal();
   services.listeners.take();
+  try {
+    return await follow(exchange, filter);
+  } finally {
+    services.listeners.release();
+  }
+}
+
+async function follow(
+  exchange: Exchange,
+  filter: SubscriptionFilter,
+): Promise<Printed> {
+  const { services, introduction, message: { id }, answer } = exchange;
+  const signal = exchange.signal();
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
@@ -147,7 +159,6 @@ export async function listen(exchange: Exchange): Promise<Printed> {
     });
   } finally {
     leave();
-    services.listeners.release();
   }
 }
 

@@ -43,6 +43,7 @@ export class RunningRequests {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
   #isLooking = false;
+  #hasStopped = false;
 
   constructor(
     private readonly cancellations: CancellationStore,
@@ -55,6 +56,8 @@ export class RunningRequests {
 
   add(request: Running): void {
     this.#running.add(request);
+    // What slipped in while the server was stopping is told at once.
+    if (this.#hasStopped) return request.stop();
     this.#timer ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS);
   }
 
@@ -79,6 +82,7 @@ export class RunningRequests {
 
   /** Stops the clock and tells every request that the server stops. */
   stop(): void {
+    this.#hasStopped = true;
     clearInterval(this.#timer);
     this.#timer = undefined;
     for (const request of this.#running) request.stop();

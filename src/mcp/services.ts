@@ -4,6 +4,7 @@
  * @module
  */
 import type { Gate } from "../http/gate.ts";
+import type { CheckOrigin } from "../http/origin.ts";
 import type { Logger } from "../log.ts";
 import type { CancellationStore } from "../store/cancellations.ts";
 import type { ChangeStore } from "../store/changes.ts";
@@ -20,6 +21,7 @@ import type { TaskRunner } from "./task_runner.ts";
 export interface Services {
   catalogue: Catalogue;
   gate: Gate;
+  checkOrigin: CheckOrigin;
   log: Logger;
   running: RunningRequests;
   sessions: SessionStore;

@@ -35,17 +35,19 @@ export class SessionExchange extends Exchange {
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
     const { replies } = this.services;
+    // A stream that has closed cannot be resumed: nobody would ever be asked.
+    if (this.answer.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    }
     const id = randomId(16);
     // Known before it is on the wire, or a quick answer would find nobody.
     await replies.expect(this.#sessionId, id);
     await this.answer.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),
     );
-    const { result, error } = await replies.take(
-      this.#sessionId,
-      id,
-      this.signal(),
-    );
+    const reply = await replies.take(this.#sessionId, id, this.signal());
+    if (!reply) throw new ToolError(`The client did not answer ${method}`);
+    const { result, error } = reply;
     if (result) return result;
     throw new ToolError(`The client refused ${method}: ${error?.message}`);
   }

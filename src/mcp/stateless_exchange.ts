@@ -61,9 +61,11 @@ export class StatelessExchange extends Exchange {
   /** Cancels when the client goes away, before its stream opens or after. */
   watch(disconnected: AbortSignal): void {
     this.answer.onGone = () => this.cancel("the client closed the stream");
-    disconnected.addEventListener("abort", () => {
+    const leave = () => {
       if (!this.answer.hasEnded) this.answer.onGone();
-    }, { once: true });
+    };
+    if (disconnected.aborted) leave();
+    else disconnected.addEventListener("abort", leave, { once: true });
   }
 
   async request(

@@ -7,7 +7,7 @@
  */
 import type { RequestId } from "../mcp/messages.ts";
 import { cancellationKey } from "./keys.ts";
-import { expireIn, type Expiring, now, reach } from "./kv.ts";
+import { alive, expireIn, type Expiring, now, reach } from "./kv.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
 /** `getMany` reads this many keys. */
@@ -63,7 +63,8 @@ export function cancellationStore(kv: Deno.Kv): CancellationStore {
         );
         found.push(
           ...some.filter(({ startedMilliseconds }, j) =>
-            (entries[j].value?.atMilliseconds ?? 0) >= startedMilliseconds
+            (alive(entries[j])?.value.atMilliseconds ?? 0) >=
+              startedMilliseconds
           ),
         );
       }

@@ -8,7 +8,7 @@
 import type { ChangingList } from "../mcp/authoring.ts";
 import type { ChangeFeed } from "../mcp/context.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
 import { waitFor } from "./wait.ts";
 
 const CHANGE_SECONDS = 5 * 60;
@@ -19,6 +19,13 @@ export type Change =
   | { kind: "list"; list: ChangingList };
 
 type Numbered = Change & Expiring;
+
+/** Reading on from the head of the line. */
+interface Following {
+  stop: AbortController;
+  started: Promise<unknown>;
+  done: Promise<void>;
+}
 
 /** Change notifications in Deno KV. */
 export interface ChangeStore extends ChangeFeed {
@@ -37,7 +44,8 @@ export function changeStore(
   onFailure: (error: unknown) => void,
 ): ChangeStore {
   const listeners = new Set<(change: Change) => void>();
-  let following: { stop: AbortController; done: Promise<void> } | undefined;
+  let following: Following | undefined;
+  let ending: Promise<unknown> = Promise.resolve();
 
   async function append(change: Change): Promise<void> {
     for (let isDone = false; !isDone;) {
@@ -69,10 +77,10 @@ export function changeStore(
           signal,
         );
         while (seen < head!) {
-          const { value } = await reach(() =>
-            kv.get<Numbered>(changeKey(++seen))
-          );
-          if (value) { for (const listener of listeners) listener(value); }
+          const change = await find<Numbered>(kv, changeKey(seen + 1));
+          seen++;
+          if (!change) continue;
+          for (const listener of listeners) listener(change.value);
         }
         seen = head!;
       } catch (error) {
@@ -83,11 +91,21 @@ export function changeStore(
     }
   }
 
+  function startFollowing(): Following {
+    const stop = new AbortController();
+    const started = readHead();
+    const done = started.then(
+      ({ value }) => follow(value ?? 0, stop.signal),
+      () => {},
+    );
+    return { stop, started, done };
+  }
+
   async function stopFollowing(): Promise<void> {
     const { stop, done } = following ?? {};
     following = undefined;
     stop?.abort();
-    await done;
+    await (ending = Promise.all([ending, done]));
   }
 
   return {
@@ -95,23 +113,19 @@ export function changeStore(
     listChanged: (list) => append({ kind: "list", list }),
 
     async listen(onChange) {
-      listeners.add(onChange);
-      if (!following) {
-        const stop = new AbortController();
-        const started = readHead();
-        following = {
-          stop,
-          done: started.then(
-            ({ value }) => follow(value ?? 0, stop.signal),
-            () => {},
-          ),
-        };
-        await started;
-      }
-      return () => {
+      const leave = () => {
         listeners.delete(onChange);
         if (listeners.size === 0) stopFollowing();
       };
+      listeners.add(onChange);
+      following ??= startFollowing();
+      try {
+        await following.started;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      return leave;
     },
 
     close: stopFollowing,

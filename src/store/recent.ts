@@ -8,6 +8,12 @@
 
 const FRESH_MILLISECONDS = 1000;
 
+/** A read on its way, and how long others may share it. */
+interface Reading<T> {
+  promise: Promise<T | undefined>;
+  until: number;
+}
+
 /** Reads by name through a small, short memory. */
 export interface Recent<T> {
   /** The value, at once if it was read within the last second. */
@@ -26,22 +32,23 @@ export function recent<T>(
   { capacity = 10_000 }: { capacity?: number } = {},
 ): Recent<T> {
   const kept = new Map<string, { value: T; until: number }>();
-  const reading = new Map<string, Promise<T | undefined>>();
+  const reading = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
     // Freshness counts from before the read, or it would outlast its second.
     const until = Date.now() + FRESH_MILLISECONDS;
     const promise = read(name).then((value) => {
       // Unless it was forgotten while it was being read.
-      if (value !== undefined && reading.get(name) === promise) {
+      if (value !== undefined && reading.get(name) === mine) {
         kept.set(name, { value, until });
         if (kept.size > capacity) kept.delete(kept.keys().next().value!);
       }
       return value;
     }).finally(() => {
-      if (reading.get(name) === promise) reading.delete(name);
+      if (reading.get(name) === mine) reading.delete(name);
     });
-    reading.set(name, promise);
+    const mine = { promise, until };
+    reading.set(name, mine);
     return promise;
   }
 
@@ -52,7 +59,10 @@ export function recent<T>(
         if (Date.now() < entry.until) return entry.value;
         kept.delete(name);
       }
-      return reading.get(name) ?? startReading(name);
+      const begun = reading.get(name);
+      // A read that hangs is no excuse for what comes after its second.
+      if (begun !== undefined && Date.now() < begun.until) return begun.promise;
+      return startReading(name);
     },
     forget(name) {
       kept.delete(name);

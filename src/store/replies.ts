@@ -25,7 +25,7 @@ export interface ReplyStore {
   /** Takes a posted answer, once; false when nobody waits for it. */
   save(sessionId: string, response: RpcResponse): Promise<boolean>;
   /**
-   * Waits for the answer and removes it.
+   * Waits for the answer and removes it; undefined when none came in time.
    *
    * @throws the signal's reason when it fires first
    */
@@ -33,7 +33,7 @@ export interface ReplyStore {
     sessionId: string,
     requestId: string,
     signal: AbortSignal,
-  ): Promise<RpcResponse>;
+  ): Promise<RpcResponse | undefined>;
 }
 
 /** Questions and answers in a database. */
@@ -68,11 +68,14 @@ export function replyStore(kv: Deno.Kv): ReplyStore {
         const reply = await waitFor<Reply>(
           kv,
           key,
-          (reply) => reply?.answer !== undefined,
+          (reply) =>
+            reply === null || reply.answer !== undefined ||
+            reply.expiresAt <= now(),
           signal,
         );
-        keys.push(...keysOf(reply!.answer!));
-        return JSON.parse(await readText(kv, reply!.answer!));
+        if (!reply?.answer) return undefined;
+        keys.push(...keysOf(reply.answer));
+        return JSON.parse(await readText(kv, reply.answer));
       } finally {
         await commit(kv, (operation) => {
           for (const key of keys) operation.delete(key);

@@ -91,14 +91,6 @@ export function sessionStore(kv: Deno.Kv): SessionStore {
     return session;
   }
 
-  async function remove(key: Deno.KvKey, binding: string): Promise<void> {
-    const name = key[1] as string;
-    await commit(
-      kv,
-      (operation) => operation.delete(key).delete(sessionsOfKey(binding, name)),
-    );
-  }
-
   async function listKeysOf(binding: string): Promise<Deno.KvKey[]> {
     const prefix = sessionsOfKey(binding);
     return await reach(async () => {
@@ -136,15 +128,25 @@ export function sessionStore(kv: Deno.Kv): SessionStore {
     },
 
     async end(id, binding) {
-      const found = await find<Session>(kv, sessionKey(id));
+      const key = sessionKey(id);
+      for (let isDone = false; !isDone;) {
+        const found = await find<Session>(kv, key);
+        if (found?.value.binding !== binding) return false;
+        const { versionstamp } = found;
+        isDone = await commit(
+          kv,
+          (operation) =>
+            remove(operation.check({ key, versionstamp }), key, binding),
+        );
+      }
       sessions.forget(id);
-      if (found?.value.binding !== binding) return false;
-      await remove(sessionKey(id), binding);
       return true;
     },
 
     async endAllOf(binding) {
-      for (const key of await listKeysOf(binding)) await remove(key, binding);
+      for (const key of await listKeysOf(binding)) {
+        await commit(kv, (operation) => remove(operation, key, binding));
+      }
     },
 
     async listOf(binding) {
@@ -173,4 +175,13 @@ function write(
       { expiresAt },
       expireIn(session),
     );
+}
+
+function remove(
+  operation: Deno.AtomicOperation,
+  key: Deno.KvKey,
+  binding: string,
+): Deno.AtomicOperation {
+  const name = key[1] as string;
+  return operation.delete(key).delete(sessionsOfKey(binding, name));
 }

@@ -1,0 +1,284 @@
+/**
+ * A whole server in one line, and callers of both generations.
+ *
+ * @module
+ */
+import { type App, createApp } from "../src/app.ts";
+import { type Config, parseConfig } from "../src/config.ts";
+import type { Definitions } from "../src/mcp/catalogue.ts";
+import type { JsonObject } from "../src/mcp/messages.ts";
+import { Meta } from "../src/mcp/request_meta.ts";
+import { STATELESS_REVISION } from "../src/mcp/revisions.ts";
+
+/** Where the server would be. */
+export const BASE_URL = "http://127.0.0.1:3000";
+
+/** A message as tests look at it. */
+// deno-lint-ignore no-explicit-any
+export type Json = any;
+
+export type HeadersOf = Record<string, string>;
+
+export interface ServerOptions extends Definitions {
+  /** A database to share; it stays open. */
+  kv?: Deno.Kv;
+  config?: Partial<Config>;
+}
+
+/** Starts a server, on a database of its own in memory unless one is given. */
+export async function startServer(
+  { kv, config, ...definitions }: ServerOptions = {},
+): Promise<TestServer> {
+  const database = kv ?? await Deno.openKv(":memory:");
+  const app = createApp({
+    config: { ...parseConfig({}), ...config },
+    kv: database,
+    baseUrl: BASE_URL,
+    definitions,
+  });
+  return new TestServer(app, database, kv === undefined);
+}
+
+/** A server apart from its socket; `await using` ends it. */
+export class TestServer implements AsyncDisposable {
+  constructor(
+    readonly app: App,
+    readonly kv: Deno.Kv,
+    private readonly ownsKv: boolean,
+  ) {}
+
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    return await this.app.fetch(new Request(BASE_URL + path, init));
+  }
+
+  /** Posts one body: text as it stands, anything else as JSON. */
+  post(
+    body: unknown,
+    headers: HeadersOf = {},
+    init: RequestInit = {},
+  ): Promise<Response> {
+    return this.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: isBody(body) ? body : JSON.stringify(body),
+      ...init,
+    });
+  }
+
+  /** Opens a 2025 session. */
+  async openSession(
+    { revision = "2025-11-25", capabilities = {} }: {
+      revision?: string;
+      capabilities?: JsonObject;
+    } = {},
+  ): Promise<TestSession> {
+    const response = await this.post(initialize(revision, capabilities));
+    await response.body?.cancel();
+    return new TestSession(this, response.headers.get("mcp-session-id")!);
+  }
+
+  /** Posts one 2026 request with the headers that belong to it. */
+  call(method: string, params: JsonObject = {}, {
+    id = 1,
+    capabilities = {},
+    meta = {},
+    headers = {},
+    signal,
+  }: CallOptions = {}): Promise<Response> {
+    const name = params.name ?? params.uri ?? params.taskId;
+    return this.post(
+      rpc(method, { ...params, _meta: statelessMeta(capabilities, meta) }, id),
+      {
+        "mcp-protocol-version": STATELESS_REVISION,
+        "mcp-method": method,
+        ...(typeof name === "string" && { "mcp-name": name }),
+        ...headers,
+      },
+      { signal },
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.app.stop();
+    await this.app.close();
+    if (this.ownsKv) this.kv.close();
+  }
+}
+
+interface CallOptions {
+  id?: string | number;
+  capabilities?: JsonObject;
+  meta?: JsonObject;
+  headers?: HeadersOf;
+  signal?: AbortSignal;
+}
+
+/** A 2025 session as its client has it. */
+export class TestSession {
+  #id = 0;
+  constructor(readonly server: TestServer, readonly id: string) {}
+
+  /** The same session, seen by another server. */
+  at(server: TestServer): TestSession {
+    return new TestSession(server, this.id);
+  }
+
+  post(body: unknown, headers: HeadersOf = {}): Promise<Response> {
+    return this.server.post(body, { "mcp-session-id": this.id, ...headers });
+  }
+
+  request(
+    method: string,
+    params?: JsonObject,
+    id: string | number = ++this.#id,
+  ): Promise<Response> {
+    return this.post(rpc(method, params, id));
+  }
+
+  notify(method: string, params?: JsonObject): Promise<Response> {
+    return this.post({ jsonrpc: "2.0", method, params });
+  }
+
+  end(): Promise<Response> {
+    return this.server.fetch("/mcp", {
+      method: "DELETE",
+      headers: { "mcp-session-id": this.id },
+    });
+  }
+}
+
+/** A JSON-RPC request. */
+export function rpc(
+  method: string,
+  params?: unknown,
+  id: string | number = 1,
+): JsonObject {
+  return { jsonrpc: "2.0", id, method, params };
+}
+
+/** An `initialize` request. */
+export function initialize(
+  revision: string,
+  capabilities: JsonObject = {},
+): JsonObject {
+  return rpc("initialize", {
+    protocolVersion: revision,
+    capabilities,
+    clientInfo: { name: "test", version: "1" },
+  });
+}
+
+/** The `_meta` of a 2026 request. */
+export function statelessMeta(
+  capabilities: JsonObject = {},
+  more: JsonObject = {},
+): JsonObject {
+  return {
+    [Meta.protocolVersion]: STATELESS_REVISION,
+    [Meta.clientInfo]: { name: "test", version: "1" },
+    [Meta.clientCapabilities]: capabilities,
+    ...more,
+  };
+}
+
+/** An answer's status and JSON-RPC error code, as one line to compare. */
+export async function refusal(
+  response: Response | Promise<Response>,
+): Promise<string> {
+  const { status, error } = await outcome(response);
+  return `${status} ${error?.code}`;
+}
+
+/** An answer's status and the members of its one JSON message. */
+export async function outcome(
+  response: Response | Promise<Response>,
+): Promise<{ status: number; id?: Json; result?: Json; error?: Json }> {
+  const answered = await response;
+  const text = await answered.text();
+  return { status: answered.status, ...(text && JSON.parse(text)) };
+}
+
+/** The result of an answer, however it travelled. */
+export async function resultOf(
+  response: Response | Promise<Response>,
+): Promise<Json> {
+  const messages = await messagesOf(await response);
+  return messages.at(-1)?.result;
+}
+
+/** Every message of an answer: one of JSON, or those of a stream to its end. */
+export async function messagesOf(response: Response): Promise<Json[]> {
+  if (!isStream(response)) return [await response.json()];
+  const messages = [];
+  for await (const message of new Events(response)) messages.push(message);
+  return messages;
+}
+
+export function isStream(response: Response): boolean {
+  return response.headers.get("content-type") === "text/event-stream";
+}
+
+/** A stream of server-sent events, message by message. */
+export class Events implements AsyncIterableIterator<Json> {
+  /** Comments seen so far: the opening one, then keep-alives. */
+  comments = 0;
+  #reader: ReadableStreamDefaultReader<string>;
+  #text = "";
+
+  constructor(response: Response) {
+    this.#reader = response.body!.pipeThrough(new TextDecoderStream())
+      .getReader();
+  }
+
+  /** The next message; `done` at the end of the stream. */
+  async next(): Promise<IteratorResult<Json>> {
+    for (;;) {
+      const end = this.#text.indexOf("\n\n");
+      if (end < 0) {
+        const { done, value } = await this.#reader.read();
+        if (done) return { done, value: undefined };
+        this.#text += value;
+        continue;
+      }
+      const event = this.#text.slice(0, end);
+      this.#text = this.#text.slice(end + 2);
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data !== undefined) return { value: JSON.parse(data) };
+      this.comments++;
+    }
+  }
+
+  /** The next message's value. */
+  async read(): Promise<Json> {
+    return (await this.next()).value;
+  }
+
+  /** What a client does that has had enough. */
+  async close(): Promise<void> {
+    await this.#reader.cancel();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** Waits until something holds, without guessing how long that takes. */
+export async function until(
+  isTrue: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!await isTrue()) {
+    if (Date.now() > deadline) throw new Error("It did not come to pass");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+function isBody(body: unknown): body is BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array ||
+    body instanceof ReadableStream;
+}
