@@ -76,11 +76,13 @@ function countAnnotations(value: unknown): number {
     return value.reduce((sum, item) => sum + countAnnotations(item), 0);
   }
   if (!isObject(value)) return 0;
-  return Object.entries(value).reduce(
-    (sum, [key, item]) =>
-      sum + (key === "x-mcp-header" ? 1 : countAnnotations(item)),
-    0,
-  );
+  const { properties, ...rest } = value;
+  // The keys of `properties` are names of arguments, whatever they look like.
+  const below = [
+    ...Object.values(rest),
+    ...Object.values(isObject(properties) ? properties : {}),
+  ];
+  return countAnnotations(below) + ("x-mcp-header" in value ? 1 : 0);
 }
 
 /** What a parse by a schema came to, whether or not the schema is asynchronous. */

@@ -17,6 +17,9 @@ export function checkContentType(headers: Headers): void {
   throw new HttpError(415, "Content-Type is application/json");
 }
 
+const JSON_RANGE = /(^|[\s,])application\/(json|\*)\s*([;,]|$)/i;
+const STREAM_RANGE = /(^|[\s,])text\/(event-stream|\*)\s*([;,]|$)/i;
+
 /**
  * @throws {HttpError} 406 unless the client takes both JSON and event streams,
  * or does not say
@@ -24,10 +27,7 @@ export function checkContentType(headers: Headers): void {
 export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");
   if (accept === null || accept.includes("*/*")) return;
-  if (
-    /application\/(json|\*)/i.test(accept) &&
-    /text\/(event-stream|\*)/i.test(accept)
-  ) return;
+  if (JSON_RANGE.test(accept) && STREAM_RANGE.test(accept)) return;
   throw new HttpError(
     406,
     "Accept lists application/json and text/event-stream",
