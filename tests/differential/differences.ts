@@ -59,11 +59,6 @@ export const DIFFERENCES: readonly Difference[] = [
     isOne: ({ status }) => status === 405,
   },
   {
-    what: "a foreign Origin or Host is refused in HTTP's words",
-    why: "the refusal comes before anybody looks for a JSON-RPC message",
-    isOne: (ours, theirs) => ours.status === 403 && theirs.status === 403,
-  },
-  {
     what: "DELETE is 202",
     why: "the interface says so",
     isOne: (ours, theirs, { verb }) =>
