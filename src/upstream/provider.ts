@@ -4,9 +4,14 @@
  *
  * @module
  */
-import type { ProviderConfig } from "../auth_config.ts";
+import type { ProviderApplication, ProviderConfig } from "../auth_config.ts";
 import type { Identity } from "../caller.ts";
-import { UpstreamError } from "./error.ts";
+import { customProvider } from "./custom.ts";
+import { checkDevProvider, DEV_CLIENT_ID, DEV_PATH } from "./dev.ts";
+import { exchangeOver } from "./exchange.ts";
+import { gitHubProvider } from "./github.ts";
+import { type OpenIdOptions, openIdProvider } from "./openid.ts";
+import { type Preset, PRESETS } from "./presets.ts";
 
 export { UpstreamError, type UpstreamErrorKind } from "./error.ts";
 
@@ -74,13 +79,76 @@ export interface ProviderDependencies {
    * reached without a network.
    */
   fetch?: typeof fetch;
+  /** How long the provider may take to answer; 10 by default. */
+  timeoutSeconds?: number;
 }
 
 /** The provider that the settings name. Nothing is fetched yet. */
 export function createProvider(
   settings: ProviderSettings,
-  dependencies: ProviderDependencies = {},
+  { fetch: send = fetch, timeoutSeconds }: ProviderDependencies = {},
 ): Provider {
-  void dependencies;
-  throw new UpstreamError("misbehaved", `${settings.provider} is not served`);
+  const exchange = exchangeOver(send, timeoutSeconds);
+  switch (settings.provider) {
+    case "dev": {
+      const { baseUrl } = settings;
+      checkDevProvider({ baseUrl, deployed: false });
+      return openIdProvider(
+        {
+          name: "the development provider",
+          issuer: `${baseUrl}${DEV_PATH}`,
+          clientId: DEV_CLIENT_ID,
+          scopes: ["openid", "profile", "email", "offline_access"],
+          extra: {},
+          apiUrl: `${baseUrl}${DEV_PATH}`,
+        },
+        exchange,
+        now,
+      );
+    }
+    case "github": {
+      const { issuer, extraAuthParams: extra } = settings;
+      const origin = issuer && new URL(issuer).origin;
+      return gitHubProvider({ ...settings, origin, extra }, exchange, now);
+    }
+    case "custom": {
+      const { extraAuthParams: extra } = settings;
+      return customProvider({ ...settings, extra }, exchange, now);
+    }
+    case "oidc": {
+      const { issuer, extraAuthParams: extra } = settings;
+      const name = new URL(issuer).host;
+      return openIdProvider({ ...settings, name, extra }, exchange, now);
+    }
+    default:
+      return openIdProvider(
+        applyPreset(PRESETS[settings.provider], settings),
+        exchange,
+        now,
+      );
+  }
+}
+
+function applyPreset(
+  preset: Preset,
+  { clientId, clientSecret, issuer = preset.issuer, scopes, extraAuthParams }:
+    & ProviderApplication
+    & { issuer?: string },
+): OpenIdOptions {
+  const extra = { ...preset.extra, ...extraAuthParams };
+  for (const name of preset.refusedParams ?? []) delete extra[name];
+  return {
+    ...preset,
+    clientId,
+    clientSecret,
+    extra,
+    issuer,
+    scopes: scopes ?? preset.scopes,
+    // The API of a self-hosted instance is on the instance.
+    apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
+  };
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
 }

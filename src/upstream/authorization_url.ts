@@ -1,0 +1,58 @@
+/**
+ * Where a person is sent to sign in.
+ *
+ * @module
+ */
+import type { UpstreamRequest } from "./provider.ts";
+
+/** What stays the same between authorization requests. */
+export interface AuthorizationRequestOptions {
+  endpoint: string;
+  clientId: string;
+  scopes: readonly string[];
+  /** Query parameters that may not replace ours. */
+  extra: Readonly<Record<string, string>>;
+}
+
+/**
+ * Parameters that decide what comes back and to whom. Those that a request
+ * does not set must not appear either: `request` would replace all others,
+ * `response_mode` the way back.
+ */
+const OURS = [
+  "response_type",
+  "response_mode",
+  "client_id",
+  "redirect_uri",
+  "scope",
+  "state",
+  "nonce",
+  "code_challenge",
+  "code_challenge_method",
+  "request",
+  "request_uri",
+];
+
+/**
+ * An authorization request with state, nonce and PKCE.
+ *
+ * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect §3.1.2.1
+ */
+export function buildAuthorizationUrl(
+  { endpoint, clientId, scopes, extra }: AuthorizationRequestOptions,
+  { state, nonce, codeChallenge, redirectUri }: UpstreamRequest,
+): URL {
+  const url = new URL(endpoint);
+  const query = url.searchParams;
+  for (const [name, value] of Object.entries(extra)) query.set(name, value);
+  for (const name of OURS) query.delete(name);
+  query.set("response_type", "code");
+  query.set("client_id", clientId);
+  query.set("redirect_uri", redirectUri);
+  if (scopes.length > 0) query.set("scope", scopes.join(" "));
+  query.set("state", state);
+  if (scopes.includes("openid")) query.set("nonce", nonce);
+  query.set("code_challenge", codeChallenge);
+  query.set("code_challenge_method", "S256");
+  return url;
+}

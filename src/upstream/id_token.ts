@@ -1,0 +1,61 @@
+/**
+ * The provider's signed word about who signed in.
+ *
+ * @see OpenID Connect Core §3.1.3.7
+ * @module
+ */
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
+import { UpstreamError } from "./error.ts";
+
+/** The provider's clock may be this far from ours. */
+const CLOCK_TOLERANCE_SECONDS = 60;
+
+/** What an `id_token` must match. */
+export interface IdTokenOptions {
+  keys: JWTVerifyGetKey;
+  /** Never empty, and never with `none` or HMAC in it. */
+  algorithms: readonly string[];
+  clientId: string;
+  nonce: string;
+  /** Whether `iss` is the provider's; given the other claims for `tid`. */
+  isIssuer: (issuer: string, claims: JWTPayload) => boolean;
+}
+
+/**
+ * The claims of an `id_token` that is signed by the provider, for us, about
+ * this sign-in, and still valid.
+ *
+ * @throws {UpstreamError} `misbehaved`, or `unavailable` when the keys are
+ */
+export async function verifyIdToken(
+  idToken: string,
+  { keys, algorithms, clientId, nonce, isIssuer }: IdTokenOptions,
+): Promise<JWTPayload & { sub: string }> {
+  const { payload } = await jwtVerify(idToken, keys, {
+    algorithms: [...algorithms],
+    audience: clientId,
+    requiredClaims: ["iss", "sub", "exp", "iat"],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  }).catch((cause) => {
+    if (cause instanceof UpstreamError) throw cause;
+    throw refused(cause instanceof errors.JOSEError ? cause.code : "no JWT", {
+      cause,
+    });
+  });
+  const { iss = "", sub, aud, azp } = payload;
+  if (!isIssuer(iss, payload)) throw refused("iss");
+  if (typeof sub !== "string" || sub === "") throw refused("sub");
+  if (payload.nonce !== nonce) throw refused("nonce");
+  const authorized = azp ??
+    (Array.isArray(aud) && aud.length > 1 ? "" : clientId);
+  if (authorized !== clientId) throw refused("azp");
+  return { ...payload, sub };
+}
+
+function refused(what: string, options?: ErrorOptions): UpstreamError {
+  return new UpstreamError(
+    "misbehaved",
+    `The provider's id_token is refused: ${what}`,
+    options,
+  );
+}

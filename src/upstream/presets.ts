@@ -1,0 +1,63 @@
+/**
+ * What is particular about the OpenID providers that are known by name.
+ *
+ * @module
+ */
+import { isMicrosoftIssuer, isTenantIssuer } from "./microsoft.ts";
+import type { OpenIdOptions } from "./openid.ts";
+
+/** An OpenID provider, apart from our application there. */
+export type Preset =
+  & Omit<OpenIdOptions, "clientId" | "clientSecret">
+  & {
+    apiUrl: string;
+    /** Parameters that the provider answers with an error. */
+    refusedParams?: readonly string[];
+  };
+
+/**
+ * Presets by `OAUTH_PROVIDER`. `extra` may be replaced by settings; endpoints
+ * come from discovery.
+ */
+export const PRESETS: Readonly<
+  Record<"google" | "microsoft" | "gitlab", Preset>
+> = {
+  /** @see https://developers.google.com/identity/openid-connect/reference */
+  google: {
+    name: "Google",
+    issuer: "https://accounts.google.com",
+    scopes: ["openid", "email", "profile"],
+    // A refresh token comes only with these two, the second time too.
+    extra: { access_type: "offline", prompt: "consent" },
+    apiUrl: "https://www.googleapis.com",
+    issuers: {
+      isNamed: (configured, named) => configured === named,
+      isFrom: (named, issuer) =>
+        issuer === named || issuer === "accounts.google.com",
+    },
+  },
+  /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
+  microsoft: {
+    name: "Microsoft",
+    issuer: "https://login.microsoftonline.com/common/v2.0",
+    scopes: ["openid", "profile", "email", "offline_access", "User.Read"],
+    extra: {},
+    apiUrl: "https://graph.microsoft.com/v1.0",
+    issuers: { isNamed: isMicrosoftIssuer, isFrom: isTenantIssuer },
+    // Any tenant's administrator can write any address into `email`; this
+    // optional claim says that the tenant owns its domain.
+    claims: { emailVerified: "xms_edov" },
+    // Answers only tokens for Graph, and knows nothing more.
+    userinfo: false,
+    // AADSTS901002: v2.0 takes scopes in its place.
+    refusedParams: ["resource"],
+  },
+  /** @see https://docs.gitlab.com/integration/openid_connect_provider/ */
+  gitlab: {
+    name: "GitLab",
+    issuer: "https://gitlab.com",
+    scopes: ["openid", "profile", "email", "read_user"],
+    extra: {},
+    apiUrl: "https://gitlab.com/api/v4",
+  },
+};
