@@ -142,6 +142,18 @@ button.quiet, .button.quiet { padding: 0.3rem 0.7rem; font-size: 0.875rem; }
 button.danger { color: var(--bad); }
 button.danger:hover { border-color: var(--bad); }
 
+label { display: block; margin-top: 1.5rem; font-weight: 575; }
+input[type="text"] {
+  width: 100%;
+  margin-top: 0.4rem;
+  padding: 0.6rem 0.75rem;
+  border: 1px solid var(--line);
+  border-radius: 0.6rem;
+  background: var(--well);
+  color: inherit;
+  font: inherit;
+}
+
 .line {
   display: flex;
   align-items: stretch;

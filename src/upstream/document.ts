@@ -1,0 +1,193 @@
+/**
+ * Fetches what a stranger's URL names, without being led anywhere: the address
+ * is looked up once, checked, and is the one that is connected to.
+ *
+ * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7
+ * @module
+ */
+import { lookup } from "node:dns/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { isPublicAddress } from "./address.ts";
+import { freshSeconds } from "./freshness.ts";
+
+/** From the name's look-up to the last byte. */
+const TIMEOUT_SECONDS = 5;
+
+/**
+ * The draft recommends 5 KB; documents in use are a little larger than that,
+ * and key sets in them larger again.
+ */
+export const MAX_DOCUMENT_BYTES = 16 * 1024;
+
+/** Addresses of one name that are tried, one after the other. */
+const MAX_ADDRESSES = 4;
+
+/** A document, and until when it need not be fetched again. */
+export interface FetchedDocument {
+  /** Parsed JSON. */
+  document: unknown;
+  /** Epoch seconds, by the answer's headers within our bounds. */
+  expiresAt: number;
+}
+
+/** How a document is reached; the defaults are for the public Internet. */
+export interface DocumentOptions {
+  /** Epoch seconds. */
+  now?: () => number;
+  timeoutSeconds?: number;
+  /** The addresses of a host name. */
+  resolve?: (hostname: string) => Promise<readonly string[]>;
+  /** Where an address that has been checked is connected to. */
+  connect?: (address: string) => { host: string; port: number; ca?: string };
+}
+
+/**
+ * The document could not be had. The message is the same whatever happened, so
+ * that nobody can use us to look around; the log finds the reason in `cause`.
+ */
+export class DocumentError extends Error {
+  override name = "DocumentError";
+  constructor(options: ErrorOptions) {
+    super("The document could not be fetched", options);
+  }
+}
+
+/**
+ * Fetches a JSON document from a public https address.
+ *
+ * @throws {DocumentError} always with the same message
+ */
+export async function fetchDocument(
+  url: string,
+  {
+    now = () => Math.floor(Date.now() / 1000),
+    timeoutSeconds = TIMEOUT_SECONDS,
+    resolve = resolveAddresses,
+    connect = (address) => ({ host: address, port: 443 }),
+  }: DocumentOptions = {},
+): Promise<FetchedDocument> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const abort = new AbortController();
+  const timer = setTimeout(() => {
+    abort.abort();
+    reject(new Error(`No answer within ${timeoutSeconds} s`));
+  }, timeoutSeconds * 1000);
+  try {
+    return await Promise.race([late, fetchWithin()]);
+  } catch (cause) {
+    throw new DocumentError({ cause });
+  } finally {
+    clearTimeout(timer);
+  }
+
+  async function fetchWithin(): Promise<FetchedDocument> {
+    const target = parseDocumentUrl(url);
+    const addresses = checkAddresses(await resolve(target.hostname));
+    const message = await firstAnswer(addresses, target);
+    const document = parseDocument(message, await readText(message));
+    const headers = new Headers(
+      Object.entries(message.headersDistinct).map((
+        [name, values],
+      ) => [name, values!.join(", ")]),
+    );
+    return { document, expiresAt: now() + freshSeconds(headers, now()) };
+  }
+
+  async function firstAnswer(
+    addresses: readonly string[],
+    target: URL,
+  ): Promise<IncomingMessage> {
+    const failures: unknown[] = [];
+    for (const address of addresses) {
+      try {
+        return await get(target, connect(address), abort.signal);
+      } catch (error) {
+        failures.push(error);
+        if (abort.signal.aborted) break;
+      }
+    }
+    throw new AggregateError(failures, "No address answered");
+  }
+}
+
+/**
+ * A URL that means the same to every reader: https on its usual port, with a
+ * path, written as a parser would print it. What parsers fold away (dot
+ * segments, tabs, backslashes, upper-case hosts, numbers for addresses) is
+ * therefore refused, not followed.
+ *
+ * @throws {Error}
+ */
+export function parseDocumentUrl(text: string): URL {
+  const url = URL.parse(text);
+  const plain = url !== null && url.href === text && !text.includes("#") &&
+    url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
+    url.username === "" && url.password === "";
+  // A name, because a certificate vouches for it and people read it.
+  if (!plain || /[\d\].]$/.test(url.hostname)) {
+    throw new Error("It is not a plain https URL with a host name and a path");
+  }
+  return url;
+}
+
+async function resolveAddresses(hostname: string): Promise<string[]> {
+  const found = await lookup(hostname, { all: true, order: "ipv4first" });
+  return found.map(({ address }) => address);
+}
+
+/** One address that is not public makes all of them suspect. */
+function checkAddresses(addresses: readonly string[]): readonly string[] {
+  const wrong = addresses.find((address) => !isPublicAddress(address));
+  if (wrong !== undefined) throw new Error(`${wrong} is not a public address`);
+  if (addresses.length === 0) throw new Error("The name has no address");
+  return addresses.slice(0, MAX_ADDRESSES);
+}
+
+/** One request to that address; the certificate is held to the URL's name. */
+function get(
+  target: URL,
+  { host, port, ca }: { host: string; port: number; ca?: string },
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request({
+      host,
+      port,
+      ca,
+      servername: target.hostname,
+      path: target.pathname + target.search,
+      headers: { host: target.host, accept: "application/json" },
+      // A connection that is kept would be found again by its name only.
+      agent: false,
+      signal,
+    }, resolve).on("error", reject).end();
+  });
+}
+
+async function readText(message: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_DOCUMENT_BYTES) {
+      message.destroy();
+      throw new Error(`It has more than ${MAX_DOCUMENT_BYTES} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return await new Blob(chunks as Uint8Array<ArrayBuffer>[]).text();
+}
+
+function parseDocument(
+  { statusCode, headers }: IncomingMessage,
+  text: string,
+): unknown {
+  // Redirects too: the document is at its own address (§5).
+  if (statusCode !== 200) throw new Error(`The answer was ${statusCode}`);
+  const type = headers["content-type"]?.split(";")[0].trim().toLowerCase();
+  if (!/^application\/(?:json|[\w.!#$&^+-]+\+json)$/.test(type ?? "")) {
+    throw new Error(`The answer's type was ${type}`);
+  }
+  return JSON.parse(text);
+}
