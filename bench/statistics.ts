@@ -26,7 +26,7 @@ export function quantile(values: readonly number[], fraction: number): number {
 export function print(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const digits = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
-  return value.toFixed(Math.min(3, Math.max(0, 3 - digits)));
+  return value.toFixed(Math.min(4, Math.max(0, 3 - digits)));
 }
 
 /** `median (min..max)`, or the only value. */
