@@ -41,6 +41,9 @@ export function originCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
+  /** Clients call by one name all day long: it is parsed once. */
+  let accepted: string | undefined;
+
   return (headers) => {
     const origin = headers.get("origin");
     if (origin !== null && !isAllowedOrigin(origin)) {
@@ -48,8 +51,10 @@ export function originCheck(
     }
     if (!isBoundToLoopback) return;
     const name = headers.get("host");
-    if (name !== null && !isOwnHost(name)) {
+    if (name === null || name === accepted) return;
+    if (!isOwnHost(name)) {
       throw new HttpError(403, "This host name does not belong to this server");
     }
+    accepted = name;
   };
 }

@@ -87,3 +87,11 @@ Deno.test("originCheck() takes the name of BASE_URL for a loopback server behind
 Deno.test("originCheck() asks a public server's clients for no name", () => {
   passes(PUBLIC, { host: "whatever.example" });
 });
+
+Deno.test("originCheck() judges each host name, whatever it accepted before", () => {
+  const check = originCheck(LOCAL);
+  check(new Headers({ host: "localhost:3000" }));
+  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
+  check(new Headers({ host: "localhost:3000" }));
+  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
+});
