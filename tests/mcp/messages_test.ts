@@ -60,6 +60,28 @@ const BROKEN: Record<string, unknown> = {
   "a null method": { jsonrpc, id: 1, method: null },
   "params as a list": { jsonrpc, id: 1, method: "ping", params: [] },
   "null params": { jsonrpc, id: 1, method: "ping", params: null },
+  "a _meta that is no object": {
+    jsonrpc,
+    method: "ping",
+    params: { _meta: [] },
+  },
+  "a fractional progress token": {
+    jsonrpc,
+    method: "ping",
+    params: { _meta: { progressToken: 1.5 } },
+  },
+  "a question that is an answer": {
+    jsonrpc,
+    id: 1,
+    method: "ping",
+    result: null,
+  },
+  "a question that is an error": {
+    jsonrpc,
+    id: 1,
+    method: "ping",
+    error: { code: 1, message: "" },
+  },
   "a null id": { jsonrpc, id: null, method: "ping" },
   "a fractional id": { jsonrpc, id: 1.5, method: "ping" },
   "an id beyond the safe integers": { jsonrpc, id: 2 ** 53, method: "ping" },
