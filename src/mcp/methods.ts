@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { RpcCode, RpcError } from "../errors.ts";
+import { type Caller, missingScopes } from "../caller.ts";
+import { ChallengeError, RpcCode, RpcError } from "../errors.ts";
 import type { Call, Method, Printed } from "./call.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { complete } from "./completion.ts";
-import { invalidParams, type JsonObject } from "./messages.ts";
+import { invalidParams, type JsonObject, type RpcRequest } from "./messages.ts";
 import { getPrompt } from "./prompt_get.ts";
 import { isLoggingLevel } from "./request_meta.ts";
 import { findResource, readResource } from "./resource_read.ts";
@@ -69,8 +70,28 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
   });
 }
 
+/**
+ * Checks that a caller was granted what a request needs.
+ *
+ * @throws {ChallengeError} 403 that lists every scope the request needs
+ */
+export function checkScopes(
+  catalogue: Catalogue,
+  { method, params }: RpcRequest,
+  caller: Caller,
+): void {
+  if (caller.scopes === "all") return;
+  const needed = scopesFor(catalogue, method, params);
+  if (missingScopes(caller, needed).length === 0) return;
+  throw new ChallengeError(
+    "The call needs scopes that were not granted",
+    "insufficient_scope",
+    needed,
+  );
+}
+
 /** The scopes a request needs; none for a name that nothing has. */
-export function scopesFor(
+function scopesFor(
   { tools, prompts, ...catalogue }: Catalogue,
   method: string,
   params: JsonObject,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Authenticated } from "../caller.ts";
 import type { Gate } from "../http/gate.ts";
 import type { CheckOrigin } from "../http/origin.ts";
 import type { Logger } from "../log.ts";
@@ -32,4 +33,11 @@ export interface Services {
   listeners: ListenerCount;
   tasks: TaskStore;
   taskRunner: TaskRunner;
+}
+
+/** A request that has passed the gate. */
+export interface Passed {
+  request: Request;
+  headers: Headers;
+  authenticated: Authenticated;
 }
