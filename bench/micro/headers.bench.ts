@@ -1,0 +1,33 @@
+/** The checks that every POST passes before its message is looked at. */
+import { originCheck } from "../../src/http/origin.ts";
+import { checkStandardHeaders } from "../../src/mcp/headers.ts";
+import { checkAccept, checkContentType } from "../../src/mcp/transport.ts";
+
+const headers = new Headers({
+  "host": "127.0.0.1:3000",
+  "content-type": "application/json",
+  "accept": "application/json, text/event-stream",
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "health",
+});
+const checkOrigin = originCheck({ host: "127.0.0.1", allowedOrigins: [] });
+const message = {
+  kind: "request",
+  id: 1,
+  method: "tools/call",
+  params: { name: "health" },
+} as const;
+
+Deno.bench("originCheck() of a host name seen before", () => {
+  checkOrigin(headers);
+});
+
+Deno.bench("checkContentType() and checkAccept()", () => {
+  checkContentType(headers);
+  checkAccept(headers);
+});
+
+Deno.bench("checkStandardHeaders() of a 2026 tools/call", () => {
+  checkStandardHeaders(headers, message, "2026-07-28");
+});

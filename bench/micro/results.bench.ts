@@ -1,0 +1,24 @@
+/** From what a tool returned to the text of its result. */
+import { sessionPrinter, statelessPrinter } from "../../src/mcp/generation.ts";
+import { structuredResult } from "../../src/mcp/tool_result.ts";
+import { health, readHealth } from "../peers/catalogue.mjs";
+
+const printer = statelessPrinter({ name: "bench", version: "1.0.0" });
+const output = readHealth();
+const result = structuredResult(output, true);
+
+Deno.bench("the output schema of health", () => {
+  health.output.safeParse(output);
+});
+
+Deno.bench("structuredResult() of health", () => {
+  structuredResult(output, true);
+});
+
+Deno.bench("a 2025 result as text", () => {
+  sessionPrinter.result(result);
+});
+
+Deno.bench("a 2026 result as text", () => {
+  printer.result(result);
+});
