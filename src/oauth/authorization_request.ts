@@ -70,7 +70,16 @@ export function parseAuthorizationRequest(
   };
 }
 
-function parseRedirectUri(parameters: Parameters, client: Client): string {
+/**
+ * The redirect URI of a request, checked against what its client registered.
+ * Until this has returned there is nowhere to send an answer.
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
+export function parseRedirectUri(
+  parameters: Parameters,
+  client: Client,
+): string {
   const registered = client.metadata.redirect_uris;
   const requested = parameters.get("redirect_uri");
   if (requested === undefined) {

@@ -1,0 +1,71 @@
+/**
+ * Request bodies of the OAuth endpoints: small, and form or JSON.
+ *
+ * @module
+ */
+import { HttpError, OAuthError } from "../errors.ts";
+import { Parameters } from "../oauth/parameters.ts";
+
+/** Nothing an OAuth client sends is longer. */
+const MAX_BYTES = 16 * 1024;
+
+/** @throws {HttpError} 413 for a body beyond 16 KiB */
+async function readText(request: Request): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of request.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) throw new HttpError(413, "The body is too long");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/**
+ * A JSON body.
+ *
+ * @throws {OAuthError} `invalid_request` when it is none
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const text = await readText(request);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new OAuthError("invalid_request", "The body is not JSON", { cause });
+  }
+}
+
+/**
+ * Parameters in a form, as RFC 6749 has them, or in a flat JSON object, as
+ * some clients send them.
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
+export async function readParameters(request: Request): Promise<Parameters> {
+  const type = request.headers.get("content-type")?.split(";")[0].trim()
+    .toLowerCase();
+  if (type === "application/x-www-form-urlencoded") {
+    return new Parameters(new URLSearchParams(await readText(request)));
+  }
+  if (type !== "application/json") {
+    throw new OAuthError(
+      "invalid_request",
+      "The body must be application/x-www-form-urlencoded",
+    );
+  }
+  const body = await readJson(request);
+  const entries = Object.entries(body ?? {});
+  if (
+    typeof body !== "object" || Array.isArray(body) ||
+    !entries.every((entry): entry is [string, string] =>
+      typeof entry[1] === "string"
+    )
+  ) {
+    throw new OAuthError(
+      "invalid_request",
+      "A JSON body must be an object of strings",
+    );
+  }
+  return new Parameters(entries);
+}

@@ -1,0 +1,76 @@
+/**
+ * The gate of `AUTH_STRATEGY=oauth`: access tokens that we issued.
+ *
+ * @module
+ */
+import type { Authenticated } from "../caller.ts";
+import { ChallengeError } from "../errors.ts";
+import { parseBearer, printChallenge } from "../oauth/challenge.ts";
+import { callerOf, type Grant } from "../oauth/grant.ts";
+import type { AccessTokenStore } from "../store/access_tokens.ts";
+import { now } from "../store/kv.ts";
+import { recent } from "../store/recent.ts";
+import type { Connections } from "../upstream/connection.ts";
+import type { Gate } from "./gate.ts";
+
+/** What is remembered of a token for up to a second. */
+interface Admitted {
+  authenticated: Authenticated;
+  expiresAt: number;
+}
+
+/** Lets in whoever holds a live access token of a grant that is good here. */
+export function oauthGate(
+  { baseUrl, scopesSupported, mayStay, accessTokens, connections }: {
+    baseUrl: string;
+    /** Named in a challenge that needs no particular ones. */
+    scopesSupported: readonly string[];
+    /** Whether a grant is still good here. */
+    mayStay(grant: Grant): boolean;
+    accessTokens: AccessTokenStore;
+    connections: Connections;
+  },
+): Gate {
+  const admitted = recent(read);
+  const metadata = resourceChallenge(baseUrl);
+
+  async function read(token: string): Promise<Admitted | undefined> {
+    const access = await accessTokens.find(token);
+    if (!access || !mayStay(access.grant)) return undefined;
+    const { grant, scopes, expiresAt, dataKey } = access;
+    return {
+      authenticated: {
+        caller: callerOf(grant, scopes),
+        upstream: connections.upstream({ grantId: grant.id, dataKey }),
+      },
+      expiresAt,
+    };
+  }
+
+  function admit(found: Admitted | undefined): Authenticated {
+    if (found && found.expiresAt > now()) return found.authenticated;
+    throw new ChallengeError(
+      "The access token is unknown, expired or revoked",
+      "invalid_token",
+    );
+  }
+
+  return {
+    authenticate(headers) {
+      const token = parseBearer(headers.get("authorization"));
+      if (token === undefined) throw new ChallengeError("Sign in first");
+      const found = admitted.find(token);
+      return found instanceof Promise ? found.then(admit) : admit(found);
+    },
+
+    challenge: (refusal) => printChallenge(refusal, metadata, scopesSupported),
+  };
+}
+
+/** Where a client reads how to get a token for the resource. */
+export function resourceChallenge(baseUrl: string): Record<string, string> {
+  return {
+    resource_metadata: `${baseUrl}/.well-known/oauth-protected-resource/mcp`,
+    authorization_uri: `${baseUrl}/.well-known/oauth-authorization-server`,
+  };
+}

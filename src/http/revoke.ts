@@ -1,0 +1,91 @@
+/**
+ * `POST /revoke`: ends an access token, or a refresh token and its grant.
+ *
+ * @see RFC 7009
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { parseCredential } from "../oauth/credential.ts";
+import type { AccessTokenStore } from "../store/access_tokens.ts";
+import type { GrantStore } from "../store/grants.ts";
+import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
+import type { Connections } from "../upstream/connection.ts";
+import { readParameters } from "./body.ts";
+import type { Clients } from "./clients.ts";
+import type { CheckRate } from "./rate_limit.ts";
+
+/**
+ * Revokes tokens. The answer is 200 whether there was anything to revoke or
+ * not (RFC 7009 §2.2).
+ */
+export function revokeEndpoint(
+  { clients, accessTokens, refreshTokens, grants, connections, checkRate, log }:
+    {
+      clients: Clients;
+      accessTokens: AccessTokenStore;
+      refreshTokens: RefreshTokenStore;
+      grants: GrantStore;
+      connections: Connections;
+      checkRate: CheckRate;
+      log: Logger;
+    },
+): (c: Context) => Promise<Response> {
+  async function revokeAccess(token: string, clientId: string): Promise<void> {
+    const access = await accessTokens.find(token);
+    if (access?.grant.clientId === clientId) await accessTokens.revoke(token);
+  }
+
+  async function revokeRefresh(token: string, clientId: string): Promise<void> {
+    const found = await findRefresh(token, clientId);
+    if (!found) return;
+    const { grantId, dataKey } = found;
+    try {
+      if (dataKey) {
+        await connections.revoke({
+          grantId,
+          dataKey: () => Promise.resolve(dataKey),
+        });
+      }
+    } catch (error) {
+      // The provider keeps a token that nobody here can open any more.
+      log.warning("The provider did not revoke", { grantId, error });
+    }
+    await grants.close(grantId, "revoked");
+    log.info("Grant revoked", { grantId, clientId });
+  }
+
+  async function findRefresh(token: string, clientId: string) {
+    try {
+      const found = await refreshTokens.find(token, clientId);
+      if ("grant" in found) {
+        return { grantId: found.grant.id, dataKey: found.dataKey };
+      }
+      return { grantId: parseCredential(token)!.grantId };
+    } catch (error) {
+      if (error instanceof OAuthError) return undefined;
+      throw error;
+    }
+  }
+
+  return async function revoke(c) {
+    c.header("Cache-Control", "no-store");
+    await checkRate(c);
+    const parameters = await readParameters(c.req.raw);
+    const token = parameters.require("token");
+    const { clientId } = await clients.authenticate(
+      c.req.raw.headers,
+      parameters,
+    );
+    switch (parseCredential(token)?.kind) {
+      case "access_token":
+        await revokeAccess(token, clientId);
+        break;
+      case "refresh_token":
+        await revokeRefresh(token, clientId);
+        break;
+    }
+    return c.body(null, 200);
+  };
+}

@@ -1,0 +1,239 @@
+/**
+ * A grant's tokens at the provider, kept valid: one refresh at a time across
+ * all processes, and a grant whose provider token died ends with it.
+ *
+ * @module
+ */
+import type { Upstream } from "../caller.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
+import {
+  REFRESH_LEASE_SECONDS,
+  UPSTREAM_MARGIN_SECONDS,
+} from "../oauth/lifetimes.ts";
+import type { GrantStore } from "../store/grants.ts";
+import { now } from "../store/kv.ts";
+import type {
+  FoundTokens,
+  UpstreamTokenStore,
+} from "../store/upstream_tokens.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamTokens,
+} from "./provider.ts";
+
+/** Opens the sealed tokens of one grant. */
+export interface GrantKey {
+  grantId: string;
+  dataKey(): Promise<Uint8Array>;
+}
+
+/** Connections to the provider, each in the name of one grant. */
+export interface Connections {
+  /**
+   * Tokens that are valid now.
+   *
+   * @param rejected an access token that the provider does not take any more
+   * @throws {ChallengeError} when they are dead; the grant has then ended
+   * @throws {HttpError} 503 when the provider does not answer
+   */
+  tokens(key: GrantKey, rejected?: string): Promise<UpstreamTokens>;
+  /**
+   * Refreshes what would soon expire, where that is possible at all: a grant
+   * may outlive a provider token that cannot be refreshed.
+   *
+   * @throws as {@linkcode Connections.tokens}
+   */
+  keep(key: GrantKey): Promise<void>;
+  /** What tools get. */
+  upstream(key: GrantKey): Upstream;
+  /** Tells the provider that a grant's tokens are no longer needed. */
+  revoke(key: GrantKey): Promise<void>;
+}
+
+/** Connects grants to the provider. */
+export function connections({ provider, grants, upstreamTokens }: {
+  provider: Provider;
+  grants: GrantStore;
+  upstreamTokens: UpstreamTokenStore;
+}): Connections {
+  /** Refreshes under way in this process, by grant. */
+  const refreshing = new Map<string, Promise<UpstreamTokens>>();
+
+  async function tokens(
+    key: GrantKey,
+    rejected?: string,
+  ): Promise<UpstreamTokens> {
+    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+    if (!found) throw died();
+    const current = parse(found);
+    if (isGood(current, rejected)) return current;
+    let refresh = refreshing.get(key.grantId);
+    if (!refresh) {
+      refresh = refreshOnce(found, rejected)
+        .finally(() => refreshing.delete(key.grantId));
+      refreshing.set(key.grantId, refresh);
+    }
+    return await refresh;
+  }
+
+  async function refreshOnce(
+    found: FoundTokens,
+    rejected: string | undefined,
+  ): Promise<UpstreamTokens> {
+    const { grantId, dataKey } = found;
+    for (;;) {
+      const current = parse(found);
+      if (isGood(current, rejected)) return current;
+      if (current.refreshToken === undefined) {
+        // Nothing to refresh it with: it serves until it expires.
+        if (current.accessToken !== rejected && isAlive(current)) {
+          return current;
+        }
+        throw await close(grantId);
+      }
+      const leased = await upstreamTokens.lease(found);
+      if (leased) {
+        const refreshed = await refreshLeased(leased, current.refreshToken);
+        if (refreshed) return refreshed;
+      } else {
+        await upstreamTokens.waitForRefresh(
+          grantId,
+          AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
+        );
+      }
+      const again = await upstreamTokens.find(grantId, dataKey);
+      if (!again) throw died();
+      found = again;
+    }
+  }
+
+  async function refreshLeased(
+    leased: FoundTokens,
+    refreshToken: string,
+  ): Promise<UpstreamTokens | undefined> {
+    try {
+      const refreshed = await provider.refresh(refreshToken);
+      // A provider that does not rotate sends no refresh token (RFC 6749 §6).
+      const kept = { ...refreshed };
+      kept.refreshToken ??= refreshToken;
+      const isOurs = await upstreamTokens.replace(leased, JSON.stringify(kept));
+      return isOurs ? kept : undefined;
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === "dead") {
+        throw await close(leased.grantId, error);
+      }
+      await upstreamTokens.release(leased);
+      throw error instanceof UpstreamError ? unavailable(error) : error;
+    }
+  }
+
+  async function close(
+    grantId: string,
+    cause?: unknown,
+  ): Promise<ChallengeError> {
+    await grants.close(grantId, "provider token died");
+    return died(cause);
+  }
+
+  function resolve(input: string | URL): URL {
+    const url = typeof input === "string" && provider.apiUrl !== undefined
+      // A path is taken below the API's own path, not at its host's root.
+      ? input.startsWith("/")
+        ? URL.parse(provider.apiUrl.replace(/\/$/, "") + input)
+        : URL.parse(input)
+      : URL.parse(input);
+    if (url) return url;
+    throw new TypeError(
+      provider.apiUrl === undefined
+        ? `${provider.name} has no API address: use an absolute URL`
+        : "Neither a path nor an absolute URL",
+    );
+  }
+
+  function isProviders(url: URL): boolean {
+    return provider.apiUrl !== undefined &&
+      url.origin === new URL(provider.apiUrl).origin;
+  }
+
+  function upstream(key: GrantKey): Upstream {
+    async function fetchAs(
+      url: URL,
+      init: RequestInit,
+      accessToken: string,
+    ): Promise<Response> {
+      const headers = new Headers(init.headers);
+      headers.set("authorization", `Bearer ${accessToken}`);
+      return await fetch(url, { ...init, headers });
+    }
+
+    return {
+      async token() {
+        return (await tokens(key)).accessToken;
+      },
+
+      async fetch(input, init = {}) {
+        const url = resolve(input);
+        const { accessToken } = await tokens(key);
+        const response = await fetchAs(url, init, accessToken);
+        // Only the provider itself can tell that its token is dead.
+        if (response.status !== 401 || !isProviders(url)) return response;
+        await response.body?.cancel();
+        const fresh = await tokens(key, accessToken);
+        if (init.body instanceof ReadableStream) {
+          throw new HttpError(503, "The provider's token was renewed", {
+            "retry-after": "1",
+          });
+        }
+        const second = await fetchAs(url, init, fresh.accessToken);
+        if (second.status !== 401) return second;
+        await second.body?.cancel();
+        throw await close(key.grantId);
+      },
+    };
+  }
+
+  return {
+    tokens,
+    upstream,
+
+    async keep(key) {
+      const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+      if (found && parse(found).refreshToken !== undefined) await tokens(key);
+    },
+
+    async revoke(key) {
+      if (!provider.revoke) return;
+      const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+      if (found) await provider.revoke(parse(found));
+    },
+  };
+}
+
+function parse({ tokens }: FoundTokens): UpstreamTokens {
+  return JSON.parse(tokens);
+}
+
+function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
+  return expiresAt === undefined || expiresAt > now() + marginSeconds;
+}
+
+function isGood(tokens: UpstreamTokens, rejected: string | undefined): boolean {
+  return tokens.accessToken !== rejected &&
+    isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
+}
+
+function died(cause?: unknown): ChallengeError {
+  return new ChallengeError(
+    "The sign-in at the provider has ended",
+    "invalid_token",
+    [],
+    { cause },
+  );
+}
+
+function unavailable(cause: unknown): HttpError {
+  return new HttpError(503, "The provider does not answer", {
+    "retry-after": "5",
+  }, { cause });
+}
