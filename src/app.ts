@@ -9,9 +9,10 @@ import metadata from "../deno.json" with { type: "json" };
 import type { Config } from "./config.ts";
 import { randomId } from "./crypto.ts";
 import { HttpError, OAuthError } from "./errors.ts";
+import { type Access, access } from "./http/access.ts";
 import { callback } from "./http/callback.ts";
 import { errorPage } from "./http/error_page.ts";
-import { openGate } from "./http/gate.ts";
+import type { Gate } from "./http/gate.ts";
 import { landing, prefersPage } from "./http/landing.ts";
 import { originCheck } from "./http/origin.ts";
 import { type Logger, logger } from "./log.ts";
@@ -22,12 +23,15 @@ import { ListenerCount } from "./mcp/listen.ts";
 import { RunningRequests } from "./mcp/running.ts";
 import type { Services } from "./mcp/services.ts";
 import { TaskRunner } from "./mcp/task_runner.ts";
+import { scopesInWords } from "./pages/scope_words.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
+import type { FetchDocument } from "./store/documents.ts";
 import { replyStore } from "./store/replies.ts";
 import { stateStore } from "./store/request_states.ts";
 import { sessionStore } from "./store/sessions.ts";
 import { taskStore } from "./store/tasks.ts";
+import { createProvider, type Provider } from "./upstream/provider.ts";
 
 /** What a server is made of. */
 export interface AppOptions {
@@ -38,6 +42,10 @@ export interface AppOptions {
   baseUrl: string;
   /** What is offered to clients. */
   definitions: Definitions;
+  /** Who people sign in with; the one of `config` by default. */
+  provider?: Provider;
+  /** Fetches what clients publish; from public addresses only by default. */
+  fetchDocument?: FetchDocument;
 }
 
 /** Where a request came from. */
@@ -69,8 +77,9 @@ const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 export function createApp(options: AppOptions): App {
   const { config, baseUrl } = options;
   const log = logger("http");
-  const services = createServices(options);
-  const { catalogue } = services;
+  const catalogue = catalogueOf(config, options.definitions);
+  const { gate, endpoints } = accessOf(options, catalogue);
+  const services = createServices(options, catalogue, gate);
   const showLanding = landing({ config, baseUrl, catalogue });
   const mcp = mcpEndpoint(services);
   const app = new Hono<{ Bindings: Connection }>();
@@ -104,9 +113,26 @@ export function createApp(options: AppOptions): App {
     });
   });
 
-  app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
-
+  const { protectedResourceMetadata, authorizationServerMetadata } = endpoints;
+  app.get("/.well-known/oauth-protected-resource", protectedResourceMetadata);
+  app.get("/.well-known/oauth-protected-resource/*", protectedResourceMetadata);
+  app.get(
+    "/.well-known/oauth-authorization-server",
+    authorizationServerMetadata,
+  );
+  app.get(
+    "/.well-known/oauth-authorization-server/mcp",
+    authorizationServerMetadata,
+  );
+  app.post("/register", endpoints.register);
+  app.get("/authorize", endpoints.authorize);
+  app.post("/authorize", endpoints.consent);
+  app.get("/oauth/provider-callback", endpoints.providerCallback);
   app.get("/oauth/callback", callback({ config, baseUrl }));
+  app.post("/token", endpoints.token);
+  app.post("/revoke", endpoints.revoke);
+
+  app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
   app.get("/", (c) => showLanding(c));
 
   app.notFound(() => {
@@ -135,13 +161,40 @@ function pathOf({ url }: Request): string {
   return query === -1 ? url.slice(start) : url.slice(start, query);
 }
 
-function createServices({ config, kv, definitions }: AppOptions): Services {
+function accessOf(
+  {
+    config,
+    kv,
+    baseUrl,
+    provider,
+    fetchDocument = () => Promise.reject(new Error("No documents yet")),
+  }: AppOptions,
+  { scopes: scopeWords }: Catalogue,
+): Access {
+  return access({
+    auth: config.auth,
+    kv,
+    baseUrl,
+    serverTitle: config.title,
+    scopesSupported: [...scopeWords.keys()],
+    inWords: (scopes) => scopesInWords(scopes, scopeWords),
+    provider: (settings) =>
+      provider ?? createProvider({ ...settings, baseUrl }),
+    fetchDocument,
+  });
+}
+
+function createServices(
+  { config, kv }: AppOptions,
+  catalogue: Catalogue,
+  gate: Gate,
+): Services {
   const log = logger("mcp");
   const cancellations = cancellationStore(kv);
   const tasks = taskStore(kv);
   return {
-    catalogue: catalogueOf(config, definitions),
-    gate: openGate,
+    catalogue,
+    gate,
     checkOrigin: originCheck(config),
     log,
     running: new RunningRequests(cancellations, log),

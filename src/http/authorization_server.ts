@@ -1,13 +1,10 @@
 /**
- * The authorization server's endpoints and its gate, wired together. Under
- * another strategy the routes exist too, and say that there is nothing.
+ * The authorization server's endpoints and its gate, wired together.
  *
  * @module
  */
-import type { Context } from "@hono/hono";
-import type { AuthConfig, OAuthConfig } from "../auth_config.ts";
-import { HttpError } from "../errors.ts";
-import { type Logger, logger } from "../log.ts";
+import type { OAuthConfig } from "../auth_config.ts";
+import { logger } from "../log.ts";
 import { isListed } from "../oauth/allowed_users.ts";
 import { type Grant, isGrantOf } from "../oauth/grant.ts";
 import { resourceOf } from "../oauth/resource.ts";
@@ -22,10 +19,10 @@ import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { connections } from "../upstream/connection.ts";
 import type { Provider } from "../upstream/provider.ts";
+import type { Access } from "./access.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "./clients.ts";
 import { consentEndpoint } from "./consent.ts";
-import type { Gate } from "./gate.ts";
 import {
   authorizationServerMetadataEndpoint,
   protectedResourceMetadataEndpoint,
@@ -36,20 +33,6 @@ import { rateLimit } from "./rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { tokenEndpoint } from "./token.ts";
-
-type Endpoint = (c: Context) => Response | Promise<Response>;
-
-/** What a client meets on its way to a token, in that order. */
-export interface AuthorizationServerEndpoints {
-  protectedResourceMetadata: Endpoint;
-  authorizationServerMetadata: Endpoint;
-  register: Endpoint;
-  authorize: Endpoint;
-  consent: Endpoint;
-  providerCallback: Endpoint;
-  token: Endpoint;
-  revoke: Endpoint;
-}
 
 /** What an authorization server is made of. */
 export interface AuthorizationServerOptions {
@@ -66,7 +49,7 @@ export interface AuthorizationServerOptions {
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
-): { endpoints: AuthorizationServerEndpoints; gate: Gate } {
+): Access {
   const { config, kv, baseUrl, provider, serverTitle, scopesSupported } =
     options;
   const { metadataDocuments, allowedUsers } = config;
@@ -126,47 +109,5 @@ export function authorizationServer(
       revoke: revokeEndpoint(limited("token")),
     },
     gate: oauthGate(services),
-  };
-}
-
-/** The same routes where nobody signs in at this server. */
-export function noAuthorizationServer(
-  { auth, baseUrl, serverTitle, log }: {
-    auth: Exclude<AuthConfig, OAuthConfig>;
-    baseUrl: string;
-    serverTitle: string;
-    log: Logger;
-  },
-): AuthorizationServerEndpoints {
-  function refuse(status: number): Endpoint {
-    return (c) => {
-      log.warning("Nobody can sign in here", {
-        path: c.req.path,
-        strategy: auth.strategy,
-        missing:
-          "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET",
-      });
-      throw new HttpError(status, "Nobody can sign in at this server");
-    };
-  }
-  // Clients take a 404 for "no sign-in needed" and a 5xx for trouble.
-  const noMetadata = refuse(404);
-  const notImplemented = refuse(501);
-  return {
-    protectedResourceMetadata: auth.strategy === "jwt"
-      ? protectedResourceMetadataEndpoint({
-        baseUrl,
-        issuer: auth.issuer,
-        scopesSupported: [],
-        title: serverTitle,
-      })
-      : noMetadata,
-    authorizationServerMetadata: noMetadata,
-    register: notImplemented,
-    authorize: notImplemented,
-    consent: notImplemented,
-    providerCallback: notImplemented,
-    token: notImplemented,
-    revoke: notImplemented,
   };
 }

@@ -1,0 +1,111 @@
+/**
+ * Who may call, and how they come to be allowed to: one strategy of
+ * `AUTH_STRATEGY`.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { AuthConfig, ProviderConfig } from "../auth_config.ts";
+import { HttpError } from "../errors.ts";
+import { logger } from "../log.ts";
+import type { Provider } from "../upstream/provider.ts";
+import {
+  authorizationServer,
+  type AuthorizationServerOptions,
+} from "./authorization_server.ts";
+import { type Gate, openGate } from "./gate.ts";
+import { jwtGate } from "./jwt_gate.ts";
+import { protectedResourceMetadataEndpoint } from "./metadata.ts";
+import { apiKeyGate, bearerGate } from "./static_gate.ts";
+
+/** Answers one route. */
+export type Endpoint = (c: Context) => Response | Promise<Response>;
+
+/** What a client meets on its way to a token, in that order. */
+export interface SignInEndpoints {
+  protectedResourceMetadata: Endpoint;
+  authorizationServerMetadata: Endpoint;
+  register: Endpoint;
+  authorize: Endpoint;
+  consent: Endpoint;
+  providerCallback: Endpoint;
+  token: Endpoint;
+  revoke: Endpoint;
+}
+
+/** A strategy at work. */
+export interface Access {
+  /** In front of `/mcp`. */
+  gate: Gate;
+  /** They exist under every strategy. */
+  endpoints: SignInEndpoints;
+}
+
+/** What the strategies are made of. */
+export interface AccessOptions
+  extends Omit<AuthorizationServerOptions, "config" | "provider"> {
+  auth: AuthConfig;
+  /** Made only where people sign in. */
+  provider(settings: ProviderConfig): Provider;
+}
+
+/** Puts the chosen strategy to work. */
+export function access({ auth, provider, ...options }: AccessOptions): Access {
+  const endpoints = nobodySignsIn(auth);
+  switch (auth.strategy) {
+    case "none":
+      return { gate: openGate, endpoints };
+    case "bearer":
+      return { gate: bearerGate(auth), endpoints };
+    case "api_key":
+      return { gate: apiKeyGate(auth), endpoints };
+    case "jwt": {
+      const { baseUrl, serverTitle: title } = options;
+      const { issuer } = auth;
+      return {
+        gate: jwtGate({ ...auth, baseUrl }),
+        endpoints: {
+          ...endpoints,
+          protectedResourceMetadata: protectedResourceMetadataEndpoint({
+            ...options,
+            issuer,
+            title,
+          }),
+        },
+      };
+    }
+    case "oauth":
+      return authorizationServer({
+        ...options,
+        config: auth,
+        provider: provider(auth.provider),
+      });
+  }
+}
+
+/** The routes of a server that is no authorization server. */
+function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
+  const log = logger("oauth");
+  const refuse = (status: number): Endpoint => (c) => {
+    log.warning("Nobody can sign in here", {
+      path: c.req.path,
+      strategy,
+      needs: "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, " +
+        "OAUTH_CLIENT_SECRET",
+    });
+    throw new HttpError(status, "Nobody signs in at this server");
+  };
+  // Clients take a missing document for "no sign-in", and a 5xx for trouble.
+  const notFound = refuse(404);
+  const notImplemented = refuse(501);
+  return {
+    protectedResourceMetadata: notFound,
+    authorizationServerMetadata: notFound,
+    register: notImplemented,
+    authorize: notImplemented,
+    consent: notImplemented,
+    providerCallback: notImplemented,
+    token: notImplemented,
+    revoke: notImplemented,
+  };
+}

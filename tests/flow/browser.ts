@@ -1,0 +1,104 @@
+/**
+ * A browser without a screen: it keeps cookies, follows redirects, and presses
+ * a button on a form when told to.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+
+/** Sends one request, without following redirects. */
+export type Send = (request: Request) => Promise<Response>;
+
+/** What a browser arrived at. */
+export interface Arrival {
+  url: string;
+  status: number;
+  text: string;
+  headers: Headers;
+}
+
+/** A person's browser. */
+export class Browser {
+  readonly cookies = new Map<string, string>();
+
+  /** @param send reaches servers; undefined: what nobody serves ends a walk */
+  constructor(
+    private readonly send: (url: URL) => Send | undefined,
+  ) {}
+
+  /** Opens an address and follows redirects to a page, or out of the tests. */
+  open(url: string | URL): Promise<Arrival> {
+    return this.#walk(new URL(url), { method: "GET" });
+  }
+
+  /** Presses the button with this name and value in a page's form. */
+  press(
+    page: Arrival,
+    name: string,
+    value: string,
+    fields: Record<string, string> = {},
+  ): Promise<Arrival> {
+    const form = /<form[^>]*action="([^"]*)"/.exec(page.text);
+    assert(form, page.text);
+    const body = new URLSearchParams();
+    for (const [input] of page.text.matchAll(/<input[^>]*>/g)) {
+      const inputName = /name="([^"]*)"/.exec(input)?.[1];
+      const inputValue = /value="([^"]*)"/.exec(input)?.[1] ?? "";
+      if (inputName) body.set(inputName, unescape(inputValue));
+    }
+    for (const [field, text] of Object.entries(fields)) body.set(field, text);
+    body.set(name, value);
+    return this.#walk(new URL(unescape(form[1]), page.url), {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: body.toString(),
+    });
+  }
+
+  async #walk(url: URL, init: RequestInit): Promise<Arrival> {
+    for (let hops = 0; hops < 20; hops++) {
+      const send = this.send(url);
+      if (!send) {
+        return { url: url.href, status: 0, text: "", headers: new Headers() };
+      }
+      const headers = new Headers(init.headers);
+      headers.set("accept", "text/html,*/*;q=0.8");
+      const cookies = [...this.cookies].filter(([key]) =>
+        key.startsWith(`${url.host} `)
+      );
+      if (cookies.length > 0) {
+        headers.set(
+          "cookie",
+          cookies.map(([key, value]) => `${key.split(" ")[1]}=${value}`)
+            .join("; "),
+        );
+      }
+      const response = await send(
+        new Request(url, { ...init, headers, redirect: "manual" }),
+      );
+      for (const cookie of response.headers.getSetCookie()) {
+        const [name, value] = cookie.split(";")[0].split(/=(.*)/s);
+        this.cookies.set(`${url.host} ${name}`, value);
+      }
+      const location = response.headers.get("location");
+      const text = await response.text();
+      if (location === null) {
+        return {
+          url: url.href,
+          status: response.status,
+          text,
+          headers: response.headers,
+        };
+      }
+      assert([302, 303].includes(response.status), String(response.status));
+      url = new URL(location, url);
+      init = { method: "GET" };
+    }
+    throw new Error("Redirects without end");
+  }
+}
+
+function unescape(text: string): string {
+  return text.replaceAll("&quot;", '"').replaceAll("&#39;", "'")
+    .replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}

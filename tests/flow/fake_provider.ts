@@ -1,0 +1,106 @@
+/**
+ * A provider inside the test: it signs everybody in at once, and can be made
+ * to fail in every way a provider can.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamErrorKind,
+  type UpstreamTokens,
+} from "../../src/upstream/provider.ts";
+
+export const PROVIDER_URL = "https://id.example.com";
+
+/** A provider with switches. */
+export class FakeProvider implements Provider {
+  readonly name = "Example ID";
+  apiUrl: string | undefined = `${PROVIDER_URL}/api`;
+  /** Of who signs in next. */
+  subject = "42";
+  email = "jo@example.com";
+  /** Lifetime of the tokens it issues; undefined: for ever. */
+  ttlSeconds: number | undefined = 3600;
+  givesRefreshTokens = true;
+  /** What the next conversations end with. */
+  failure: UpstreamErrorKind | undefined;
+  /** Everything that it was asked. */
+  readonly log: string[] = [];
+  readonly #challenges = new Map<
+    string,
+    { challenge: string; nonce: string }
+  >();
+  #count = 0;
+
+  async authorizationUrl(
+    request: {
+      state: string;
+      nonce: string;
+      codeChallenge: string;
+      redirectUri: string;
+    },
+  ): Promise<URL> {
+    await this.#answer("authorize");
+    const code = `provider-code-${++this.#count}-${crypto.randomUUID()}`;
+    this.#challenges.set(code, {
+      challenge: request.codeChallenge,
+      nonce: request.nonce,
+    });
+    const url = new URL("/authorize", PROVIDER_URL);
+    url.search = new URLSearchParams({
+      redirect_uri: request.redirectUri,
+      state: request.state,
+      code,
+    }).toString();
+    return url;
+  }
+
+  async redeem(
+    request: { code: string; codeVerifier: string; nonce: string },
+  ) {
+    await this.#answer("redeem");
+    const known = this.#challenges.get(request.code);
+    if (!known) throw new UpstreamError("dead", "No such code");
+    assert.equal(codeChallenge(request.codeVerifier), known.challenge);
+    assert.equal(request.nonce, known.nonce);
+    this.#challenges.delete(request.code);
+    const { subject, email } = this;
+    return {
+      tokens: this.#issue(),
+      identity: { subject, name: "Jo", email, emailVerified: true },
+    };
+  }
+
+  async refresh(refreshToken: string): Promise<UpstreamTokens> {
+    await this.#answer("refresh");
+    assert.match(refreshToken, /^provider-refresh-/);
+    return this.#issue();
+  }
+
+  async revoke(tokens: UpstreamTokens): Promise<void> {
+    await this.#answer("revoke");
+    assert.match(tokens.accessToken, /^provider-access-/);
+  }
+
+  #issue(): UpstreamTokens {
+    const number = `${++this.#count}-${crypto.randomUUID()}`;
+    return {
+      accessToken: `provider-access-${number}`,
+      tokenType: "Bearer",
+      ...this.givesRefreshTokens &&
+        { refreshToken: `provider-refresh-${number}` },
+      ...this.ttlSeconds !== undefined &&
+        { expiresAt: Math.floor(Date.now() / 1000) + this.ttlSeconds },
+    };
+  }
+
+  async #answer(what: string): Promise<void> {
+    this.log.push(what);
+    // Let others in between, as a network would.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (this.failure) throw new UpstreamError(this.failure, "As told");
+  }
+}

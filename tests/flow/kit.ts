@@ -1,0 +1,223 @@
+/**
+ * A server with sign-in, and a client that walks through it.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { createApp } from "../../src/app.ts";
+import { type Environment, parseConfig } from "../../src/config.ts";
+import { randomId } from "../../src/crypto.ts";
+import type { Definitions } from "../../src/mcp/catalogue.ts";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
+import type { FetchDocument } from "../../src/store/documents.ts";
+import { type Json, rpc, statelessMeta, TestServer } from "../kit.ts";
+import { type Arrival, Browser } from "./browser.ts";
+import { FakeProvider, PROVIDER_URL } from "./fake_provider.ts";
+
+export { FakeProvider } from "./fake_provider.ts";
+
+export const BASE_URL = "http://127.0.0.1:3000";
+export const REDIRECT_URI = "https://app.example.com/cb";
+
+/** A test server on which people sign in with a {@linkcode FakeProvider}. */
+export class OAuthServer extends TestServer {
+  provider = new FakeProvider();
+
+  /** A new browser that knows this server and its provider. */
+  browser(server: { fetch: TestServer["fetch"] } = this): Browser {
+    return new Browser(({ origin }) => {
+      if (origin === PROVIDER_URL) return signInAtOnce;
+      if (origin !== BASE_URL) return undefined;
+      return (request) =>
+        server.fetch(request.url.slice(BASE_URL.length), request);
+    });
+  }
+
+  /** Posts a form. */
+  form(
+    path: string,
+    parameters: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return this.fetch(path, {
+      method: "POST",
+      headers,
+      body: new URLSearchParams(parameters),
+    });
+  }
+
+  /** Posts JSON. */
+  json(path: string, body: unknown): Promise<Response> {
+    return this.fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  }
+}
+
+function signInAtOnce({ url }: Request): Promise<Response> {
+  const { searchParams } = new URL(url);
+  const back = new URL(searchParams.get("redirect_uri")!);
+  for (const name of ["state", "code"]) {
+    back.searchParams.set(name, searchParams.get(name)!);
+  }
+  return Promise.resolve(
+    new Response(null, { status: 302, headers: { location: back.href } }),
+  );
+}
+
+export interface OAuthServerOptions extends Definitions {
+  kv?: Deno.Kv;
+  provider?: FakeProvider;
+  environment?: Environment;
+  fetchDocument?: FetchDocument;
+}
+
+/** Starts a server with sign-in. */
+export async function startOAuthServer(
+  {
+    kv,
+    provider = new FakeProvider(),
+    environment,
+    fetchDocument,
+    ...definitions
+  }: OAuthServerOptions = {},
+): Promise<OAuthServer> {
+  const database = kv ?? await Deno.openKv(":memory:");
+  const app = createApp({
+    config: parseConfig({
+      BASE_URL,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "github",
+      OAUTH_CLIENT_ID: "our-client",
+      OAUTH_CLIENT_SECRET: "our-secret",
+      ...environment,
+    }),
+    kv: database,
+    baseUrl: BASE_URL,
+    definitions,
+    provider,
+    fetchDocument,
+  });
+  const server = new OAuthServer(app, database, kv === undefined);
+  server.provider = provider;
+  return server;
+}
+
+/** What a token request was answered with. */
+export interface TokenAnswer {
+  status: number;
+  body: Json;
+  headers: Headers;
+}
+
+/** A client as MCP clients behave: discovered, registered, PKCE. */
+export class Client {
+  readonly verifier = randomId();
+  readonly state = randomId();
+
+  constructor(
+    /** Where its requests go; another process may take over at any step. */
+    public server: OAuthServer,
+    readonly clientId: string,
+    readonly redirectUri = REDIRECT_URI,
+    readonly clientSecret?: string,
+  ) {}
+
+  /** Registers a client. */
+  static async register(
+    server: OAuthServer,
+    metadata: Json = {},
+  ): Promise<Client> {
+    const response = await server.json("/register", {
+      redirect_uris: [REDIRECT_URI],
+      client_name: "App",
+      ...metadata,
+    });
+    assert.equal(response.status, 201);
+    const { client_id, client_secret, redirect_uris } = await response.json();
+    return new Client(server, client_id, redirect_uris[0], client_secret);
+  }
+
+  authorizationUrl(changes: Record<string, string> = {}): string {
+    const parameters = new URLSearchParams({
+      response_type: "code",
+      client_id: this.clientId,
+      redirect_uri: this.redirectUri,
+      code_challenge: codeChallenge(this.verifier),
+      code_challenge_method: "S256",
+      state: this.state,
+      resource: `${BASE_URL}/mcp`,
+      ...changes,
+    });
+    return `${BASE_URL}/authorize?${parameters}`;
+  }
+
+  /** Lets a person approve, and gives the code. */
+  async signIn(
+    { browser = this.server.browser(), ...changes }:
+      & { browser?: Browser }
+      & Record<string, unknown> = {},
+  ): Promise<string> {
+    const page = await browser.open(
+      this.authorizationUrl(changes as Record<string, string>),
+    );
+    const arrival = await browser.press(page, "decision", "approve");
+    return this.codeFrom(arrival);
+  }
+
+  codeFrom({ url, text }: Arrival): string {
+    assert(url.startsWith(this.redirectUri), `${url} ${text}`);
+    const { searchParams } = new URL(url);
+    assert.equal(searchParams.get("state"), this.state);
+    assert.equal(searchParams.get("iss"), BASE_URL);
+    return searchParams.get("code")!;
+  }
+
+  async token(parameters: Record<string, string>): Promise<TokenAnswer> {
+    const response = await this.server.form("/token", {
+      client_id: this.clientId,
+      ...this.clientSecret && { client_secret: this.clientSecret },
+      ...parameters,
+    });
+    const { status, headers } = response;
+    return { status, headers, body: await response.json() };
+  }
+
+  redeem(code: string, changes: Record<string, string> = {}) {
+    return this.token({
+      grant_type: "authorization_code",
+      code,
+      code_verifier: this.verifier,
+      redirect_uri: this.redirectUri,
+      ...changes,
+    });
+  }
+
+  refresh(refreshToken: string, changes: Record<string, string> = {}) {
+    return this.token({
+      grant_type: "refresh_token",
+      refresh_token: refreshToken,
+      ...changes,
+    });
+  }
+
+  /** The whole way to tokens. */
+  async connect(
+    options: Parameters<Client["signIn"]>[0] = {},
+  ): Promise<Json> {
+    const { status, body } = await this.redeem(await this.signIn(options));
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  }
+
+  /** Calls a tool the 2026 way. */
+  call(accessToken: string, name: string, input: Json = {}): Promise<Response> {
+    return this.server.call("tools/call", { name, arguments: input }, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
+  }
+}
+
+export { rpc, statelessMeta };
