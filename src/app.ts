@@ -11,6 +11,7 @@ import { randomId } from "./crypto.ts";
 import { HttpError, OAuthError } from "./errors.ts";
 import { type Access, access } from "./http/access.ts";
 import { callback } from "./http/callback.ts";
+import { devProviderRoutes } from "./http/dev_provider.ts";
 import { errorPage } from "./http/error_page.ts";
 import type { Gate } from "./http/gate.ts";
 import { landing, prefersPage } from "./http/landing.ts";
@@ -31,6 +32,7 @@ import { replyStore } from "./store/replies.ts";
 import { stateStore } from "./store/request_states.ts";
 import { sessionStore } from "./store/sessions.ts";
 import { taskStore } from "./store/tasks.ts";
+import { fetchDocument as fetchPublic } from "./upstream/document.ts";
 import { createProvider, type Provider } from "./upstream/provider.ts";
 
 /** What a server is made of. */
@@ -78,7 +80,8 @@ export function createApp(options: AppOptions): App {
   const { config, baseUrl } = options;
   const log = logger("http");
   const catalogue = catalogueOf(config, options.definitions);
-  const { gate, endpoints } = accessOf(options, catalogue);
+  const dev = devProviderOf(options);
+  const { gate, endpoints } = accessOf(options, catalogue, dev);
   const services = createServices(options, catalogue, gate);
   const showLanding = landing({ config, baseUrl, catalogue });
   const mcp = mcpEndpoint(services);
@@ -127,6 +130,7 @@ export function createApp(options: AppOptions): App {
   app.post("/register", endpoints.register);
   app.get("/authorize", endpoints.authorize);
   app.post("/authorize", endpoints.consent);
+  if (dev) app.route("/", dev);
   app.get("/oauth/provider-callback", endpoints.providerCallback);
   app.get("/oauth/callback", callback({ config, baseUrl }));
   app.post("/token", endpoints.token);
@@ -136,7 +140,7 @@ export function createApp(options: AppOptions): App {
   app.get("/", (c) => showLanding(c));
 
   app.notFound(() => {
-    throw new HttpError(404, "not_found");
+    throw new HttpError(404, "There is nothing at this address");
   });
   app.onError((error, c) => onError(error, c, config, log));
 
@@ -162,14 +166,9 @@ function pathOf({ url }: Request): string {
 }
 
 function accessOf(
-  {
-    config,
-    kv,
-    baseUrl,
-    provider,
-    fetchDocument = () => Promise.reject(new Error("No documents yet")),
-  }: AppOptions,
+  { config, kv, baseUrl, provider, fetchDocument = fetchPublic }: AppOptions,
   { scopes: scopeWords }: Catalogue,
+  dev: Hono | undefined,
 ): Access {
   return access({
     auth: config.auth,
@@ -179,9 +178,25 @@ function accessOf(
     scopesSupported: [...scopeWords.keys()],
     inWords: (scopes) => scopesInWords(scopes, scopeWords),
     provider: (settings) =>
-      provider ?? createProvider({ ...settings, baseUrl }),
+      provider ?? createProvider(
+        { ...settings, baseUrl },
+        dev && {
+          fetch: async (input, init) =>
+            await dev.fetch(new Request(input, init)),
+        },
+      ),
     fetchDocument,
   });
+}
+
+/** The routes of the development provider, if people sign in there. */
+function devProviderOf(
+  { config, kv, baseUrl }: AppOptions,
+): Hono | undefined {
+  const { auth, deployed, title: serverTitle } = config;
+  return auth.strategy === "oauth" && auth.provider.provider === "dev"
+    ? devProviderRoutes({ kv, baseUrl, deployed, serverTitle })
+    : undefined;
 }
 
 function createServices(
@@ -249,13 +264,34 @@ function onError(
   }
   if (error instanceof OAuthError) {
     const { code, description, status } = error;
+    // RFC 6749 §5.2: only for who tried that way; browsers would ask people.
+    if (code === "invalid_client" && c.req.header("authorization")) {
+      c.header("WWW-Authenticate", 'Basic realm="clients"');
+    }
     return c.json(
       { error: code, error_description: description },
       status as 400,
     );
   }
   if (error instanceof HttpError) {
-    return c.json({ error: error.message }, error.status as 400);
+    const { message, status } = error;
+    return c.json(
+      { error: wordFor(status), error_description: message },
+      status as 400,
+    );
   }
   return c.json({ error: "server_error", reference }, 500);
+}
+
+/** A status in the words of RFC 6749 §4.1.2.1, as far as it has one. */
+function wordFor(status: number): string {
+  switch (status) {
+    case 404:
+      return "not_found";
+    case 429:
+    case 503:
+      return "temporarily_unavailable";
+    default:
+      return status < 500 ? "invalid_request" : "server_error";
+  }
 }

@@ -5,7 +5,6 @@
  */
 import type { OAuthConfig } from "../auth_config.ts";
 import { logger } from "../log.ts";
-import { isListed } from "../oauth/allowed_users.ts";
 import { type Grant, isGrantOf } from "../oauth/grant.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import type { ScopeInWords } from "../pages/consent.tsx";
@@ -17,6 +16,7 @@ import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { grantStore } from "../store/grants.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
+import { isAllowed } from "../upstream/allowed.ts";
 import { connections } from "../upstream/connection.ts";
 import type { Provider } from "../upstream/provider.ts";
 import type { Access } from "./access.ts";
@@ -81,7 +81,7 @@ export function authorizationServer(
       const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
       return isGrantOf(grant, here) &&
         // Somebody may have been taken off the list since.
-        (allowedUsers.length === 0 || isListed(grant.identity, allowedUsers));
+        isAllowed(grant.identity, allowedUsers);
     },
   };
   const limited = (endpoint: string) => ({

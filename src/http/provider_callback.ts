@@ -8,7 +8,6 @@ import type { Context } from "@hono/hono";
 import type { Identity } from "../caller.ts";
 import { HttpError, OAuthError, type OAuthErrorCode } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { isListed } from "../oauth/allowed_users.ts";
 import {
   type AuthorizationResponse,
   authorizationResponseUrl,
@@ -20,6 +19,7 @@ import type {
   FoundRequest,
 } from "../store/authorization_requests.ts";
 import { now } from "../store/kv.ts";
+import { isAllowed } from "../upstream/allowed.ts";
 import {
   type Provider,
   UpstreamError,
@@ -111,7 +111,7 @@ export function providerCallbackEndpoint(
       }, { cause: error });
     }
     const { tokens, identity } = signedIn;
-    if (allowedUsers.length > 0 && !isListed(identity, allowedUsers)) {
+    if (!isAllowed(identity, allowedUsers)) {
       return await refuse(
         c,
         leased,

@@ -69,23 +69,40 @@ export function revokeEndpoint(
     }
   }
 
+  async function revokeBy(clientId: string, token: string): Promise<void> {
+    switch (parseCredential(token)?.kind) {
+      case "access_token":
+        return await revokeAccess(token, clientId);
+      case "refresh_token":
+        return await revokeRefresh(token, clientId);
+    }
+  }
+
+  /** The public client that a token was issued to: it has nothing to show. */
+  async function publicClientOf(token: string): Promise<string | undefined> {
+    const { grantId } = parseCredential(token) ?? {};
+    const grant = grantId && await grants.find(grantId);
+    if (!grant) return undefined;
+    const { clientId } = grant.value;
+    const { metadata } = await clients.find(clientId, { stale: true });
+    return metadata.token_endpoint_auth_method === "none"
+      ? clientId
+      : undefined;
+  }
+
   return async function revoke(c) {
     c.header("Cache-Control", "no-store");
     await checkRate(c);
+    const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const token = parameters.require("token");
-    const { clientId } = await clients.authenticate(
-      c.req.raw.headers,
-      parameters,
-    );
-    switch (parseCredential(token)?.kind) {
-      case "access_token":
-        await revokeAccess(token, clientId);
-        break;
-      case "refresh_token":
-        await revokeRefresh(token, clientId);
-        break;
-    }
+    const isNamed = headers.has("authorization") ||
+      parameters.get("client_id") !== undefined ||
+      parameters.get("client_assertion") !== undefined;
+    const clientId = isNamed
+      ? (await clients.authenticate(headers, parameters)).clientId
+      : await publicClientOf(token);
+    if (clientId !== undefined) await revokeBy(clientId, token);
     return c.body(null, 200);
   };
 }

@@ -29,9 +29,6 @@ export const UNUSED_CLIENT_TTL_SECONDS = DAY;
 export const CLIENT_IDLE_TTL_SECONDS = 90 * DAY;
 /** How long a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
-/** Bounds on what HTTP headers may say about a metadata document's freshness. */
-export const DOCUMENT_MIN_FRESH_SECONDS = MINUTE;
-export const DOCUMENT_MAX_FRESH_SECONDS = DAY;
 /** How long a stale document still serves grants when its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 /** The latest `exp` of a client assertion. */

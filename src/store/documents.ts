@@ -4,18 +4,16 @@
  *
  * @module
  */
-import {
-  DOCUMENT_MAX_FRESH_SECONDS,
-  DOCUMENT_MIN_FRESH_SECONDS,
-  DOCUMENT_TTL_SECONDS,
-} from "../oauth/lifetimes.ts";
+import { DOCUMENT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { documentKey } from "./keys.ts";
 import { commit, expireIn, type Expiring, find, now } from "./kv.ts";
 
-/** Fetches a document from an address that a stranger chose. */
+/**
+ * Fetches a document from an address that a stranger chose. `expiresAt` is
+ * when it has to be fetched again, in epoch seconds.
+ */
 export type FetchDocument = (
   url: string,
-  options: { now: number },
 ) => Promise<{ document: unknown; expiresAt: number }>;
 
 interface DocumentRecord extends Expiring {
@@ -42,16 +40,11 @@ export function documentStore(
   const fetching = new Map<string, Promise<unknown>>();
 
   async function fetchAndKeep(url: string): Promise<unknown> {
-    const time = now();
-    const { document, expiresAt } = await fetchDocument(url, { now: time });
-    const freshSeconds = Math.min(
-      Math.max(expiresAt - time, DOCUMENT_MIN_FRESH_SECONDS),
-      DOCUMENT_MAX_FRESH_SECONDS,
-    );
+    const { document, expiresAt: freshUntil } = await fetchDocument(url);
     const record: DocumentRecord = {
       document,
-      freshUntil: time + freshSeconds,
-      expiresAt: time + DOCUMENT_TTL_SECONDS,
+      freshUntil,
+      expiresAt: now() + DOCUMENT_TTL_SECONDS,
     };
     await commit(
       kv,

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { Client, startOAuthServer } from "../flow/kit.ts";
+
+Deno.test("POST /authorize tells the client that the person said no", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  const { url } = await browser.press(page, "decision", "deny");
+  assert(url.startsWith(client.redirectUri));
+  const { searchParams } = new URL(url);
+  assert.equal(searchParams.get("error"), "access_denied");
+  assert.equal(searchParams.get("state"), client.state);
+  assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
+  assert.deepEqual(server.provider.log, []);
+  const again = await browser.press(page, "decision", "approve");
+  assert.equal(again.status, 400);
+  assert.match(again.text, /answered already/);
+});
+
+Deno.test("POST /authorize refuses a browser that the request did not begin in", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const attacker = server.browser();
+  const page = await attacker.open(client.authorizationUrl());
+  const victim = server.browser();
+  // With a cookie of its own, and without any.
+  for (const warmUp of [false, true]) {
+    if (warmUp) await victim.open(client.authorizationUrl());
+    const refused = await victim.press(page, "decision", "approve");
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /another browser/);
+  }
+  assert.deepEqual(server.provider.log, []);
+});
+
+Deno.test("POST /authorize refuses a form that was not rendered here", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  for (const request of ["", "guess", "a".repeat(43)]) {
+    const refused = await browser.press(page, "decision", "approve", {
+      request,
+    });
+    assert.equal(refused.status, 400);
+  }
+  const odd = await browser.press(page, "decision", "perhaps");
+  assert.equal(odd.status, 400);
+});
+
+Deno.test("POST /authorize keeps two tabs apart", async () => {
+  await using server = await startOAuthServer();
+  const one = await Client.register(server);
+  const other = await Client.register(server);
+  const browser = server.browser();
+  const pageOne = await browser.open(one.authorizationUrl());
+  const pageOther = await browser.open(other.authorizationUrl());
+  const codeOne = one.codeFrom(
+    await browser.press(pageOne, "decision", "approve"),
+  );
+  const codeOther = other.codeFrom(
+    await browser.press(pageOther, "decision", "approve"),
+  );
+  assert.equal((await one.redeem(codeOne)).status, 200);
+  assert.equal((await other.redeem(codeOther)).status, 200);
+});
+
+Deno.test("POST /authorize takes a second press of the button for the first", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  const body = new URLSearchParams({
+    request: /name="request" value="([^"]*)"/.exec(page.text)![1],
+    decision: "approve",
+  });
+  const [[key, cookie]] = browser.cookies;
+  const headers = { cookie: `${key.split(" ")[1]}=${cookie}` };
+  const presses = await Promise.all(
+    [1, 2, 3].map(() =>
+      server.fetch("/authorize", { method: "POST", headers, body })
+    ),
+  );
+  for (const { status } of presses) assert.equal(status, 303);
+});
+
+Deno.test("POST /authorize loses nothing when the provider cannot be reached", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  server.provider.failure = "unavailable";
+  const down = await browser.press(page, "decision", "approve");
+  assert.equal(down.status, 503);
+  assert.match(down.text, /Nothing was lost/);
+  assert.equal(down.headers.get("retry-after"), "5");
+  server.provider.failure = undefined;
+  const arrival = await browser.press(page, "decision", "approve");
+  assert.equal((await client.redeem(client.codeFrom(arrival))).status, 200);
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { Client, startOAuthServer } from "../flow/kit.ts";
+import { PROVIDER_URL } from "../flow/fake_provider.ts";
+import { Browser } from "../flow/browser.ts";
+
+/** A browser that stops on its way back from the provider. */
+function stoppingBrowser(server: { fetch: Client["server"]["fetch"] }) {
+  let callback = "";
+  const browser = new Browser(({ origin }) => {
+    if (origin === PROVIDER_URL) {
+      return ({ url }) => {
+        const { searchParams } = new URL(url);
+        callback = `${searchParams.get("redirect_uri")}?${new URLSearchParams({
+          state: searchParams.get("state")!,
+          code: searchParams.get("code")!,
+        })}`;
+        return Promise.resolve(new Response("Sign in"));
+      };
+    }
+    if (origin !== "http://127.0.0.1:3000") return undefined;
+    return (request) => server.fetch(request.url.slice(origin.length), request);
+  });
+  return { browser, callback: () => callback };
+}
+
+async function approved(options: Parameters<typeof startOAuthServer>[0] = {}) {
+  const server = await startOAuthServer(options);
+  const client = await Client.register(server);
+  const { browser, callback } = stoppingBrowser(server);
+  const page = await browser.open(client.authorizationUrl());
+  await browser.press(page, "decision", "approve");
+  return {
+    server,
+    client,
+    browser,
+    url: callback(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("GET /oauth/provider-callback gives the client a code of ours", async () => {
+  await using flow = await approved();
+  const { client, browser, url } = flow;
+  const code = client.codeFrom(await browser.open(url));
+  assert.match(code, /^tsc_/);
+  assert.equal((await client.redeem(code)).status, 200);
+});
+
+Deno.test("GET /oauth/provider-callback finishes once, and says so when loaded again", async () => {
+  await using flow = await approved();
+  const { client, browser, url, server } = flow;
+  client.codeFrom(await browser.open(url));
+  const again = await browser.open(url);
+  assert.equal(again.status, 400);
+  assert.match(again.text, /has finished/);
+  assert.equal(server.provider.log.filter((it) => it === "redeem").length, 1);
+});
+
+Deno.test("GET /oauth/provider-callback lets one of twenty simultaneous arrivals through", async () => {
+  await using flow = await approved();
+  const { client, browser, url } = flow;
+  const arrivals = await Promise.all(
+    Array.from({ length: 20 }, () => browser.open(url)),
+  );
+  const through = arrivals.filter(({ status }) => status === 0);
+  assert.equal(through.length, 1);
+  assert.equal((await client.redeem(client.codeFrom(through[0]))).status, 200);
+});
+
+Deno.test("GET /oauth/provider-callback refuses a browser that the request did not begin in", async () => {
+  await using flow = await approved();
+  const { client, browser, url, server } = flow;
+  const stranger = server.browser();
+  await stranger.open(client.authorizationUrl());
+  const refused = await stranger.open(url);
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /another browser/);
+  client.codeFrom(await browser.open(url));
+});
+
+Deno.test("GET /oauth/provider-callback refuses a request that nobody approved", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  const [, state] = /name="request" value="([^"]*)"/.exec(page.text)!;
+  const refused = await browser.open(
+    `http://127.0.0.1:3000/oauth/provider-callback?code=x&state=${state}`,
+  );
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /Nobody has approved/);
+});
+
+for (const query of ["", "?code=x", "?state=x&code=x", "?state=x&state=y"]) {
+  Deno.test(`GET /oauth/provider-callback refuses ${query || "nothing"}`, async () => {
+    await using server = await startOAuthServer();
+    const refused = await server.browser().open(
+      `http://127.0.0.1:3000/oauth/provider-callback${query}`,
+    );
+    assert.equal(refused.status, 400);
+  });
+}
+
+Deno.test("GET /oauth/provider-callback refuses an answer without code or error", async () => {
+  await using flow = await approved();
+  const { browser, url } = flow;
+  const refused = await browser.open(url.replace(/&code=.*/, ""));
+  assert.equal(refused.status, 400);
+});
+
+for (
+  const [theirs, ours] of [
+    ["access_denied", "access_denied"],
+    ["temporarily_unavailable", "temporarily_unavailable"],
+    ["<script>", "server_error"],
+  ]
+) {
+  Deno.test(`GET /oauth/provider-callback passes ${theirs} on as ${ours}`, async () => {
+    await using flow = await approved();
+    const { client, browser, url } = flow;
+    const error = encodeURIComponent(theirs);
+    const arrival = await browser.open(
+      url.replace(/code=.*/, `error=${error}`),
+    );
+    assert(arrival.url.startsWith(client.redirectUri), arrival.url);
+    const { searchParams } = new URL(arrival.url);
+    assert.equal(searchParams.get("error"), ours);
+    assert(!arrival.url.includes("%3Cscript"));
+    assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
+  });
+}
+
+for (
+  const [kind, error] of [
+    ["denied", "access_denied"],
+    ["dead", "server_error"],
+    ["misbehaved", "server_error"],
+  ] as const
+) {
+  Deno.test(`GET /oauth/provider-callback ends with ${error} when the code is ${kind}`, async () => {
+    await using flow = await approved();
+    const { server, browser, url } = flow;
+    server.provider.failure = kind;
+    const arrival = await browser.open(url);
+    assert.equal(new URL(arrival.url).searchParams.get("error"), error);
+    server.provider.failure = undefined;
+    assert.equal((await browser.open(url)).status, 400);
+  });
+}
+
+Deno.test("GET /oauth/provider-callback loses nothing when the provider does not answer", async () => {
+  await using flow = await approved();
+  const { server, client, browser, url } = flow;
+  server.provider.failure = "unavailable";
+  const down = await browser.open(url);
+  assert.equal(down.status, 503);
+  assert.match(down.text, /Nothing was lost/);
+  server.provider.failure = undefined;
+  assert.equal(
+    (await client.redeem(client.codeFrom(await browser.open(url)))).status,
+    200,
+  );
+});
+
+Deno.test("GET /oauth/provider-callback lets only listed people in", async () => {
+  await using listed = await approved({
+    environment: { OAUTH_ALLOWED_USERS: "@example.com" },
+  });
+  listed.client.codeFrom(await listed.browser.open(listed.url));
+  await using other = await approved({
+    environment: { OAUTH_ALLOWED_USERS: "43" },
+  });
+  const arrival = await other.browser.open(other.url);
+  const { searchParams } = new URL(arrival.url);
+  assert.equal(searchParams.get("error"), "access_denied");
+});
