@@ -84,7 +84,10 @@ Deno.test("an unknown address is a page for a browser and JSON for the rest", ()
     assert.match(await page.text(), /There is nothing at this address/);
     const json = await get(app, "/nowhere", {});
     assert.equal(json.status, 404);
-    assert.deepEqual(await json.json(), { error: "not_found" });
+    assert.deepEqual(await json.json(), {
+      error: "not_found",
+      error_description: "There is nothing at this address",
+    });
   }));
 
 Deno.test("GET /oauth/callback posts at our own and the listed origins, never at *", () =>
