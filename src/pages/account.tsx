@@ -167,9 +167,7 @@ export function EndForm(
   return (
     <form method="post" action="/account/end">
       <input type="hidden" name="csrf" value={csrf} />
-      {grantIds.map((grantId) => (
-        <input type="hidden" name="grant" value={grantId} />
-      ))}
+      <input type="hidden" name="grants" value={grantIds.join(" ")} />
       <button class="quiet danger" type="submit">
         {label}
         <span class="visually-hidden">{` ${of}`}</span>

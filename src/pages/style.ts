@@ -180,8 +180,8 @@ input[type="text"] {
 .connection p { flex: 1 1 12rem; }
 .rows p { margin: 0.25rem 0 0; }
 
-.scroll { overflow-x: auto; }
-table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
+.scroll { position: relative; overflow-x: auto; }
+table { width: 100%; min-width: 34rem; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
 td:last-child, th:last-child { padding-right: 0; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
 th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }

@@ -14,6 +14,7 @@ import {
 } from "../../src/pages/account.tsx";
 import { CallbackPage } from "../../src/pages/callback.tsx";
 import { ConsentPage, type ConsentProps } from "../../src/pages/consent.tsx";
+import { DevSignInPage } from "../../src/pages/dev_sign_in.tsx";
 import { ErrorPage } from "../../src/pages/error.tsx";
 import { LandingPage } from "../../src/pages/landing.tsx";
 import { OperatorSection } from "../../src/pages/operator.tsx";
@@ -175,6 +176,9 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         ]}
       />
     </AccountPage>
+  ),
+  "dev-sign-in": (
+    <DevSignInPage serverTitle={serverTitle} action="/" fields={{}} />
   ),
   "error": (
     <ErrorPage

@@ -1,0 +1,130 @@
+import axe from "axe-core";
+import assert from "node:assert/strict";
+import { startChromium } from "./chromium.ts";
+import { GALLERY, gallery } from "./gallery.tsx";
+import { LOOKS, takePictures } from "./pictures.ts";
+
+/** Serves the gallery to a browser for the time of a test. */
+async function withGallery(
+  test: (
+    browser: Awaited<ReturnType<typeof startChromium>>,
+    origin: string,
+  ) => Promise<void>,
+): Promise<void> {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    gallery.fetch,
+  );
+  const browser = await startChromium();
+  try {
+    await test(browser, `http://127.0.0.1:${server.addr.port}`);
+  } finally {
+    await browser.close();
+  }
+}
+
+Deno.test("every page has its picture in light, in dark and on a phone", () =>
+  withGallery(async (browser, origin) => {
+    for (const name of Object.keys(GALLERY)) {
+      await takePictures(browser, `${origin}/${name}`, name);
+    }
+  }));
+
+Deno.test("axe finds nothing in any page, in light and in dark", () =>
+  withGallery(async (browser, origin) => {
+    for (const { colorScheme, width, height } of Object.values(LOOKS)) {
+      const context = await browser.newContext({
+        colorScheme,
+        viewport: { width, height },
+        // The pages' policy would keep axe out.
+        bypassCSP: true,
+      });
+      const page = await context.newPage();
+      for (const name of Object.keys(GALLERY)) {
+        await page.goto(`${origin}/${name}`);
+        await page.addScriptTag({ content: axe.source });
+        const { passes, violations } = await page.evaluate(() =>
+          // deno-lint-ignore no-explicit-any
+          (globalThis as any).axe.run()
+        );
+        assert.ok(passes.length > 5);
+        assert.deepEqual(
+          violations.map((
+            { id, nodes }: { id: string; nodes: { html: string }[] },
+          ) => [name, id, nodes[0].html]),
+          [],
+        );
+      }
+      await context.close();
+    }
+  }));
+
+Deno.test("no page is wider than a phone", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage({
+      viewport: { width: 320, height: 640 },
+    });
+    for (const name of Object.keys(GALLERY)) {
+      await page.goto(`${origin}/${name}`);
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      assert.ok(Number(width) <= 320, `${name} is ${width} wide`);
+    }
+  }));
+
+Deno.test("pages run no script but their own, and load nothing", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    const requests: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("request", (request) => requests.push(request.url()));
+    for (const name of Object.keys(GALLERY)) {
+      await page.goto(`${origin}/${name}`);
+    }
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      requests.filter((url) => !url.startsWith("data:")),
+      Object.keys(GALLERY).map((name) => `${origin}/${name}`),
+    );
+  }));
+
+Deno.test("the copy button copies, and says so", () =>
+  withGallery(async (browser, origin) => {
+    const context = await browser.newContext();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const page = await context.newPage();
+    await page.goto(`${origin}/landing`);
+    await page.getByRole("button", { name: "Copy for Claude Code" }).click();
+    await page.getByRole("status").filter({ hasText: "Copied" }).waitFor();
+    assert.equal(
+      await page.evaluate("navigator.clipboard.readText()"),
+      "claude mcp add --transport http tool-server https://tools.example.com/mcp",
+    );
+  }));
+
+Deno.test("the landing page is whole without scripts", () =>
+  withGallery(async (browser, origin) => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(`${origin}/landing`);
+    assert.equal(await page.getByRole("button").count(), 0);
+    await page.getByText("claude mcp add --transport http").waitFor();
+    assert.match(
+      await page.getByRole("link", { name: "Add to Cursor" })
+        .getAttribute("href") ?? "",
+      /^cursor:/,
+    );
+  }));
+
+Deno.test("the consent page is read and answered by keyboard alone", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage();
+    await page.goto(`${origin}/consent`);
+    await page.keyboard.press("Tab");
+    const focused = () => page.evaluate("document.activeElement.textContent");
+    assert.equal(await focused(), "Approve");
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), "Deny");
+  }));

@@ -1,0 +1,62 @@
+import { Hono } from "@hono/hono";
+import assert from "node:assert/strict";
+import {
+  type Cookie,
+  dropCookie,
+  keepCookie,
+  readCookie,
+} from "../../src/http/cookie.ts";
+
+const VALUE = "v".repeat(43);
+
+function appOf(cookie: Cookie) {
+  return new Hono()
+    .get("/keep", (c) => {
+      keepCookie(c, cookie, VALUE, 60);
+      return c.text("");
+    })
+    .get("/drop", (c) => {
+      dropCookie(c, cookie);
+      return c.text("");
+    })
+    .get("/read", (c) => c.text(readCookie(c, cookie) ?? "none"));
+}
+
+async function read(app: Hono, cookie: string): Promise<string> {
+  return await (await app.request("/read", { headers: { cookie } })).text();
+}
+
+Deno.test("keepCookie() sets a __Host- cookie on https", async () => {
+  const app = appOf({ name: "account", baseUrl: "https://tools.example" });
+  const set = (await app.request("/keep")).headers.get("set-cookie")!;
+  assert.match(set, new RegExp(`^__Host-account=${VALUE}; `));
+  for (const attribute of ["Max-Age=60", "Path=/", "HttpOnly", "Secure"]) {
+    assert.ok(set.includes(attribute), attribute);
+  }
+  assert.match(set, /SameSite=Lax/);
+  assert.doesNotMatch(set, /Domain/);
+  assert.equal(await read(app, `__Host-account=${VALUE}`), VALUE);
+  // A page on a sibling domain could have set this one.
+  assert.equal(await read(app, `account=${VALUE}`), "none");
+});
+
+Deno.test("keepCookie() does without the prefix on loopback http", async () => {
+  const app = appOf({ name: "account", baseUrl: "http://localhost:3000" });
+  const set = (await app.request("/keep")).headers.get("set-cookie")!;
+  assert.match(set, /^account=/);
+  assert.doesNotMatch(set, /Secure/);
+  assert.equal(await read(app, `account=${VALUE}`), VALUE);
+});
+
+Deno.test("readCookie() knows only what could have been set here", async () => {
+  const app = appOf({ name: "account", baseUrl: "http://localhost:3000" });
+  for (const value of ["", "short", `${VALUE}x`, "<".repeat(43)]) {
+    assert.equal(await read(app, `account=${value}`), "none", value);
+  }
+});
+
+Deno.test("dropCookie() removes what keepCookie() set", async () => {
+  const app = appOf({ name: "account", baseUrl: "https://tools.example" });
+  const set = (await app.request("/drop")).headers.get("set-cookie")!;
+  assert.match(set, /^__Host-account=; Max-Age=0/);
+});

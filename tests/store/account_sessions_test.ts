@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import {
+  ACCOUNT_SESSION_SECONDS,
+  accountSessionStore,
+} from "../../src/store/account_sessions.ts";
+import { accountSessionKey } from "../../src/store/keys.ts";
+import { now } from "../../src/store/kv.ts";
+
+const WHO = { subject: "github:1", identity: { subject: "1" } };
+
+async function withKv(test: (kv: Deno.Kv) => Promise<void>): Promise<void> {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await test(kv);
+  } finally {
+    kv.close();
+  }
+}
+
+Deno.test("find() knows a session until it is ended", () =>
+  withKv(async (kv) => {
+    const sessions = accountSessionStore(kv);
+    const id = await sessions.save(WHO);
+    const found = await sessions.find(id);
+    assert.equal(found?.subject, "github:1");
+    assert.ok(found.expiresAt <= now() + ACCOUNT_SESSION_SECONDS);
+    await sessions.end(id);
+    assert.equal(await sessions.find(id), undefined);
+  }));
+
+Deno.test("find() knows no session that has expired", () =>
+  withKv(async (kv) => {
+    const sessions = accountSessionStore(kv);
+    const id = await sessions.save(WHO);
+    await kv.set(accountSessionKey(id), { ...WHO, expiresAt: now() });
+    assert.equal(await sessions.find(id), undefined);
+  }));
+
+Deno.test("the database does not hold what a session's cookie says", () =>
+  withKv(async (kv) => {
+    const id = await accountSessionStore(kv).save(WHO);
+    for await (const entry of kv.list({ prefix: [] })) {
+      assert.ok(!JSON.stringify(entry).includes(id));
+    }
+  }));
