@@ -1,0 +1,17 @@
+/** The server that clients meet here: the fixtures of the conformance suite. @module */
+import { type ServerProcess, startServer } from "./server_process.ts";
+
+const ENTRY = "tests/conformance/server.ts";
+
+/** Runs `use` against a server of its own. */
+export async function withServer(
+  use: (server: ServerProcess) => Promise<void>,
+): Promise<void> {
+  await using server = await startServer({ entry: ENTRY });
+  await use(server);
+}
+
+/** Starts one of several servers on one database file. */
+export function startOn(kvPath: string): Promise<ServerProcess> {
+  return startServer({ entry: ENTRY, kvPath });
+}

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { startOn } from "./fixture_server.ts";
+import type { ServerProcess } from "./server_process.ts";
+import { initialize, messages, post, postIn, statusOf } from "./wire.ts";
+
+/** Runs `use` with two processes on one database file. */
+async function withTwo(
+  use: (
+    first: ServerProcess,
+    second: ServerProcess,
+    kvPath: string,
+  ) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    const kvPath = `${directory}/two.db`;
+    await using first = await startOn(kvPath);
+    await using second = await startOn(kvPath);
+    await use(first, second, kvPath);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** Calls a tool in a session and gives the status and the text. */
+async function call(
+  url: string,
+  session: string,
+  name: string,
+  args = {},
+): Promise<[number, string]> {
+  const response = await postIn(url, session, {
+    id: 1,
+    method: "tools/call",
+    params: { name, arguments: args },
+  });
+  return [response.status, await response.text()];
+}
+
+/** Waits until `isSo`, and gives the milliseconds that took. */
+async function until(isSo: () => Promise<boolean>): Promise<number> {
+  const started = performance.now();
+  while (!await isSo()) {
+    assert(performance.now() - started < 5000, "it never came to be");
+  }
+  return performance.now() - started;
+}
+
+const ADA = { name: "Ada" };
+
+Deno.test("a session survives the crash of the process that made it", () =>
+  withTwo(async (first, second, kvPath) => {
+    const session = await initialize(first.url);
+    assert.equal((await call(first.url, session, "greet", ADA))[0], 200);
+    await first.crash();
+    assert.match((await call(second.url, session, "greet", ADA))[1], /Ada/);
+    await using third = await startOn(kvPath);
+    assert.match((await call(third.url, session, "greet", ADA))[1], /Ada/);
+  }));
+
+Deno.test("a session that ended on one process is gone on the other within a second", () =>
+  withTwo(async (first, second) => {
+    const session = await initialize(first.url);
+    assert.equal((await call(second.url, session, "greet", ADA))[0], 200);
+    const ended = await fetch(`${first.url}/mcp`, {
+      method: "DELETE",
+      headers: { "mcp-session-id": session },
+    });
+    assert.equal(await statusOf(ended), 202);
+    const milliseconds = await until(async () =>
+      (await call(second.url, session, "greet", ADA))[0] === 404
+    );
+    assert(milliseconds < 1500, `${milliseconds} ms`);
+  }));
+
+Deno.test("an answer posted to the other process reaches the tool that asked", () =>
+  withTwo(async (first, second) => {
+    const session = await initialize(first.url, { elicitation: {} });
+    const waits: number[] = [];
+    for (let id = 1; id <= 50; id++) {
+      const response = await postIn(first.url, session, {
+        id,
+        method: "tools/call",
+        params: { name: "test_elicitation", arguments: { message: "?" } },
+      });
+      let answered = 0;
+      for await (const message of messages(response)) {
+        if (message.method === "elicitation/create") {
+          answered = performance.now();
+          const taken = await postIn(second.url, session, {
+            id: message.id,
+            result: {
+              action: "accept",
+              content: { username: `u${id}`, email: "a@example.com" },
+            },
+          });
+          assert.equal(await statusOf(taken), 202);
+        } else {
+          assert.match(JSON.stringify(message.result), new RegExp(`u${id}\\b`));
+          waits.push(performance.now() - answered);
+        }
+      }
+    }
+    assert.equal(waits.length, 50);
+    const median = waits.sort((a, b) => a - b)[25];
+    assert(median < 100, `the median took ${median} ms`);
+  }));
+
+Deno.test("a cancellation posted to the other process ends the call without an answer", () =>
+  withTwo(async (first, second) => {
+    const session = await initialize(first.url);
+    const response = await postIn(first.url, session, {
+      id: 7,
+      method: "tools/call",
+      params: { name: "slow_compute", arguments: { seconds: 60 } },
+    });
+    const started = performance.now();
+    const taken = await postIn(second.url, session, {
+      method: "notifications/cancelled",
+      params: { requestId: 7 },
+    });
+    assert.equal(await statusOf(taken), 202);
+    for await (const message of messages(response)) {
+      assert.fail(String(message));
+    }
+    const milliseconds = performance.now() - started;
+    assert(milliseconds < 500, `${milliseconds} ms`);
+  }));
+
+Deno.test("sessions of one process are those of the other, and made-up ones of none", () =>
+  withTwo(async (first, second) => {
+    const session = await initialize(second.url);
+    const made = session.replace(/.$/, (last) => last === "a" ? "b" : "a");
+    for (const { url } of [first, second]) {
+      assert.equal((await call(url, session, "greet", ADA))[0], 200);
+      assert.equal((await call(url, made, "greet", ADA))[0], 404);
+      const without = await post(url, { id: 1, method: "ping" });
+      assert.equal(await statusOf(without), 400);
+    }
+  }));
