@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { cancellationStore } from "../../src/store/cancellations.ts";
+import { testOnDatabases } from "./databases.ts";
+import { FakeTime } from "./fake_time.ts";
+
+/** A request that has just begun. */
+function request(requestId: string | number, sessionId = "s") {
+  return { sessionId, requestId, startedMilliseconds: Date.now() };
+}
+
+testOnDatabases(
+  "find() finds what another process was told to cancel",
+  async (kv, other) => {
+    const running = [request(1), request("1"), request(1, "t"), request(2)];
+    const cancellations = cancellationStore(other);
+    await cancellations.save("s", 1);
+    assert.deepEqual(await cancellationStore(kv).find(running), [running[0]]);
+  },
+);
+
+testOnDatabases("find() looks at any number of requests", async (kv) => {
+  const cancellations = cancellationStore(kv);
+  const running = Array.from({ length: 25 }, (_, n) => request(n));
+  for (const n of [0, 9, 10, 24]) await cancellations.save("s", n);
+  const found = await cancellations.find(running);
+  assert.deepEqual(found.map(({ requestId }) => requestId), [0, 9, 10, 24]);
+  assert.deepEqual(await cancellations.find([]), []);
+});
+
+testOnDatabases(
+  "find() leaves a request alone that began after the wish",
+  async (kv) => {
+    using time = new FakeTime();
+    const cancellations = cancellationStore(kv);
+    await cancellations.save("s", 1);
+    time.tick(1);
+    assert.deepEqual(await cancellations.find([request(1)]), []);
+  },
+);
+
+testOnDatabases("find() forgets a wish after five minutes", async (kv) => {
+  using time = new FakeTime();
+  const cancellations = cancellationStore(kv);
+  const running = [request(1)];
+  await cancellations.save("s", 1);
+  assert.equal((await cancellations.find(running)).length, 1);
+  time.tick(5 * 60);
+  assert.deepEqual(await cancellations.find(running), []);
+});

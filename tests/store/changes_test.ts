@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { type Change, changeStore } from "../../src/store/changes.ts";
+import { changeHeadKey } from "../../src/store/keys.ts";
+import { until } from "../kit.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+
+/** A store whose failures end the test. */
+function open(kv: Deno.Kv) {
+  return changeStore(kv, (error) => {
+    throw error;
+  });
+}
+
+/** Collects what a store hears. */
+async function listen(store: ReturnType<typeof open>) {
+  const heard: string[] = [];
+  const leave = await store.listen((change) => heard.push(nameOf(change)));
+  return { heard, leave };
+}
+
+function nameOf(change: Change): string {
+  return change.kind === "list" ? change.list : change.uri;
+}
+
+testOnDatabases(
+  "listen() hears of changes made anywhere, in their order",
+  async (kv, other) => {
+    const here = open(kv);
+    const there = open(other);
+    const { heard } = await listen(here);
+    await there.listChanged("tools");
+    await here.resourceUpdated("a://1");
+    await there.resourceUpdated("a://2");
+    await until(() => heard.length === 3);
+    assert.deepEqual(heard, ["tools", "a://1", "a://2"]);
+    await here.close();
+  },
+);
+
+testOnDatabases("listen() hears nothing from before it began", async (kv) => {
+  const store = open(kv);
+  await store.resourceUpdated("a://old");
+  const { heard } = await listen(store);
+  await store.resourceUpdated("a://new");
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, ["a://new"]);
+  await store.close();
+});
+
+testOnDatabases(
+  "listen() loses none of fifty simultaneous changes",
+  async (kv, other) => {
+    const store = open(kv);
+    const { heard } = await listen(store);
+    await fiftyAtOnce(
+      kv,
+      other,
+      open,
+      (store, n) => store.resourceUpdated(`a://${n}`),
+    );
+    await until(() => heard.length === 50);
+    assert.equal(new Set(heard).size, 50);
+    await store.close();
+  },
+);
+
+testOnDatabases("listen() serves several, until each leaves", async (kv) => {
+  const store = open(kv);
+  const first = await listen(store);
+  const second = await listen(store);
+  await store.listChanged("tools");
+  await until(() => first.heard.length + second.heard.length === 2);
+  first.leave();
+  await store.listChanged("prompts");
+  await until(() => second.heard.length === 2);
+  assert.deepEqual(first.heard, ["tools"]);
+  second.leave();
+  const third = await listen(store);
+  await store.listChanged("resources");
+  await until(() => third.heard.length === 1);
+  assert.deepEqual(third.heard, ["resources"]);
+  assert.deepEqual(second.heard, ["tools", "prompts"]);
+  await store.close();
+});
+
+/** A database whose reads of the head can be held back or made to fail. */
+function hold(kv: Deno.Kv) {
+  const gate: { before: () => Promise<void> } = {
+    before: () => Promise.resolve(),
+  };
+  const held = new Proxy(kv, {
+    get(kv, name) {
+      const value = kv[name as keyof Deno.Kv];
+      if (typeof value !== "function") return value;
+      if (name !== "get") return value.bind(kv);
+      return async (key: Deno.KvKey) => {
+        if (key[0] === changeHeadKey()[0]) await gate.before();
+        return await kv.get(key);
+      };
+    },
+  });
+  return { held, gate };
+}
+
+testOnDatabases(
+  "a second listen() waits until both hear",
+  async (kv, other) => {
+    const { held, gate } = hold(kv);
+    const store = open(held);
+    const opening = Promise.withResolvers<void>();
+    gate.before = () => opening.promise;
+    const first = listen(store);
+    let isListening = false;
+    const second = listen(store).then((listening) => {
+      isListening = true;
+      return listening;
+    });
+    await open(other).listChanged("tools");
+    assert.equal(isListening, false);
+    opening.resolve();
+    await Promise.all([first, second]);
+    await open(other).listChanged("prompts");
+    const { heard } = await second;
+    await until(() => heard.length > 0);
+    assert.deepEqual(heard, ["prompts"]);
+    await store.close();
+  },
+);
+
+testOnDatabases(
+  "listen() works again after the database was away",
+  async (kv) => {
+    const { held, gate } = hold(kv);
+    const store = open(held);
+    gate.before = () => Promise.reject(new Error("away"));
+    await assert.rejects(listen(store));
+    gate.before = () => Promise.resolve();
+    const { heard } = await listen(store);
+    await store.listChanged("tools");
+    await until(() => heard.length > 0);
+    await store.close();
+  },
+);
+
+testOnDatabases(
+  "a change is not skipped when the database is locked",
+  async (kv) => {
+    let locks = 3;
+    const store = open(
+      new Proxy(kv, {
+        get(kv, name) {
+          const value = kv[name as keyof Deno.Kv];
+          if (typeof value !== "function") return value;
+          if (name !== "get") return value.bind(kv);
+          return (key: Deno.KvKey) => {
+            if (key[0] === "change" && locks-- > 0) {
+              throw new TypeError("database is locked");
+            }
+            return kv.get(key);
+          };
+        },
+      }),
+    );
+    const { heard } = await listen(store);
+    for (const list of ["tools", "prompts"] as const) {
+      await store.listChanged(
+        list,
+      );
+    }
+    await until(() => heard.length === 2);
+    assert.deepEqual(heard, ["tools", "prompts"]);
+    await store.close();
+  },
+);
+
+testOnDatabases(
+  "close() ends the following, also of those who left",
+  async (kv) => {
+    const store = open(kv);
+    (await listen(store)).leave();
+    await listen(store);
+    await store.close();
+  },
+);

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { replyKey } from "../../src/store/keys.ts";
+import { REPLY_SECONDS, replyStore } from "../../src/store/replies.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { FakeTime } from "./fake_time.ts";
+
+const never = new AbortController().signal;
+
+function answer(id: string | number, text = "yes") {
+  return { kind: "response", id, result: { text } } as const;
+}
+
+async function keysIn(kv: Deno.Kv): Promise<Deno.KvKey[]> {
+  return (await Array.fromAsync(kv.list({ prefix: [] }))).map(({ key }) => key);
+}
+
+testOnDatabases(
+  "take() gives the answer that another process was given",
+  async (kv, other) => {
+    const replies = replyStore(kv);
+    await replies.expect("s", "q");
+    const taken = replies.take("s", "q", never);
+    assert.equal(await replyStore(other).save("s", answer("q")), true);
+    assert.deepEqual(await taken, answer("q"));
+    assert.deepEqual(await keysIn(kv), []);
+  },
+);
+
+testOnDatabases(
+  "save() accepts one of fifty answers, whole",
+  async (kv, other) => {
+    const replies = replyStore(kv);
+    await replies.expect("s", "q");
+    const text = (n: number) => `${n}`.padStart(2, "0").repeat(50_000);
+    const accepted = await fiftyAtOnce(
+      kv,
+      other,
+      replyStore,
+      (replies, n) => replies.save("s", answer("q", text(n))),
+    );
+    assert.equal(accepted.filter(Boolean).length, 1);
+    const reply = await replies.take("s", "q", never);
+    assert.equal(reply?.result?.text, text(accepted.indexOf(true)));
+  },
+);
+
+testOnDatabases("save() refuses an answer to what nobody asked", async (kv) => {
+  const replies = replyStore(kv);
+  assert.equal(await replies.save("s", answer("q")), false);
+  await replies.expect("s", "1");
+  assert.equal(await replies.save("s", answer(1)), false);
+  assert.equal(await replies.save("t", answer("1")), false);
+  assert.equal(await replies.save("s", answer("1")), true);
+});
+
+testOnDatabases("save() refuses a second answer", async (kv) => {
+  const replies = replyStore(kv);
+  await replies.expect("s", "q");
+  assert.equal(await replies.save("s", answer("q")), true);
+  assert.equal(await replies.save("s", answer("q")), false);
+  await replies.take("s", "q", never);
+  assert.equal(await replies.save("s", answer("q")), false);
+});
+
+for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
+  testOnDatabases(
+    `an answer of ${characters} characters arrives whole`,
+    async (kv, other) => {
+      const replies = replyStore(kv);
+      await replies.expect("s", "q");
+      const long = answer("q", "é世\u{1f600}".repeat(characters / 4));
+      assert.equal(await replyStore(other).save("s", long), true);
+      assert.deepEqual(await replies.take("s", "q", never), long);
+      assert.deepEqual(await keysIn(kv), []);
+    },
+  );
+}
+
+testOnDatabases(
+  "take() ends with the signal's reason and closes the question",
+  async (kv) => {
+    const replies = replyStore(kv);
+    await replies.expect("s", "q");
+    const abort = new AbortController();
+    const taken = replies.take("s", "q", abort.signal);
+    abort.abort(new Error("enough"));
+    await assert.rejects(taken, /enough/);
+    assert.equal(await replies.save("s", answer("q")), false);
+  },
+);
+
+testOnDatabases("take() waits no longer than a question lives", async (kv) => {
+  using time = new FakeTime();
+  const replies = replyStore(kv);
+  await replies.expect("s", "q");
+  const taken = replies.take("s", "q", never);
+  time.tick(REPLY_SECONDS);
+  assert.equal(await replies.save("s", answer("q")), false);
+  assert.equal(await taken, undefined);
+});
+
+testOnDatabases("take() ends when the question is gone", async (kv, other) => {
+  const replies = replyStore(kv);
+  await replies.expect("s", "q");
+  const taken = replies.take("s", "q", never);
+  await other.delete(replyKey("s", "q"));
+  assert.equal(await taken, undefined);
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { now } from "../../src/store/kv.ts";
+import { stateStore } from "../../src/store/request_states.ts";
+import { sharedSecret } from "../../src/store/secrets.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+
+testOnDatabases(
+  "sharedSecret() makes one secret, however many ask first",
+  async (kv, other) => {
+    const made = await fiftyAtOnce(
+      kv,
+      other,
+      (kv) => kv,
+      (kv) => sharedSecret(kv, "test"),
+    );
+    assert.equal(made[0].length, 32);
+    for (const secret of made) assert.deepEqual(secret, made[0]);
+    assert.notDeepEqual(await sharedSecret(kv, "other"), made[0]);
+  },
+);
+
+testOnDatabases("key() is the same in every process", async (kv, other) => {
+  const key = await stateStore(kv).key();
+  assert.equal(key.length, 32);
+  assert.deepEqual(await stateStore(other).key(), key);
+});
+
+Deno.test("key() is asked for again after a failure", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const broken = new Proxy(kv, {
+    get: () => () => Promise.reject(new Error("no")),
+  });
+  let current = broken;
+  const store = stateStore(
+    new Proxy(kv, {
+      get: (_, name) => {
+        const value = current[name as keyof Deno.Kv];
+        return typeof value === "function" ? value.bind(current) : value;
+      },
+    }),
+  );
+  await assert.rejects(store.key());
+  current = kv;
+  assert.equal((await store.key()).length, 32);
+  kv.close();
+});
+
+testOnDatabases("spend() lets one of fifty uses through", async (kv, other) => {
+  const until = { expiresAt: now() + 60 };
+  const spent = await fiftyAtOnce(
+    kv,
+    other,
+    stateStore,
+    (states) => states.spend("n", until),
+  );
+  assert.equal(spent.filter(Boolean).length, 1);
+  assert.equal(await stateStore(kv).spend("m", until), true);
+});

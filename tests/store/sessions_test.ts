@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { sessionKey } from "../../src/store/keys.ts";
+import { now } from "../../src/store/kv.ts";
+import {
+  type Session,
+  SESSION_SECONDS,
+  sessionStore,
+} from "../../src/store/sessions.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { FakeTime } from "./fake_time.ts";
+
+const SESSION = {
+  binding: "ada",
+  revision: "2025-11-25",
+  clientInfo: { name: "c", version: "1" },
+  capabilities: { roots: {} },
+} as const;
+
+const HOUR = 60 * 60;
+
+async function stored(kv: Deno.Kv, id: string): Promise<Session | null> {
+  return (await kv.get<Session>(sessionKey(id))).value;
+}
+
+testOnDatabases(
+  "save() makes a session that every process finds",
+  async (kv, other) => {
+    const id = await sessionStore(kv).save(SESSION);
+    assert.match(id, /^[\x21-\x7e]{43}$/);
+    const { createdAt, expiresAt, ...rest } =
+      (await sessionStore(other).find(id))!;
+    assert.deepEqual(rest, SESSION);
+    assert.ok(Math.abs(createdAt - now()) <= 1);
+    assert.equal(expiresAt, createdAt + SESSION_SECONDS);
+  },
+);
+
+testOnDatabases("no session id stands in the database", async (kv) => {
+  const id = await sessionStore(kv).save(SESSION);
+  for await (const { key, value } of kv.list({ prefix: [] })) {
+    assert.ok(!JSON.stringify([key, value]).includes(id));
+  }
+});
+
+testOnDatabases("find() knows no session that was never made", async (kv) => {
+  assert.equal(await sessionStore(kv).find("x"), undefined);
+});
+
+testOnDatabases("find() knows no session that has expired", async (kv) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(kv);
+  const id = await sessions.save(SESSION);
+  await sessions.find(id);
+  time.tick(SESSION_SECONDS);
+  assert.equal(await sessions.find(id), undefined);
+});
+
+testOnDatabases(
+  "find() slides a session's end, a few times a day only",
+  async (kv) => {
+    using time = new FakeTime();
+    const sessions = sessionStore(kv);
+    const id = await sessions.save(SESSION);
+    const writes = new Set<string>();
+    for (let hour = 0; hour < 48; hour++) {
+      time.tick(HOUR);
+      assert.ok(await sessions.find(id), `after ${hour} hours`);
+      writes.add((await kv.get(sessionKey(id))).versionstamp!);
+    }
+    assert.ok(writes.size >= 6 && writes.size <= 9, `${writes.size} writes`);
+  },
+);
+
+testOnDatabases("find() without keep reads afresh", async (kv, other) => {
+  const sessions = sessionStore(kv);
+  const id = await sessions.save(SESSION);
+  await sessions.find(id);
+  await sessionStore(other).end(id, "ada");
+  assert.equal(await sessions.find(id, { keep: false }), undefined);
+});
+
+testOnDatabases(
+  "end() is known elsewhere within a second",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const here = sessionStore(kv);
+    const there = sessionStore(other);
+    const id = await here.save(SESSION);
+    assert.ok(await there.find(id));
+    assert.equal(await here.end(id, "ada"), true);
+    assert.equal(await here.find(id), undefined);
+    time.tick(1);
+    assert.equal(await there.find(id), undefined);
+  },
+);
+
+testOnDatabases("end() lets one of fifty through", async (kv, other) => {
+  const id = await sessionStore(kv).save(SESSION);
+  const ended = await fiftyAtOnce(
+    kv,
+    other,
+    sessionStore,
+    (sessions) => sessions.end(id, "ada"),
+  );
+  assert.equal(ended.filter(Boolean).length, 1);
+});
+
+testOnDatabases("end() leaves another caller's session alone", async (kv) => {
+  const sessions = sessionStore(kv);
+  const id = await sessions.save(SESSION);
+  assert.equal(await sessions.end(id, "eve"), false);
+  assert.ok(await sessions.find(id));
+});
+
+testOnDatabases(
+  "setLogLevel() is remembered at once, and elsewhere within a second",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const here = sessionStore(kv);
+    const there = sessionStore(other);
+    const id = await here.save(SESSION);
+    await here.find(id);
+    await there.find(id);
+    await here.setLogLevel(id, "error");
+    assert.equal((await here.find(id))?.logLevel, "error");
+    time.tick(1);
+    assert.equal((await there.find(id))?.logLevel, "error");
+  },
+);
+
+testOnDatabases(
+  "setLogLevel() makes no session of one that has ended",
+  async (kv) => {
+    const sessions = sessionStore(kv);
+    const id = await sessions.save(SESSION);
+    await sessions.end(id, "ada");
+    await sessions.setLogLevel(id, "error");
+    assert.equal(await stored(kv, id), null);
+  },
+);
+
+testOnDatabases(
+  "a session that ends while its level is set fifty times stays ended",
+  async (kv, other) => {
+    const id = await sessionStore(kv).save(SESSION);
+    await fiftyAtOnce(kv, other, sessionStore, async (sessions, n) => {
+      if (n === 25) await sessions.end(id, "ada");
+      else await sessions.setLogLevel(id, n % 2 ? "error" : "debug");
+    });
+    assert.equal(await stored(kv, id), null);
+  },
+);
+
+testOnDatabases("endAllOf() ends the sessions of one binding", async (kv) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(kv);
+  const ids = [await sessions.save(SESSION), await sessions.save(SESSION)];
+  const foreign = await sessions.save({ ...SESSION, binding: "bob" });
+  for (const id of [...ids, foreign]) await sessions.find(id);
+  await sessions.endAllOf("ada");
+  time.tick(1);
+  for (const id of ids) assert.equal(await sessions.find(id), undefined);
+  assert.ok(await sessions.find(foreign));
+  assert.deepEqual(await sessions.listOf("ada"), []);
+});
+
+testOnDatabases("listOf() shows the live sessions of a binding", async (kv) => {
+  using time = new FakeTime();
+  const sessions = sessionStore(kv);
+  await sessions.save(SESSION);
+  time.tick(SESSION_SECONDS - HOUR);
+  const ended = await sessions.save(SESSION);
+  await sessions.save(SESSION);
+  await sessions.save({ ...SESSION, binding: "bob" });
+  await sessions.end(ended, "ada");
+  assert.equal((await sessions.listOf("ada")).length, 2);
+  time.tick(HOUR);
+  assert.equal((await sessions.listOf("ada")).length, 1);
+});

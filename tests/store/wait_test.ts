@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { waitFor } from "../../src/store/wait.ts";
+import { testOnDatabases } from "./databases.ts";
+
+const KEY = ["a"];
+const never = new AbortController().signal;
+
+testOnDatabases("waitFor() gives what is there already", async (kv) => {
+  await kv.set(KEY, 1);
+  assert.equal(await waitFor(kv, KEY, (n) => n === 1, never), 1);
+});
+
+testOnDatabases(
+  "waitFor() hears what another handle writes",
+  async (kv, other) => {
+    const found = waitFor<number>(kv, KEY, (n) => n !== null && n > 1, never);
+    await other.set(KEY, 1);
+    await other.set(KEY, 2);
+    assert.equal(await found, 2);
+  },
+);
+
+testOnDatabases("waitFor() hears that a key is gone", async (kv, other) => {
+  await kv.set(KEY, 1);
+  const found = waitFor(kv, KEY, (n) => n === null, never);
+  await other.delete(KEY);
+  assert.equal(await found, null);
+});
+
+testOnDatabases("waitFor() ends with the signal's reason", async (kv) => {
+  const abort = new AbortController();
+  const found = waitFor(kv, KEY, () => false, abort.signal);
+  abort.abort(new Error("enough"));
+  await assert.rejects(found, /enough/);
+  await assert.rejects(waitFor(kv, KEY, () => true, abort.signal), /enough/);
+});
