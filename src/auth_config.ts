@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import type { Settings } from "./config.ts";
+import type { Settings, Variable } from "./config.ts";
 import { isLoopback } from "./loopback.ts";
 
 /** Settings of the chosen `AUTH_STRATEGY`. */
@@ -212,7 +212,7 @@ export function parseAuth(
 function complainOfTelltales(settings: Settings): void {
   if (settings.text("AUTH_STRATEGY") !== undefined) return;
   for (const [variable, strategy] of Object.entries(TELLTALES)) {
-    if (settings.text(variable) === undefined) continue;
+    if (settings.text(variable as Variable) === undefined) continue;
     settings.complain({
       variable: "AUTH_STRATEGY",
       wants: `${strategy}, because ${variable} is set`,

@@ -11,6 +11,45 @@ import { isLoopback } from "./loopback.ts";
 
 export type { AuthConfig } from "./auth_config.ts";
 
+/** Every variable that is ever read. */
+export const VARIABLES = [
+  "HOST",
+  "PORT",
+  "BASE_URL",
+  "KV_PATH",
+  "DENO_KV_ACCESS_TOKEN",
+  "ALLOWED_ORIGINS",
+  "LOG_LEVEL",
+  "MCP_TITLE",
+  "MCP_INSTRUCTIONS",
+  "AUTH_STRATEGY",
+  "OAUTH_PROVIDER",
+  "OAUTH_CLIENT_ID",
+  "OAUTH_CLIENT_SECRET",
+  "OAUTH_SCOPES",
+  "OAUTH_EXTRA_AUTH_PARAMS",
+  "OAUTH_ISSUER",
+  "OAUTH_AUTHORIZATION_URL",
+  "OAUTH_TOKEN_URL",
+  "OAUTH_USERINFO_URL",
+  "OAUTH_REVOCATION_URL",
+  "OAUTH_ALLOWED_USERS",
+  "OAUTH_ADMINS",
+  "CIMD_ENABLED",
+  "CIMD_ALLOWED_DOMAINS",
+  "BEARER_TOKEN",
+  "API_KEY",
+  "API_KEY_HEADER",
+  "JWT_ISSUER",
+  "JWT_AUDIENCE",
+  "JWT_JWKS_URL",
+  "DENO_DEPLOYMENT_ID",
+  "DENO_REGION",
+] as const;
+
+/** One of {@linkcode VARIABLES}. */
+export type Variable = typeof VARIABLES[number];
+
 /** The settings of one server. */
 export interface Config {
   /** Address to listen on. */
@@ -31,11 +70,14 @@ export interface Config {
   auth: AuthConfig;
   /** On Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
+  /** What Deno Deploy calls this deployment, and where it runs. */
+  deployment?: string;
+  region?: string;
 }
 
 /** What is wrong with one variable, and how to mend it. */
 export interface Complaint {
-  variable: string;
+  variable: Variable;
   /** What was found; undefined when nothing was set. Never a secret. */
   got?: string;
   wants: string;
@@ -61,7 +103,7 @@ function complaintLine({ variable, got, wants, fix }: Complaint): string {
 }
 
 /** The variables as found: unset and empty mean the same. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Partial<Record<Variable, string>>>;
 
 /** One variable: its shape, and the words for when it has another. */
 interface Setting<T> {
@@ -78,12 +120,12 @@ export class Settings {
   constructor(readonly environment: Environment) {}
 
   /** The text of a variable; undefined when it is unset or blank. */
-  text(variable: string): string | undefined {
+  text(variable: Variable): string | undefined {
     return this.environment[variable]?.trim() || undefined;
   }
 
   /** The parsed value, or undefined when unset or (with a complaint) wrong. */
-  read<T>(variable: string, setting: Setting<T>): T | undefined {
+  read<T>(variable: Variable, setting: Setting<T>): T | undefined {
     const got = this.text(variable);
     if (got === undefined) return undefined;
     const parsed = setting.schema.safeParse(got);
@@ -94,7 +136,7 @@ export class Settings {
   }
 
   /** {@linkcode read}, with a complaint when the variable is unset. */
-  require<T>(variable: string, setting: Setting<T>): T | undefined {
+  require<T>(variable: Variable, setting: Setting<T>): T | undefined {
     if (this.text(variable) === undefined) {
       this.complain({ variable, wants: setting.wants, fix: setting.fix });
       return undefined;
@@ -106,6 +148,12 @@ export class Settings {
     this.complaints.push(complaint);
   }
 }
+
+const HOST = {
+  schema: z.string().regex(/^([0-9a-f:]*:[0-9a-f:.]*|[a-z0-9.-]+)$/i),
+  wants: "an address or a name to listen on, without a port",
+  fix: "Use 127.0.0.1 for this machine only, or 0.0.0.0 for every network.",
+};
 
 const PORT = {
   schema: z.coerce.number().int().min(0).max(65535),
@@ -126,6 +174,26 @@ const BASE_URL = {
   }),
   wants: "an https origin without a path, or http on a loopback address",
   fix: "Use the address people type, such as https://tools.example.com.",
+};
+
+const KV_PATH = {
+  schema: z.string(),
+  wants: "a file, :memory:, or the http(s) URL of a remote database",
+  fix: "Leave it unset for the default database, or use data/tools.db.",
+};
+
+/** Deno Deploy has no files; its own database needs no setting. */
+const KV_URL = {
+  schema: z.string().regex(/^https?:\/\//),
+  wants: "the http(s) URL of a remote database, when deployed",
+  fix: "Leave it unset for the database that is assigned to the app.",
+};
+
+const KV_ACCESS_TOKEN = {
+  schema: z.string(),
+  wants: "the access token of the database that KV_PATH names",
+  fix: "Use the token that the database was started with.",
+  secret: true,
 };
 
 const ALLOWED_ORIGINS = {
@@ -155,12 +223,17 @@ const LOG_LEVEL = {
 export function parseConfig(environment: Environment): Config {
   const settings = new Settings(environment);
   const baseUrl = settings.read("BASE_URL", BASE_URL);
-  const deployed = Boolean(settings.text("DENO_DEPLOYMENT_ID"));
+  const deployment = settings.text("DENO_DEPLOYMENT_ID");
+  const deployed = deployment !== undefined;
+  const kvPath = settings.read("KV_PATH", deployed ? KV_URL : KV_PATH);
+  if (kvPath && KV_URL.schema.safeParse(kvPath).success) {
+    settings.require("DENO_KV_ACCESS_TOKEN", KV_ACCESS_TOKEN);
+  }
   const config: Config = {
-    host: settings.text("HOST") ?? "127.0.0.1",
+    host: settings.read("HOST", HOST) ?? "127.0.0.1",
     port: settings.read("PORT", PORT) ?? 3000,
     baseUrl,
-    kvPath: settings.text("KV_PATH"),
+    kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
     logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
     title: settings.text("MCP_TITLE") ?? "Tool Server",
@@ -170,6 +243,8 @@ export function parseConfig(environment: Environment): Config {
       loopback: baseUrl === undefined || isLoopback(new URL(baseUrl)),
     }),
     deployed,
+    deployment,
+    region: settings.text("DENO_REGION"),
   };
   if (settings.complaints.length > 0) {
     throw new ConfigError(settings.complaints);

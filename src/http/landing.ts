@@ -34,7 +34,8 @@ export function landing(
     page(c, LandingPage({ ...facts, notice }), { status });
 }
 
-function accessOf(auth: AuthConfig): Access {
+/** Who may call, as the people who connect have to know it. */
+export function accessOf(auth: AuthConfig): Access {
   switch (auth.strategy) {
     case "none":
       return { kind: "open" };

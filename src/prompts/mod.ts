@@ -1,0 +1,10 @@
+/**
+ * Your prompts. A file that is not listed here is not served.
+ *
+ * @module
+ */
+import type { Prompt } from "../mcp/authoring.ts";
+import explain from "./explain.ts";
+
+/** Every prompt, in the order in which clients list them. */
+export const prompts: Prompt[] = [explain];

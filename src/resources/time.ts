@@ -1,0 +1,24 @@
+import { resource } from "../mcp/authoring.ts";
+
+const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+
+/** A family of resources: the variables of its address are typed. */
+export default resource({
+  uri: "time://{+zone}",
+  name: "time",
+  title: "Time",
+  description: "What time it is in a time zone, such as time://Europe/Paris.",
+  mimeType: "text/plain",
+  complete: {
+    zone: (text) =>
+      ZONES.filter((zone) => zone.toLowerCase().includes(text.toLowerCase())),
+  },
+  read({ zone }) {
+    if (!ZONES.includes(zone)) return undefined;
+    return new Date().toLocaleString("en-GB", {
+      timeZone: zone,
+      dateStyle: "full",
+      timeStyle: "long",
+    });
+  },
+});

@@ -1,0 +1,57 @@
+/**
+ * Keys of the database in memory: one string each, whose order is Deno KV's
+ * (bytes, then strings, then numbers, then booleans).
+ *
+ * @module
+ * @see https://docs.deno.com/deploy/kv/key_space/
+ */
+
+const MAX_KEY_BYTES = 2048;
+const encoder = new TextEncoder();
+
+/**
+ * A key as one string with a character for each byte. A key's string begins
+ * with those of its prefixes.
+ *
+ * @throws {TypeError} for a key that is too long, or has a bigint, which
+ * nothing here uses
+ */
+export function packKey(key: Deno.KvKey): string {
+  const packed = key.map(packPart).join("");
+  if (packed.length <= MAX_KEY_BYTES) return packed;
+  throw new TypeError(`Key too large for write (max ${MAX_KEY_BYTES} bytes)`);
+}
+
+function packPart(part: Deno.KvKeyPart): string {
+  if (part instanceof Uint8Array) return `\x01${escape(part)}\x00`;
+  switch (typeof part) {
+    case "string":
+      return `\x02${escape(encoder.encode(part))}\x00`;
+    case "number":
+      return `\x21${packNumber(part)}`;
+    case "boolean":
+      return part ? "\x27" : "\x26";
+    default:
+      throw new TypeError(`A ${typeof part} cannot be part of a key`);
+  }
+}
+
+/** A zero ends a part, so one within it is followed by 0xff. */
+function escape(bytes: Uint8Array): string {
+  return binary(bytes).replaceAll("\x00", "\x00\xff");
+}
+
+/** IEEE 754 with the bits turned so that their order is the numbers'. */
+function packNumber(number: number): string {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, number);
+  const bits = view.getBigUint64(0);
+  view.setBigUint64(0, bits >> 63n ? ~bits : bits | 1n << 63n);
+  return binary(new Uint8Array(view.buffer));
+}
+
+function binary(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}

@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { tool } from "../mcp/authoring.ts";
+
+/** Asking the person, who may decline or walk away. */
+export default tool({
+  name: "choose",
+  title: "Choose",
+  description: "Lets the person behind the client choose one of some options.",
+  input: z.object({
+    question: z.string().min(1),
+    options: z.array(z.string().min(1)).min(2).max(20),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  async run({ question, options }, { ask }) {
+    const answer = await ask({
+      message: question,
+      schema: z.object({ choice: z.enum(options) }),
+    });
+    switch (answer.action) {
+      case "accept":
+        return `They chose: ${answer.content.choice}`;
+      case "decline":
+        return "They would rather not choose.";
+      case "cancel":
+        return "They closed the question without an answer.";
+    }
+  },
+});

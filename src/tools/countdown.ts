@@ -1,0 +1,22 @@
+import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
+import { tool } from "../mcp/authoring.ts";
+
+/** Progress, and stopping when nobody waits any more. */
+export default tool({
+  name: "countdown",
+  title: "Countdown",
+  description: "Counts down, one step a second, and tells how far it is.",
+  input: z.object({
+    from: z.int().min(1).max(60).default(5).describe("Seconds to count."),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  async run({ from }, { progress, signal }) {
+    for (let done = 0; done < from; done++) {
+      await progress(done, from, `${from - done} …`);
+      await setTimeout(1000, undefined, { signal });
+    }
+    await progress(from, from);
+    return "Lift-off!";
+  },
+});

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { tool, ToolError } from "../mcp/authoring.ts";
+
+/** Calling the provider's API as the person who signed in. */
+export default tool({
+  name: "provider_profile",
+  title: "Profile at the provider",
+  description:
+    "Reads the caller's profile from the API of the provider they signed in with.",
+  input: z.object({
+    path: z.enum(["/user", "/me", "/oauth2/v3/userinfo", "/userinfo"])
+      .default("/user")
+      .describe(
+        "Where the provider keeps it: /user at GitHub and GitLab, /me at " +
+          "Microsoft, /oauth2/v3/userinfo at Google.",
+      ),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: true },
+  async run({ path }, { upstream, signal }) {
+    const response = await upstream.fetch(path, {
+      headers: { accept: "application/json" },
+      signal,
+    });
+    const body = await response.text();
+    if (response.ok) return body;
+    throw new ToolError(
+      `The provider answered ${response.status} to ${path}. ` +
+        "Try another of the paths.",
+    );
+  },
+});

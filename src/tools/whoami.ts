@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { tool } from "../mcp/authoring.ts";
+
+/** Who is calling. */
+export default tool({
+  name: "whoami",
+  title: "Who am I",
+  description: "Tells whom the server takes the caller for.",
+  output: z.object({
+    subject: z.string().describe("A stable name for the caller."),
+    name: z.string().optional(),
+    login: z.string().optional(),
+    email: z.string().optional(),
+    client: z.string().optional().describe("What the client says it is."),
+    scopes: z.union([z.array(z.string()), z.literal("all")]),
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  run(_input, { caller, client }) {
+    const { subject, identity, scopes } = caller;
+    return {
+      subject,
+      name: identity?.name,
+      login: identity?.login,
+      email: identity?.email,
+      client: client.info?.name,
+      scopes: scopes === "all" ? scopes : [...scopes],
+    };
+  },
+});
