@@ -135,7 +135,9 @@ export class Answer {
 
   /** A comment keeps intermediaries from closing a quiet stream. */
   comment(): void {
-    if (this.#stream && !this.#hasEnded) this.#write(COMMENT);
+    if (!this.#stream || this.#hasEnded) return;
+    // Comments do not pile up for a client that reads nothing.
+    if (this.#stream.desiredSize! > 0) this.#write(COMMENT);
   }
 
   /** Ends the answer; without a stream, `status` and `headers` still count. */

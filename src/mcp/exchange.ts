@@ -51,6 +51,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
+  #isCancelled = false;
 
   constructor(settings: ExchangeSettings) {
     this.services = settings.services;
@@ -126,6 +127,9 @@ export abstract class Exchange implements Call, CallSettings, Running {
   ): Promise<JsonObject>;
 
   cancel(reason: string): void {
+    // A cancellation is found again for as long as the tool ignores it.
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
     this.#controller.abort(new DOMException(reason, "AbortError"));
     this.#answer?.abandon();
     this.#log("cancelled");

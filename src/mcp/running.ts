@@ -95,7 +95,7 @@ export class RunningRequests {
       return;
     }
     const now = Date.now();
-    const cancellable: (Cancellable & { request: Running })[] = [];
+    let isCancellable = false;
     for (const request of this.#running) {
       const { answer } = request;
       if (!answer.isStream) {
@@ -105,20 +105,17 @@ export class RunningRequests {
       } else if (now - answer.lastSentMilliseconds >= QUIET_MILLISECONDS) {
         answer.comment();
       }
-      if (request.cancellable) {
-        cancellable.push({ ...request.cancellable, request });
-      }
+      isCancellable ||= request.cancellable !== undefined;
     }
-    this.#cancelFound(cancellable);
+    if (isCancellable) this.#cancelFound();
   }
 
-  async #cancelFound(
-    requests: readonly (Cancellable & { request: Running })[],
-  ): Promise<void> {
-    if (requests.length === 0 || this.#isLooking) return;
+  async #cancelFound(): Promise<void> {
+    if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      for (const { request } of await this.cancellations.find(requests)) {
+      const found = await this.cancellations.find(() => this.#cancellable());
+      for (const { request } of found) {
         request.cancel("cancelled by the client");
       }
     } catch (error) {
@@ -126,5 +123,11 @@ export class RunningRequests {
     } finally {
       this.#isLooking = false;
     }
+  }
+
+  #cancellable(): (Cancellable & { request: Running })[] {
+    return [...this.#running].flatMap((request) =>
+      request.cancellable ? [{ ...request.cancellable, request }] : []
+    );
   }
 }

@@ -172,11 +172,11 @@ export function sessionServer(services: Services): SessionServer {
   }
 
   async function end({ headers, authenticated }: Passed): Promise<Response> {
+    const sessionId = sessionIdOf(headers);
     const { binding } = authenticated.caller;
-    if (await sessions.end(sessionIdOf(headers), binding)) {
-      return emptyResponse(202);
-    }
-    throw sessionNotFound();
+    if (!await sessions.end(sessionId, binding)) throw sessionNotFound();
+    await replies.endAllOf(sessionId);
+    return emptyResponse(202);
   }
 
   return { serve, take, serveBatch, end };

@@ -5,7 +5,7 @@
  */
 import type { Authenticated } from "../caller.ts";
 import { randomId } from "../crypto.ts";
-import { RpcCode, RpcError } from "../errors.ts";
+import { HttpError, RpcCode, RpcError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   HEARTBEAT_SECONDS,
@@ -39,14 +39,24 @@ export interface TaskSettings extends Authenticated {
 /** The tasks that this process works on. */
 export class TaskRunner {
   #running = new Map<AbortController, Promise<void>>();
+  #hasStopped = false;
 
   constructor(
     private readonly tasks: TaskStore,
     private readonly log: Logger,
   ) {}
 
-  /** Creates a task and begins to work on it. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Creates a task and begins to work on it.
+   *
+   * @throws {HttpError} 503 when the server stops
+   */
   async start(settings: TaskSettings): Promise<Task> {
+    if (this.#hasStopped) throw new HttpError(503, "The server stops");
     const taskId = randomId(24);
     const task = await this.tasks.create(taskId, settings.caller.binding);
     const abort = new AbortController();
@@ -64,6 +74,7 @@ export class TaskRunner {
 
   /** Ends every task of this process as failed, and waits until that is kept. */
   async stop(): Promise<void> {
+    this.#hasStopped = true;
     for (const abort of this.#running.keys()) {
       abort.abort(new DOMException("The server stops", "AbortError"));
     }
@@ -76,14 +87,19 @@ export class TaskRunner {
     abort: AbortController,
   ): Promise<void> {
     const { signal } = abort;
-    const heartbeat = setInterval(() => {
-      this.tasks.renewLease(taskId).catch((error) =>
-        this.log.warning("A task's lease could not be renewed", { error })
-      );
+    const end = () =>
+      abort.abort(new DOMException("The task has ended", "AbortError"));
+    const heartbeat = setInterval(async () => {
+      try {
+        if (!await this.tasks.renewLease(taskId)) end();
+      } catch (error) {
+        this.log.warning("A task's lease could not be renewed", { error });
+      }
     }, HEARTBEAT_SECONDS * 1000);
     const watching = new AbortController();
+    // Should this fail, the heartbeat will see it a little later.
     const watched = this.tasks.ended(taskId, watching.signal).then(
-      () => abort.abort(new DOMException("The task has ended", "AbortError")),
+      end,
       () => {},
     );
     const context = new CallContext({

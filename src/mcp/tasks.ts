@@ -63,6 +63,9 @@ export async function updateTask(call: Call): Promise<Printed> {
   if (!isObject(inputResponses)) {
     throw invalidParams("inputResponses is an object");
   }
+  if (!Object.values(inputResponses).every(isObject)) {
+    throw invalidParams("Each of inputResponses is an object");
+  }
   await tasks.answer(taskId, inputResponses);
   return introduction.printer.result({});
 }

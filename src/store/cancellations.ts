@@ -6,8 +6,8 @@
  * @see MCP 2025-11-25, Cancellation
  */
 import type { RequestId } from "../mcp/messages.ts";
-import { cancellationKey } from "./keys.ts";
-import { alive, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { cancellationHeadKey, cancellationKey } from "./keys.ts";
+import { alive, commit, expireIn, type Expiring, now, reach } from "./kv.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
 /** `getMany` reads this many keys. */
@@ -29,28 +29,40 @@ export interface Cancellable {
 /** Cancellations in Deno KV. */
 export interface CancellationStore {
   save(sessionId: string, requestId: RequestId): Promise<void>;
-  /** Those of `requests` that were cancelled after they began. */
-  find<T extends Cancellable>(requests: readonly T[]): Promise<T[]>;
+  /**
+   * Those of `requests` that were cancelled after they began. Costs one small
+   * read, and `requests` is not called, unless something was cancelled since
+   * the last time.
+   */
+  find<T extends Cancellable>(requests: () => readonly T[]): Promise<T[]>;
 }
 
 /** Cancellations in a database. */
 export function cancellationStore(kv: Deno.Kv): CancellationStore {
+  let seen: string | null | undefined;
   return {
     async save(sessionId, requestId) {
       const cancellation: Cancellation = {
         atMilliseconds: Date.now(),
         expiresAt: now() + CANCELLATION_SECONDS,
       };
-      await reach(() =>
-        kv.set(
-          cancellationKey(sessionId, requestId),
-          cancellation,
-          expireIn(cancellation),
-        )
-      );
+      await commit(kv, (operation) =>
+        operation
+          .set(
+            cancellationKey(sessionId, requestId),
+            cancellation,
+            expireIn(cancellation),
+          )
+          .set(cancellationHeadKey(), cancellation.atMilliseconds));
     },
 
-    async find(requests) {
+    async find(running) {
+      // Read first: a request that begins after this is cancelled after it.
+      const { versionstamp } = await reach(() =>
+        kv.get<number>(cancellationHeadKey())
+      );
+      if (versionstamp === seen) return [];
+      const requests = running();
       const found = [];
       for (let i = 0; i < requests.length; i += KEYS_PER_READ) {
         const some = requests.slice(i, i + KEYS_PER_READ);
@@ -68,6 +80,7 @@ export function cancellationStore(kv: Deno.Kv): CancellationStore {
           ),
         );
       }
+      seen = versionstamp;
       return found;
     },
   };

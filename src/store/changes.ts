@@ -46,8 +46,16 @@ export function changeStore(
   const listeners = new Set<(change: Change) => void>();
   let following: Following | undefined;
   let ending: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
-  async function append(change: Change): Promise<void> {
+  /** One at a time: writers of one process need not race for a number. */
+  function append(change: Change): Promise<void> {
+    const appended = last.then(() => appendOne(change));
+    last = appended.catch(() => {});
+    return appended;
+  }
+
+  async function appendOne(change: Change): Promise<void> {
     for (let isDone = false; !isDone;) {
       const head = await readHead();
       const number = (head.value ?? 0) + 1;

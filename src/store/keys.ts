@@ -21,9 +21,9 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
 /** A question put to a 2025 client, then its answer · 1 h. */
 export function replyKey(
   sessionId: string,
-  requestId: string | number,
+  ...requestId: (string | number)[]
 ): Deno.KvKey {
-  return ["reply", fingerprint(sessionId), named(requestId)];
+  return ["reply", fingerprint(sessionId), ...requestId.map(named)];
 }
 
 /** A 2025 client's wish to cancel a request · 5 min. */
@@ -32,6 +32,11 @@ export function cancellationKey(
   requestId: string | number,
 ): Deno.KvKey {
   return ["cancel", fingerprint(sessionId), named(requestId)];
+}
+
+/** Changes whenever somebody wishes to cancel something · for ever. */
+export function cancellationHeadKey(): Deno.KvKey {
+  return ["cancel-head"];
 }
 
 /** A part of a text too long for one value · as long as what refers to it. */

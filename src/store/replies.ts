@@ -7,7 +7,13 @@
 import type { RpcResponse } from "../mcp/messages.ts";
 import { replyKey } from "./keys.ts";
 import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
-import { keysOf, readText, saveText, type TextRef } from "./texts.ts";
+import {
+  deleteText,
+  keysOf,
+  readText,
+  saveText,
+  type TextRef,
+} from "./texts.ts";
 import { waitFor } from "./wait.ts";
 
 /** How long a question waits for its answer. */
@@ -34,10 +40,25 @@ export interface ReplyStore {
     requestId: string,
     signal: AbortSignal,
   ): Promise<RpcResponse | undefined>;
+  /** Ends a session's open questions: nobody can answer them any more. */
+  endAllOf(sessionId: string): Promise<void>;
 }
 
 /** Questions and answers in a database. */
 export function replyStore(kv: Deno.Kv): ReplyStore {
+  /** Removes a question, and its answer if there is one. */
+  async function remove(key: Deno.KvKey): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      const entry = await reach(() => kv.get<Reply>(key));
+      const { answer } = entry.value ?? {};
+      isDone = await commit(kv, (operation) => {
+        operation.check(entry).delete(key);
+        for (const part of answer ? keysOf(answer) : []) operation.delete(part);
+        return operation;
+      });
+    }
+  }
+
   return {
     async expect(sessionId, requestId) {
       const reply: Reply = { expiresAt: now() + REPLY_SECONDS };
@@ -51,19 +72,18 @@ export function replyStore(kv: Deno.Kv): ReplyStore {
       const found = await find<Reply>(kv, key);
       if (!found || found.value.answer) return false;
       const { value, versionstamp } = found;
-      const reply: Reply = {
-        ...value,
-        answer: await saveText(kv, JSON.stringify(response), value),
-      };
-      return await commit(kv, (operation) =>
+      const answer = await saveText(kv, JSON.stringify(response), value);
+      const reply: Reply = { ...value, answer };
+      const isTaken = await commit(kv, (operation) =>
         operation
           .check({ key, versionstamp })
           .set(key, reply, expireIn(reply)));
+      if (!isTaken) await deleteText(kv, answer);
+      return isTaken;
     },
 
     async take(sessionId, requestId, signal) {
       const key = replyKey(sessionId, requestId);
-      const keys = [key];
       try {
         const reply = await waitFor<Reply>(
           kv,
@@ -74,14 +94,20 @@ export function replyStore(kv: Deno.Kv): ReplyStore {
           signal,
         );
         if (!reply?.answer) return undefined;
-        keys.push(...keysOf(reply.answer));
         return JSON.parse(await readText(kv, reply.answer));
       } finally {
-        await commit(kv, (operation) => {
-          for (const key of keys) operation.delete(key);
-          return operation;
-        });
+        await remove(key);
       }
+    },
+
+    async endAllOf(sessionId) {
+      const prefix = replyKey(sessionId);
+      const keys = await reach(async () => {
+        const keys: Deno.KvKey[] = [];
+        for await (const { key } of kv.list({ prefix })) keys.push(key);
+        return keys;
+      });
+      for (const key of keys) await remove(key);
     },
   };
 }

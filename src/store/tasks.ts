@@ -19,7 +19,7 @@ import {
   now,
   reach,
 } from "./kv.ts";
-import { readText, saveText, type TextRef } from "./texts.ts";
+import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
 import { waitFor } from "./wait.ts";
 
 /** How long a task can be asked for after it was created. */
@@ -28,6 +28,11 @@ export const TASK_SECONDS = 24 * 60 * 60;
 export const LEASE_SECONDS = 15;
 /** How often a process says that it is still at work. */
 export const HEARTBEAT_SECONDS = 5;
+
+/** What a record has room for, beside its outcome. */
+const MESSAGE_CHARACTERS = 1000;
+/** Of a question in its record; several may be open. */
+const QUESTION_CHARACTERS = 1000;
 
 /** MCP extension Tasks, Task Status. */
 export type TaskStatus =
@@ -48,6 +53,10 @@ interface TaskRecord extends Expiring {
   questions: Record<string, TextRef>;
   /** The result or the error, once there is one. */
   outcome?: TextRef;
+}
+
+interface AnswerRecord extends Expiring {
+  ref: TextRef;
 }
 
 /** A task as its client may see it. */
@@ -73,8 +82,8 @@ export interface TaskStore {
   create(taskId: string, binding: string): Promise<Task>;
   /** A caller's task; undefined when there is none. */
   find(taskId: string, binding: string): Promise<Task | undefined>;
-  /** Says that work goes on. */
-  renewLease(taskId: string): Promise<void>;
+  /** Says that work goes on; false when the task has ended. */
+  renewLease(taskId: string): Promise<boolean>;
   /** Tells what is being done. */
   setMessage(taskId: string, statusMessage: string): Promise<void>;
   /** Opens a question and waits for its answer. */
@@ -103,10 +112,9 @@ export function taskStore(kv: Deno.Kv): TaskStore {
   async function update(
     taskId: string,
     change: (record: TaskRecord) => Partial<TaskRecord> | undefined,
-    also: (
-      operation: Deno.AtomicOperation,
-      record: TaskRecord,
-    ) => Deno.AtomicOperation = (operation) => operation,
+    also: (operation: Deno.AtomicOperation) => Deno.AtomicOperation = (
+      operation,
+    ) => operation,
   ): Promise<boolean> {
     const key = taskKey(taskId);
     for (;;) {
@@ -127,7 +135,6 @@ export function taskStore(kv: Deno.Kv): TaskStore {
             record,
             expireIn(record),
           ),
-          record,
         ));
       if (isDone) return true;
     }
@@ -139,11 +146,20 @@ export function taskStore(kv: Deno.Kv): TaskStore {
         expiresAt: now() + TASK_SECONDS,
       })
       : undefined;
-    return await update(
+    const isEnded = await update(
       taskId,
       () => ({ ...outcome, outcome: ref, questions: {} }),
       (operation) => operation.delete(taskLeaseKey(taskId)),
     );
+    if (!isEnded && ref) await deleteText(kv, ref);
+    return isEnded;
+  }
+
+  async function removeAnswer(key: Deno.KvKey): Promise<void> {
+    const { value } = await reach(() => kv.get<AnswerRecord>(key));
+    if (!value) return;
+    await reach(() => kv.delete(key));
+    await deleteText(kv, value.ref);
   }
 
   async function view(
@@ -211,29 +227,39 @@ export function taskStore(kv: Deno.Kv): TaskStore {
     },
 
     async renewLease(taskId) {
+      const found = await find<TaskRecord>(kv, taskKey(taskId));
+      if (!found || isTerminal(found.value.status)) return false;
       const until = lease();
       await reach(() => kv.set(taskLeaseKey(taskId), until, expireIn(until)));
+      return true;
     },
 
-    async setMessage(taskId, statusMessage) {
+    async setMessage(taskId, message) {
+      const statusMessage = message.slice(0, MESSAGE_CHARACTERS);
       await update(taskId, () => ({ statusMessage }));
     },
 
     async ask(taskId, key, question, signal) {
       const ref = await saveText(kv, JSON.stringify(question), {
         expiresAt: now() + TASK_SECONDS,
+        inlineCharacters: QUESTION_CHARACTERS,
       });
       await update(taskId, ({ questions }) => ({
         status: "input_required",
         questions: { ...questions, [key]: ref },
       }));
-      const answer = await waitFor<Expiring & { ref: TextRef }>(
-        kv,
-        taskAnswerKey(taskId, key),
-        (answer) => answer !== null,
-        signal,
-      );
-      return JSON.parse(await readText(kv, answer!.ref));
+      const answerKey = taskAnswerKey(taskId, key);
+      try {
+        const answer = await waitFor<AnswerRecord>(
+          kv,
+          answerKey,
+          (answer) => answer !== null,
+          signal,
+        );
+        return JSON.parse(await readText(kv, answer!.ref));
+      } finally {
+        await removeAnswer(answerKey);
+      }
     },
 
     async answer(taskId, answers) {
@@ -245,7 +271,7 @@ export function taskStore(kv: Deno.Kv): TaskStore {
       for (const [key, answer] of Object.entries(answers)) {
         if (!Object.hasOwn(task.questions, key)) continue;
         const ref = await saveText(kv, JSON.stringify(answer), { expiresAt });
-        await update(
+        const isTaken = await update(
           taskId,
           ({ questions: { [key]: open, ...questions } }) =>
             open && {
@@ -261,6 +287,7 @@ export function taskStore(kv: Deno.Kv): TaskStore {
               expireIn({ expiresAt }),
             ),
         );
+        if (!isTaken) await deleteText(kv, ref);
       }
     },
 

@@ -16,13 +16,18 @@ const PART_CHARACTERS = 28_000;
 /** A commit holds 800 KiB. */
 const PARTS_PER_COMMIT = 12;
 
-/** Keeps a text until `expiresAt`; what it gives belongs into a record. */
+/**
+ * Keeps a text until `expiresAt`; what it gives belongs into a record. A
+ * record of several texts has less room for each.
+ */
 export async function saveText(
   kv: Deno.Kv,
   text: string,
-  { expiresAt }: Expiring,
+  { expiresAt, inlineCharacters = PART_CHARACTERS }: Expiring & {
+    inlineCharacters?: number;
+  },
 ): Promise<TextRef> {
-  if (text.length <= PART_CHARACTERS) return { text };
+  if (text.length <= inlineCharacters) return { text };
   const id = randomId(16);
   const parts: string[] = [];
   for (let at = 0; at < text.length; at += PART_CHARACTERS) {
@@ -47,6 +52,16 @@ export async function readText(kv: Deno.Kv, ref: TextRef): Promise<string> {
     keysOf(ref).map((key) => reach(() => kv.get<string>(key))),
   );
   return parts.map(({ value }) => value).join("");
+}
+
+/** Removes a text whose record never came to be. */
+export async function deleteText(kv: Deno.Kv, ref: TextRef): Promise<void> {
+  const keys = keysOf(ref);
+  if (keys.length === 0) return;
+  await commit(kv, (operation) => {
+    for (const key of keys) operation.delete(key);
+    return operation;
+  });
 }
 
 /** The keys that a reference occupies beside its record. */

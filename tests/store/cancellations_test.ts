@@ -14,7 +14,9 @@ testOnDatabases(
     const running = [request(1), request("1"), request(1, "t"), request(2)];
     const cancellations = cancellationStore(other);
     await cancellations.save("s", 1);
-    assert.deepEqual(await cancellationStore(kv).find(running), [running[0]]);
+    assert.deepEqual(await cancellationStore(kv).find(() => running), [
+      running[0],
+    ]);
   },
 );
 
@@ -22,9 +24,9 @@ testOnDatabases("find() looks at any number of requests", async (kv) => {
   const cancellations = cancellationStore(kv);
   const running = Array.from({ length: 25 }, (_, n) => request(n));
   for (const n of [0, 9, 10, 24]) await cancellations.save("s", n);
-  const found = await cancellations.find(running);
+  const found = await cancellations.find(() => running);
   assert.deepEqual(found.map(({ requestId }) => requestId), [0, 9, 10, 24]);
-  assert.deepEqual(await cancellations.find([]), []);
+  assert.deepEqual(await cancellationStore(kv).find(() => []), []);
 });
 
 testOnDatabases(
@@ -34,7 +36,7 @@ testOnDatabases(
     const cancellations = cancellationStore(kv);
     await cancellations.save("s", 1);
     time.tick(1);
-    assert.deepEqual(await cancellations.find([request(1)]), []);
+    assert.deepEqual(await cancellations.find(() => [request(1)]), []);
   },
 );
 
@@ -43,7 +45,33 @@ testOnDatabases("find() forgets a wish after five minutes", async (kv) => {
   const cancellations = cancellationStore(kv);
   const running = [request(1)];
   await cancellations.save("s", 1);
-  assert.equal((await cancellations.find(running)).length, 1);
+  assert.equal((await cancellations.find(() => running)).length, 1);
   time.tick(5 * 60);
-  assert.deepEqual(await cancellations.find(running), []);
+  assert.deepEqual(await cancellationStore(kv).find(() => running), []);
+});
+
+function never(): never {
+  throw new Error("Nothing was cancelled: nobody has to be looked for");
+}
+
+testOnDatabases(
+  "find() looks for nobody until something new is cancelled",
+  async (kv, other) => {
+    const cancellations = cancellationStore(kv);
+    const elsewhere = cancellationStore(other);
+    const running = [request(1), request(2)];
+    await elsewhere.save("s", 1);
+    assert.equal((await cancellations.find(() => running)).length, 1);
+    assert.deepEqual(await cancellations.find(never), []);
+    await elsewhere.save("s", 2);
+    assert.equal((await cancellations.find(() => running)).length, 2);
+  },
+);
+
+testOnDatabases("find() looks again when a look failed", async (kv) => {
+  const cancellations = cancellationStore(kv);
+  const running = [request(1)];
+  await cancellations.save("s", 1);
+  await assert.rejects(cancellations.find(never));
+  assert.equal((await cancellations.find(() => running)).length, 1);
 });

@@ -106,3 +106,47 @@ testOnDatabases("take() ends when the question is gone", async (kv, other) => {
   await other.delete(replyKey("s", "q"));
   assert.equal(await taken, undefined);
 });
+
+const long = "x".repeat(100_000);
+
+testOnDatabases(
+  "take() leaves nothing behind when it ends after the answer came",
+  async (kv) => {
+    const replies = replyStore(kv);
+    await replies.expect("s", "q");
+    await replies.save("s", answer("q", long));
+    const taken = replies.take("s", "q", AbortSignal.abort());
+    await assert.rejects(taken, { name: "AbortError" });
+    assert.deepEqual(await keysIn(kv), []);
+  },
+);
+
+testOnDatabases(
+  "save() leaves nothing of the answer that came second",
+  async (kv, other) => {
+    const replies = replyStore(kv);
+    await replies.expect("s", "q");
+    const saved = await Promise.all([
+      replies.save("s", answer("q", long)),
+      replyStore(other).save("s", answer("q", long)),
+    ]);
+    assert.deepEqual(saved.sort(), [false, true]);
+    await replies.take("s", "q", never);
+    assert.deepEqual(await keysIn(kv), []);
+  },
+);
+
+testOnDatabases(
+  "endAllOf() lets go of whoever waits in that session, and of nobody else",
+  async (kv, other) => {
+    const replies = replyStore(kv);
+    for (const session of ["s", "t"]) await replies.expect(session, "q");
+    const ended = replies.take("s", "q", never);
+    const open = replies.take("t", "q", never);
+    await replyStore(other).endAllOf("s");
+    assert.equal(await ended, undefined);
+    assert.equal(await replies.save("s", answer("q")), false);
+    assert.equal(await replies.save("t", answer("q")), true);
+    assert.deepEqual(await open, answer("q"));
+  },
+);
