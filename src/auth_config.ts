@@ -103,10 +103,10 @@ function list(text: string): string[] {
 
 const LIST = z.string().transform(list);
 
-/** A list of credentials: commas only, so that a space is part of one. */
-const SECRETS = z.string().transform((text) =>
-  text.split(",").map((item) => item.trim()).filter((item) => item !== "")
-).refine((secrets) => secrets.length > 0);
+/** A list of credentials that fit into a header. */
+const SECRETS = LIST.refine((secrets) =>
+  secrets.length > 0 && secrets.every((it) => /^[\x21-\x7E]+$/.test(it))
+);
 
 /** An https URL, or http on this machine, kept as it was written. */
 const SERVER_URL = z.string().refine((text) => {

@@ -100,6 +100,10 @@ const REFUSALS: [string, Environment, string[]][] = [
   ["bearer with only commas", { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "," }, [
     "BEARER_TOKEN",
   ]],
+  ["a token that does not fit into a header", {
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "schlüssel",
+  }, ["BEARER_TOKEN"]],
   ["api_key without a key", { AUTH_STRATEGY: "api_key" }, ["API_KEY"]],
   ["a header name that is none", {
     AUTH_STRATEGY: "api_key",

@@ -5,7 +5,13 @@
  * @see RFC 9068 §4
  * @module
  */
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+} from "jose";
 import type { JwtConfig } from "../auth_config.ts";
 import type { Authenticated } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
@@ -27,7 +33,9 @@ export function jwtGate(
     baseUrl: string;
   },
 ): Gate {
-  const keys = createRemoteJWKSet(new URL(jwksUrl));
+  const keys = createRemoteJWKSet(new URL(jwksUrl), {
+    [customFetch]: fetchKeys,
+  });
   const verified = recent(verify);
   const metadata = {
     resource_metadata: `${baseUrl}/.well-known/oauth-protected-resource/mcp`,
@@ -76,6 +84,16 @@ export function jwtGate(
 
     challenge: (refusal) => printChallenge(refusal, metadata),
   };
+}
+
+/** As jose would, but a refused answer's body is not left hanging. */
+async function fetchKeys(
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  const response = await fetch(url, init);
+  if (!response.ok) await response.body?.cancel();
+  return response;
 }
 
 function isTokensFault(error: unknown): boolean {

@@ -6,7 +6,7 @@
  */
 import type { ChallengeError } from "../errors.ts";
 
-const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
+const BEARER = /^Bearer +(\S+) *$/i;
 
 /** The token of an `Authorization` header; undefined when it holds none. */
 export function parseBearer(authorization: string | null): string | undefined {

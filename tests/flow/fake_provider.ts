@@ -27,6 +27,8 @@ export class FakeProvider implements Provider {
   givesRefreshTokens = true;
   /** What the next conversations end with. */
   failure: UpstreamErrorKind | undefined;
+  /** Told of every access token. */
+  onIssue: (accessToken: string) => void = () => {};
   /** Everything that it was asked. */
   readonly log: string[] = [];
   readonly #challenges = new Map<
@@ -87,8 +89,10 @@ export class FakeProvider implements Provider {
 
   #issue(): UpstreamTokens {
     const number = `${++this.#count}-${crypto.randomUUID()}`;
+    const accessToken = `provider-access-${number}`;
+    this.onIssue(accessToken);
     return {
-      accessToken: `provider-access-${number}`,
+      accessToken,
       tokenType: "Bearer",
       ...this.givesRefreshTokens &&
         { refreshToken: `provider-refresh-${number}` },

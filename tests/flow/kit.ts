@@ -71,6 +71,7 @@ export interface OAuthServerOptions extends Definitions {
   kv?: Deno.Kv;
   provider?: FakeProvider;
   environment?: Environment;
+  baseUrl?: string;
   fetchDocument?: FetchDocument;
 }
 
@@ -81,13 +82,14 @@ export async function startOAuthServer(
     provider = new FakeProvider(),
     environment,
     fetchDocument,
+    baseUrl = BASE_URL,
     ...definitions
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
   const database = kv ?? await Deno.openKv(":memory:");
   const app = createApp({
     config: parseConfig({
-      BASE_URL,
+      BASE_URL: baseUrl,
       AUTH_STRATEGY: "oauth",
       OAUTH_PROVIDER: "github",
       OAUTH_CLIENT_ID: "our-client",
@@ -95,7 +97,7 @@ export async function startOAuthServer(
       ...environment,
     }),
     kv: database,
-    baseUrl: BASE_URL,
+    baseUrl,
     definitions,
     provider,
     fetchDocument,

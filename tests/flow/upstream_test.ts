@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { tool } from "../../src/mcp/authoring.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { Client, startOAuthServer } from "./kit.ts";
+
+const token = tool({
+  name: "token",
+  run: async (_, { upstream }) => await upstream.token(),
+});
+
+/** An API that takes one access token at a time. */
+function api() {
+  const state = { good: "", seen: [] as string[] };
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    async (request) => {
+      const presented = request.headers.get("authorization")!.slice(7);
+      state.seen.push(`${request.method} ${new URL(request.url).pathname}`);
+      return presented === state.good
+        ? new Response(`hello ${await request.text()}`)
+        : new Response(null, { status: 401 });
+    },
+  );
+  return {
+    state,
+    url: `http://127.0.0.1:${server.addr.port}/api`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+async function text(response: Response | Promise<Response>): Promise<string> {
+  const { result } = await (await response).json();
+  return result.content[0].text;
+}
+
+async function status(response: Response | Promise<Response>) {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+Deno.test("upstream.token() gives the provider's token to the tool, and never ours", async () => {
+  await using server = await startOAuthServer({ tools: [token] });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  assert.match(
+    await text(client.call(access_token, "token")),
+    /^provider-access-/,
+  );
+});
+
+Deno.test("upstream.token() refreshes once however many ask, on two servers", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using one = await startOAuthServer({ kv, tools: [token] });
+    const { provider } = one;
+    await using other = await startOAuthServer({
+      kv,
+      provider,
+      tools: [token],
+    });
+    const client = await Client.register(one);
+    const { access_token } = await client.connect();
+    using time = new FakeTime();
+    // Our token lives as long as the provider's here: renew ours first.
+    time.tick(3500);
+    provider.ttlSeconds = 7200;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => {
+        client.server = n % 2 ? one : other;
+        return text(client.call(access_token, "token"));
+      }),
+    );
+    assert.equal(new Set(answers).size, 1);
+    time.tick(60);
+    const late = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => {
+        client.server = n % 2 ? one : other;
+        return text(client.call(access_token, "token"));
+      }),
+    );
+    assert.equal(new Set(late).size, 1);
+    assert.notEqual(late[0], answers[0]);
+    assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("a provider token that died becomes a 401, and the grant ends", async () => {
+  await using server = await startOAuthServer({ tools: [token] });
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  server.provider.failure = "dead";
+  const response = await client.call(access_token, "token");
+  assert.equal(response.status, 401);
+  assert.match(
+    response.headers.get("www-authenticate")!,
+    /error="invalid_token"/,
+  );
+  await response.body?.cancel();
+  const { body } = await client.refresh(refresh_token);
+  assert.equal(body.error, "invalid_grant");
+});
+
+Deno.test("a provider that does not answer becomes a 503, and nothing ends", async () => {
+  await using server = await startOAuthServer({ tools: [token] });
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  server.provider.failure = "unavailable";
+  const response = await client.call(access_token, "token");
+  assert.equal(response.status, 503);
+  assert.equal(response.headers.get("retry-after"), "5");
+  await response.body?.cancel();
+  server.provider.failure = undefined;
+  assert.equal(await status(client.call(access_token, "token")), 200);
+});
+
+Deno.test("a provider token without a refresh token serves until it expires", async () => {
+  await using server = await startOAuthServer({ tools: [token] });
+  server.provider.givesRefreshTokens = false;
+  server.provider.ttlSeconds = 600;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  using time = new FakeTime();
+  time.tick(595);
+  assert.equal(await status(client.call(access_token, "token")), 200);
+  time.tick(5);
+  assert.equal(await status(client.call(access_token, "token")), 401);
+});
+
+const fetches = tool({
+  name: "fetches",
+  run: async (_, { upstream }) =>
+    (await upstream.fetch("/me", { method: "POST", body: "jo" })).text(),
+});
+
+Deno.test("upstream.fetch() takes a path below the API and renews a refused token once", async () => {
+  await using there = api();
+  await using server = await startOAuthServer({ tools: [token, fetches] });
+  server.provider.apiUrl = there.url;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const { provider } = server;
+  provider.onIssue = (issued) => there.state.good = issued;
+  assert.equal(await text(client.call(access_token, "fetches")), "hello jo");
+  assert.deepEqual(there.state.seen, ["POST /api/me", "POST /api/me"]);
+  assert.equal(await text(client.call(access_token, "fetches")), "hello jo");
+  assert.equal(there.state.seen.length, 3);
+});
+
+Deno.test("upstream.fetch() turns a token that the API refuses for good into a 401", async () => {
+  await using there = api();
+  await using server = await startOAuthServer({ tools: [fetches] });
+  server.provider.apiUrl = there.url;
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  assert.equal(await status(client.call(access_token, "fetches")), 401);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
+});
+
+Deno.test("upstream.fetch() leaves the 401 of a stranger's API to the tool", async () => {
+  await using there = api();
+  const elsewhere = tool({
+    name: "elsewhere",
+    run: async (_, { upstream }) => {
+      const response = await upstream.fetch(`${there.url}/x`);
+      await response.body?.cancel();
+      return String(response.status);
+    },
+  });
+  await using server = await startOAuthServer({ tools: [elsewhere] });
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  assert.equal(await text(client.call(access_token, "elsewhere")), "401");
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
