@@ -27,14 +27,14 @@ const MAX_ADDRESSES = 4;
 export interface FetchedDocument {
   /** Parsed JSON. */
   document: unknown;
-  /** Epoch seconds, by the answer's headers within our bounds. */
+  /** Epoch seconds, by the answer's headers; whoever keeps it sets bounds. */
   expiresAt: number;
 }
 
 /** How a document is reached; the defaults are for the public Internet. */
 export interface DocumentOptions {
   /** Epoch seconds. */
-  now?: () => number;
+  now?: number;
   timeoutSeconds?: number;
   /** The addresses of a host name. */
   resolve?: (hostname: string) => Promise<readonly string[]>;
@@ -61,7 +61,7 @@ export class DocumentError extends Error {
 export async function fetchDocument(
   url: string,
   {
-    now = () => Math.floor(Date.now() / 1000),
+    now = Math.floor(Date.now() / 1000),
     timeoutSeconds = TIMEOUT_SECONDS,
     resolve = resolveAddresses,
     connect = (address) => ({ host: address, port: 443 }),
@@ -91,7 +91,7 @@ export async function fetchDocument(
         [name, values],
       ) => [name, values!.join(", ")]),
     );
-    return { document, expiresAt: now() + freshSeconds(headers, now()) };
+    return { document, expiresAt: now + freshSeconds(headers, now) };
   }
 
   async function firstAnswer(

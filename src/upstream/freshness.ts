@@ -5,25 +5,17 @@
  * @module
  */
 
-/** A document is not fetched again sooner, whatever its server says. */
-export const MIN_FRESH_SECONDS = 60;
-
-/** A change of a document is seen after a day at the latest. */
-export const MAX_FRESH_SECONDS = 86_400;
-
 /** For answers that say nothing. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**
  * How many seconds an answer stays fresh, by its `Cache-Control`, `Expires`
- * and `Age`, within {@linkcode MIN_FRESH_SECONDS} and
- * {@linkcode MAX_FRESH_SECONDS}.
+ * and `Age`; never less than 0.
  *
  * @param now epoch seconds
  */
 export function freshSeconds(headers: Headers, now: number): number {
-  const told = toldSeconds(headers, now) ?? DEFAULT_FRESH_SECONDS;
-  return Math.min(Math.max(told, MIN_FRESH_SECONDS), MAX_FRESH_SECONDS);
+  return Math.max(0, toldSeconds(headers, now) ?? DEFAULT_FRESH_SECONDS);
 }
 
 function toldSeconds(headers: Headers, now: number): number | undefined {
