@@ -138,6 +138,11 @@ export function devProviderRoutes(
     return c.json({ error: "invalid_token" }, 401);
   });
 
+  // Whoever mounts the routes writes the answer; in-process, it is our error.
+  app.onError((error) => {
+    throw error;
+  });
+
   /** The code's claims, once, for whoever made its challenge. */
   async function redeem(
     form: Record<string, string>,
