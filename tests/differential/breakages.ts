@@ -45,6 +45,8 @@ function print(value: unknown): string {
   return value === ABSENT ? "absent" : JSON.stringify(value).slice(0, 30);
 }
 
+const MEMBER = { enumerable: true, configurable: true, writable: true };
+
 /** Sets a member at a path, and makes the objects on the way. */
 function setAt(target: Json, path: readonly string[], value: unknown): void {
   const [first, ...rest] = path;
@@ -54,7 +56,11 @@ function setAt(target: Json, path: readonly string[], value: unknown): void {
     return setAt(target[first] as Json, rest, value);
   }
   if (value === ABSENT) delete target[first];
-  else target[first] = structuredClone(value);
+  // An assignment to `__proto__` would make no member.
+  else {Object.defineProperty(target, first, {
+      ...MEMBER,
+      value: structuredClone(value),
+    });}
 }
 
 function member(path: string, values: readonly unknown[] = SHAPES): Breakage[] {
@@ -196,6 +202,10 @@ export const BREAKAGES: readonly Breakage[] = [
     "2099-01-01",
   ]),
   ...member(`params _meta ${META}clientCapabilities`),
+  ...member(`params _meta ${META}clientCapabilities`, [
+    { elicitation: { url: {} } },
+    { elicitation: 1 },
+  ]),
   ...member(`params _meta ${META}clientInfo`),
   ...member(`params _meta ${META}logLevel`),
   ...member(`params _meta ${META}logLevel`, ["debug", "fatal"]),
@@ -273,8 +283,9 @@ export const BREAKAGES: readonly Breakage[] = [
     return new Uint8Array(units.buffer);
   }),
   body("invalid UTF-8", (draft) => {
+    setAt(draft.message, ["params", "note"], "?");
     const bytes = UTF8.encode(text(draft));
-    bytes[bytes.length - 3] = 0xff;
+    bytes[bytes.lastIndexOf(0x3f)] = 0xff;
     return bytes;
   }),
   body("duplicate members", (draft) => '{"id":77,' + text(draft).slice(1)),

@@ -50,6 +50,16 @@ const route = tool({
   run: ({ region }) => `Went to ${region}.`,
 });
 
+const confirm = tool({
+  name: "confirm",
+  description: "Asks first.",
+  async run(_input, { ask }) {
+    const schema = z.object({ sure: z.boolean() });
+    const answer = await ask({ key: "sure", message: "Sure?", schema });
+    return JSON.stringify(answer);
+  },
+});
+
 const readme = resource({
   uri: "doc://readme",
   name: "readme",
@@ -82,7 +92,7 @@ const review = prompt({
 });
 
 export const catalogue = {
-  tools: [echo, add, plain, refuse, fall, route],
+  tools: [echo, add, plain, refuse, fall, route, confirm],
   resources: [readme, note],
   prompts: [greeting, review],
 };

@@ -101,6 +101,19 @@ export const DIFFERENCES: readonly Difference[] = [
       !SESSION_REVISIONS.includes(header(draft, "mcp-protocol-version") ?? ""),
   },
   {
+    what: "an unknown session is 404 before its batch is looked at",
+    why: "a session's revision says whether there are batches",
+    isOne: (ours, theirs, { body }) =>
+      Array.isArray(body) && ours.status === 404 && theirs.status === 400,
+  },
+  {
+    what: "a question needs its capability even when the answer is there",
+    why: "2026-07-28: nothing is relied on that was not declared",
+    isOne: (ours, theirs, draft) =>
+      ours.answer === "-32021" && theirs.answer === "result" &&
+      paramsOf(draft).inputResponses !== undefined,
+  },
+  {
     what: "unknown members of a message are ignored",
     why: "a later revision may add some",
     isOne: (_ours, theirs, draft) =>

@@ -69,7 +69,22 @@ const SESSION_CALLS: typeof CALLS = [
   ["subscriptions/listen", { notifications: {} }],
 ];
 
+/** How a person may have answered. */
+const ANSWERS = [
+  { action: "accept", content: { sure: true } },
+  { action: "accept", content: { sure: "yes" } },
+  { action: "accept" },
+  { action: "decline" },
+  { action: "perhaps" },
+  7,
+];
+
 const STATELESS_CALLS: typeof CALLS = [
+  ["tools/call", { name: "confirm" }],
+  ...ANSWERS.map((sure) =>
+    ["tools/call", { name: "confirm", inputResponses: { sure } }] as const
+  ),
+  ["tools/call", { name: "confirm", inputResponses: { other: ANSWERS[0] } }],
   ["server/discover", {}],
   ["subscriptions/listen", { notifications: { toolsListChanged: true } }],
   ["ping", {}],
@@ -131,7 +146,7 @@ function statelessDraft(message: Json): Draft {
     _meta: {
       [`${META}protocolVersion`]: STATELESS_REVISION,
       [`${META}clientInfo`]: { name: "differential", version: "1.0.0" },
-      [`${META}clientCapabilities`]: {},
+      [`${META}clientCapabilities`]: { elicitation: {} },
     },
   };
   draft.headers["mcp-method"] = method;

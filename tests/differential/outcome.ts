@@ -3,7 +3,10 @@
 /** A status and, in few words, what the body says. */
 export interface Outcome {
   status: number;
-  /** `empty`, `result`, `isError`, `stream`, `text`, or an error's code. */
+  /**
+   * `empty`, `result`, `isError`, `question`, `stream`, `text`, or an error's
+   * code.
+   */
   answer: string;
 }
 
@@ -69,5 +72,6 @@ function kindOfMessage(
   if (method !== undefined) return "notification";
   if (error?.code !== undefined) return String(error.code);
   if (result === undefined) return "text";
+  if (result.resultType === "input_required") return "question";
   return result.isError ? "isError" : "result";
 }

@@ -5,9 +5,12 @@
  * @module
  */
 import {
+  acceptedContent,
   completable,
   createMcpHandler,
   hostHeaderValidationResponse,
+  inputRequired,
+  inputResponse,
   isLegacyRequest,
   localhostAllowedHostnames,
   localhostAllowedOrigins,
@@ -18,7 +21,6 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type {
-  CallToolResult,
   Context,
   Prompt,
   Resource,
@@ -26,8 +28,18 @@ import type {
 } from "../../src/mcp/authoring.ts";
 import { catalogue } from "./catalogue.ts";
 
-/** The tools of the catalogue use nothing of what surrounds a call. */
+/** Most of the catalogue uses nothing of what surrounds a call. */
 const NO_CONTEXT = {} as Context;
+
+/** A form, as the catalogue's tools ask for one. */
+type Form = { key: string; message: string; schema: z.ZodObject };
+
+/** Ends a tool that has to wait for an answer. */
+class Waiting extends Error {
+  constructor(readonly form: Form) {
+    super(form.message);
+  }
+}
 
 /** The SDK as a server. */
 export class Peer implements AsyncDisposable {
@@ -97,18 +109,36 @@ function registerTool(
   server.registerTool(
     name,
     { description, inputSchema: input ?? z.object({}), outputSchema: output },
-    async (args): Promise<CallToolResult> => {
-      const answer = await run(args as Record<string, never>, NO_CONTEXT);
+    async (args, { mcpReq: { inputResponses } }) => {
+      const ask = (form: Form) => {
+        const view = inputResponse(inputResponses, form.key);
+        if (view.kind === "elicit" && view.action !== "accept") return view;
+        const content = acceptedContent(inputResponses, form.key, form.schema);
+        if (content) return { action: "accept", content };
+        throw new Waiting(form);
+      };
+      let answer;
+      try {
+        answer = await run(args as never, { ask } as unknown as Context);
+      } catch (error) {
+        if (error instanceof Waiting) return questionOf(error.form);
+        throw error;
+      }
       if (typeof answer === "string") {
-        return { content: [{ type: "text", text: answer }] };
+        return { content: [{ type: "text" as const, text: answer }] };
       }
       const text = JSON.stringify(answer);
       return {
-        content: [{ type: "text", text }],
+        content: [{ type: "text" as const, text }],
         structuredContent: answer as Record<string, unknown>,
       };
     },
   );
+}
+
+function questionOf({ key, message, schema: requestedSchema }: Form) {
+  const form = inputRequired.elicit({ message, requestedSchema });
+  return inputRequired({ inputRequests: { [key]: form } });
 }
 
 function registerResource(
