@@ -55,12 +55,15 @@ function setAt(target: Json, path: readonly string[], value: unknown): void {
     if (typeof next !== "object" || next === null) target[first] = {};
     return setAt(target[first] as Json, rest, value);
   }
-  if (value === ABSENT) delete target[first];
+  if (value === ABSENT) {
+    delete target[first];
+    return;
+  }
   // An assignment to `__proto__` would make no member.
-  else {Object.defineProperty(target, first, {
-      ...MEMBER,
-      value: structuredClone(value),
-    });}
+  Object.defineProperty(target, first, {
+    ...MEMBER,
+    value: structuredClone(value),
+  });
 }
 
 function member(path: string, values: readonly unknown[] = SHAPES): Breakage[] {
