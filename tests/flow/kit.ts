@@ -9,6 +9,7 @@ import { type Environment, parseConfig } from "../../src/config.ts";
 import { randomId } from "../../src/crypto.ts";
 import type { Definitions } from "../../src/mcp/catalogue.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { STATELESS_REVISION } from "../../src/mcp/revisions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
 import { type Json, rpc, statelessMeta, TestServer } from "../kit.ts";
 import { type Arrival, Browser } from "./browser.ts";
@@ -24,13 +25,8 @@ export class OAuthServer extends TestServer {
   provider = new FakeProvider();
 
   /** A new browser that knows this server and its provider. */
-  browser(server: { fetch: TestServer["fetch"] } = this): Browser {
-    return new Browser(({ origin }) => {
-      if (origin === PROVIDER_URL) return signInAtOnce;
-      if (origin !== BASE_URL) return undefined;
-      return (request) =>
-        server.fetch(request.url.slice(BASE_URL.length), request);
-    });
+  browser(): Browser {
+    return browserOf(this);
   }
 
   /** Posts a form. */
@@ -39,21 +35,49 @@ export class OAuthServer extends TestServer {
     parameters: Record<string, string>,
     headers: Record<string, string> = {},
   ): Promise<Response> {
-    return this.fetch(path, {
-      method: "POST",
-      headers,
-      body: new URLSearchParams(parameters),
-    });
+    return postForm(this, path, parameters, headers);
   }
 
   /** Posts JSON. */
   json(path: string, body: unknown): Promise<Response> {
-    return this.fetch(path, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+    return postJson(this, path, body);
   }
+}
+
+/** Whatever answers requests: a server here, or processes elsewhere. */
+export type Answering = Pick<TestServer, "fetch">;
+
+function postForm(
+  server: Answering,
+  path: string,
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const body = new URLSearchParams(parameters);
+  return server.fetch(path, { method: "POST", headers, body });
+}
+
+function postJson(
+  server: Answering,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return server.fetch(path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** A browser of a person whom the provider signs in at once. */
+export function browserOf(server: Answering): Browser {
+  return new Browser(({ origin }) => {
+    if (origin === PROVIDER_URL) return signInAtOnce;
+    if (origin !== BASE_URL) return undefined;
+    return (request) =>
+      server.fetch(request.url.slice(BASE_URL.length), request);
+  });
 }
 
 function signInAtOnce({ url }: Request): Promise<Response> {
@@ -121,7 +145,7 @@ export class Client {
 
   constructor(
     /** Where its requests go; another process may take over at any step. */
-    public server: OAuthServer,
+    public server: Answering,
     readonly clientId: string,
     readonly redirectUri = REDIRECT_URI,
     readonly clientSecret?: string,
@@ -129,10 +153,10 @@ export class Client {
 
   /** Registers a client. */
   static async register(
-    server: OAuthServer,
+    server: Answering,
     metadata: Json = {},
   ): Promise<Client> {
-    const response = await server.json("/register", {
+    const response = await postJson(server, "/register", {
       redirect_uris: [REDIRECT_URI],
       client_name: "App",
       ...metadata,
@@ -158,7 +182,7 @@ export class Client {
 
   /** Lets a person approve, and gives the code. */
   async signIn(
-    { browser = this.server.browser(), ...changes }:
+    { browser = browserOf(this.server), ...changes }:
       & { browser?: Browser }
       & Record<string, unknown> = {},
   ): Promise<string> {
@@ -178,7 +202,7 @@ export class Client {
   }
 
   async token(parameters: Record<string, string>): Promise<TokenAnswer> {
-    const response = await this.server.form("/token", {
+    const response = await postForm(this.server, "/token", {
       client_id: this.clientId,
       ...this.clientSecret && { client_secret: this.clientSecret },
       ...parameters,
@@ -216,10 +240,14 @@ export class Client {
 
   /** Calls a tool the 2026 way. */
   call(accessToken: string, name: string, input: Json = {}): Promise<Response> {
-    return this.server.call("tools/call", { name, arguments: input }, {
-      headers: { authorization: `Bearer ${accessToken}` },
+    const _meta = statelessMeta();
+    const params = { name, arguments: input, _meta };
+    return postJson(this.server, "/mcp", rpc("tools/call", params), {
+      accept: "application/json, text/event-stream",
+      authorization: `Bearer ${accessToken}`,
+      "mcp-protocol-version": STATELESS_REVISION,
+      "mcp-method": "tools/call",
+      "mcp-name": name,
     });
   }
 }
-
-export { rpc, statelessMeta };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { Client, startOAuthServer } from "../flow/kit.ts";
+import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
 
 /** A browser that stops on its way back from the provider. */
-function stoppingBrowser(server: { fetch: Client["server"]["fetch"] }) {
+function stoppingBrowser(server: Answering) {
   let callback = "";
   const browser = new Browser(({ origin }) => {
     if (origin === PROVIDER_URL) {

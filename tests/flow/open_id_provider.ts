@@ -1,0 +1,104 @@
+/**
+ * A real OpenID provider in the test's own process.
+ *
+ * @module
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import Provider from "oidc-provider";
+import type { Arrival, Browser } from "./browser.ts";
+
+/** An OpenID provider that is listening. */
+export interface OpenIdProvider extends AsyncDisposable {
+  issuer: string;
+  /** The settings of a server that signs people in there. */
+  environment: Record<string, string>;
+}
+
+const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
+
+/** Starts a provider for a server with this public origin. */
+export async function startOpenIdProvider(
+  baseUrl: string,
+): Promise<OpenIdProvider> {
+  const server = createServer((request, response) => handle(request, response));
+  await new Promise<void>((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve())
+  );
+  const { port } = server.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${port}`;
+  const handle = quietly(() =>
+    new Provider(issuer, {
+      clients: [{
+        ...APPLICATION,
+        redirect_uris: [`${baseUrl}/oauth/provider-callback`],
+        grant_types: ["authorization_code", "refresh_token"],
+      }],
+      cookies: { keys: ["test"] },
+      claims: { profile: ["name"], email: ["email", "email_verified"] },
+      findAccount: (_: unknown, id: string) => ({
+        accountId: id,
+        claims: () => ({
+          sub: id,
+          name: `${id} of the tests`,
+          email: `${id}@example.com`,
+          email_verified: true,
+        }),
+      }),
+      features: {
+        revocation: { enabled: true, allowedPolicy: () => true },
+      },
+      ttl: Object.fromEntries(
+        [
+          "AccessToken",
+          "Grant",
+          "IdToken",
+          "Interaction",
+          "RefreshToken",
+          "Session",
+        ].map((artifact) => [artifact, 600]),
+      ),
+    }).callback()
+  );
+  return {
+    issuer,
+    environment: {
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: issuer,
+      OAUTH_CLIENT_ID: APPLICATION.client_id,
+      OAUTH_CLIENT_SECRET: APPLICATION.client_secret,
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Its warnings are about being used as we do: for development. */
+function quietly<T>(make: () => T): T {
+  const { warn, info } = console;
+  console.warn = console.info = () => {};
+  try {
+    return make();
+  } finally {
+    Object.assign(console, { warn, info });
+  }
+}
+
+/** Signs in on the provider's pages, and lets our server have what it asks. */
+export async function signInAt(
+  issuer: string,
+  browser: Browser,
+  arrival: Arrival,
+  name = "jo",
+): Promise<Arrival> {
+  while (arrival.url.startsWith(issuer)) {
+    const isLogin = arrival.text.includes('name="login"');
+    arrival = isLogin
+      ? await browser.press(arrival, "login", name, { password: "x" })
+      : await browser.press(arrival, "prompt", "consent");
+  }
+  return arrival;
+}

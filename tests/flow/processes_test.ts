@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { Browser } from "./browser.ts";
+import { type Answering, BASE_URL, Client } from "./kit.ts";
+import { signInAt, startOpenIdProvider } from "./open_id_provider.ts";
+import { Processes } from "./processes.ts";
+
+/** A browser that knows a server and a real provider. */
+function browserOn(server: Answering, issuer: string): Browser {
+  return new Browser(({ origin }) => {
+    if (origin === issuer) return (request) => fetch(request);
+    if (origin !== BASE_URL) return undefined;
+    return async (request) => {
+      const { method, url, headers } = request;
+      const body = method === "POST" ? await request.text() : undefined;
+      const path = url.slice(BASE_URL.length);
+      return await server.fetch(path, { method, headers, body });
+    };
+  });
+}
+
+/** Walks the whole way; `between` happens after each request of ours. */
+async function walk(
+  processes: Processes,
+  issuer: string,
+  between: () => Promise<void> | void,
+): Promise<void> {
+  const server = {
+    async fetch(path: string, init?: RequestInit) {
+      const response = await processes.fetch(path, init);
+      // Read to its end before its process may die.
+      const body = await response.arrayBuffer();
+      await between();
+      const { status, headers } = response;
+      return new Response(body.byteLength > 0 ? body : null, {
+        status,
+        headers,
+      });
+    },
+  };
+  const browser = browserOn(server, issuer);
+  const refused = await server.fetch("/mcp", { method: "DELETE" });
+  assert.equal(refused.status, 401);
+  for (const document of ["protected-resource/mcp", "authorization-server"]) {
+    const path = `/.well-known/oauth-${document}`;
+    assert.equal((await server.fetch(path)).status, 200);
+  }
+  const client = await Client.register(server);
+  const page = await browser.open(client.authorizationUrl());
+  const away = await browser.press(page, "decision", "approve");
+  const back = await signInAt(issuer, browser, away);
+  const { body: tokens } = await client.redeem(client.codeFrom(back));
+  const greeted = await client.call(tokens.access_token, "whoami");
+  assert.equal(greeted.status, 200);
+  assert.match(await greeted.text(), /jo of the tests/);
+  const { body: fresh } = await client.refresh(tokens.refresh_token);
+  assert.equal((await client.call(fresh.access_token, "whoami")).status, 200);
+  const revoked = await server.fetch("/revoke", {
+    method: "POST",
+    body: new URLSearchParams({
+      token: fresh.refresh_token,
+      client_id: client.clientId,
+    }),
+  });
+  assert.equal(revoked.status, 200);
+  const { body: ended } = await client.refresh(fresh.refresh_token);
+  assert.equal(ended.error, "invalid_grant");
+}
+
+Deno.test("the whole flow with an OpenID provider works on two processes that take turns", async () => {
+  await using provider = await startOpenIdProvider(BASE_URL);
+  await using processes = new Processes(provider.environment);
+  await Promise.all([processes.start(), processes.start()]);
+  await walk(processes, provider.issuer, () => processes.next());
+});
+
+Deno.test("the whole flow survives a kill -9 of its process after every step", async () => {
+  await using provider = await startOpenIdProvider(BASE_URL);
+  await using processes = new Processes(provider.environment);
+  await processes.start();
+  await walk(processes, provider.issuer, () => processes.replace());
+});
+
+Deno.test("a refresh whose process is killed under it can be sent again", async () => {
+  await using provider = await startOpenIdProvider(BASE_URL);
+  await using processes = new Processes(provider.environment);
+  await processes.start();
+  const client = await Client.register(processes);
+  const browser = browserOn(processes, provider.issuer);
+  const page = await browser.open(client.authorizationUrl());
+  const away = await browser.press(page, "decision", "approve");
+  const back = await signInAt(provider.issuer, browser, away);
+  let { body: tokens } = await client.redeem(client.codeFrom(back));
+  for (let round = 0; round < 6; round++) {
+    const lost = client.refresh(tokens.refresh_token).catch(() => undefined);
+    // A different moment of its work each time.
+    await new Promise((resolve) => setTimeout(resolve, round));
+    await processes.replace();
+    await lost;
+    const { status, body } = await client.refresh(tokens.refresh_token);
+    assert.equal(status, 200, JSON.stringify(body));
+    tokens = body;
+    const called = await client.call(tokens.access_token, "whoami");
+    assert.equal(called.status, 200);
+    await called.body?.cancel();
+  }
+});
