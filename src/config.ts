@@ -166,7 +166,8 @@ const BASE_URL = {
     const url = URL.parse(text);
     const bare = url && url.pathname === "/" && !url.search && !url.hash &&
       !url.username && !url.password;
-    if (bare && (url.protocol === "https:" || isLoopback(url))) {
+    const isLocal = bare && url.protocol === "http:" && isLoopback(url);
+    if (bare && url.protocol === "https:" || isLocal) {
       return url.origin;
     }
     context.addIssue("not a public origin");
@@ -229,8 +230,9 @@ export function parseConfig(environment: Environment): Config {
   if (kvPath && KV_URL.schema.safeParse(kvPath).success) {
     settings.require("DENO_KV_ACCESS_TOKEN", KV_ACCESS_TOKEN);
   }
+  const host = settings.read("HOST", HOST) ?? "127.0.0.1";
   const config: Config = {
-    host: settings.read("HOST", HOST) ?? "127.0.0.1",
+    host,
     port: settings.read("PORT", PORT) ?? 3000,
     baseUrl,
     kvPath,
@@ -240,7 +242,8 @@ export function parseConfig(environment: Environment): Config {
     instructions: settings.text("MCP_INSTRUCTIONS"),
     auth: parseAuth(settings, {
       deployed,
-      loopback: baseUrl === undefined || isLoopback(new URL(baseUrl)),
+      loopback: isLoopback({ hostname: host }) &&
+        (baseUrl === undefined || isLoopback(new URL(baseUrl))),
     }),
     deployed,
     deployment,

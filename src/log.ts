@@ -36,7 +36,11 @@ export function configureLog(
     sinks: {
       console: getConsoleSink({
         formatter: terminal
-          ? getTextFormatter({ timestamp: "time", format: readable })
+          ? getTextFormatter({
+            timestamp: "time",
+            level: "full",
+            format: readable,
+          })
           : getJsonLinesFormatter({ properties: "flatten" }),
       }),
     },

@@ -91,6 +91,11 @@ const REFUSALS: [string, Environment, string[]][] = [
     OAUTH_PROVIDER: "dev",
     BASE_URL: "https://tools.example.com",
   }, ["OAUTH_PROVIDER"]],
+  ["the dev provider on every network", {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    HOST: "0.0.0.0",
+  }, ["OAUTH_PROVIDER"]],
   ["the dev provider when deployed, and no BASE_URL there", {
     AUTH_STRATEGY: "oauth",
     OAUTH_PROVIDER: "dev",

@@ -1,21 +1,24 @@
 /**
- * A test of a store runs twice: in memory, and with two handles on one file,
- * as two processes would have them.
+ * A test of a store runs three times: in memory, in the memory that stands in
+ * where Deno KV is switched off, and with two handles on one file, as two
+ * processes would have them.
  *
  * @module
  */
+import { memoryKv } from "../../src/store/memory_kv.ts";
 
 /** `kv` and `other` see the same records; in memory they are one handle. */
 type Run = (kv: Deno.Kv, other: Deno.Kv) => Promise<void>;
 
 export function testOnDatabases(name: string, run: Run): void {
   Deno.test(`${name} · in memory`, async () => {
-    const kv = await Deno.openKv(":memory:");
-    try {
-      await run(kv, kv);
-    } finally {
-      kv.close();
-    }
+    using kv = await Deno.openKv(":memory:");
+    await run(kv, kv);
+  });
+
+  Deno.test(`${name} · without Deno KV`, async () => {
+    using kv = memoryKv();
+    await run(kv, kv);
   });
 
   Deno.test(`${name} · two handles on a file`, async () => {

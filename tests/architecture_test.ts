@@ -1,0 +1,164 @@
+/**
+ * The shape of the source, read from its imports.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** One import. A type is gone at run time: it draws no arrow. */
+interface Import {
+  from: string;
+  /** A path from the root for our own files, else the bare specifier. */
+  to: string;
+  isType: boolean;
+}
+
+async function* listSources(folder: string): AsyncGenerator<string> {
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
+  ) {
+    if (isDirectory) yield* listSources(`${folder}${name}/`);
+    else if (/\.tsx?$/.test(name)) yield `${folder}${name}`;
+  }
+}
+
+function readText(path: string): Promise<string> {
+  return Deno.readTextFile(new URL(path, ROOT));
+}
+
+const IMPORT =
+  /^(?:import|export)\s+(type\s)?([^"';]*?)\s*from\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+
+async function readImports(path: string): Promise<Import[]> {
+  const text = await readText(path);
+  return [...text.matchAll(IMPORT)].map(([, type, names, specifier, bare]) => {
+    const to = specifier ?? bare;
+    const isRelative = to.startsWith(".");
+    return {
+      from: path,
+      to: isRelative
+        ? new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length)
+        : to,
+      isType: type !== undefined || isTypesOnly(names ?? ""),
+    };
+  });
+}
+
+/** `{ type A, type B }`, where every name is a type. */
+function isTypesOnly(names: string): boolean {
+  const inner = /^\{([^}]*)\}$/.exec(names.trim())?.[1];
+  return inner !== undefined &&
+    inner.split(",").map((name) => name.trim()).filter(Boolean)
+      .every((name) => name.startsWith("type "));
+}
+
+const files = [...await Array.fromAsync(listSources("src/")), "main.ts"];
+const imports = (await Promise.all(files.map(readImports))).flat();
+
+/** What people write themselves. */
+const AUTHORED = /^src\/(tools|resources|prompts)\//;
+
+/** From what everybody may use up to what nobody may. */
+const LAYERS: readonly [name: string, pattern: RegExp][] = [
+  ["foundation", /^deno\.json$|^src\/\w+\.ts$/],
+  ["rules", /^src\/(oauth|mcp)\//],
+  ["records and provider", /^src\/(store|upstream)\//],
+  [
+    "engine",
+    /^src\/mcp\/(\w*exchange|listen|methods|task_runner|tasks|tool_call)\.ts$/,
+  ],
+  [
+    "endpoints",
+    /^src\/(http|pages|doctor)\/|^src\/mcp\/(endpoint|session|stateless)\.ts$/,
+  ],
+  ["yours", AUTHORED],
+  ["app", /^src\/app\.ts$/],
+  ["process", /^(main|doctor)\.ts$/],
+];
+
+function layerOf(path: string): number {
+  return LAYERS.findLastIndex(([, pattern]) => pattern.test(path));
+}
+
+/** One arrow, as a failure shows it. */
+function print({ from, to }: Import): string {
+  return `${from} -> ${to}`;
+}
+
+const arrows = imports.filter(({ isType }) => !isType);
+const ownArrows = arrows.filter(({ to }) => layerOf(to) >= 0);
+
+Deno.test("imports go one way", () => {
+  const up = ownArrows.filter(({ from, to }) => layerOf(to) > layerOf(from));
+  assert.deepEqual(up.map(print), []);
+});
+
+Deno.test("imports make no circle", () => {
+  const isDone = new Set<string>();
+  const visit = (path: string, trail: readonly string[]) => {
+    assert(!trail.includes(path), [...trail, path].join(" -> "));
+    if (isDone.has(path)) return;
+    for (const { from, to } of ownArrows) {
+      if (from === path) visit(to, [...trail, path]);
+    }
+    isDone.add(path);
+  };
+  for (const path of files) visit(path, []);
+});
+
+Deno.test("what runs depends on four packages", () => {
+  const packages = new Set(
+    arrows.map(({ to }) => to).filter((to) =>
+      !/^(src|deno\.json|node:)/.test(to)
+    )
+      .map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)![0]),
+  );
+  assert.deepEqual([...packages].sort(), [
+    "@hono/hono",
+    "@logtape/logtape",
+    "jose",
+    "zod",
+  ]);
+});
+
+Deno.test("tools, resources and prompts need the authoring module and Zod only", () => {
+  const others = imports.filter(({ from, to }) =>
+    AUTHORED.test(from) && !AUTHORED.test(to) &&
+    to !== "src/mcp/authoring.ts" && to !== "zod" && !to.startsWith("node:")
+  );
+  assert.deepEqual(others.map(print), []);
+});
+
+Deno.test("only stores know keys", () => {
+  const others = imports.filter(({ from, to }) =>
+    to === "src/store/keys.ts" && !from.startsWith("src/store/")
+  );
+  assert.deepEqual(others.map(print), []);
+});
+
+Deno.test("only main.ts touches Deno", async () => {
+  const touching: string[] = [];
+  for (const path of files) {
+    if (path === "main.ts") continue;
+    const code = (await readText(path)).replaceAll(
+      /\/\*[\s\S]*?\*\/|\/\/.*|\bDeno\.(Kv|Atomic)\w*/g,
+      "",
+    );
+    if (/\bDeno\./.test(code)) touching.push(path);
+  }
+  assert.deepEqual(touching, []);
+});
+
+for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
+  Deno.test(`${folder}mod.ts lists every file beside it`, () => {
+    const listed = imports.filter(({ from }) => from === `${folder}mod.ts`)
+      .map(({ to }) => to);
+    const forgotten = files.filter((path) =>
+      path.startsWith(folder) && path !== `${folder}mod.ts` &&
+      !listed.includes(path)
+    );
+    assert.deepEqual(forgotten, [], `list them in ${folder}mod.ts`);
+  });
+}
