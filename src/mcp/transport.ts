@@ -37,11 +37,12 @@ export function checkAccept(headers: Headers): void {
 /**
  * The body as JSON.
  *
- * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}
+ * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
+ * when it ends early
  * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8
  */
 export async function readBody(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request).catch(tooShort);
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (cause) {
@@ -69,6 +70,12 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     chunks.push(chunk);
   }
   return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
+}
+
+/** A client that leaves in the middle of its body is no error of ours. */
+function tooShort(cause: unknown): never {
+  if (cause instanceof HttpError) throw cause;
+  throw new HttpError(400, "The body did not arrive", {}, { cause });
 }
 
 function tooLarge(): HttpError {

@@ -118,6 +118,16 @@ Deno.test("readBody() stops reading a body over the limit", async () => {
   );
 });
 
+Deno.test("readBody() refuses a body that ends early", async () => {
+  for (const headers of [undefined, { "content-length": "9" }]) {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new Error("gone")),
+    });
+    const isEarly = isStatus(400);
+    await assert.rejects(readBody(request(body, headers)), isEarly);
+  }
+});
+
 Deno.test("readBody() reads up to the limit", async () => {
   const text = " ".repeat(BODY_BYTES - 2) + "{}";
   assert.deepEqual(await readBody(request(text)), {});
