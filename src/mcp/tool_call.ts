@@ -48,6 +48,8 @@ function runTool(
   const fail = (error: unknown) => {
     if (error instanceof ToolError) return errorResult(error.message);
     if (isRefusal(error)) throw error;
+    const { signal } = call.context;
+    if (signal.aborted) return errorResult(signal.reason.message);
     call.report(error);
     return errorResult(`Internal error (reference ${call.context.requestId})`);
   };
