@@ -47,8 +47,13 @@ async function start(config: Config): Promise<void> {
   const kv = await openKv(config);
   const server = listen(
     config,
-    (request, { remoteAddr }) =>
-      app.fetch(request, { address: remoteAddr.hostname }),
+    (request, info) =>
+      app.fetch(request, {
+        // Looked up by the few routes that ask.
+        get address() {
+          return info.remoteAddr.hostname;
+        },
+      }),
   );
   const baseUrl = config.baseUrl ?? localOrigin(server.addr);
   const app = createApp({
@@ -69,7 +74,20 @@ function runtimeOf({ deployment, region }: Config) {
     deployment,
     region,
     uptimeSeconds: () => Math.floor((Date.now() - startedMilliseconds) / 1000),
-    memory: () => Deno.memoryUsage(),
+    memory: memoryReader(),
+  };
+}
+
+/** Memory in use, at most a second old: to read it costs as much as a call. */
+function memoryReader(): () => Deno.MemoryUsage {
+  let memory: Deno.MemoryUsage;
+  let readAtMilliseconds = -Infinity;
+  return () => {
+    if (Date.now() - readAtMilliseconds >= 1000) {
+      memory = Deno.memoryUsage();
+      readAtMilliseconds = Date.now();
+    }
+    return memory;
   };
 }
 

@@ -27,6 +27,12 @@ export const callHealth: Call = {
   params: { name: "health", arguments: {} },
 };
 
+/** A call of another: its answer is short, as most are. */
+export const callEcho: Call = {
+  method: "tools/call",
+  params: { name: "echo", arguments: { text: "hello" } },
+};
+
 /** The first page of tools. */
 export const listTools: Call = { method: "tools/list", params: {} };
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { call, callHealth, connect, type Endpoint } from "./client.ts";
+import { prepareLogin } from "./login.ts";
 import type { Server } from "./servers.ts";
 
 /** A server that answers. */
@@ -19,11 +20,10 @@ export interface Running extends Endpoint {
 
 /** How to start a server. */
 export interface StartOptions {
-  /** How many tools it serves. */
+  /** How many tools it serves; by default those that it ships. */
   tools?: number;
-  /** Added to its environment. */
-  environment?: Record<string, string>;
-  authorization?: string;
+  /** Its database; by default a new one. */
+  kvPath?: string;
 }
 
 /**
@@ -33,12 +33,19 @@ export interface StartOptions {
  */
 export async function start(
   server: Server,
-  { tools = 2, environment, authorization }: StartOptions = {},
+  { tools, kvPath }: StartOptions = {},
 ): Promise<Running> {
+  const { revision, login = "none", command, withCatalogue } = server;
   const port = freePort();
   const directory = await Deno.makeTempDir();
   const log = `${directory}/log`;
-  const [program, ...args] = server.command;
+  kvPath ??= `${directory}/tools.db`;
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const { environment, authorization } = await prepareLogin(
+    login,
+    { baseUrl, kvPath },
+  );
+  const [program, ...args] = tools && withCatalogue ? withCatalogue : command;
   const started = performance.now();
   const child = new Deno.Command("sh", {
     // exec: the process measured is the server, and its output is a file
@@ -46,10 +53,10 @@ export async function start(
     args: ["-c", 'exec "$@" >"$LOG" 2>&1', "sh", program, ...args],
     env: {
       PORT: String(port),
-      TOOLS: String(tools),
+      TOOLS: String(tools ?? 3),
       LOG_LEVEL: "warning", // the peers log no calls either
       LOG: log,
-      KV_PATH: `${directory}/tools.db`,
+      KV_PATH: kvPath,
       ...environment,
     },
     stdin: "null",
@@ -63,7 +70,6 @@ export async function start(
     await Deno.remove(directory, { recursive: true });
   };
   try {
-    const { revision } = server;
     const endpoint = await answering(
       { port, revision, authorization },
       started,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Call, callHealth, listTools } from "./client.ts";
+import { type Call, callEcho, callHealth, listTools } from "./client.ts";
 import { load } from "./load.ts";
 import { start } from "./process.ts";
 import { stream } from "./streams.ts";
@@ -35,6 +35,12 @@ export const rows: readonly Row[] = [
     name: "call",
     title: "`tools/call health`",
     call: callHealth,
+  }),
+  repeated({
+    name: "echo",
+    title: "`tools/call echo`, a short answer",
+    call: callEcho,
+    tools: 3,
   }),
   repeated({
     name: "tools",
@@ -70,7 +76,7 @@ function repeated(
   return {
     name,
     title,
-    takes: (server) => server !== limit || call === callHealth,
+    takes: (server) => server !== limit || call !== listTools,
     async measure(server, { seconds }) {
       const running = await start(server, { tools });
       try {
@@ -100,7 +106,7 @@ const STREAMS = 1000;
 
 /** First paced, for lateness and memory; then as fast as the server can. */
 async function measureStreams(server: Server): Promise<Sample> {
-  const running = await start(server);
+  const running = await start(server, { tools: 3 });
   try {
     const idle = running.residentBytes();
     const paced = await stream(running, {

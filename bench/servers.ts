@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Login } from "./login.ts";
+
 /** A server of the benchmark, and how to speak to it. */
 export interface Server {
   /** In the table and for `--only`, which takes the beginning of a name. */
@@ -12,8 +14,10 @@ export interface Server {
   revision: string;
   /** The program and its arguments. */
   command: readonly string[];
-  /** `AUTH_STRATEGY` of this server. */
-  login?: "none" | "bearer" | "oauth";
+  /** The same with the catalogue of the benchmark, where that is another. */
+  withCatalogue?: readonly string[];
+  /** Where somebody has to log in. */
+  login?: Login;
 }
 
 /** The revision without sessions. */
@@ -38,7 +42,8 @@ export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
     (["none", "bearer", "oauth"] as const).map((login) => ({
       name: `this ${revision.slice(0, 4)} ${login}`,
       revision,
-      command: [...deno, `${root}bench/servers/tool_server.ts`],
+      command: [...deno, `${root}main.ts`],
+      withCatalogue: [...deno, `${root}bench/servers/tool_server.ts`],
       login,
     })),
 );

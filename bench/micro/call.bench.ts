@@ -1,15 +1,19 @@
 /** A whole call, from the request to its response, without the socket. */
 import { createApp } from "../../src/app.ts";
 import { parseConfig } from "../../src/config.ts";
-import { tool } from "../../src/mcp/authoring.ts";
 import { callHealth, request } from "../client.ts";
-import { health, readHealth } from "../peers/catalogue.mjs";
+import { health } from "../../src/tools/health.ts";
 
+const runtime = {
+  name: "Deno",
+  version: Deno.version.deno,
+  uptimeSeconds: () => 1,
+};
 const app = createApp({
   config: parseConfig({}),
   kv: await Deno.openKv(":memory:"),
   baseUrl: "http://127.0.0.1:3000",
-  definitions: { tools: [tool({ ...health, run: readHealth })] },
+  definitions: { tools: [health(runtime)] },
 });
 
 function post(revision: string, sessionId?: string) {

@@ -1,7 +1,8 @@
 /** From what a tool returned to the text of its result. */
 import { sessionPrinter, statelessPrinter } from "../../src/mcp/generation.ts";
 import { structuredResult } from "../../src/mcp/tool_result.ts";
-import { health, readHealth } from "../peers/catalogue.mjs";
+import { health } from "../peers/catalogue.mjs";
+import { readHealth } from "../peers/health.mjs";
 
 const printer = statelessPrinter({ name: "bench", version: "1.0.0" });
 const output = readHealth();

@@ -1,5 +1,5 @@
 /**
- * What every server of the benchmark serves: `health`, `count` and, with
+ * What every server of the benchmark serves: `health`, `echo`, `count` and, with
  * `TOOLS=1000` in the environment, as many more as it takes to get there.
  *
  * Plain JavaScript, because the peer on Node reads it too.
@@ -9,7 +9,7 @@
 import process from "node:process";
 import { z } from "zod";
 
-export { healthResult, port, readHealth } from "./health.mjs";
+export { echoResult, healthResult, port } from "./health.mjs";
 
 export const info = { name: "bench", version: "1.0.0" };
 
@@ -20,9 +20,21 @@ export const health = {
   output: z.object({
     status: z.literal("ok"),
     timestamp: z.int(),
-    runtime: z.object({ name: z.string(), version: z.string() }),
-    uptimeSeconds: z.int(),
+    runtime: z.string(),
+    version: z.string(),
+    uptimeSeconds: z.number(),
+    memory: z.object({
+      rss: z.int(),
+      heapTotal: z.int(),
+      heapUsed: z.int(),
+    }),
   }),
+};
+
+export const echo = {
+  name: "echo",
+  description: "Says what it hears.",
+  input: z.object({ text: z.string() }),
 };
 
 export const count = {
@@ -45,7 +57,7 @@ export async function runCount({ steps, intervalMilliseconds }, progress) {
 
 /** The tools that only fill the list. */
 export const fillers = Array.from(
-  { length: Math.max(0, Number(process.env.TOOLS ?? 0) - 2) },
+  { length: Math.max(0, Number(process.env.TOOLS ?? 0) - 3) },
   (_, index) => ({
     name: `tool_${index}`,
     description: `Finds entries of the kind ${index}.`,

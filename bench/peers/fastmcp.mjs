@@ -2,6 +2,8 @@
 import { FastMCP } from "fastmcp";
 import {
   count,
+  echo,
+  echoResult,
   fillerResult,
   fillers,
   health,
@@ -18,6 +20,12 @@ server.addTool({
   parameters: health.input,
   outputSchema: health.output,
   execute: healthResult,
+});
+server.addTool({
+  name: echo.name,
+  description: echo.description,
+  parameters: echo.input,
+  execute: echoResult,
 });
 server.addTool({
   name: count.name,

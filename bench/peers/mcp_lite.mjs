@@ -7,6 +7,8 @@ import {
 import { z } from "zod";
 import {
   count,
+  echo,
+  echoResult,
   fillerResult,
   fillers,
   health,
@@ -25,6 +27,11 @@ server.tool(health.name, {
   inputSchema: health.input,
   outputSchema: health.output,
   handler: healthResult,
+});
+server.tool(echo.name, {
+  description: echo.description,
+  inputSchema: echo.input,
+  handler: echoResult,
 });
 server.tool(count.name, {
   description: count.description,

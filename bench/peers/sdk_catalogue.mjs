@@ -6,6 +6,8 @@
  */
 import {
   count,
+  echo,
+  echoResult,
   fillerResult,
   fillers,
   health,
@@ -23,6 +25,10 @@ export function register(server, schema = (object) => object) {
     inputSchema: schema(health.input),
     outputSchema: schema(health.output),
   }, healthResult);
+  server.registerTool(echo.name, {
+    description: echo.description,
+    inputSchema: schema(echo.input),
+  }, echoResult);
   server.registerTool(count.name, {
     description: count.description,
     inputSchema: schema(count.input),

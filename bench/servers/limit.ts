@@ -4,9 +4,12 @@
  *
  * @module
  */
-import { healthResult, port } from "../peers/health.mjs";
+import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
-  const { jsonrpc, id } = await request.json();
-  return Response.json({ jsonrpc, id, result: healthResult() });
+  const { jsonrpc, id, params } = await request.json();
+  const result = params.name === "health"
+    ? healthResult()
+    : echoResult(params.arguments);
+  return Response.json({ jsonrpc, id, result });
 });

@@ -7,13 +7,9 @@ import { createApp } from "../../src/app.ts";
 import { parseConfig } from "../../src/config.ts";
 import { configureLog } from "../../src/log.ts";
 import { tool } from "../../src/mcp/authoring.ts";
-import {
-  count,
-  fillers,
-  health,
-  readHealth,
-  runCount,
-} from "../peers/catalogue.mjs";
+import { health } from "../../src/tools/health.ts";
+import { count, echo, fillers, runCount } from "../peers/catalogue.mjs";
+import { readHealth } from "../peers/health.mjs";
 
 const config = parseConfig(Deno.env.toObject());
 configureLog({ level: config.logLevel, terminal: false });
@@ -24,7 +20,13 @@ const app = createApp({
   baseUrl: `http://127.0.0.1:${config.port}`,
   definitions: {
     tools: [
-      tool({ ...health, run: readHealth }),
+      health({
+        name: "Deno",
+        version: Deno.version.deno,
+        uptimeSeconds: () => readHealth().uptimeSeconds,
+        memory: () => readHealth().memory,
+      }),
+      tool({ ...echo, run: ({ text }) => text }),
       tool({
         ...count,
         async run(input, { progress }) {

@@ -1,0 +1,69 @@
+/**
+ * What a client needs to be let in, under each strategy.
+ *
+ * @module
+ */
+import { openGrant, useGrant } from "../src/oauth/grant.ts";
+import { issueTokens } from "../src/store/issuance.ts";
+import { commit, now } from "../src/store/kv.ts";
+
+/** `AUTH_STRATEGY` of a column. */
+export type Login = "none" | "bearer" | "oauth";
+
+/** A server's settings, and the credentials that fit them. */
+export interface Prepared {
+  environment: Record<string, string>;
+  /** The value of the `Authorization` header. */
+  authorization?: string;
+}
+
+/** Prepares a strategy before the server starts. */
+export async function prepareLogin(
+  login: Login,
+  { baseUrl, kvPath }: { baseUrl: string; kvPath: string },
+): Promise<Prepared> {
+  const environment = { AUTH_STRATEGY: login, BASE_URL: baseUrl };
+  switch (login) {
+    case "none":
+      return { environment };
+    case "bearer": {
+      const token = crypto.randomUUID();
+      return {
+        environment: { ...environment, BEARER_TOKEN: token },
+        authorization: `Bearer ${token}`,
+      };
+    }
+    case "oauth": {
+      using kv = await Deno.openKv(kvPath);
+      return {
+        environment: { ...environment, OAUTH_PROVIDER: "dev" },
+        authorization: `Bearer ${await saveGrant(kv, baseUrl)}`,
+      };
+    }
+  }
+}
+
+/** What a person's sign-in leaves behind. Gives the access token. */
+export async function saveGrant(kv: Deno.Kv, baseUrl: string): Promise<string> {
+  const opened = openGrant({
+    clientId: "bench",
+    redirectUri: "http://127.0.0.1/callback",
+    scopes: [],
+    resource: `${baseUrl}/mcp`,
+    codeChallenge: "",
+  }, {
+    issuer: baseUrl,
+    provider: "dev",
+    identity: { subject: "bench" },
+    clientName: "bench",
+    now: now(),
+  });
+  const grant = useGrant(opened, { refreshable: true, now: now() });
+  const { tokens, write } = await issueTokens(grant, {
+    dataKey: crypto.getRandomValues(new Uint8Array(32)),
+    scopes: grant.scopes,
+    refreshable: true,
+  });
+  await commit(kv, write);
+  return tokens.accessToken;
+}
