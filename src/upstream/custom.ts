@@ -7,13 +7,13 @@
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import type { Exchange } from "./exchange.ts";
 import { parseIdentity } from "./identity.ts";
-import { requestUserinfo } from "./openid.ts";
 import type { Provider } from "./provider.ts";
 import {
   type Application,
-  requestTokens,
   revokeToken,
+  tokenEndpoint,
 } from "./token_endpoint.ts";
+import { requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
 export interface CustomOptions {
@@ -31,7 +31,6 @@ export interface CustomOptions {
 export function customProvider(
   options: CustomOptions,
   exchange: Exchange,
-  now: () => number,
 ): Provider {
   const { clientId, clientSecret, scopes = [], extra } = options;
   const { revocationUrl, userinfoUrl } = options;
@@ -41,8 +40,11 @@ export function customProvider(
     // The one that every server must speak, then the one that many do.
     authMethods: ["client_secret_basic", "client_secret_post"],
   };
-  const grant = (parameters: Record<string, string>) =>
-    requestTokens(exchange, options.tokenUrl, application, parameters, now());
+  const { redeem, refresh } = tokenEndpoint(
+    exchange,
+    options.tokenUrl,
+    application,
+  );
   const authorization = {
     endpoint: options.authorizationUrl,
     clientId,
@@ -55,24 +57,13 @@ export function customProvider(
     apiUrl: new URL(userinfoUrl).origin,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),
-    async redeem({ code, codeVerifier, redirectUri }) {
-      const { tokens } = await grant({
-        grant_type: "authorization_code",
-        code,
-        code_verifier: codeVerifier,
-        redirect_uri: redirectUri,
-      });
+    async redeem(response) {
+      const { tokens } = await redeem(response);
       const { accessToken } = tokens;
       const user = await requestUserinfo(exchange, userinfoUrl, accessToken);
       return { tokens, identity: parseIdentity(user) };
     },
-    async refresh(refreshToken) {
-      const { tokens } = await grant({
-        grant_type: "refresh_token",
-        refresh_token: refreshToken,
-      });
-      return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
-    },
+    refresh,
     revoke: revocationUrl === undefined
       ? undefined
       : (tokens) => revokeToken(exchange, revocationUrl, application, tokens),

@@ -22,11 +22,14 @@ export type UpstreamErrorKind =
 /** A failed conversation with the provider. The message holds no secret. */
 export class UpstreamError extends Error {
   override name = "UpstreamError";
+  /** The provider's own error code, where it gave one (RFC 6749 §5.2). */
+  readonly code?: string;
   constructor(
     readonly kind: UpstreamErrorKind,
     message: string,
-    options?: ErrorOptions,
+    { cause, code }: { cause?: unknown; code?: string } = {},
   ) {
-    super(message, options);
+    super(message, { cause });
+    this.code = code;
   }
 }

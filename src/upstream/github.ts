@@ -14,9 +14,10 @@ import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { UpstreamError } from "./error.ts";
 import { type Exchange, isObject } from "./exchange.ts";
 import { parseIdentity } from "./identity.ts";
+import { checkIssuer } from "./issuer.ts";
 import type { Provider } from "./provider.ts";
-import { requestUserinfo } from "./openid.ts";
-import { type Application, basic, requestTokens } from "./token_endpoint.ts";
+import { basic, tokenEndpoint } from "./token_endpoint.ts";
+import { requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
 export interface GitHubOptions {
@@ -29,6 +30,9 @@ export interface GitHubOptions {
 }
 
 const PUBLIC_ORIGIN = "https://github.com";
+
+/** @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints */
+const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
 
 /** Who it is, and their verified address. */
 const SCOPES = ["read:user", "user:email"];
@@ -43,22 +47,13 @@ export function gitHubProvider(
     extra,
   }: GitHubOptions,
   exchange: Exchange,
-  now: () => number,
 ): Provider {
-  const application: Application = {
-    clientId,
-    clientSecret,
-    authMethods: ["client_secret_post"],
-  };
   const apiUrl = gitHubApiUrl(origin);
-  const grant = (parameters: Record<string, string>) =>
-    requestTokens(
-      exchange,
-      `${origin}/login/oauth/access_token`,
-      application,
-      parameters,
-      now(),
-    );
+  const tokens = tokenEndpoint(
+    exchange,
+    `${origin}/login/oauth/access_token`,
+    { clientId, clientSecret, authMethods: ["client_secret_post"] },
+  );
   const authorization = {
     endpoint: `${origin}/login/oauth/authorize`,
     clientId,
@@ -71,24 +66,19 @@ export function gitHubProvider(
     apiUrl,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),
-    async redeem({ code, codeVerifier, redirectUri, issuer }) {
-      checkIssuer(origin, issuer);
-      const { tokens } = await grant({
-        grant_type: "authorization_code",
-        code,
-        code_verifier: codeVerifier,
-        redirect_uri: redirectUri,
+    async redeem(response) {
+      checkIssuer(response.issuer, {
+        required: false,
+        // Enterprise instances do not tell theirs right.
+        isOurs: (issuer) =>
+          origin !== PUBLIC_ORIGIN || issuer === PUBLIC_ISSUER,
       });
-      const identity = await identify(exchange, apiUrl, tokens.accessToken);
-      return { tokens, identity };
+      const answer = await tokens.redeem(response);
+      const { accessToken } = answer.tokens;
+      const identity = await identify(exchange, apiUrl, accessToken);
+      return { tokens: answer.tokens, identity };
     },
-    async refresh(refreshToken) {
-      const { tokens } = await grant({
-        grant_type: "refresh_token",
-        refresh_token: refreshToken,
-      });
-      return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
-    },
+    refresh: tokens.refresh,
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
       const { status } = await exchange(
@@ -113,16 +103,6 @@ export function gitHubApiUrl(origin: string): string {
   return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")
     ? `https://api.${host}`
     : `${origin}/api/v3`;
-}
-
-/** Only the public instance has an issuer that its documentation vouches for. */
-function checkIssuer(origin: string, issuer: string | undefined): void {
-  if (issuer === undefined || origin !== PUBLIC_ORIGIN) return;
-  if (issuer === `${PUBLIC_ORIGIN}/login/oauth`) return;
-  throw new UpstreamError(
-    "misbehaved",
-    "The answer did not come from the provider: iss",
-  );
 }
 
 async function identify(

@@ -4,8 +4,16 @@
  * @see OpenID Connect Core §3.1.3.7
  * @module
  */
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from "jose";
 import { UpstreamError } from "./error.ts";
+import type { Exchange } from "./exchange.ts";
 
 /** The provider's clock may be this far from ours. */
 const CLOCK_TOLERANCE_SECONDS = 60;
@@ -58,4 +66,18 @@ function refused(what: string, options?: ErrorOptions): UpstreamError {
     `The provider's id_token is refused: ${what}`,
     options,
   );
+}
+
+/** The key set at the newest address; jose caches what is in it. */
+export function keySets(exchange: Exchange): (uri: string) => JWTVerifyGetKey {
+  let known: { uri: string; keys: JWTVerifyGetKey } | undefined;
+  return function keysOf(uri) {
+    if (known?.uri !== uri) {
+      known = {
+        uri,
+        keys: createRemoteJWKSet(new URL(uri), { [customFetch]: exchange }),
+      };
+    }
+    return known.keys;
+  };
 }

@@ -4,7 +4,6 @@
  * @see OpenID Connect Core 1.0
  * @module
  */
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
 import type { Identity } from "../caller.ts";
 import {
   type AuthorizationRequestOptions,
@@ -12,11 +11,18 @@ import {
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
 import { UpstreamError } from "./error.ts";
-import { type Exchange, readObject } from "./exchange.ts";
-import { verifyIdToken } from "./id_token.ts";
+import type { Exchange } from "./exchange.ts";
+import { keySets, verifyIdToken } from "./id_token.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
-import type { Provider, UpstreamResponse } from "./provider.ts";
-import { requestTokens, revokeToken } from "./token_endpoint.ts";
+import { checkIssuer, EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
+import type { Provider } from "./provider.ts";
+import {
+  type Application,
+  revokeToken,
+  type TokenEndpoint,
+  tokenEndpoint,
+} from "./token_endpoint.ts";
+import { requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
 export interface OpenIdOptions {
@@ -37,26 +43,12 @@ export interface OpenIdOptions {
   userinfo?: boolean;
 }
 
-/** How a provider's own way of naming issuers is checked. */
-export interface IssuerRules {
-  /** Whether metadata found under the configured issuer may name this one. */
-  isNamed(configured: string, named: string): boolean;
-  /** Whether tokens and answers of the metadata's issuer may carry this one. */
-  isFrom(named: string, issuer: string, tenant?: unknown): boolean;
-}
-
-const EXACT: IssuerRules = {
-  isNamed: (configured, named) => configured === named,
-  isFrom: (named, issuer) => named === issuer,
-};
-
 /** An OpenID provider; nothing is fetched yet. */
 export function openIdProvider(
   options: OpenIdOptions,
   exchange: Exchange,
-  now: () => number,
 ): Provider {
-  const { name, issuer, apiUrl, issuers = EXACT } = options;
+  const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
   const { clientId, clientSecret } = options;
   const discover = discovery(
     exchange,
@@ -65,15 +57,15 @@ export function openIdProvider(
   );
   const keysOf = keySets(exchange);
 
-  function grant(metadata: Metadata, parameters: Record<string, string>) {
-    const { tokenEndpoint, authMethods } = metadata;
-    const application = { clientId, clientSecret, authMethods };
-    return requestTokens(
+  function application({ authMethods }: Metadata): Application {
+    return { clientId, clientSecret, authMethods };
+  }
+
+  function tokensOf(metadata: Metadata): TokenEndpoint {
+    return tokenEndpoint(
       exchange,
-      tokenEndpoint,
-      application,
-      parameters,
-      now(),
+      metadata.tokenEndpoint,
+      application(metadata),
     );
   }
 
@@ -107,7 +99,7 @@ export function openIdProvider(
         "The provider's userinfo is about somebody else",
       );
     }
-    return parseIdentity({ ...claims, ...info }, options.claims);
+    return parseIdentity(mergeClaims(claims, info), options.claims);
   }
 
   return {
@@ -123,30 +115,27 @@ export function openIdProvider(
     },
     async redeem(response) {
       const metadata = await discover();
-      checkIssuer(metadata, response, issuers);
-      const { code, codeVerifier, redirectUri, nonce } = response;
-      const { tokens, idToken } = await grant(metadata, {
-        grant_type: "authorization_code",
-        code,
-        code_verifier: codeVerifier,
-        redirect_uri: redirectUri,
+      checkIssuer(response.issuer, {
+        required: metadata.sendsIssuer,
+        isOurs: (issuer) => issuers.isFrom(metadata.issuer, issuer),
       });
-      const { accessToken } = tokens;
-      const identity = await identify(metadata, idToken, accessToken, nonce);
+      const { tokens, idToken } = await tokensOf(metadata).redeem(response);
+      const identity = await identify(
+        metadata,
+        idToken,
+        tokens.accessToken,
+        response.nonce,
+      );
       return { tokens, identity };
     },
     async refresh(refreshToken) {
-      const { tokens } = await grant(await discover(), {
-        grant_type: "refresh_token",
-        refresh_token: refreshToken,
-      });
-      return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
+      return await tokensOf(await discover()).refresh(refreshToken);
     },
     async revoke(tokens) {
-      const { revocationEndpoint, authMethods } = await discover();
-      if (revocationEndpoint === undefined) return;
-      const application = { clientId, clientSecret, authMethods };
-      await revokeToken(exchange, revocationEndpoint, application, tokens);
+      const metadata = await discover();
+      const { revocationEndpoint: url } = metadata;
+      if (url === undefined) return;
+      await revokeToken(exchange, url, application(metadata), tokens);
     },
   };
 }
@@ -171,56 +160,11 @@ function askFor(
   };
 }
 
-/**
- * Checks the `iss` of an authorization response.
- *
- * @see RFC 9207 §2.4
- */
-function checkIssuer(
-  metadata: Metadata,
-  { issuer }: UpstreamResponse,
-  { isFrom }: IssuerRules,
-): void {
-  const wrong = issuer === undefined
-    ? metadata.sendsIssuer
-    : !isFrom(metadata.issuer, issuer);
-  if (wrong) {
-    throw new UpstreamError(
-      "misbehaved",
-      "The answer did not come from the provider: iss",
-    );
-  }
-}
-
-/** What a provider says of the owner of an access token. */
-export async function requestUserinfo(
-  exchange: Exchange,
-  endpoint: string,
-  accessToken: string,
-): Promise<Record<string, unknown>> {
-  const { host } = new URL(endpoint);
-  const response = await exchange(endpoint, {
-    headers: { authorization: `Bearer ${accessToken}` },
-  });
-  if (!response.ok) {
-    throw new UpstreamError(
-      "misbehaved",
-      `${host} answered ${response.status} when asked who it was`,
-    );
-  }
-  return await readObject(response, host);
-}
-
-/** The key set of the newest metadata; jose caches what is in it. */
-function keySets(exchange: Exchange): (uri: string) => JWTVerifyGetKey {
-  let known: { uri: string; keys: JWTVerifyGetKey } | undefined;
-  return function keysOf(uri) {
-    if (known?.uri !== uri) {
-      known = {
-        uri,
-        keys: createRemoteJWKSet(new URL(uri), { [customFetch]: exchange }),
-      };
-    }
-    return known.keys;
-  };
+/** An address keeps the word on whether it is verified that came with it. */
+function mergeClaims(
+  claims: Record<string, unknown>,
+  info: Record<string, unknown>,
+): Record<string, unknown> {
+  const { email_verified } = info.email === undefined ? claims : info;
+  return { ...claims, ...info, email_verified };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { EXACT_ISSUER } from "./issuer.ts";
 import { isMicrosoftIssuer, isTenantIssuer } from "./microsoft.ts";
 import type { OpenIdOptions } from "./openid.ts";
 
@@ -31,7 +32,7 @@ export const PRESETS: Readonly<
     extra: { access_type: "offline", prompt: "consent" },
     apiUrl: "https://www.googleapis.com",
     issuers: {
-      isNamed: (configured, named) => configured === named,
+      ...EXACT_ISSUER,
       isFrom: (named, issuer) =>
         issuer === named || issuer === "accounts.google.com",
     },

@@ -95,7 +95,7 @@ export function createProvider(
       checkDevProvider({ baseUrl, deployed: false });
       return openIdProvider(
         {
-          name: "the development provider",
+          name: "Dev Provider",
           issuer: `${baseUrl}${DEV_PATH}`,
           clientId: DEV_CLIENT_ID,
           scopes: ["openid", "profile", "email", "offline_access"],
@@ -103,28 +103,26 @@ export function createProvider(
           apiUrl: `${baseUrl}${DEV_PATH}`,
         },
         exchange,
-        now,
       );
     }
     case "github": {
       const { issuer, extraAuthParams: extra } = settings;
       const origin = issuer && new URL(issuer).origin;
-      return gitHubProvider({ ...settings, origin, extra }, exchange, now);
+      return gitHubProvider({ ...settings, origin, extra }, exchange);
     }
     case "custom": {
       const { extraAuthParams: extra } = settings;
-      return customProvider({ ...settings, extra }, exchange, now);
+      return customProvider({ ...settings, extra }, exchange);
     }
     case "oidc": {
       const { issuer, extraAuthParams: extra } = settings;
       const name = new URL(issuer).host;
-      return openIdProvider({ ...settings, name, extra }, exchange, now);
+      return openIdProvider({ ...settings, name, extra }, exchange);
     }
     default:
       return openIdProvider(
         applyPreset(PRESETS[settings.provider], settings),
         exchange,
-        now,
       );
   }
 }
@@ -147,8 +145,4 @@ function applyPreset(
     // The API of a self-hosted instance is on the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
-}
-
-function now(): number {
-  return Math.floor(Date.now() / 1000);
 }

@@ -6,7 +6,7 @@
  */
 import { UpstreamError, type UpstreamErrorKind } from "./error.ts";
 import { type Exchange, readObject } from "./exchange.ts";
-import type { UpstreamTokens } from "./provider.ts";
+import type { UpstreamResponse, UpstreamTokens } from "./provider.ts";
 
 /** Ways to say who we are (RFC 7591 §2), as far as they are spoken here. */
 export const AUTH_METHODS = [
@@ -48,38 +48,50 @@ const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
 };
 
 /** What a provider says when it did not see, or dislikes, our credentials. */
-const AUTH_REFUSALS: readonly unknown[] = ["invalid_client", "invalid_request"];
+const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
-/**
- * Asks for tokens.
- *
- * @param grant the parameters of the grant, such as `grant_type` and `code`
- * @param now epoch seconds
- * @throws {UpstreamError}
- * @see RFC 6749 §4.1.3, §6
- */
-export async function requestTokens(
+/** A provider's token endpoint, with our application in front of it. */
+export interface TokenEndpoint {
+  /** @see RFC 6749 §4.1.3, RFC 7636 §4.5 */
+  redeem(response: UpstreamResponse): Promise<TokenAnswer>;
+  /**
+   * The refresh token stays the old one where none is returned.
+   *
+   * @see RFC 6749 §6
+   */
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+}
+
+/** The token endpoint at an address. Its methods throw {@linkcode UpstreamError}. */
+export function tokenEndpoint(
   exchange: Exchange,
-  endpoint: string,
+  url: string,
   application: Application,
-  grant: Readonly<Record<string, string>>,
-  now: number,
-): Promise<TokenAnswer> {
-  const { host } = new URL(endpoint);
-  for (const method of methodsOf(application)) {
-    const response = await post(exchange, endpoint, application, method, grant);
-    const answer = await readObject(response, host);
-    if (response.ok && answer.error === undefined) {
-      return parseTokenAnswer(answer, host, now);
-    }
-    const refused = AUTH_REFUSALS.includes(answer.error);
-    const last = method === methodsOf(application).at(-1);
-    if (last || !refused) throw refusal(answer.error, response.status, host);
+): TokenEndpoint {
+  const { host } = new URL(url);
+
+  async function grant(parameters: Record<string, string>) {
+    const response = await post(exchange, url, application, parameters);
+    const now = Math.floor(Date.now() / 1000);
+    return parseTokenAnswer(await readObject(response, host), host, now);
   }
-  throw new UpstreamError(
-    "misbehaved",
-    `${host} offers no client authentication that is spoken here`,
-  );
+
+  return {
+    redeem: ({ code, codeVerifier, redirectUri }) =>
+      grant({
+        grant_type: "authorization_code",
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+      }),
+    async refresh(refreshToken) {
+      const { tokens } = await grant({
+        grant_type: "refresh_token",
+        refresh_token: refreshToken,
+      });
+      return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
+    },
+  };
 }
 
 /**
@@ -90,47 +102,67 @@ export async function requestTokens(
  */
 export async function revokeToken(
   exchange: Exchange,
-  endpoint: string,
+  url: string,
   application: Application,
   { accessToken, refreshToken }: UpstreamTokens,
 ): Promise<void> {
-  const { host } = new URL(endpoint);
-  const [method] = methodsOf(application);
-  const response = await post(exchange, endpoint, application, method, {
+  await post(exchange, url, application, {
     // Ending the refresh token ends the access tokens made from it (§2.1).
     token: refreshToken ?? accessToken,
     token_type_hint: refreshToken ? "refresh_token" : "access_token",
   });
-  if (!response.ok) {
-    throw new UpstreamError(
+}
+
+/** Posts in the first way of saying who we are that is not refused. */
+async function post(
+  exchange: Exchange,
+  url: string,
+  { clientId, clientSecret, authMethods }: Application,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { host } = new URL(url);
+  const methods = clientSecret === undefined ? [undefined] : authMethods;
+  for (const method of methods) {
+    const body = new URLSearchParams(parameters);
+    const headers = new Headers();
+    if (method === "client_secret_basic") {
+      headers.set("authorization", basic(clientId, clientSecret!));
+    } else {
+      body.set("client_id", clientId);
+      if (method !== undefined) body.set("client_secret", clientSecret!);
+    }
+    const response = await exchange(url, { method: "POST", headers, body });
+    const error = await refusalIn(response, host);
+    if (error === undefined) return response;
+    const another = AUTH_REFUSALS.includes(error.code ?? "");
+    if (!another || method === methods.at(-1)) throw error;
+  }
+  throw new UpstreamError(
+    "misbehaved",
+    `${host} offers no client authentication that is spoken here`,
+  );
+}
+
+/** The refusal in an answer, whatever its status: GitHub's is 200. */
+async function refusalIn(
+  response: Response,
+  host: string,
+): Promise<UpstreamError | undefined> {
+  const answer = await readObject(response.clone(), host).catch((error) => {
+    if (response.ok) return { error: undefined };
+    throw error;
+  });
+  const code = answer.error;
+  if (response.ok && code === undefined) return undefined;
+  if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
+    return new UpstreamError(
       "misbehaved",
       `${host} answered ${response.status}`,
     );
   }
-}
-
-function methodsOf(
-  { clientSecret, authMethods }: Application,
-): readonly (AuthMethod | undefined)[] {
-  return clientSecret === undefined ? [undefined] : authMethods;
-}
-
-function post(
-  exchange: Exchange,
-  endpoint: string,
-  { clientId, clientSecret = "" }: Application,
-  method: AuthMethod | undefined,
-  parameters: Readonly<Record<string, string>>,
-): Promise<Response> {
-  const body = new URLSearchParams(parameters);
-  const headers = new Headers();
-  if (method === "client_secret_basic") {
-    headers.set("authorization", basic(clientId, clientSecret));
-  } else {
-    body.set("client_id", clientId);
-    if (method !== undefined) body.set("client_secret", clientSecret);
-  }
-  return exchange(endpoint, { method: "POST", headers, body });
+  const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
+  // Not its description, which may repeat a secret.
+  return new UpstreamError(kind, `${host} refused with ${code}`, { code });
 }
 
 /** Both parts are encoded first, so that a colon splits nothing (RFC 6749 §2.3.1). */
@@ -139,17 +171,6 @@ export function basic(clientId: string, clientSecret: string): string {
     encodeURIComponent(clientSecret)
   }`;
   return `Basic ${btoa(pair)}`;
-}
-
-/** The provider's refusal, in our words: its description may repeat a secret. */
-function refusal(error: unknown, status: number, host: string): UpstreamError {
-  if (typeof error !== "string" || !/^[\w.-]{1,64}$/.test(error)) {
-    return new UpstreamError("misbehaved", `${host} answered ${status}`);
-  }
-  return new UpstreamError(
-    Object.hasOwn(KINDS, error) ? KINDS[error] : "misbehaved",
-    `${host} refused with ${error}`,
-  );
 }
 
 /**

@@ -126,3 +126,15 @@ Deno.test("custom ends tokens where the settings say how", async () => {
   await revoke!({ accessToken: "upstream-access", tokenType: "bearer" });
   assert.equal(fake.asked[0].form.token, "upstream-access");
 });
+
+Deno.test("custom ends tokens at a provider that wants the secret in the body", async () => {
+  await using fake = servePlain({
+    [`POST ${HOST}/revoke`]: ({ form }) =>
+      form.client_secret
+        ? new Response()
+        : Response.json({ error: "invalid_client" }, { status: 401 }),
+  });
+  const { revoke } = custom(fake, { revocationUrl: `${HOST}/revoke` });
+  await revoke!({ accessToken: "upstream-access", tokenType: "bearer" });
+  assert.equal(fake.asked.length, 2);
+});

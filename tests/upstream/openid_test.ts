@@ -136,6 +136,27 @@ Deno.test("redeem() asks userinfo for what the id_token left out", async () => {
   assert.equal(headers.get("authorization"), "Bearer upstream-access");
 });
 
+Deno.test("redeem() believes no address on the word about another one", async () => {
+  await using fake = serveOpenId({
+    claims: { name: undefined },
+    userinfo: { sub: "user-1", name: "Ada", email: "changed@example.com" },
+  });
+  const { identity } = await oidc(fake).redeem(SIGN_IN);
+  assert.equal(identity.email, "changed@example.com");
+  assert.equal(identity.emailVerified, false);
+});
+
+Deno.test("redeem() keeps the id_token's address when userinfo has none", async () => {
+  await using fake = serveOpenId({
+    claims: { name: undefined },
+    userinfo: { sub: "user-1", name: "Ada" },
+  });
+  const { identity } = await oidc(fake).redeem(SIGN_IN);
+  assert.equal(identity.name, "Ada");
+  assert.equal(identity.email, "ada@example.com");
+  assert.equal(identity.emailVerified, true);
+});
+
 Deno.test("redeem() takes an issuer parameter that is the provider's", async () => {
   await using fake = serveOpenId({
     metadata: { authorization_response_iss_parameter_supported: true },

@@ -5,7 +5,7 @@ import {
   type Application,
   basic,
   parseTokenAnswer,
-  requestTokens,
+  tokenEndpoint,
 } from "../../src/upstream/token_endpoint.ts";
 import { type Asked, serveProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
@@ -25,8 +25,8 @@ function serve(answer: (asked: Asked) => Response) {
 }
 
 function ask(origin: string, application = APPLICATION) {
-  const exchange = exchangeOver(fetch);
-  return requestTokens(exchange, `${origin}/token`, application, GRANT, 1000);
+  return tokenEndpoint(exchangeOver(fetch), `${origin}/token`, application)
+    .refresh("old-refresh");
 }
 
 Deno.test("parseTokenAnswer() reads a whole answer", () => {
@@ -94,7 +94,7 @@ Deno.test("basic() keeps a colon in a secret from splitting it", () => {
   assert.equal(basic("a:b", "c:d é"), `Basic ${btoa("a%3Ab:c%3Ad%20%C3%A9")}`);
 });
 
-Deno.test("requestTokens() sends the secret in the body or in the header, never in both", async () => {
+Deno.test("refresh() sends the secret in the body or in the header, never in both", async () => {
   await using fake = serve(() => Response.json(TOKENS));
   await ask(fake.origin);
   await ask(fake.origin, {
@@ -115,20 +115,20 @@ Deno.test("requestTokens() sends the secret in the body or in the header, never 
   );
 });
 
-Deno.test("requestTokens() only names a client without a secret", async () => {
+Deno.test("refresh() only names a client without a secret", async () => {
   await using fake = serve(() => Response.json(TOKENS));
   await ask(fake.origin, { ...APPLICATION, clientSecret: undefined });
   assert.deepEqual(fake.asked[0].form, { ...GRANT, client_id: "our-app" });
 });
 
 for (const error of ["invalid_client", "invalid_request"]) {
-  Deno.test(`requestTokens() tries the next way to authenticate after ${error}`, async () => {
+  Deno.test(`refresh() tries the next way to authenticate after ${error}`, async () => {
     await using fake = serve(({ headers }) =>
       headers.has("authorization")
         ? Response.json({ error }, { status: 401 })
         : Response.json(TOKENS)
     );
-    const { tokens } = await ask(fake.origin, {
+    const tokens = await ask(fake.origin, {
       ...APPLICATION,
       authMethods: ["client_secret_basic", "client_secret_post"],
     });
@@ -137,7 +137,7 @@ for (const error of ["invalid_client", "invalid_request"]) {
   });
 }
 
-Deno.test("requestTokens() does not send a dead grant twice", async () => {
+Deno.test("refresh() does not send a dead grant twice", async () => {
   await using fake = serve(() =>
     Response.json({ error: "invalid_grant" }, { status: 400 })
   );
@@ -169,7 +169,7 @@ const ERRORS = [
 
 for (const [error, kind] of ERRORS) {
   for (const status of [400, 200]) {
-    Deno.test(`requestTokens() takes ${error} with status ${status} for ${kind}`, async () => {
+    Deno.test(`refresh() takes ${error} with status ${status} for ${kind}`, async () => {
       await using fake = serve(() =>
         Response.json(
           { error, error_description: "you sent hush-hush and old-refresh" },
@@ -182,13 +182,13 @@ for (const [error, kind] of ERRORS) {
 }
 
 for (const error of ["old-refresh is bad", { code: 1 }, "x".repeat(65), 7]) {
-  Deno.test(`requestTokens() does not repeat an error that is no code: ${JSON.stringify(error).slice(0, 20)}`, async () => {
+  Deno.test(`refresh() does not repeat an error that is no code: ${JSON.stringify(error).slice(0, 20)}`, async () => {
     await using fake = serve(() => Response.json({ error }, { status: 400 }));
     await assertRefused(ask(fake.origin), "misbehaved", /answered 400$/);
   });
 }
 
-Deno.test("requestTokens() refuses a page in place of an answer", async () => {
+Deno.test("refresh() refuses a page in place of an answer", async () => {
   await using fake = serve(() =>
     new Response("<p>old-refresh", { status: 403 })
   );

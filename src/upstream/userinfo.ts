@@ -1,0 +1,31 @@
+/**
+ * What a provider says of the owner of an access token.
+ *
+ * @see OpenID Connect Core §5.3
+ * @module
+ */
+import { UpstreamError } from "./error.ts";
+import { type Exchange, readObject } from "./exchange.ts";
+
+/**
+ * Asks a user endpoint, OpenID's or another.
+ *
+ * @throws {UpstreamError}
+ */
+export async function requestUserinfo(
+  exchange: Exchange,
+  endpoint: string,
+  accessToken: string,
+): Promise<Record<string, unknown>> {
+  const { host } = new URL(endpoint);
+  const response = await exchange(endpoint, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  if (!response.ok) {
+    throw new UpstreamError(
+      "misbehaved",
+      `${host} answered ${response.status} when asked who it was`,
+    );
+  }
+  return await readObject(response, host);
+}
