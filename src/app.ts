@@ -136,6 +136,11 @@ export function createApp(options: AppOptions): App {
   app.post("/token", endpoints.token);
   app.post("/revoke", endpoints.revoke);
 
+  app.get("/account", endpoints.account);
+  app.post("/account/sign-in", endpoints.accountSignIn);
+  app.post("/account/sign-out", endpoints.accountSignOut);
+  app.post("/account/end", endpoints.accountEnd);
+
   app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
   app.get("/", (c) => showLanding(c));
 

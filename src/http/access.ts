@@ -31,6 +31,10 @@ export interface SignInEndpoints {
   providerCallback: Endpoint;
   token: Endpoint;
   revoke: Endpoint;
+  account: Endpoint;
+  accountSignIn: Endpoint;
+  accountSignOut: Endpoint;
+  accountEnd: Endpoint;
 }
 
 /** A strategy at work. */
@@ -107,5 +111,9 @@ function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
     providerCallback: notImplemented,
     token: notImplemented,
     revoke: notImplemented,
+    account: notImplemented,
+    accountSignIn: notImplemented,
+    accountSignOut: notImplemented,
+    accountEnd: notImplemented,
   };
 }

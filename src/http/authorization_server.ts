@@ -8,18 +8,24 @@ import { logger } from "../log.ts";
 import { type Grant, isGrantOf } from "../oauth/grant.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import type { ScopeInWords } from "../pages/consent.tsx";
+import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { approvalStore } from "../store/approvals.ts";
+import { attemptStore } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
 import { clientStore } from "../store/clients.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { grantStore } from "../store/grants.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
+import { sessionStore } from "../store/sessions.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { isAllowed } from "../upstream/allowed.ts";
 import { connections } from "../upstream/connection.ts";
 import type { Provider } from "../upstream/provider.ts";
 import type { Access } from "./access.ts";
+import { accountEndpoints } from "./account.ts";
+import { accountSignIn } from "./account_sign_in.ts";
+import { attemptRecorder } from "./attempts.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "./clients.ts";
 import { consentEndpoint } from "./consent.ts";
@@ -76,6 +82,10 @@ export function authorizationServer(
     grants,
     accessTokens: accessTokenStore(kv),
     refreshTokens: refreshTokenStore(kv),
+    sessions: sessionStore(kv),
+    accountSessions: accountSessionStore(kv),
+    attempts: attemptStore(kv),
+    admins: config.admins,
     connections: connections({ provider, grants, upstreamTokens }),
     mayStay(grant: Grant): boolean {
       const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
@@ -88,6 +98,10 @@ export function authorizationServer(
     ...services,
     checkRate: rateLimit(kv, endpoint),
   });
+  const signIn = accountSignIn(limited("account"));
+  const account = accountEndpoints(services);
+  const providerCallback = providerCallbackEndpoint(services);
+  const recorded = attemptRecorder(services);
   return {
     endpoints: {
       protectedResourceMetadata: protectedResourceMetadataEndpoint({
@@ -101,12 +115,18 @@ export function authorizationServer(
         scopesSupported,
         metadataDocuments: metadataDocuments.enabled,
       }),
-      register: registerEndpoint(limited("register")),
-      authorize: authorizeEndpoint(limited("authorize")),
-      consent: consentEndpoint(limited("authorize")),
-      providerCallback: providerCallbackEndpoint(services),
-      token: tokenEndpoint(limited("token")),
+      register: recorded(registerEndpoint(limited("register"))),
+      authorize: recorded(authorizeEndpoint(limited("authorize"))),
+      consent: recorded(consentEndpoint(limited("authorize"))),
+      providerCallback: recorded((c) =>
+        signIn.isReturning(c) ? signIn.finish(c) : providerCallback(c)
+      ),
+      token: recorded(tokenEndpoint(limited("token"))),
       revoke: revokeEndpoint(limited("token")),
+      account: account.show,
+      accountSignIn: signIn.start,
+      accountSignOut: account.signOut,
+      accountEnd: account.end,
     },
     gate: oauthGate(services),
   };

@@ -52,6 +52,12 @@ function wordsFor(error: Error, status: number): Words {
         happened: "This address has sent more requests than are allowed.",
         move: "Wait a minute, then try again.",
       };
+    case 501:
+      return {
+        title: "Nobody signs in here",
+        happened: "This server runs without signing in.",
+        move: "Connect a client without it: the start page says how.",
+      };
     case 503:
       return {
         title: "Not available at the moment",

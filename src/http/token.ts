@@ -108,6 +108,7 @@ export function tokenEndpoint(
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const client = await clients.authenticate(headers, parameters);
+    c.set("clientId", client.clientId);
     try {
       const tokens = await issue(client, parameters);
       await registrations.keep(client.clientId);

@@ -46,12 +46,17 @@ export type CloseReason =
   | "refresh token replayed"
   | "provider token died";
 
+/** A person's subject here: it keeps those of different providers apart. */
+export function subjectOf(provider: string, { subject }: Identity): string {
+  return `${provider}:${subject}`;
+}
+
 /** The grant of an approved request, waiting for its code to be redeemed. */
 export function openGrant(
   request: AuthorizationRequest,
   { issuer, provider, identity, clientName, now }: {
     issuer: string;
-    /** Keeps the subjects of different providers apart. */
+    /** `OAUTH_PROVIDER`. */
     provider: string;
     identity: Identity;
     clientName: string;
@@ -62,7 +67,7 @@ export function openGrant(
     id: newGrantId(),
     issuer,
     resource: request.resource,
-    subject: `${provider}:${identity.subject}`,
+    subject: subjectOf(provider, identity),
     identity,
     clientId: request.clientId,
     clientName,

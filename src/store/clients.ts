@@ -10,7 +10,16 @@ import {
   UNUSED_CLIENT_TTL_SECONDS,
 } from "../oauth/lifetimes.ts";
 import { clientKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now } from "./kv.ts";
+import {
+  alive,
+  commit,
+  expireIn,
+  type Expiring,
+  find,
+  MAX_LISTED,
+  now,
+  reach,
+} from "./kv.ts";
 
 /** A use is written down only when the last one written is a day old. */
 const SLIDE_SECONDS = 24 * 60 * 60;
@@ -21,6 +30,8 @@ type ClientRecord = Client & Expiring;
 export interface ClientStore {
   save(client: Client): Promise<void>;
   find(clientId: string): Promise<Client | undefined>;
+  /** The registered clients, newest first; no more than 1,000 are read. */
+  list(): Promise<Client[]>;
   /** Keeps a client that was used for another 90 days. */
   keep(clientId: string): Promise<void>;
 }
@@ -46,6 +57,21 @@ export function clientStore(kv: Deno.Kv): ClientStore {
 
     async find(clientId) {
       return (await find<ClientRecord>(kv, clientKey(clientId)))?.value;
+    },
+
+    async list() {
+      const clients = await reach(async () => {
+        const clients: Client[] = [];
+        const all = kv.list<ClientRecord>({ prefix: clientKey() }, {
+          limit: MAX_LISTED,
+        });
+        for await (const entry of all) {
+          const found = alive(entry);
+          if (found) clients.push(found.value);
+        }
+        return clients;
+      });
+      return clients.sort((a, b) => b.issuedAt - a.issuedAt);
     },
 
     async keep(clientId) {

@@ -12,7 +12,16 @@ import {
   grantsOfSubjectKey,
   upstreamKey,
 } from "./keys.ts";
-import { alive, commit, expireIn, find, type Found, now, reach } from "./kv.ts";
+import {
+  alive,
+  commit,
+  expireIn,
+  find,
+  type Found,
+  MAX_LISTED,
+  now,
+  reach,
+} from "./kv.ts";
 
 /** Grants in Deno KV. */
 export interface GrantStore {
@@ -23,7 +32,7 @@ export interface GrantStore {
   listOfSubject(subject: string): Promise<Grant[]>;
   /** The live grants of a client, newest first. */
   listOfClient(clientId: string): Promise<Grant[]>;
-  /** Every live grant, newest first. */
+  /** The live grants, newest first; no more than 1,000 records are read. */
   list(): Promise<Grant[]>;
 }
 
@@ -45,7 +54,8 @@ export function grantStore(kv: Deno.Kv): GrantStore {
   async function list(prefix: Deno.KvKey): Promise<Grant[]> {
     const ids = await reach(async () => {
       const ids: string[] = [];
-      for await (const { key } of kv.list({ prefix })) {
+      const entries = kv.list({ prefix }, { limit: MAX_LISTED });
+      for await (const { key } of entries) {
         ids.push(key.at(-1) as string);
       }
       return ids;

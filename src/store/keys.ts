@@ -85,8 +85,8 @@ function named(requestId: string | number): string {
 }
 
 /** OAuth client that registered itself · a day, 90 days once it was used. */
-export function clientKey(clientId: string): Deno.KvKey {
-  return ["client", fingerprint(clientId)];
+export function clientKey(...clientId: string[]): Deno.KvKey {
+  return ["client", ...clientId.map(fingerprint)];
 }
 
 /** Client ID metadata document, or a client's key set · 30 days. */

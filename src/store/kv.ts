@@ -17,6 +17,9 @@ export interface Found<T> {
   versionstamp: string;
 }
 
+/** A page for people lists no more records than this. */
+export const MAX_LISTED = 1000;
+
 /** The present in whole epoch seconds. */
 export function now(): number {
   return Math.floor(Date.now() / 1000);

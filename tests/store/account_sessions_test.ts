@@ -5,17 +5,9 @@ import {
 } from "../../src/store/account_sessions.ts";
 import { accountSessionKey } from "../../src/store/keys.ts";
 import { now } from "../../src/store/kv.ts";
+import { withKv } from "./fixture.ts";
 
 const WHO = { subject: "github:1", identity: { subject: "1" } };
-
-async function withKv(test: (kv: Deno.Kv) => Promise<void>): Promise<void> {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await test(kv);
-  } finally {
-    kv.close();
-  }
-}
 
 Deno.test("find() knows a session until it is ended", () =>
   withKv(async (kv) => {

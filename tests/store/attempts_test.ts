@@ -1,14 +1,6 @@
 import assert from "node:assert/strict";
 import { ATTEMPTS, attemptStore } from "../../src/store/attempts.ts";
-
-async function withKv(test: (kv: Deno.Kv) => Promise<void>): Promise<void> {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await test(kv);
-  } finally {
-    kv.close();
-  }
-}
+import { withKv } from "./fixture.ts";
 
 Deno.test("list() gives the last attempts, newest first, and no more", () =>
   withKv(async (kv) => {
