@@ -27,6 +27,7 @@ import type {
   Tool,
 } from "../../src/mcp/authoring.ts";
 import { catalogue } from "./catalogue.ts";
+import { initializeRequest } from "./messages.ts";
 
 /** Most of the catalogue uses nothing of what surrounds a call. */
 const NO_CONTEXT = {} as Context;
@@ -83,7 +84,6 @@ export class Peer implements AsyncDisposable {
 async function initialize(
   transport: WebStandardStreamableHTTPServerTransport,
 ): Promise<void> {
-  const { initializeRequest } = await import("./messages.ts");
   const response = await transport.handleRequest(
     initializeRequest("2025-11-25"),
   );

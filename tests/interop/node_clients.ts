@@ -6,9 +6,10 @@
  */
 
 const PACKAGES = [
-  "node@22.23.3",
+  "node@24.9.0",
   "@modelcontextprotocol/inspector@2.12.0",
   "mcp-remote@0.15.1",
+  "mcporter@0.12.3",
 ];
 
 /** Programs from npm, ready to be run. */

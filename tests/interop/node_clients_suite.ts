@@ -39,6 +39,12 @@ async function inspect(url: string, { run }: NodeClients): Promise<void> {
   }
 }
 
+async function callByMcporter(url: string, { run }: NodeClients) {
+  const args = ["call", `${url}/mcp.greet`, "name=Ada", "--allow-http"];
+  const called = await run("mcporter", args);
+  assert.match(called, /Hello, Ada!/);
+}
+
 /** A client over stdio, with mcp-remote between it and the server. */
 async function callThroughRemote(
   url: string,
@@ -64,7 +70,7 @@ async function callThroughRemote(
 }
 
 Deno.test({
-  name: "the Inspector and mcp-remote list, call, read and prompt",
+  name: "the Inspector, mcporter and mcp-remote list, call, read and prompt",
   ignore: !await hasNpm(),
   // The SDK's transport for stdio leaves a timer behind when it closes.
   sanitizeOps: false,
@@ -73,6 +79,7 @@ Deno.test({
     withServer(async ({ url }) => {
       await using clients = await installNodeClients();
       await inspect(url, clients);
+      await callByMcporter(url, clients);
       await callThroughRemote(url, clients);
     }),
 });
