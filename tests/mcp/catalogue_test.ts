@@ -162,20 +162,27 @@ Deno.test("resources and templates are listed apart", () => {
         size: 0,
         read,
       }),
-      resource({ uri: "a://{c}", name: "c", size: 1, read }),
+      resource({
+        uri: "a://{c}",
+        name: "c",
+        annotations: { priority: 1 },
+        read,
+      }),
     ],
   });
   assert.deepEqual(pageOf(catalogue, "session", "resources"), {
     resources: [{ uri: "a://b", name: "b", mimeType: "text/css", size: 0 }],
   });
   assert.deepEqual(pageOf(catalogue, "session", "resourceTemplates"), {
-    resourceTemplates: [{ uriTemplate: "a://{c}", name: "c" }],
+    resourceTemplates: [
+      { uriTemplate: "a://{c}", name: "c", annotations: { priority: 1 } },
+    ],
   });
 });
 
 Deno.test("prompts list their arguments and which of them they need", () => {
   const args = z.object({
-    topic: z.string().describe("What about"),
+    topic: z.string().meta({ title: "Topic", description: "What about" }),
     tone: z.string().optional(),
   });
   const catalogue = compile({ prompts: [prompt({ name: "p", args, get })] });
@@ -183,7 +190,12 @@ Deno.test("prompts list their arguments and which of them they need", () => {
     prompts: [{
       name: "p",
       arguments: [
-        { name: "topic", description: "What about", required: true },
+        {
+          name: "topic",
+          title: "Topic",
+          description: "What about",
+          required: true,
+        },
         { name: "tone", required: false },
       ],
     }],

@@ -135,10 +135,28 @@ Deno.test("ask() sends a person to a page", async () => {
   assert.deepEqual(sent[0][1], { mode: "url", message: "Pay", url });
 });
 
+Deno.test("ask() puts a schema that Zod cannot say as it stands", async () => {
+  const content = { choice: "a" };
+  const { context, sent } = contextOf(FORMS, { action: "accept", content });
+  const requestedSchema = {
+    type: "object",
+    properties: { choice: { type: "string", enum: ["a"] } },
+  };
+  const answer = await context.ask({ message: "Which?", requestedSchema });
+  assert.deepEqual(answer, { action: "accept", content });
+  assert.deepEqual(sent[0][1], {
+    mode: "form",
+    message: "Which?",
+    requestedSchema,
+  });
+  const { context: empty } = contextOf(FORMS, { action: "accept" });
+  await rejects(empty.ask({ message: "Which?", requestedSchema }), -32602);
+});
+
 for (
   const [what, answer] of Object.entries({
     "no action": {},
-    "another action": { action: "maybe" },
+    "another action": { action: "maybe", content: { name: "Ada" } },
     "an accepted form without content": { action: "accept" },
     "content that does not match": { action: "accept", content: { name: 1 } },
   })

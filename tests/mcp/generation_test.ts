@@ -32,9 +32,13 @@ Deno.test("statelessPrinter() says how long and by whom a result may be kept", (
 });
 
 Deno.test("statelessPrinter() keeps a result's own type and _meta", () => {
-  const result = { resultType: "task", _meta: { b: 2 }, a: 1 };
-  assert.deepEqual(JSON.parse(printer.result(result)), {
+  assert.deepEqual(JSON.parse(printer.result({ resultType: "task", a: 1 })), {
     resultType: "task",
+    _meta: { [SERVER]: serverInfo },
+    a: 1,
+  });
+  assert.deepEqual(JSON.parse(printer.result({ _meta: { b: 2 }, a: 1 })), {
+    resultType: "complete",
     _meta: { [SERVER]: serverInfo, b: 2 },
     a: 1,
   });

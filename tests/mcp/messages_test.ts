@@ -19,6 +19,15 @@ Deno.test("parseMessage() reads a request", () => {
   );
 });
 
+Deno.test("parseMessage() takes any _meta with a progress token or none", () => {
+  for (
+    const _meta of [{}, { progressToken: 0 }, { progressToken: "a", b: 1 }]
+  ) {
+    const message = { jsonrpc, id: 1, method: "ping", params: { _meta } };
+    assert.equal(parseMessage(message).kind, "request");
+  }
+});
+
 Deno.test("parseMessage() gives a message without params empty ones", () => {
   assert.deepEqual(parseMessage({ jsonrpc, id: 0, method: "ping" }), {
     kind: "request",

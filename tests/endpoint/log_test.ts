@@ -1,0 +1,79 @@
+/** What the log says of a request, and what it keeps to itself. */
+import assert from "node:assert/strict";
+import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
+import { outcome, resultOf, startServer, type TestServer } from "../kit.ts";
+import { CATALOGUE } from "./catalogue.ts";
+
+/** What is logged while `act` runs. */
+async function recordsOf(
+  act: (server: TestServer) => Promise<unknown>,
+): Promise<LogRecord[]> {
+  const records: LogRecord[] = [];
+  configureSync({
+    sinks: { memory: (record) => records.push(record) },
+    loggers: [
+      { category: "tool-server", sinks: ["memory"], lowestLevel: "debug" },
+      { category: ["logtape", "meta"], sinks: [], lowestLevel: "error" },
+    ],
+    reset: true,
+  });
+  try {
+    await using server = await startServer(CATALOGUE);
+    await act(server);
+  } finally {
+    resetSync();
+  }
+  return records;
+}
+
+function call(server: TestServer, name: string, args = {}): Promise<Response> {
+  return server.call("tools/call", { name, arguments: args });
+}
+
+Deno.test("a request is one event: id, method, tool, duration and outcome", async () => {
+  const [{ level, properties }, ...others] = await recordsOf((server) =>
+    resultOf(call(server, "greet", { name: "Ada" }))
+  );
+  assert.deepEqual(others, []);
+  const { requestId, durationMilliseconds, ...rest } = properties;
+  assert.equal(level, "info");
+  assert.match(String(requestId), /^[\w-]{16}$/);
+  assert.equal(typeof durationMilliseconds, "number");
+  assert.deepEqual(rest, {
+    method: "tools/call",
+    tool: "greet",
+    outcome: "ok",
+  });
+});
+
+Deno.test("an internal error is explained under the reference that the client has", async () => {
+  let text = "";
+  const records = await recordsOf(async (server) => {
+    const { content } = await resultOf(call(server, "crash"));
+    text = content[0].text;
+  });
+  const { properties } = records.find(({ level }) => level === "error")!;
+  assert.equal(text, `Internal error (reference ${properties.reference})`);
+  assert.match((properties.error as Error).stack!, /secret/);
+  assert.equal(properties.tool, "crash");
+});
+
+Deno.test("nothing that a client wrote is logged", async () => {
+  const secret = "do-not-log";
+  const records = await recordsOf(async (server) => {
+    await resultOf(call(server, "greet", { name: secret }));
+    await resultOf(call(server, "greet", { [secret]: 1 }));
+    for (
+      const [method, params] of [
+        ["tools/call", { name: secret }],
+        ["prompts/get", { name: secret }],
+        ["resources/read", { uri: secret }],
+        [secret, {}],
+      ] as const
+    ) await outcome(server.call(method, params));
+    await outcome(server.post(secret));
+    await outcome(server.post({}, { "mcp-session-id": secret }));
+  });
+  assert.ok(records.length > 0);
+  assert.ok(!JSON.stringify(records).includes(secret));
+});
