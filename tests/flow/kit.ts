@@ -71,12 +71,12 @@ function postJson(
 }
 
 /** A browser of a person whom the provider signs in at once. */
-export function browserOf(server: Answering): Browser {
+export function browserOf(server: Answering, baseUrl = BASE_URL): Browser {
   return new Browser(({ origin }) => {
     if (origin === PROVIDER_URL) return signInAtOnce;
-    if (origin !== BASE_URL) return undefined;
+    if (origin !== baseUrl) return undefined;
     return (request) =>
-      server.fetch(request.url.slice(BASE_URL.length), request);
+      server.fetch(request.url.slice(baseUrl.length), request);
   });
 }
 
@@ -129,6 +129,28 @@ export async function startOAuthServer(
   const server = new OAuthServer(app, database, kv === undefined);
   server.provider = provider;
   return server;
+}
+
+/** Starts a server with sign-in that listens; its public origin is its own. */
+export async function serveOAuthServer(
+  options: OAuthServerOptions = {},
+): Promise<{ server: OAuthServer; url: string } & AsyncDisposable> {
+  const ready = Promise.withResolvers<OAuthServer>();
+  const listener = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => await (await ready.promise).app.fetch(request),
+  );
+  const url = `http://127.0.0.1:${listener.addr.port}`;
+  const server = await startOAuthServer({ ...options, baseUrl: url });
+  ready.resolve(server);
+  return {
+    server,
+    url,
+    async [Symbol.asyncDispose]() {
+      await listener.shutdown();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** What a token request was answered with. */

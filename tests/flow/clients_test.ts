@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+// @ts-types="@modelcontextprotocol/sdk/client/index"
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+// @ts-types="@modelcontextprotocol/sdk/client/streamableHttp"
+import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from "@modelcontextprotocol/client";
+import * as oauth from "oauth4webapi";
+import { tool } from "../../src/mcp/authoring.ts";
+import { browserOf, type OAuthServer, serveOAuthServer } from "./kit.ts";
+
+const REDIRECT_URI = "http://localhost:7777/callback";
+const DOCUMENT_URL = "https://app.example.com/client.json";
+
+const whoami = tool({
+  name: "whoami",
+  run: (_, { caller }) => `${caller.subject} by ${caller.clientId}`,
+});
+const mail = tool({
+  name: "mail",
+  scopes: ["mail:read"],
+  run: () => "You have mail",
+});
+const tools = [whoami, mail];
+
+/** A person who approves, and the address that the browser ends at. */
+async function approve(
+  server: OAuthServer,
+  baseUrl: string,
+  url: URL,
+): Promise<URL> {
+  const browser = browserOf({
+    // The public origin is part of what is tested, so it stays.
+    fetch: async (path, init) =>
+      await server.app.fetch(new Request(baseUrl + path, init)),
+  }, baseUrl);
+  const page = await browser.open(url);
+  assert.equal(page.status, 200, page.text);
+  return new URL((await browser.press(page, "decision", "approve")).url);
+}
+
+/** What an MCP client remembers, in the words of both SDKs. */
+class Memory {
+  redirectUrl = REDIRECT_URI;
+  clientMetadata = {
+    redirect_uris: [REDIRECT_URI],
+    client_name: "An SDK",
+    token_endpoint_auth_method: "none",
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+  };
+  clientMetadataUrl?: string;
+  sentTo: URL | undefined;
+  // deno-lint-ignore no-explicit-any
+  kept: any = {};
+  #verifier = "";
+  state = () => "state of the SDK";
+  clientInformation = () => this.kept.client;
+  saveClientInformation = (client: unknown) => void (this.kept.client = client);
+  tokens = () => this.kept.tokens;
+  saveTokens = (tokens: unknown) => void (this.kept.tokens = tokens);
+  redirectToAuthorization = (url: URL) => void (this.sentTo = url);
+  saveCodeVerifier = (verifier: string) => void (this.#verifier = verifier);
+  codeVerifier = () => this.#verifier;
+  saveDiscoveryState = (state: unknown) => void (this.kept.discovery = state);
+  discoveryState = () => this.kept.discovery;
+  invalidateCredentials = (what: string) => {
+    if (what === "all") this.kept = {};
+    else delete this.kept[what];
+  };
+}
+
+/** One of the SDKs, as far as sign-in goes. */
+interface Sdk {
+  connect(): Promise<void>;
+  finish(answer: URL): Promise<void>;
+  call(name: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+function v1(url: string, memory: Memory): Sdk {
+  const newTransport = () =>
+    new TransportV1(new URL(`${url}/mcp`), { authProvider: memory });
+  let transport = newTransport();
+  const client = new ClientV1({ name: "interop", version: "1" });
+  return {
+    connect: () => client.connect(transport),
+    async finish(answer) {
+      await transport.finishAuth(answer.searchParams.get("code")!);
+      transport = newTransport();
+    },
+    async call(name) {
+      const { content } = await client.callTool({ name, arguments: {} });
+      return JSON.stringify(content);
+    },
+    close: () => client.close(),
+  };
+}
+
+function v2(
+  url: string,
+  memory: Memory,
+  mode: "legacy" | { pin: "2026-07-28" },
+): Sdk {
+  const newTransport = () =>
+    new TransportV2(new URL(`${url}/mcp`), { authProvider: memory });
+  let transport = newTransport();
+  const newClient = () =>
+    new ClientV2({ name: "interop", version: "1" }, {
+      versionNegotiation: { mode },
+    });
+  let client = newClient();
+  return {
+    connect: () => client.connect(transport),
+    async finish(answer) {
+      await transport.finishAuth(answer.searchParams);
+      transport = newTransport();
+      client = newClient();
+    },
+    async call(name) {
+      const { content } = await client.callTool({ name, arguments: {} });
+      return JSON.stringify(content);
+    },
+    close: () => client.close(),
+  };
+}
+
+const SDKS: [string, (url: string, memory: Memory) => Sdk][] = [
+  ["v1 SDK", v1],
+  ["v2 SDK, legacy", (url, memory) => v2(url, memory, "legacy")],
+  [
+    "v2 SDK, 2026-07-28",
+    (url, memory) => v2(url, memory, { pin: "2026-07-28" }),
+  ],
+];
+
+for (const [name, make] of SDKS) {
+  Deno.test(`the ${name} signs in by itself, refreshes, and signs in again when it must`, async () => {
+    await using served = await serveOAuthServer({ tools });
+    const { server, url } = served;
+    const memory = new Memory();
+    const sdk = make(url, memory);
+    await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
+    await sdk.finish(await approve(server, url, memory.sentTo!));
+    await sdk.connect();
+    const { client_id } = memory.kept.client;
+    assert.match(
+      await sdk.call("whoami"),
+      new RegExp(`github:42 by ${client_id}`),
+    );
+    // The challenge named every scope, so the client asked for them.
+    assert.match(await sdk.call("mail"), /You have mail/);
+
+    const before = memory.kept.tokens;
+    memory.kept.tokens = { ...before, access_token: "expired" };
+    assert.match(await sdk.call("whoami"), /github:42/);
+    assert.notEqual(memory.kept.tokens.access_token, before.access_token);
+    assert.notEqual(memory.kept.tokens.refresh_token, before.refresh_token);
+
+    const revoked = await server.form("/revoke", {
+      token: memory.kept.tokens.refresh_token,
+      client_id,
+    });
+    assert.equal(revoked.status, 200);
+    memory.sentTo = undefined;
+    memory.kept.tokens = { ...memory.kept.tokens, access_token: "expired" };
+    await assert.rejects(sdk.call("whoami"));
+    assert(memory.sentTo);
+    await sdk.close();
+  });
+}
+
+Deno.test("the v2 SDK signs in by its metadata document, without registering", async () => {
+  const document = {
+    client_id: DOCUMENT_URL,
+    client_name: "An SDK with a document",
+    redirect_uris: ["http://localhost/callback"],
+    token_endpoint_auth_method: "none",
+  };
+  await using served = await serveOAuthServer({
+    tools,
+    fetchDocument: (url) => {
+      assert.equal(url, DOCUMENT_URL);
+      const expiresAt = Math.floor(Date.now() / 1000) + 60;
+      return Promise.resolve({ document, expiresAt });
+    },
+  });
+  const { server, url } = served;
+  const memory = new Memory();
+  memory.clientMetadataUrl = DOCUMENT_URL;
+  const sdk = v2(url, memory, { pin: "2026-07-28" });
+  await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
+  await sdk.finish(await approve(server, url, memory.sentTo!));
+  await sdk.connect();
+  assert.match(await sdk.call("whoami"), new RegExp(`by ${DOCUMENT_URL}`));
+  await sdk.close();
+});
+
+for (
+  const method of [
+    "none",
+    "client_secret_basic",
+    "client_secret_post",
+    "private_key_jwt",
+  ]
+) {
+  Deno.test(`oauth4webapi finds nothing to complain of with ${method}`, async () => {
+    await using served = await serveOAuthServer({ tools });
+    const { server, url } = served;
+    const insecure = { [oauth.allowInsecureRequests]: true };
+
+    const resource = new URL(`${url}/mcp`);
+    const protectedResource = await oauth.processResourceDiscoveryResponse(
+      resource,
+      await oauth.resourceDiscoveryRequest(resource, insecure),
+    );
+    const issuer = new URL(protectedResource.authorization_servers![0]);
+    const as = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, {
+        algorithm: "oauth2",
+        ...insecure,
+      }),
+    );
+    const keys = await oauth.generateKeyPair("ES256", { extractable: true });
+    const client = await oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(as, {
+        redirect_uris: [REDIRECT_URI],
+        token_endpoint_auth_method: method,
+        ...method === "private_key_jwt" && {
+          jwks: {
+            keys: [
+              await crypto.subtle.exportKey("jwk", keys.publicKey) as never,
+            ],
+          },
+        },
+      }, insecure),
+    );
+    const authentication = {
+      none: () => oauth.None(),
+      client_secret_basic: () =>
+        oauth.ClientSecretBasic(client.client_secret as string),
+      client_secret_post: () =>
+        oauth.ClientSecretPost(client.client_secret as string),
+      private_key_jwt: () => oauth.PrivateKeyJwt(keys.privateKey),
+    }[method]!();
+
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const ask = new URL(as.authorization_endpoint!);
+    ask.search = new URLSearchParams({
+      response_type: "code",
+      client_id: client.client_id,
+      redirect_uri: REDIRECT_URI,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      resource: resource.href,
+    }).toString();
+    const answer = await approve(server, url, ask);
+    const callback = oauth.validateAuthResponse(as, client, answer, state);
+    const tokens = await oauth.processAuthorizationCodeResponse(
+      as,
+      client,
+      await oauth.authorizationCodeGrantRequest(
+        as,
+        client,
+        authentication,
+        callback,
+        REDIRECT_URI,
+        verifier,
+        insecure,
+      ),
+    );
+    const fresh = await oauth.processRefreshTokenResponse(
+      as,
+      client,
+      await oauth.refreshTokenGrantRequest(
+        as,
+        client,
+        authentication,
+        tokens.refresh_token!,
+        insecure,
+      ),
+    );
+    const revocation = await oauth.revocationRequest(
+      as,
+      client,
+      authentication,
+      fresh.refresh_token!,
+      insecure,
+    );
+    await oauth.processRevocationResponse(revocation);
+    await revocation.body?.cancel();
+    await assert.rejects(
+      async () =>
+        await oauth.processRefreshTokenResponse(
+          as,
+          client,
+          await oauth.refreshTokenGrantRequest(
+            as,
+            client,
+            authentication,
+            fresh.refresh_token!,
+            insecure,
+          ),
+        ),
+      { error: "invalid_grant" },
+    );
+  });
+}
