@@ -19,6 +19,7 @@ import { CatalogueError } from "./src/mcp/catalogue.ts";
 import { connections } from "./src/pages/connect.ts";
 import { prompts } from "./src/prompts/mod.ts";
 import { resources } from "./src/resources/mod.ts";
+import { whileLocked } from "./src/store/kv.ts";
 import { memoryKv } from "./src/store/memory_kv.ts";
 import { tools } from "./src/tools/mod.ts";
 
@@ -110,7 +111,8 @@ async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
     if (kvPath && !kvPath.startsWith(":") && !URL.canParse(kvPath)) {
       await prepareFile(kvPath);
     }
-    return await Deno.openKv(kvPath);
+    // Another process may be opening the same file.
+    return await whileLocked(() => Deno.openKv(kvPath));
   } catch (error) {
     if (error instanceof StartError) throw error;
     const { message } = error as Error;

@@ -74,15 +74,26 @@ export async function commit(
 
 const ATTEMPTS = 200;
 
-/** Runs one database operation, again while the database is locked. */
+/**
+ * Runs one database operation, again while the database is locked.
+ *
+ * @throws {StorageError} when it does not answer
+ */
 export async function reach<T>(operation: () => Promise<T>): Promise<T> {
+  try {
+    return await whileLocked(operation);
+  } catch (cause) {
+    throw new StorageError({ cause });
+  }
+}
+
+/** Runs an operation again while it fails because the database is locked. */
+export async function whileLocked<T>(operation: () => Promise<T>): Promise<T> {
   for (let attempt = 1;; attempt++) {
     try {
       return await operation();
-    } catch (cause) {
-      if (!isLocked(cause) || attempt === ATTEMPTS) {
-        throw new StorageError({ cause });
-      }
+    } catch (error) {
+      if (!isLocked(error) || attempt === ATTEMPTS) throw error;
       const milliseconds = Math.random() * Math.min(50, 2 * attempt);
       await new Promise((resolve) => setTimeout(resolve, milliseconds));
     }
