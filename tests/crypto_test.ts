@@ -44,7 +44,17 @@ Deno.test("fingerprint() is SHA-256 of UTF-8 in base64url", () => {
 Deno.test("isSameSecret() tells equal texts from any others", () => {
   assert.equal(isSameSecret("secret", "secret"), true);
   assert.equal(isSameSecret("", ""), true);
-  for (const other of ["", "Secret", "secret ", "secre", "secrets"]) {
+  const others = [
+    "",
+    "Secret",
+    "secret ",
+    "secre",
+    "secrets",
+    "secretsecret",
+    "sécret",
+  ];
+  for (const other of others) {
     assert.equal(isSameSecret("secret", other), false, other);
+    assert.equal(isSameSecret(other, "secret"), false, other);
   }
 });

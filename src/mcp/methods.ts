@@ -92,15 +92,15 @@ export function checkScopes(
 
 /** The scopes a request needs; none for a name that nothing has. */
 function scopesFor(
-  { tools, prompts, ...catalogue }: Catalogue,
+  catalogue: Catalogue,
   method: string,
   params: JsonObject,
 ): readonly string[] {
   switch (method) {
     case "tools/call":
-      return tools.get(params.name as string)?.scopes ?? [];
+      return catalogue.tools.get(params.name as string)?.scopes ?? [];
     case "prompts/get":
-      return prompts.get(params.name as string)?.scopes ?? [];
+      return catalogue.prompts.get(params.name as string)?.scopes ?? [];
     case "resources/read":
       return findResource(catalogue, params.uri)?.resource.scopes ?? [];
     default:
