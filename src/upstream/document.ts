@@ -158,7 +158,7 @@ function get(
       servername: target.hostname,
       path: target.pathname + target.search,
       headers: { host: target.host, accept: "application/json" },
-      // A connection that is kept would be found again by its name only.
+      // One document seldom follows another: no connection is kept.
       agent: false,
       signal,
     }, resolve).on("error", reject).end();

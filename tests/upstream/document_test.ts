@@ -200,6 +200,12 @@ const ANSWERS: [string, () => Response, RegExp][] = [
     () => new Response("{}", { headers: { "content-type": "text/x+json" } }),
     /text/,
   ],
+  [
+    "a type that only sounds like JSON",
+    () =>
+      new Response("{}", { headers: { "content-type": "application/xjson" } }),
+    /xjson/,
+  ],
   ["no type", () => new Response(new Uint8Array([123, 125])), /undefined/],
   [
     "what is no JSON",
@@ -236,14 +242,18 @@ Deno.test("fetchDocument() takes a document of exactly the limit", async () => {
   assert.equal(document, text);
 });
 
-Deno.test("fetchDocument() does not wait for ever for an answer", async () => {
-  const { promise, resolve } = Promise.withResolvers<Response>();
-  await using client = serve(() => promise);
+Deno.test("fetchDocument() does not wait for ever for an answer, and hangs up", async () => {
+  const { promise: hungUp, resolve } = Promise.withResolvers<Event>();
+  await using client = serve(async ({ signal }) => {
+    signal.addEventListener("abort", resolve);
+    await hungUp;
+    return new Response();
+  });
   await assertFails(
     fetchDocument(URL_TEXT, { ...client.options, timeoutSeconds: 0.1 }),
     /No answer within/,
   );
-  resolve(new Response());
+  await hungUp;
 });
 
 Deno.test("fetchDocument() does not wait for ever for an answer to end", async () => {

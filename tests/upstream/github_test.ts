@@ -115,7 +115,10 @@ Deno.test("github answers with a form where JSON is not heard", async () => {
 });
 
 const UNVERIFIED: [string, () => Response][] = [
-  ["we may not read them", () => new Response("{}", { status: 404 })],
+  ["we may not read them", () =>
+    Response.json([
+      { email: "octo@example.com", primary: true, verified: true },
+    ], { status: 404 })],
   ["the primary one is not verified", () =>
     Response.json([
       { email: "octo@example.com", primary: true, verified: false },

@@ -14,6 +14,11 @@ const NAMED: [configured: string, named: string, boolean][] = [
   [`${HOST}/${TENANT}/v2.0`, `${HOST}/${OTHER_TENANT}/v2.0`, false],
   [`${HOST}/${TENANT}/v2.0`, `${HOST}/{tenantid}/v2.0`, false],
   [`${HOST}/common/v2.0`, `https://evil.example/{tenantid}/v2.0`, false],
+  [
+    `${HOST}/common/v2.0`,
+    "https://login.microsoftonline.net/{tenantid}/v2.0",
+    false,
+  ],
   [`${HOST}/common/v2.0`, `${HOST}/evil/v2.0`, false],
   [`${HOST}/common/v2.0`, `${HOST}/{tenantid}/v1.0`, false],
   [`${HOST}/common/v2.0`, `${HOST}/v2.0`, false],

@@ -119,6 +119,9 @@ const WRONG_TENANTS: [string, Record<string, unknown>][] = [
     tid: "{tenantid}",
   }],
   ["another host", { iss: `https://evil.example/${TENANT}/v2.0` }],
+  ["another host of the same length", {
+    iss: `https://login.microsoftonline.net/${TENANT}/v2.0`,
+  }],
   ["another version", { iss: `${MICROSOFT}/${TENANT}/v1.0` }],
 ];
 
