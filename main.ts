@@ -13,7 +13,7 @@ import {
   VARIABLES,
 } from "./src/config.ts";
 import { accessOf } from "./src/http/landing.ts";
-import { configureLog, logger } from "./src/log.ts";
+import { configureLog, flushLog, logger } from "./src/log.ts";
 import { isLoopback } from "./src/loopback.ts";
 import { CatalogueError } from "./src/mcp/catalogue.ts";
 import { connections } from "./src/pages/connect.ts";
@@ -206,6 +206,7 @@ function stopOnSignal(app: App, server: Deno.HttpServer, kv: Deno.Kv): void {
       new Promise((resolve) => setTimeout(resolve, DRAIN_MILLISECONDS)),
     ]);
     kv.close();
+    flushLog();
     Deno.exit(0);
   };
   for (const signal of signals) Deno.addSignalListener(signal, onSignal);

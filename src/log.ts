@@ -11,6 +11,8 @@ import {
   getLogger,
   getTextFormatter,
   type Logger,
+  type LogRecord,
+  type Sink,
 } from "@logtape/logtape";
 
 /** `LOG_LEVEL`, least to most severe; `off` silences the log. */
@@ -31,19 +33,10 @@ export type { Logger };
 export function configureLog(
   { level, terminal }: { level: LogLevel; terminal: boolean },
 ): void {
+  flushLog();
   configureSync({
     reset: true,
-    sinks: {
-      console: getConsoleSink({
-        formatter: terminal
-          ? getTextFormatter({
-            timestamp: "time",
-            level: "full",
-            format: readable,
-          })
-          : getJsonLinesFormatter({ properties: "flatten" }),
-      }),
-    },
+    sinks: { console: terminal ? readableSink() : jsonSink },
     loggers: [
       {
         category: "tool-server",
@@ -52,6 +45,39 @@ export function configureLog(
       },
       { category: ["logtape", "meta"], sinks: [], lowestLevel: "error" },
     ],
+  });
+}
+
+/** Lines that wait for company: written alone, each would cost a system call. */
+const waiting: string[] = [];
+const WAIT_MILLISECONDS = 50;
+const MOST_WAITING = 500;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Writes what still waits; the last thing to do before a process ends. */
+export function flushLog(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  if (waiting.length > 0) console.log(waiting.splice(0).join("").trimEnd());
+}
+
+const formatJson = getJsonLinesFormatter({ properties: "flatten" });
+
+/** Warnings and errors are written at once, with what waited before them. */
+function jsonSink(record: LogRecord): void {
+  waiting.push(formatJson(record));
+  const canWait = record.level === "info" || record.level === "debug";
+  if (!canWait || waiting.length >= MOST_WAITING) return flushLog();
+  timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
+}
+
+function readableSink(): Sink {
+  return getConsoleSink({
+    formatter: getTextFormatter({
+      timestamp: "time",
+      level: "full",
+      format: readable,
+    }),
   });
 }
 
