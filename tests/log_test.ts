@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { configureLog, logger, type LogLevel } from "../src/log.ts";
+import { configureLog, flushLog, logger, type LogLevel } from "../src/log.ts";
 
 const METHODS = ["debug", "info", "log", "warn", "error"] as const;
 
@@ -18,6 +18,7 @@ function lines(
   try {
     configureLog(options);
     speak();
+    flushLog();
   } finally {
     METHODS.forEach((method, index) => console[method] = real[index]);
     configureLog({ level: "off", terminal: false });
@@ -70,4 +71,18 @@ Deno.test("configureLog() leaves out what is below its level", () => {
   const counts = (["debug", "info", "warning", "error", "off"] as const)
     .map((level) => lines({ level, terminal: true }, speak).length);
   assert.deepEqual(counts, [4, 3, 2, 1, 0]);
+});
+
+Deno.test("configureLog() writes what waited before a warning, and with it", () => {
+  const written = lines({ level: "info", terminal: false }, () => {
+    const log = logger("mcp");
+    log.info("one");
+    log.info("two");
+    log.warning("three");
+    log.info("four");
+  });
+  const messages = written.map((chunk) =>
+    chunk.split("\n").map((line) => JSON.parse(line).message)
+  );
+  assert.deepEqual(messages, [["one", "two", "three"], ["four"]]);
 });
