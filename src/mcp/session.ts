@@ -27,6 +27,9 @@ import type { Passed, Services } from "./services.ts";
 import { SessionExchange } from "./session_exchange.ts";
 import { isStatelessHeader } from "./stateless.ts";
 
+/** The most messages of one batch: they are all worked on at once. */
+const BATCH_MESSAGES = 100;
+
 /** A session and the name it goes by. */
 interface Open {
   sessionId: string;
@@ -160,6 +163,9 @@ export function sessionServer(services: Services): SessionServer {
       throw invalidRequest(`${session.revision} has no batches`);
     }
     if (values.length === 0) throw invalidRequest("A batch is not empty");
+    if (values.length > BATCH_MESSAGES) {
+      throw invalidRequest(`A batch has at most ${BATCH_MESSAGES} messages`);
+    }
     return await answerBatch(values, refuse, async (message, answer) => {
       if (message.kind === "response") {
         await replies.save(sessionId, message);

@@ -88,6 +88,15 @@ Deno.test("an empty batch, one without a session, and one of a later revision ar
   }
 });
 
+Deno.test("a batch of more than a hundred messages is refused", async () => {
+  const { server, session } = await start();
+  await using _ = server;
+  const pings = Array.from({ length: 101 }, (_, id) => rpc("ping", {}, id));
+  assert.equal(await refusal(session.post(pings)), "400 -32600");
+  const response = await session.post(pings.slice(1));
+  assert.equal((await response.json()).length, 100);
+});
+
 Deno.test("a batch becomes a stream when something precedes a result", async () => {
   const { server, session } = await start();
   await using _ = server;
