@@ -4,7 +4,8 @@
  * @module
  */
 import { type ServerProcess, startServer } from "../interop/server_process.ts";
-import { BASE_URL } from "./kit.ts";
+import { Browser } from "./browser.ts";
+import { type Answering, BASE_URL } from "./kit.ts";
 
 /** Processes on one database file; requests go to whichever is current. */
 export class Processes implements AsyncDisposable {
@@ -69,7 +70,22 @@ export class Processes implements AsyncDisposable {
   }
 }
 
-function freePort(): number {
+/** A browser that knows a server and, elsewhere, a real provider. */
+export function browserOn(server: Answering, issuer?: string): Browser {
+  return new Browser(({ origin }) => {
+    if (origin === issuer) return (request) => fetch(request);
+    if (origin !== BASE_URL) return undefined;
+    return async (request) => {
+      const { method, url, headers } = request;
+      const body = method === "POST" ? await request.text() : undefined;
+      const path = url.slice(BASE_URL.length);
+      return await server.fetch(path, { method, headers, body });
+    };
+  });
+}
+
+/** A port that nobody listens on, for a server that must know it beforehand. */
+export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }

@@ -1,22 +1,7 @@
 import assert from "node:assert/strict";
-import { Browser } from "./browser.ts";
-import { type Answering, BASE_URL, Client } from "./kit.ts";
+import { BASE_URL, Client } from "./kit.ts";
 import { signInAt, startOpenIdProvider } from "./open_id_provider.ts";
-import { Processes } from "./processes.ts";
-
-/** A browser that knows a server and a real provider. */
-function browserOn(server: Answering, issuer: string): Browser {
-  return new Browser(({ origin }) => {
-    if (origin === issuer) return (request) => fetch(request);
-    if (origin !== BASE_URL) return undefined;
-    return async (request) => {
-      const { method, url, headers } = request;
-      const body = method === "POST" ? await request.text() : undefined;
-      const path = url.slice(BASE_URL.length);
-      return await server.fetch(path, { method, headers, body });
-    };
-  });
-}
+import { browserOn, Processes } from "./processes.ts";
 
 /** Walks the whole way; `between` happens after each request of ours. */
 async function walk(
