@@ -1,36 +1,10 @@
 /**
  * The server that the conformance suite is run against: this application with
- * the suite's fixtures, under the same settings as `deno task start`.
+ * the suite's fixtures.
  *
  * @module
  */
-import { createApp } from "../../src/app.ts";
-import { parseConfig } from "../../src/config.ts";
-import { configureLog } from "../../src/log.ts";
+import { serve } from "../serve.ts";
 import { catalogue } from "./catalogue.ts";
 
-const config = parseConfig(Deno.env.toObject());
-configureLog({ level: config.logLevel, terminal: Deno.stdout.isTerminal() });
-const kv = await Deno.openKv(config.kvPath);
-const { fetch, stop, close } = createApp({
-  config,
-  kv,
-  baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
-  definitions: catalogue,
-});
-const server = Deno.serve({
-  hostname: config.host,
-  port: config.port,
-  onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
-}, (request) => fetch(request));
-
-/** Ends calls and streams, then the process. */
-async function shutDown(): Promise<void> {
-  stop();
-  await server.shutdown();
-  await close();
-  kv.close();
-}
-
-Deno.addSignalListener("SIGINT", shutDown);
-Deno.addSignalListener("SIGTERM", shutDown);
+await serve(catalogue);

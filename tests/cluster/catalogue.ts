@@ -1,0 +1,175 @@
+/**
+ * Tools that show what reached them, and when.
+ *
+ * @module
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { type Context, resource, tool } from "../../src/mcp/authoring.ts";
+import { fingerprint } from "../../src/crypto.ts";
+
+/** When the signal of a tool in this process fired, by the name it was given. */
+const fired = new Map<string, number>();
+/** What happened to tools of this process, by name. */
+const outcomes = new Map<string, string>();
+
+const named = z.object({ name: z.string() });
+
+/** The answer to a question that carries a name. */
+export const word = z.object({ word: z.string() });
+
+async function askWord(name: string, { ask }: Context): Promise<string> {
+  const answer = await ask({ message: name, schema: word });
+  const resumedMilliseconds = Date.now();
+  const said = answer.action === "accept" ? answer.content.word : null;
+  const text = JSON.stringify({ name, said, resumedMilliseconds });
+  outcomes.set(name, text);
+  return text;
+}
+
+async function holdOn(name: string, { progress, signal }: Context) {
+  await progress(1, 2, "holding");
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  fired.set(name, Date.now());
+  return "let go";
+}
+
+const askTool = tool({
+  name: "ask",
+  description: "Asks for a word.",
+  input: named,
+  run: ({ name }, context) => askWord(name, context),
+});
+
+const askOnce = tool({
+  name: "ask_once",
+  description: "Asks for a word that counts once.",
+  singleUse: true,
+  input: named,
+  run: ({ name }, context) => askWord(name, context),
+});
+
+const askTask = tool({
+  name: "ask_task",
+  description: "Asks for a word from within a task.",
+  task: "required",
+  input: named,
+  run: ({ name }, context) => askWord(name, context),
+});
+
+const sample = tool({
+  name: "sample",
+  description: "Tells what the client's model said.",
+  input: named,
+  async run({ name }, { sample }) {
+    const { content } = await sample({
+      messages: [{ role: "user", content: { type: "text", text: name } }],
+      maxTokens: 100,
+    });
+    const [block] = [content].flat();
+    const text = block?.type === "text" ? block.text : "";
+    const { length } = text;
+    return JSON.stringify({ name, length, fingerprint: fingerprint(text) });
+  },
+});
+
+const hold = tool({
+  name: "hold",
+  description: "Works until it is cancelled.",
+  input: named,
+  run: ({ name }, context) => holdOn(name, context),
+});
+
+const holdTask = tool({
+  name: "hold_task",
+  description: "Works in a task until it is cancelled.",
+  task: "required",
+  input: named,
+  run: ({ name }, context) => holdOn(name, context),
+});
+
+const count = tool({
+  name: "count",
+  description: "Counts, and gives its name back.",
+  input: z.object({
+    name: z.string(),
+    steps: z.int(),
+    pauseMilliseconds: z.int(),
+  }),
+  async run({ name, steps, pauseMilliseconds }, { progress, signal }) {
+    for (let step = 1; step <= steps; step++) {
+      await delay(pauseMilliseconds, undefined, { signal });
+      await progress(step, steps);
+    }
+    outcomes.set(name, "counted");
+    return name;
+  },
+});
+
+const touch = tool({
+  name: "touch",
+  description: "Says that a resource has changed.",
+  input: z.object({ uri: z.string() }),
+  async run({ uri }, { resourceUpdated }) {
+    await resourceUpdated(uri);
+    return String(Date.now());
+  },
+});
+
+const relist = tool({
+  name: "relist",
+  description: "Says that a list has changed.",
+  input: z.object({ list: z.enum(["tools", "prompts", "resources"]) }),
+  async run({ list }, { listChanged }) {
+    await listChanged(list);
+    return String(Date.now());
+  },
+});
+
+const look = tool({
+  name: "look",
+  description: "Tells what became of a tool in this process.",
+  input: named,
+  output: z.object({
+    firedMilliseconds: z.number().nullable(),
+    outcome: z.string().nullable(),
+  }),
+  run: ({ name }) => ({
+    firedMilliseconds: fired.get(name) ?? null,
+    outcome: outcomes.get(name) ?? null,
+  }),
+});
+
+const vitals = tool({
+  name: "vitals",
+  description: "Measures this process.",
+  output: z.object({ pid: z.number(), heapBytes: z.number() }),
+  run() {
+    (globalThis as { gc?: () => void }).gc?.();
+    return { pid: Deno.pid, heapBytes: Deno.memoryUsage().heapUsed };
+  },
+});
+
+const anything = resource({
+  name: "anything",
+  uri: "test://{name}",
+  read: ({ name }) => name,
+});
+
+export const catalogue = {
+  tools: [
+    askTool,
+    askOnce,
+    askTask,
+    sample,
+    hold,
+    holdTask,
+    count,
+    touch,
+    relist,
+    look,
+    vitals,
+  ],
+  resources: [anything],
+  prompts: [],
+};
