@@ -62,6 +62,8 @@ export interface App {
     request: Request,
     connection?: Connection,
   ): Response | Promise<Response>;
+  /** Requests, streams and tasks that are being worked on. */
+  readonly running: number;
   /** Tells running calls and streams to end. */
   stop(): void;
   /** Waits for background work, after the last request. */
@@ -155,6 +157,9 @@ export function createApp(options: AppOptions): App {
       request.method === "POST" && pathOf(request) === "/mcp"
         ? mcp.post(request)
         : app.fetch(request, connection),
+    get running() {
+      return services.running.size + services.taskRunner.size;
+    },
     stop: () => services.running.stop(),
     async close() {
       await services.taskRunner.stop();

@@ -4,17 +4,17 @@
  *
  * @module
  */
-import { createApp } from "../src/app.ts";
+import { type App, createApp } from "../src/app.ts";
 import { parseConfig } from "../src/config.ts";
 import { configureLog } from "../src/log.ts";
 import type { Definitions } from "../src/mcp/catalogue.ts";
 
 /** Serves until the process is told to end, and prints where it listens. */
-export async function serve(definitions: Definitions): Promise<void> {
+export async function serve(definitions: Definitions): Promise<App> {
   const config = parseConfig(Deno.env.toObject());
   configureLog({ level: config.logLevel, terminal: Deno.stdout.isTerminal() });
   const kv = await Deno.openKv(config.kvPath);
-  const { fetch, stop, close } = createApp({
+  const app = createApp({
     config,
     kv,
     baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
@@ -24,16 +24,17 @@ export async function serve(definitions: Definitions): Promise<void> {
     hostname: config.host,
     port: config.port,
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
-  }, (request) => fetch(request));
+  }, (request) => app.fetch(request));
 
   /** Ends calls and streams, then the process. */
   async function shutDown(): Promise<void> {
-    stop();
+    app.stop();
     await server.shutdown();
-    await close();
+    await app.close();
     kv.close();
   }
 
   Deno.addSignalListener("SIGINT", shutDown);
   Deno.addSignalListener("SIGTERM", shutDown);
+  return app;
 }

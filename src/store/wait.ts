@@ -8,7 +8,7 @@
 import { reach } from "./kv.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
-const SLOWEST_POLL_MILLISECONDS = 250;
+const SLOWEST_POLL_MILLISECONDS = 100;
 
 /**
  * The first value under a key that `isWanted` takes.

@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import type { App } from "../../src/app.ts";
 import { type Context, resource, tool } from "../../src/mcp/authoring.ts";
 import { fingerprint } from "../../src/crypto.ts";
 
@@ -12,6 +13,14 @@ import { fingerprint } from "../../src/crypto.ts";
 const fired = new Map<string, number>();
 /** What happened to tools of this process, by name. */
 const outcomes = new Map<string, string>();
+
+/** The server of this process. */
+let measured: App | undefined;
+
+/** Says whose vitals are measured. */
+export function measure(app: App): void {
+  measured = app;
+}
 
 const named = z.object({ name: z.string() });
 
@@ -143,10 +152,15 @@ const look = tool({
 const vitals = tool({
   name: "vitals",
   description: "Measures this process.",
-  output: z.object({ pid: z.number(), heapBytes: z.number() }),
+  output: z.object({
+    pid: z.number(),
+    running: z.number(),
+    heapBytes: z.number(),
+  }),
   run() {
     (globalThis as { gc?: () => void }).gc?.();
-    return { pid: Deno.pid, heapBytes: Deno.memoryUsage().heapUsed };
+    const { heapUsed: heapBytes } = Deno.memoryUsage();
+    return { pid: Deno.pid, running: measured!.running, heapBytes };
   },
 });
 

@@ -66,6 +66,7 @@ function remoteApp(process: ServerProcess): App {
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(process.url + pathname + search, request));
     },
+    running: 0,
     stop() {},
     close: async () => await process[Symbol.asyncDispose](),
   };

@@ -1,5 +1,5 @@
 /** One process of a cluster. @module */
 import { serve } from "../serve.ts";
-import { catalogue } from "./catalogue.ts";
+import { catalogue, measure } from "./catalogue.ts";
 
-await serve(catalogue);
+measure(await serve(catalogue));
