@@ -9,7 +9,7 @@
  */
 import { displayName, Layout } from "./layout.tsx";
 
-/** One scope, and what it lets a client do: "Search mail, Send mail". */
+/** One scope, and what it lets a client do: "Finds mail. Reads mail." */
 export interface ScopeInWords {
   scope: string;
   words: string;

@@ -30,8 +30,11 @@ const CONSENT: ConsentProps = {
   redirectKind: "https",
   providerName: "GitHub",
   scopes: [
-    { scope: "mail:read", words: "Search mail, Read a message" },
-    { scope: "mail:send", words: "Send mail" },
+    {
+      scope: "mail:read",
+      words: "Finds messages in your mailbox. Reads one of them.",
+    },
+    { scope: "mail:send", words: "Sends a message." },
   ],
   fields: { request: "r", csrf: "c" },
   action: "/authorize",

@@ -196,11 +196,14 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
   assert.equal([...displayName("😀".repeat(200))].length, 80);
 });
 
-Deno.test("scopesInWords() says what each scope is for", () => {
-  const authorsWords = new Map([["mail:read", ["Search mail", "read_mail"]]]);
+Deno.test("scopesInWords() says what each scope is for, in a sentence of each tool", () => {
+  const authorsWords = new Map([[
+    "mail:read",
+    ["Finds mail. Takes Gmail's search syntax.", "Read v1.2 mail", "A\nB"],
+  ]]);
   assert.deepEqual(scopesInWords(["mail:read", "email", "x"], authorsWords), [
-    { scope: "mail:read", words: "Search mail, read_mail" },
-    { scope: "email", words: "See your e-mail address" },
-    { scope: "x", words: "Nothing that this server's tools need" },
+    { scope: "mail:read", words: "Finds mail. Read v1.2 mail. A." },
+    { scope: "email", words: "See your e-mail address." },
+    { scope: "x", words: "Nothing that this server's tools need." },
   ]);
 });
