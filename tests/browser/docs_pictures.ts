@@ -7,7 +7,7 @@ import { startChromium } from "./chromium.ts";
 import { gallery } from "./gallery.tsx";
 
 /** Page, height in CSS pixels. */
-const PICTURES = [["landing", 640], ["consent", 780], [
+const PICTURES = [["landing", 560], ["consent", 850], [
   "account",
   480,
 ]] as const;
