@@ -107,14 +107,7 @@ export async function call(
 /** Opens a session where the revision has them. */
 export async function connect(endpoint: Endpoint): Promise<Endpoint> {
   if (endpoint.revision === STATELESS) return endpoint;
-  const response = await post(endpoint, {
-    method: "initialize",
-    params: {
-      protocolVersion: endpoint.revision,
-      capabilities: { elicitation: {} },
-      clientInfo: CLIENT,
-    },
-  });
+  const response = await post(endpoint, initialize(endpoint.revision));
   await response.body?.cancel();
   if (!response.ok) throw new Error(`initialize: ${response.status}`);
   const sessionId = response.headers.get("mcp-session-id") ?? undefined;
@@ -122,6 +115,18 @@ export async function connect(endpoint: Endpoint): Promise<Endpoint> {
   const initialized = { method: "notifications/initialized", params: {} };
   await (await post(session, initialized, null)).body?.cancel();
   return session;
+}
+
+/** The request that opens a session. */
+export function initialize(revision: string): Call {
+  return {
+    method: "initialize",
+    params: {
+      protocolVersion: revision,
+      capabilities: { elicitation: {} },
+      clientInfo: CLIENT,
+    },
+  };
 }
 
 const CLIENT = { name: "bench", version: "1.0.0" };

@@ -4,14 +4,16 @@
  *     --rounds=3      how often everything is repeated, in turns
  *     --seconds=3     how long one load lasts
  *     --only=a,b      servers whose names begin with a or b
- *     --rows=a,b      what to measure: call, tools, list, streams, …
+ *     --rows=a,b      what to measure: call, echo, tools, list, streams; and
+ *                     when asked for database (fills data/ for minutes), flood
+ *     --records=N     sessions and grants in the big database, a million
  *
  * @module
  */
 import { parseArgs } from "node:util";
 import { checkWrk } from "./load.ts";
 import { limit, others, own, type Server } from "./servers.ts";
-import { type Row, rows } from "./rows.ts";
+import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
 const { values: options } = parseArgs({
@@ -20,11 +22,13 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "3" },
     only: { type: "string", default: "" },
-    rows: { type: "string", default: "" },
+    rows: { type: "string", default: "call,echo,tools,list,streams" },
+    records: { type: "string", default: "1000000" },
   },
 });
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
+const records = Number(options.records);
 const servers = chosen(
   [limit, ...own, ...others],
   options.only,
@@ -47,7 +51,9 @@ async function measure(row: Row): Promise<Map<Server, Sample[]>> {
     // There and back, so that a drift of the machine favours nobody.
     for (const server of round % 2 === 0 ? taking : taking.toReversed()) {
       console.error(`${row.name}, round ${round + 1}: ${server.name}`);
-      samples.get(server)!.push(await row.measure(server, { seconds }));
+      samples.get(server)!.push(
+        await row.measure(server, { seconds, records }),
+      );
     }
   }
   return samples;

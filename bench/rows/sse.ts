@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Endpoint, requestText } from "./client.ts";
+import { type Endpoint, requestText } from "../client.ts";
 
 /** What many streams together came to. */
 export interface Streamed {
