@@ -8,8 +8,8 @@
 /**
  * - `denied`: the person or the provider said no.
  * - `dead`: the code or refresh token is of no use any more (`invalid_grant`).
- * - `unavailable`: 5xx, a time-out or no connection; the same request may work
- *   later, and nothing was used up.
+ * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
+ *   help.
  * - `misbehaved`: an answer that breaks the protocol, or one that says that our
  *   application is not set up right there.
  */

@@ -6,6 +6,7 @@ import {
 } from "../../src/upstream/discovery.ts";
 import { UpstreamError } from "../../src/upstream/error.ts";
 import { exchangeOver } from "../../src/upstream/exchange.ts";
+import { FakeTime } from "../store/fake_time.ts";
 import { serveProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
@@ -117,6 +118,22 @@ Deno.test("discover() finds metadata at the second place and keeps it", async ()
   const [first, second] = await Promise.all([discover(), discover()]);
   assert.equal(first, second);
   assert.equal(await discover(), first);
+  assert.equal(fake.asked.length, 2);
+});
+
+Deno.test("discover() asks again after an hour", async () => {
+  using time = new FakeTime();
+  await using fake = serveProvider((origin) => ({
+    [`GET ${origin}/.well-known/openid-configuration`]: () =>
+      Response.json({ ...DOCUMENT, issuer: origin }),
+  }));
+  const discover = discovery(exchangeOver(fetch), fake.origin);
+  await discover();
+  time.tick(3599);
+  await discover();
+  assert.equal(fake.asked.length, 1);
+  time.tick(1);
+  await discover();
   assert.equal(fake.asked.length, 2);
 });
 

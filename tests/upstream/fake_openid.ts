@@ -44,7 +44,8 @@ export const SIGN_IN = {
 const ALGORITHM = "ES256";
 
 const { publicKey, privateKey } = await generateKeyPair(ALGORITHM);
-const jwk = {
+/** The provider's key as it is published. */
+export const jwk = {
   ...await exportJWK(publicKey),
   kid: "1",
   alg: ALGORITHM,

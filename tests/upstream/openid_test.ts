@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { base64url, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { createProvider, type Provider } from "../../src/upstream/provider.ts";
-import { serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { jwk, serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
 import type { FakeProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
@@ -289,6 +290,20 @@ Deno.test("redeem() refuses an answer without an issuer from a provider that alw
     metadata: { authorization_response_iss_parameter_supported: true },
   });
   await assertRefused(oidc(fake).redeem(SIGN_IN), "misbehaved", /iss/);
+});
+
+Deno.test("redeem() looks for new keys when it does not know one", async () => {
+  using time = new FakeTime();
+  const published: unknown[] = [];
+  await using fake = serveOpenId({
+    claims: { exp: now + 3600 },
+    answers: { "GET /jwks": () => Response.json({ keys: published }) },
+  });
+  const provider = oidc(fake);
+  await assertRefused(provider.redeem(SIGN_IN), "misbehaved", /NO_MATCHING/);
+  published.push(jwk);
+  time.tick(31);
+  assert.equal((await provider.redeem(SIGN_IN)).identity.subject, "user-1");
 });
 
 Deno.test("redeem() is unavailable while the keys are", async () => {
