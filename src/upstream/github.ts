@@ -85,7 +85,10 @@ export function gitHubProvider(
         `${apiUrl}/applications/${encodeURIComponent(clientId)}/token`,
         {
           method: "DELETE",
-          headers: { authorization: basic(clientId, clientSecret) },
+          headers: {
+            authorization: basic(clientId, clientSecret),
+            "content-type": "application/json",
+          },
           body: JSON.stringify({ access_token: accessToken }),
         },
       );

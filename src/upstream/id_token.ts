@@ -21,7 +21,7 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 /** What an `id_token` must match. */
 export interface IdTokenOptions {
   keys: JWTVerifyGetKey;
-  /** Never empty, and never with `none` or HMAC in it. */
+  /** Without `none` and HMAC; with nothing in it, every token is refused. */
   algorithms: readonly string[];
   clientId: string;
   nonce: string;

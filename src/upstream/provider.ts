@@ -98,7 +98,6 @@ export function createProvider(
           name: "Dev Provider",
           issuer: `${baseUrl}${DEV_PATH}`,
           clientId: DEV_CLIENT_ID,
-          scopes: ["openid", "profile", "email", "offline_access"],
           extra: {},
           apiUrl: `${baseUrl}${DEV_PATH}`,
         },

@@ -193,6 +193,7 @@ Deno.test("github's tokens end through its API", async () => {
     headers.get("authorization"),
     `Basic ${btoa("our-app:hush-hush")}`,
   );
+  assert.equal(headers.get("content-type"), "application/json");
   assert.deepEqual(JSON.parse(body), { access_token: "upstream-access" });
 });
 
