@@ -174,6 +174,19 @@ testOnDatabases(
 );
 
 testOnDatabases(
+  "a change that has expired is passed over",
+  async (kv, other) => {
+    const store = open(kv);
+    const { heard } = await listen(store);
+    await other.set(changeHeadKey(), 1);
+    await store.listChanged("tools");
+    await until(() => heard.length > 0);
+    assert.deepEqual(heard, ["tools"]);
+    await store.close();
+  },
+);
+
+testOnDatabases(
   "close() ends the following, also of those who left",
   async (kv) => {
     const store = open(kv);
