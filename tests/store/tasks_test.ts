@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { taskStore } from "../../src/store/tasks.ts";
+import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { FakeTime } from "./fake_time.ts";
 import { withKv } from "./fixture.ts";
 
 const LONG = "x".repeat(100_000);
@@ -73,3 +75,73 @@ Deno.test("renewLease() tells that a task has ended, and takes no lease then", (
     assert.equal(await tasks.renewLease("t"), false);
     assert.deepEqual(await keysOf(kv), ["task"]);
   }));
+
+const never = new AbortController().signal;
+
+testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
+  await taskStore(kv).create("t", "somebody");
+  const ended = await fiftyAtOnce(
+    kv,
+    other,
+    taskStore,
+    (tasks, n) => tasks.end("t", { status: "completed", outcome: { n } }),
+  );
+  assert.equal(ended.filter(Boolean).length, 1);
+  const task = await taskStore(other).find("t", "somebody");
+  assert.deepEqual(task?.outcome, { n: ended.indexOf(true) });
+});
+
+testOnDatabases(
+  "answer() lets one of fifty answers through",
+  async (kv, other) => {
+    const tasks = taskStore(kv);
+    await tasks.create("t", "somebody");
+    const asked = tasks.ask("t", "q", question("?"), never);
+    const isOpen = async () =>
+      (await tasks.find("t", "somebody"))?.status === "input_required";
+    await until(isOpen);
+    await fiftyAtOnce(
+      kv,
+      other,
+      taskStore,
+      (tasks, n) => tasks.answer("t", { q: { n } }),
+    );
+    assert.equal(typeof (await asked).n, "number");
+    assert.deepEqual(await keysOf(kv), ["task", "task-lease"]);
+  },
+);
+
+testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
+  await taskStore(kv).create("t", "somebody");
+  assert.ok(await taskStore(other).find("t", "somebody"));
+  assert.equal(await taskStore(other).find("t", "eve"), undefined);
+  assert.equal(await taskStore(other).find("u", "somebody"), undefined);
+});
+
+testOnDatabases(
+  "find() fails a task whose lease nobody renews",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const tasks = taskStore(kv);
+    const statusOf = async () =>
+      (await taskStore(other).find("t", "somebody"))?.status;
+    await tasks.create("t", "somebody");
+    time.tick(LEASE_SECONDS - 2);
+    assert.equal(await tasks.renewLease("t"), true);
+    time.tick(LEASE_SECONDS - 2);
+    assert.equal(await statusOf(), "working");
+    time.tick(2);
+    assert.equal(await statusOf(), "failed");
+    assert.equal(await tasks.renewLease("t"), false);
+  },
+);
+
+testOnDatabases(
+  "ended() hears of an end on another handle",
+  async (kv, other) => {
+    await taskStore(kv).create("t", "somebody");
+    const ended = taskStore(kv).ended("t", never);
+    await taskStore(other).end("t", { status: "cancelled" });
+    await ended;
+  },
+);

@@ -34,3 +34,18 @@ testOnDatabases("waitFor() ends with the signal's reason", async (kv) => {
   await assert.rejects(found, /enough/);
   await assert.rejects(waitFor(kv, KEY, () => true, abort.signal), /enough/);
 });
+
+Deno.test("waitFor() need not read to hear a write of its own handle", async () => {
+  const kv = await Deno.openKv(":memory:");
+  const nothing = { key: KEY, value: null, versionstamp: null };
+  const deaf = new Proxy(kv, {
+    get: (kv, name) =>
+      name === "get"
+        ? () => Promise.resolve(nothing)
+        : (kv[name as keyof Deno.Kv] as () => unknown).bind(kv),
+  });
+  const found = waitFor(deaf, KEY, (n) => n === 1, never);
+  await kv.set(KEY, 1);
+  assert.equal(await found, 1);
+  kv.close();
+});

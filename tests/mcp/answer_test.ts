@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { Answer, resultBody } from "../../src/mcp/answer.ts";
+
+const encoder = new TextEncoder();
+
+/** An answer that has become a stream, and what its client reads. */
+async function openStream() {
+  const answer = new Answer();
+  answer.open();
+  const response = await answer.response;
+  return { answer, response };
+}
+
+Deno.test("Answer is JSON with its status and headers when nothing precedes the end", async () => {
+  const answer = new Answer();
+  answer.end("{}", 403, { "www-authenticate": "Bearer" });
+  const { status, headers, text } = await read(answer);
+  assert.deepEqual([status, text], [403, "{}"]);
+  assert.equal(headers.get("content-type"), "application/json");
+  assert.equal(headers.get("www-authenticate"), "Bearer");
+});
+
+Deno.test("Answer is a stream as soon as something is sent", async () => {
+  const answer = new Answer();
+  await answer.send("1");
+  assert.ok(answer.isStream);
+  answer.comment();
+  answer.end(encoder.encode("2"));
+  const { text } = await read(answer);
+  assert.equal(
+    text,
+    ":\n\nevent: message\ndata: 1\n\n:\n\nevent: message\ndata: 2\n\n",
+  );
+});
+
+Deno.test("Answer ends once", async () => {
+  for (const { answer } of [{ answer: new Answer() }, await openStream()]) {
+    answer.end("1");
+    answer.end("2");
+    await answer.send("3");
+    answer.comment();
+    answer.abandon();
+    answer.open();
+    const { text } = await read(answer);
+    assert.match(text, /1/);
+    assert.doesNotMatch(text, /2|3/);
+  }
+});
+
+Deno.test("abandon() ends a stream without an answer", async () => {
+  const answer = new Answer();
+  answer.abandon();
+  answer.end("1");
+  const { status, text } = await read(answer);
+  assert.deepEqual([status, text], [200, ":\n\n"]);
+});
+
+Deno.test("onGone tells of a client that leaves before the end", async () => {
+  const { answer, response } = await openStream();
+  let gone = 0;
+  answer.onGone = () => gone++;
+  await response.body!.cancel();
+  assert.deepEqual([gone, answer.hasEnded], [1, true]);
+  await answer.send("1");
+  answer.end("2");
+});
+
+Deno.test("onGone tells nothing of a client that leaves after the end", async () => {
+  const { answer, response } = await openStream();
+  answer.onGone = () => assert.fail("the answer was complete");
+  answer.end("1");
+  await response.body!.cancel();
+});
+
+Deno.test("send() waits for a client that does not read, until it leaves", async () => {
+  const { answer, response } = await openStream();
+  let sent = 0;
+  const sending = (async () => {
+    while (!answer.hasEnded) {
+      await answer.send("1");
+      sent++;
+    }
+  })();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.ok(sent < 50);
+  await response.body!.cancel();
+  await sending;
+});
+
+Deno.test("lastSentMilliseconds is the time of the last byte", async () => {
+  const before = Date.now();
+  const { answer } = await openStream();
+  assert.ok(answer.lastSentMilliseconds >= before);
+  answer.end("1");
+  await read(answer);
+});
+
+Deno.test("resultBody() gives bytes and text the same meaning", () => {
+  for (const id of [1, "1", '"']) {
+    const bytes = resultBody(id, encoder.encode('{"a":"é"}')) as Uint8Array;
+    const text = resultBody(id, '{"a":"é"}') as string;
+    const parsed = JSON.parse(new TextDecoder().decode(bytes));
+    assert.deepEqual(parsed, JSON.parse(text));
+    assert.deepEqual(parsed, { jsonrpc: "2.0", id, result: { a: "é" } });
+  }
+});
+
+async function read(answer: Answer) {
+  const { status, headers, body } = await answer.response;
+  return { status, headers, text: await new Response(body).text() };
+}
