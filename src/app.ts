@@ -16,6 +16,7 @@ import { errorPage } from "./http/error_page.ts";
 import type { Gate } from "./http/gate.ts";
 import { landing, prefersPage } from "./http/landing.ts";
 import { originCheck } from "./http/origin.ts";
+import { withSid } from "./http/sid.ts";
 import { type Logger, logger } from "./log.ts";
 import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
 import type { Definitions } from "./mcp/catalogue.ts";
@@ -86,7 +87,7 @@ export function createApp(options: AppOptions): App {
   const { gate, endpoints } = accessOf(options, catalogue, dev);
   const services = createServices(options, catalogue, gate);
   const showLanding = landing({ config, baseUrl, catalogue });
-  const mcp = mcpEndpoint(services);
+  const mcp = withSid(mcpEndpoint(services));
   const app = new Hono<{ Bindings: Connection }>();
 
   app.use(cors({

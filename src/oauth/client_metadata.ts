@@ -22,7 +22,8 @@ export type AuthMethod = typeof AUTH_METHODS[number];
 
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
-const WORDS = z.string().max(200);
+/** No control characters: it is shown and logged. */
+const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
 /** Shown as a link or fetched, so nothing but https. */
 const WEB_URL = z.string().max(2048).startsWith("https://").refine((text) =>
   URL.canParse(text)

@@ -32,6 +32,31 @@ Deno.test("GET /.well-known/oauth-protected-resource refuses a sid that is none"
   assert.equal((await response.json()).error, "invalid_request");
 });
 
+Deno.test("a challenge passes the sid of the address on, and nothing that is none", async () => {
+  await using server = await startOAuthServer();
+  const metadataUrl = async (query: string, method: string) => {
+    const response = await server.fetch(`/mcp${query}`, {
+      method,
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        "mcp-session-id": "x",
+      },
+    });
+    assert.equal(response.status, 401);
+    await response.body?.cancel();
+    const challenge = response.headers.get("www-authenticate")!;
+    return /resource_metadata="([^"]*)"/.exec(challenge)![1];
+  };
+  const plain = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`;
+  for (const method of ["POST", "DELETE"]) {
+    assert.equal(await metadataUrl("", method), plain);
+    assert.equal(await metadataUrl("?sid=a.b", method), `${plain}?sid=a.b`);
+    assert.equal(await metadataUrl("?sid=a%22b", method), plain);
+    assert.equal(await metadataUrl("?other=1", method), plain);
+  }
+});
+
 for (
   const path of [
     "/.well-known/oauth-authorization-server",

@@ -102,6 +102,10 @@ const REFUSED: [string, unknown, string][] = [
     ...REDIRECTS,
     client_name: "x".repeat(201),
   }, "invalid_client_metadata"],
+  ["a name with a line break", {
+    ...REDIRECTS,
+    client_name: "App\nSigned in",
+  }, "invalid_client_metadata"],
   ["private_key_jwt without keys", {
     ...REDIRECTS,
     token_endpoint_auth_method: "private_key_jwt",
