@@ -16,6 +16,7 @@ import type {
   FoundTokens,
   UpstreamTokenStore,
 } from "../store/upstream_tokens.ts";
+import { isProviderAddress } from "./api_address.ts";
 import {
   type Provider,
   UpstreamError,
@@ -143,6 +144,11 @@ export function connections({ provider, grants, upstreamTokens }: {
         ? URL.parse(provider.apiUrl.replace(/\/$/, "") + input)
         : URL.parse(input)
       : URL.parse(input);
+    if (url && !isProviderAddress(url, provider.apiUrl)) {
+      throw new TypeError(
+        `${url.origin} is not ${provider.name}'s: its token stays here`,
+      );
+    }
     if (url) return url;
     throw new TypeError(
       provider.apiUrl === undefined

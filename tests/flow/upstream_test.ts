@@ -161,19 +161,22 @@ Deno.test("upstream.fetch() turns a token that the API refuses for good into a 4
   assert.equal((await client.refresh(refresh_token)).status, 400);
 });
 
-Deno.test("upstream.fetch() leaves the 401 of a stranger's API to the tool", async () => {
+Deno.test("upstream.fetch() keeps the token from a stranger's API", async () => {
   await using there = api();
   const elsewhere = tool({
     name: "elsewhere",
     run: async (_, { upstream }) => {
-      const response = await upstream.fetch(`${there.url}/x`);
-      await response.body?.cancel();
-      return String(response.status);
+      const { status } = await upstream.fetch(`${there.url}/x`);
+      return String(status);
     },
   });
   await using server = await startOAuthServer({ tools: [elsewhere] });
   const client = await Client.register(server);
   const { access_token, refresh_token } = await client.connect();
-  assert.equal(await text(client.call(access_token, "elsewhere")), "401");
+  assert.match(
+    await text(client.call(access_token, "elsewhere")),
+    /^Internal error/,
+  );
+  assert.deepEqual(there.state.seen, []);
   assert.equal((await client.refresh(refresh_token)).status, 200);
 });
