@@ -189,22 +189,45 @@ export function parseObject(target: string, text: string, fix: string): Json {
   throw new Fault(`${target} does not answer with a JSON object`, fix);
 }
 
-function unreachable(url: URL, error: Error): Fault {
-  if (error.name === "TimeoutError") {
-    return new Fault(
-      `${url} does not answer within 10 seconds`,
-      "Look at the server's log, and at any proxy in front of it.",
-    );
-  }
-  const { message } = error;
-  if (/certificate|tls|ssl|handshake/i.test(message)) {
-    return new Fault(
-      `${url.origin} has no certificate that clients trust`,
-      "Install one for this very host name, with its intermediates.",
-    );
-  }
-  return new Fault(
-    `${url.origin} cannot be reached`,
-    "Start the server (deno task dev), and mind HOST, PORT and any firewall.",
-  );
+/** Why a server is not reached, and what to do about it. */
+interface Obstacle {
+  /** What `fetch` says then. */
+  said: RegExp;
+  found: string;
+  fix: string;
+}
+
+const OBSTACLES: readonly Obstacle[] = [
+  {
+    said: /TimeoutError/,
+    found: "does not answer within 10 seconds",
+    fix: "Look at the server's log, and at any proxy in front of it.",
+  },
+  {
+    said: /certificate/,
+    found: "has no certificate that clients trust",
+    fix: "Install one for this very host name, with its intermediates.",
+  },
+  {
+    said: /dns error/,
+    found: "is no name that leads anywhere",
+    fix: "Mind the spelling, and the domain's records.",
+  },
+  {
+    said: /invalid HTTP version|InvalidContentType|corrupt message/,
+    found: "speaks another protocol",
+    fix: "Mind https and http in the address.",
+  },
+  {
+    said: /./,
+    found: "cannot be reached",
+    fix:
+      "Start the server (deno task dev), and mind HOST, PORT and any firewall.",
+  },
+];
+
+function unreachable({ origin }: URL, error: Error): Fault {
+  const words = `${error} ${error.cause}`;
+  const { found, fix } = OBSTACLES.find(({ said }) => said.test(words))!;
+  return new Fault(`${origin} ${found}`, fix);
 }

@@ -6,11 +6,8 @@
 import { startChromium } from "./chromium.ts";
 import { gallery } from "./gallery.tsx";
 
-/** Page, height in CSS pixels. */
-const PICTURES = [["landing", 560], ["consent", 850], [
-  "account",
-  480,
-]] as const;
+/** Heights in CSS pixels. */
+const HEIGHTS = { landing: 560, consent: 850, account: 540 };
 
 await using server = Deno.serve(
   { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -19,7 +16,7 @@ await using server = Deno.serve(
 const browser = await startChromium();
 await Deno.mkdir("docs", { recursive: true });
 for (const colorScheme of ["light", "dark"] as const) {
-  for (const [name, height] of PICTURES) {
+  for (const [name, height] of Object.entries(HEIGHTS)) {
     const page = await browser.newPage({
       colorScheme,
       viewport: { width: 860, height },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import {
   approve,
   Client,
@@ -9,15 +9,27 @@ import {
   Site,
 } from "./site.ts";
 
+/** A new client, its consent page open in a browser of its own. */
+async function openConsent(
+  site: Site,
+  redirectUri: string,
+  options?: BrowserContextOptions,
+) {
+  const client = await Client.register(site, redirectUri);
+  const context = await site.browser.newContext(options);
+  const complaints = policyComplaints(context);
+  const page = await context.newPage();
+  await page.goto(client.authorizationUrl);
+  return { client, context, complaints, page };
+}
+
 Deno.test("a person signs in in a window, and the client calls a tool as them", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const context = await site.browser.newContext();
-  const complaints = policyComplaints(context);
-  const page = await context.newPage();
-
-  await page.goto(client.authorizationUrl);
+  const { client, page, complaints } = await openConsent(
+    site,
+    receiver.redirectUri,
+  );
   await page.getByRole("heading", { name: "Let Test client use" }).waitFor();
   await page.getByText("Unverified").waitFor();
   await page.getByText("Tells who is calling.").waitFor();
@@ -38,10 +50,9 @@ Deno.test("a person signs in in a window, and the client calls a tool as them", 
 Deno.test("a person signs in without JavaScript", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const context = await site.browser.newContext({ javaScriptEnabled: false });
-  const page = await context.newPage();
-  await page.goto(client.authorizationUrl);
+  const { client, page } = await openConsent(site, receiver.redirectUri, {
+    javaScriptEnabled: false,
+  });
   await approve(page);
   await signInAs(page, "Somebody");
   await client.redeem((await receiver.answer).get("code")!);
@@ -50,9 +61,7 @@ Deno.test("a person signs in without JavaScript", async () => {
 Deno.test("a person denies, and the client is told", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const page = await site.browser.newPage();
-  await page.goto(client.authorizationUrl);
+  const { client, page } = await openConsent(site, receiver.redirectUri);
   await page.getByRole("button", { name: "Deny" }).click();
   const answer = await receiver.answer;
   assert.equal(answer.get("error"), "access_denied");
@@ -63,9 +72,7 @@ Deno.test("a person denies, and the client is told", async () => {
 Deno.test("a person cancels at the provider, and the client is told", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const page = await site.browser.newPage();
-  await page.goto(client.authorizationUrl);
+  const { page } = await openConsent(site, receiver.redirectUri);
   await approve(page);
   await page.getByRole("button", { name: "Cancel" }).click();
   assert.equal((await receiver.answer).get("error"), "access_denied");
@@ -100,9 +107,7 @@ Deno.test("two tabs sign in to two clients at once", async () => {
 Deno.test("the back button leads back to a consent page that still works", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const page = await site.browser.newPage();
-  await page.goto(client.authorizationUrl);
+  const { client, page } = await openConsent(site, receiver.redirectUri);
   await approve(page);
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goBack();
@@ -114,10 +119,10 @@ Deno.test("the back button leads back to a consent page that still works", async
 Deno.test("a consent page answered a second time says so in words", async () => {
   await using site = await Site.start();
   await using receiver = new LoopbackReceiver();
-  const client = await Client.register(site, receiver.redirectUri);
-  const context = await site.browser.newContext();
-  const page = await context.newPage();
-  await page.goto(client.authorizationUrl);
+  const { client, context, page } = await openConsent(
+    site,
+    receiver.redirectUri,
+  );
   // The same rendering in the hands of a second tab, as after a restore.
   const html = await page.content();
   await page.getByRole("button", { name: "Deny" }).click();
@@ -223,11 +228,7 @@ Deno.test("a popup tells an opener on a listed origin, and no other", async () =
 Deno.test("a private-use redirect is reached through the whole chain", async () => {
   await using site = await Site.start();
   const redirectUri = "cursor://anysphere.cursor-mcp/oauth/callback";
-  const client = await Client.register(site, redirectUri);
-  const context = await site.browser.newContext();
-  const complaints = policyComplaints(context);
-  const page = await context.newPage();
-  await page.goto(client.authorizationUrl);
+  const { client, page, complaints } = await openConsent(site, redirectUri);
   await page.getByText("that opens cursor: links").waitFor();
   const answered = page.waitForResponse((response) =>
     response.url().startsWith(`${site.origin}/oauth/provider-callback`)

@@ -248,12 +248,19 @@ Deno.test("examine() has nothing to say about signing in where nobody does", asy
 });
 
 Deno.test("examine() stops where nothing answers", async () => {
+  const failed = (words: string) =>
+    new TypeError("fetch failed", { cause: new Error(words) });
   const cases: [Error, RegExp][] = [
-    [new TypeError("connection refused"), /cannot be reached\. Fix: Start/],
+    [failed("connection refused"), /cannot be reached\. Fix: Start/],
     [
-      new TypeError("invalid peer certificate: UnknownIssuer"),
+      failed("client error (Connect): invalid peer certificate: UnknownIssuer"),
       /no certificate that clients trust/,
     ],
+    [
+      failed("client error (Connect): dns error"),
+      /no name that leads anywhere/,
+    ],
+    [failed("invalid HTTP version parsed"), /speaks another protocol/],
     [new DOMException("", "TimeoutError"), /within 10 seconds/],
   ];
   for (const [error, expected] of cases) {

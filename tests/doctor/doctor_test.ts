@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { type Defects, fakeServer } from "./fake_server.ts";
+
+/** Runs the doctor as a person does. */
+async function runDoctor(url: string): Promise<{ code: number; text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-net", "doctor.ts", url],
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+async function examine(defects: Defects) {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => answer(new URL(request.url), request),
+  );
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const answer = fakeServer(origin, defects);
+  return await runDoctor(origin);
+}
+
+Deno.test("doctor.ts exits 0 for a server that is well", async () => {
+  const { code, text } = await examine({});
+  assert.equal(code, 0, text);
+  assert.match(text, /Nothing to mend\./);
+});
+
+Deno.test("doctor.ts exits 1 and says how to mend what is not", async () => {
+  const { code, text } = await examine({
+    serverMetadata: { code_challenge_methods_supported: [] },
+  });
+  assert.equal(code, 1, text);
+  assert.match(text, /FAILED +PKCE .*Fix: Add S256/);
+  assert.match(text, /1 thing to mend\./);
+});
+
+Deno.test("doctor.ts exits 2 for what is no address", async () => {
+  const { code, text } = await runDoctor("tools.example.com");
+  assert.equal(code, 2);
+  assert.match(text, /Not an address: tools\.example\.com/);
+});
