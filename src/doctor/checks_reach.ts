@@ -5,7 +5,7 @@
  */
 import type { Check } from "./examine.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { OTHER_ORIGIN, parseObject } from "./site.ts";
+import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
 /** What any MCP client needs, in the order in which it meets it. */
 export const REACH_CHECKS: readonly Check[] = [
@@ -97,26 +97,6 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "CORS of the OAuth endpoints (Inspector and other pages)",
-    async run(site) {
-      const metadata = [
-        await site.resourceMetadataUrl(),
-        `${await site.issuer()}/.well-known/oauth-authorization-server`,
-      ];
-      for (const target of metadata) {
-        const { headers } = await site.send(target, {
-          headers: { origin: OTHER_ORIGIN },
-        });
-        checkAllowedOrigin(target, headers);
-      }
-      for (const name of ["token", "registration"]) {
-        const target = await site.endpoint(name);
-        await checkPreflight(site, target, ["content-type"]);
-      }
-      return "a page on another origin may read and use them";
-    },
-  },
-  {
     name: "Challenge (everybody)",
     async run(site) {
       const { status, headers } = await site.greeting();
@@ -142,10 +122,13 @@ export const REACH_CHECKS: readonly Check[] = [
   },
 ];
 
-type CheckedSite = Parameters<Check["run"]>[0];
-
-async function checkPreflight(
-  site: CheckedSite,
+/**
+ * Whether a page on another origin may POST with these headers.
+ *
+ * @throws {Fault}
+ */
+export async function checkPreflight(
+  site: Site,
   target: string,
   names: readonly string[],
 ): Promise<void> {
@@ -176,7 +159,8 @@ async function checkPreflight(
   }
 }
 
-function checkAllowedOrigin(target: string, headers: Headers): void {
+/** @throws {Fault} */
+export function checkAllowedOrigin(target: string, headers: Headers): void {
   const allowed = headers.get("access-control-allow-origin");
   if (allowed === "*" || allowed === OTHER_ORIGIN) return;
   throw new Fault(

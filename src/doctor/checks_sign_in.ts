@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
 import type { Check } from "./examine.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { type Json, parseObject, type Site } from "./site.ts";
+import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
 /** How the known clients register: their redirect URIs as they send them. */
 const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
@@ -88,6 +89,26 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
         );
       }
       return "authorization, token and registration are there";
+    },
+  },
+  {
+    name: "CORS of the OAuth endpoints (Inspector and other pages)",
+    async run(site) {
+      const metadata = [
+        await site.resourceMetadataUrl(),
+        `${await site.issuer()}/.well-known/oauth-authorization-server`,
+      ];
+      for (const target of metadata) {
+        const { headers } = await site.send(target, {
+          headers: { origin: OTHER_ORIGIN },
+        });
+        checkAllowedOrigin(target, headers);
+      }
+      for (const name of ["token", "registration"]) {
+        const target = await site.endpoint(name);
+        await checkPreflight(site, target, ["content-type"]);
+      }
+      return "a page on another origin may read and use them";
     },
   },
   {

@@ -31,8 +31,9 @@ export async function* examine(
   for (const { name, run } of [...REACH_CHECKS, ...SIGN_IN_CHECKS]) {
     const finding = await examineOne(name, () => run(site), told);
     yield finding;
-    // Where nothing answers at all, there is nothing more to say.
+    // Where nothing answers, or nobody signs in, there is no more to say.
     if (name === "Health" && finding.result === "failed") return;
+    if (name.startsWith("Challenge") && finding.result === "skipped") return;
   }
 }
 

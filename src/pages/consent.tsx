@@ -55,8 +55,7 @@ export function ConsentPage(props: ConsentProps) {
           Let <bdi>{clientName}</bdi> use {serverTitle}?
         </h1>
         <p class="lead">
-          It would act in your name until you end it. Approve only if you
-          started this yourself.
+          It would act in your name. Approve only if you started this yourself.
         </p>
         <dl class="facts">
           <Asker {...props} clientName={clientName} />
@@ -80,7 +79,9 @@ export function ConsentPage(props: ConsentProps) {
             <dd>
               If you approve, you sign in with{" "}
               <strong>{providerName}</strong>. The app sees neither your
-              password nor your {providerName} token.
+              password nor your {providerName}{" "}
+              token. You can end the connection at any time on your{" "}
+              <a href="/account">account page</a>.
             </dd>
           </div>
         </dl>
