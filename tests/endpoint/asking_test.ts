@@ -216,6 +216,28 @@ Deno.test("a tool that asks after it was cancelled does not wait", async () => {
   assert.ok(await ended.promise);
 });
 
+Deno.test("a tool that asks after its client has left learns that", async () => {
+  const go = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<unknown>();
+  const late = tool({
+    name: "late",
+    async run(_input, { roots, progress }) {
+      await progress(1);
+      await go.promise;
+      await roots().catch(told.resolve);
+      return "";
+    },
+  });
+  await using server = await startServer({ tools: [late] });
+  const session = await server.openSession({ capabilities: CAPABILITIES });
+  const params = { name: "late", _meta: { progressToken: 1 } };
+  const events = new Events(await session.request("tools/call", params));
+  await events.read();
+  await events.close();
+  go.resolve();
+  assert.match(`${await told.promise}`, /The client left before roots\/list/);
+});
+
 Deno.test("stop() ends the wait for an answer", async () => {
   await using server = await startServer(TOOLS);
   const session = await server.openSession({ capabilities: CAPABILITIES });

@@ -180,3 +180,22 @@ Deno.test("a request of a batch can be cancelled", async () => {
   await session.notify("notifications/cancelled", { requestId: 1 });
   assert.deepEqual(byId(await (await response).json()), { 2: {} });
 });
+
+Deno.test("a question of a batch may be answered in a batch", async () => {
+  const where = tool({
+    name: "where",
+    run: async (_input, { roots }) => `${(await roots()).length} roots`,
+  });
+  await using server = await startServer({ tools: [where] });
+  const session = await server.openSession({
+    revision: "2025-03-26",
+    capabilities: { roots: {} },
+  });
+  const events = new Events(await session.post([call("where", 1)]));
+  const { id, method } = await events.read();
+  assert.equal(method, "roots/list");
+  const answer = { jsonrpc: "2.0", id, result: { roots: [] } };
+  assert.equal((await session.post([answer, NOTIFICATION])).status, 202);
+  assert.equal((await events.read()).result.content[0].text, "0 roots");
+  assert.equal((await events.next()).done, true);
+});

@@ -90,5 +90,15 @@ export const CATALOGUE = {
       complete: { code: (value) => [`${value}()`] },
       get: ({ code }) => `Review ${code}`,
     }),
+    prompt({
+      name: "crash",
+      get: () => {
+        throw new Error("secret");
+      },
+    }),
+    prompt({
+      name: "fail",
+      get: () => Promise.reject(new ToolError("Try the other door.")),
+    }),
   ],
 };

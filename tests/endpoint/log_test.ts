@@ -1,12 +1,22 @@
 /** What the log says of a request, and what it keeps to itself. */
 import assert from "node:assert/strict";
 import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
-import { outcome, resultOf, startServer, type TestServer } from "../kit.ts";
+import { prompt } from "../../src/mcp/authoring.ts";
+import type { Definitions } from "../../src/mcp/catalogue.ts";
+import {
+  messagesOf,
+  outcome,
+  resultOf,
+  startServer,
+  type TestServer,
+  until,
+} from "../kit.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 /** What is logged while `act` runs. */
 async function recordsOf(
   act: (server: TestServer) => Promise<unknown>,
+  definitions: Definitions = CATALOGUE,
 ): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   configureSync({
@@ -18,7 +28,7 @@ async function recordsOf(
     reset: true,
   });
   try {
-    await using server = await startServer(CATALOGUE);
+    await using server = await startServer(definitions);
     await act(server);
   } finally {
     resetSync();
@@ -76,4 +86,39 @@ Deno.test("nothing that a client wrote is logged", async () => {
   });
   assert.ok(records.length > 0);
   assert.ok(!JSON.stringify(records).includes(secret));
+});
+
+Deno.test("a cancelled request is one event, whatever follows", async () => {
+  const end = Promise.withResolvers<void>();
+  let running = 0;
+  const slow = (name: string, outcome: () => string) =>
+    prompt({
+      name,
+      get() {
+        running++;
+        return end.promise.then(outcome);
+      },
+    });
+  const prompts = [
+    slow("ends", () => "late"),
+    slow("throws", () => {
+      throw new Error("late");
+    }),
+  ];
+  const records = await recordsOf(async (server) => {
+    const session = await server.openSession();
+    const answers = prompts.map(({ name }, id) =>
+      session.request("prompts/get", { name }, id)
+    );
+    await until(() => running === 2);
+    for (const requestId of [0, 0, 1, 1]) {
+      await session.notify("notifications/cancelled", { requestId });
+    }
+    end.resolve();
+    for (const answer of answers) await messagesOf(await answer);
+  }, { prompts });
+  assert.deepEqual(
+    records.map(({ level, properties }) => [level, properties.outcome]),
+    [["info", "cancelled"], ["info", "cancelled"]],
+  );
 });

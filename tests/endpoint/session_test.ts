@@ -344,6 +344,22 @@ Deno.test("prompts are got and completed", async () => {
   });
 });
 
+Deno.test("what a prompt throws is an error: its own words, or a reference", async () => {
+  await using server = await start();
+  const session = await server.openSession();
+  const get = (name: string) =>
+    outcome(session.request("prompts/get", { name }, "p"));
+  assert.deepEqual(await get("fail"), {
+    status: 200,
+    jsonrpc: "2.0",
+    id: "p",
+    error: { code: -32603, message: "Try the other door." },
+  });
+  const { status, error } = await get("crash");
+  assert.deepEqual([status, error.code], [200, -32603]);
+  assert.match(error.message, /^Internal error \(reference [\w-]{16}\)$/);
+});
+
 Deno.test("every list answers with its members", async () => {
   await using server = await start();
   const session = await server.openSession();
@@ -352,7 +368,7 @@ Deno.test("every list answers with its members", async () => {
       ["tools/list", "tools", 8],
       ["resources/list", "resources", 1],
       ["resources/templates/list", "resourceTemplates", 1],
-      ["prompts/list", "prompts", 1],
+      ["prompts/list", "prompts", 3],
     ] as const
   ) {
     const result = await resultOf(session.request(method));

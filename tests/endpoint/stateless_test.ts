@@ -134,6 +134,14 @@ Deno.test("a revision that is not spoken is 400 / -32022 and names those that ar
   }]);
 });
 
+Deno.test("a revision that differs from its header is a mismatch first", async () => {
+  await using server = await start();
+  const answer = server.call("tools/list", {}, {
+    meta: { [Meta.protocolVersion]: "2027-01-01" },
+  });
+  assert.equal(await refusal(answer), "400 -32020");
+});
+
 const GREET = { name: "greet", arguments: { name: "Ada" } };
 
 for (

@@ -258,6 +258,9 @@ Deno.test("notifications/cancelled stops a request, which gets no response", asy
   await slow.aborted.promise;
   slow.end.resolve("unheard");
   assert.deepEqual(await messagesOf(await answer), []);
+  // What runs here is stopped here: no other server has to know.
+  const wishes = await Array.fromAsync(server.kv.list({ prefix: ["cancel"] }));
+  assert.deepEqual(wishes, []);
 });
 
 Deno.test("a cancellation that lands on another server stops the request", async () => {
@@ -275,7 +278,7 @@ Deno.test("a cancellation that lands on another server stops the request", async
   assert.deepEqual(await messagesOf(await answer), []);
 });
 
-Deno.test("a cancellation of another id, type or session stops nothing", async () => {
+Deno.test("a cancellation of another id, type or session, and another notification, stop nothing", async () => {
   const slow = new Slow();
   await using server = await startServer({ tools: [slow.tool] });
   const session = await server.openSession();
@@ -285,6 +288,7 @@ Deno.test("a cancellation of another id, type or session stops nothing", async (
   await session.notify("notifications/cancelled", { requestId: 2 });
   await session.notify("notifications/cancelled", { requestId: "1" });
   await session.notify("notifications/cancelled", {});
+  await session.notify("notifications/progress", { requestId: 1 });
   await other.notify("notifications/cancelled", { requestId: 1 });
   assert.equal(signal.aborted, false);
   slow.end.resolve("done");
