@@ -1,0 +1,186 @@
+/**
+ * Processes as people start them, and what they print.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { initialize, type Json, rpc } from "../kit.ts";
+
+export const REPOSITORY = new URL("../../", import.meta.url);
+
+/** Far more than anything here takes. */
+const PATIENCE_MILLISECONDS = 120_000;
+
+export interface ProcessOptions {
+  command?: string;
+  cwd?: string | URL;
+  /** Variables beside `PATH`, `HOME`, and `PORT=0`: the system picks one. */
+  env?: Record<string, string>;
+  /** Whether the process is shown a terminal. */
+  terminal?: boolean;
+}
+
+/** A process whose output is read to its end. */
+export class Process implements AsyncDisposable {
+  output = "";
+  #child: Deno.ChildProcess;
+  #ended: Promise<Deno.CommandStatus>;
+  #onOutput = () => {};
+
+  constructor(args: readonly string[], options: ProcessOptions = {}) {
+    const { command = Deno.execPath(), cwd = REPOSITORY, env } = options;
+    const [program, ...rest] = options.terminal
+      ? [
+        "script",
+        "-qefc",
+        [command, ...args].map(quote).join(" "),
+        "/dev/null",
+      ]
+      : [command, ...args];
+    this.#child = new Deno.Command(program, {
+      args: rest,
+      cwd,
+      clearEnv: true,
+      env: {
+        PATH: Deno.env.get("PATH")!,
+        HOME: Deno.env.get("HOME")!,
+        PORT: "0",
+        NO_COLOR: "1",
+        ...env,
+      },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const { stdout, stderr, status } = this.#child;
+    this.#ended = Promise.all([
+      status,
+      this.#read(stdout),
+      this.#read(stderr),
+    ]).then(([status]) => status);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Resolves when the output has what is looked for. */
+  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(reject, PATIENCE_MILLISECONDS);
+    this.#onOutput = () => pattern.test(this.output) && resolve();
+    this.#onOutput();
+    try {
+      await Promise.race([
+        promise,
+        this.#ended.then(() => assert.match(this.output, pattern)),
+      ]);
+    } catch {
+      throw new Error(`${pattern} is not in the output:\n${this.output}`);
+    } finally {
+      clearTimeout(timer);
+    }
+    return pattern.exec(this.output)!;
+  }
+
+  /** The origin it listens on, once it does. */
+  async url(): Promise<string> {
+    return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
+  }
+
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Its exit code, with all of its output. */
+  async end(): Promise<number> {
+    return (await this.#ended).code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.kill("SIGKILL");
+    } catch (error) {
+      // It has ended already.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await this.#ended;
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+      this.output += text;
+      this.#onOutput();
+    }
+  }
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A directory that is gone after the test. */
+export class TemporaryDirectory implements AsyncDisposable {
+  readonly path = Deno.makeTempDirSync({ prefix: "tool-server-" });
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.path, { recursive: true });
+  }
+}
+
+/** The flags of `deno task start`, with another place for the database. */
+export async function startArgs(directory?: string): Promise<string[]> {
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
+  );
+  const [, ...args] = (tasks.start as string).split(" ");
+  if (directory === undefined) return args;
+  return args.map((arg) => arg.replace(/=data$/, `=${directory}`));
+}
+
+/** Starts this server as `deno task start` does, in memory by default. */
+export async function startProcess(
+  { env, directory, ...options }: ProcessOptions & { directory?: string } = {},
+): Promise<Process> {
+  return new Process(await startArgs(directory), {
+    ...options,
+    env: { KV_PATH: ":memory:", ...env },
+  });
+}
+
+/** Posts one message, in a session if there is one. */
+export function post(
+  url: string,
+  message: Json,
+  sessionId?: string,
+): Promise<Response> {
+  return fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(sessionId && { "mcp-session-id": sessionId }),
+    },
+    body: JSON.stringify(message),
+  });
+}
+
+/** Opens a 2025 session and gives its id. */
+export async function openSession(url: string): Promise<string> {
+  const response = await post(url, initialize("2025-11-25"));
+  await response.body?.cancel();
+  assert.equal(response.status, 200);
+  return response.headers.get("mcp-session-id")!;
+}
+
+/** The status of a call to `health`. */
+export async function callHealth(
+  url: string,
+  sessionId: string,
+): Promise<number> {
+  const call = rpc("tools/call", { name: "health", arguments: {} });
+  const response = await post(url, call, sessionId);
+  const { result } = await response.json();
+  if (response.ok) assert.equal(result.structuredContent.status, "ok");
+  return response.status;
+}

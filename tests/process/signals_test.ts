@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { rpc } from "../kit.ts";
+import { openSession, post, startProcess } from "./kit.ts";
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  Deno.test(`${signal} ends an idle server with 0`, async () => {
+    await using server = await startProcess();
+    await server.url();
+    server.kill(signal);
+    assert.equal(await server.end(), 0);
+  });
+
+  Deno.test(`${signal} tells a running tool to stop, and lets its answer out`, async () => {
+    await using server = await startProcess();
+    const url = await server.url();
+    const call = rpc("tools/call", {
+      name: "countdown",
+      arguments: { from: 60 },
+      _meta: { progressToken: "p" },
+    });
+    const response = await post(url, call, await openSession(url));
+    const reader = response.body!.pipeThrough(new TextDecoderStream())
+      .getReader();
+    let text = "";
+    while (!text.includes("notifications/progress")) {
+      text += (await reader.read()).value;
+    }
+    server.kill(signal);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += value;
+    }
+    assert.match(text, /"id":1/);
+    assert.equal(await server.end(), 0);
+  });
+}
+
+/** Sends a part of a request, and waits until the server has it. */
+async function stick(url: string): Promise<Deno.Conn> {
+  const { hostname, port } = new URL(url);
+  const connection = await Deno.connect({ hostname, port: Number(port) });
+  await connection.write(
+    new TextEncoder().encode(
+      "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\n" +
+        "content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+    ),
+  );
+  // Whoever comes second is served: the first is being read by then.
+  await openSession(url);
+  return connection;
+}
+
+Deno.test("SIGTERM waits for a stuck request no longer than ten seconds", async () => {
+  await using server = await startProcess();
+  using _stuck = await stick(await server.url());
+  const killed = performance.now();
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+  const seconds = (performance.now() - killed) / 1000;
+  assert(seconds > 9 && seconds < 15, `${seconds} s`);
+});
+
+Deno.test("a second signal ends the server at once", async () => {
+  await using server = await startProcess();
+  using _stuck = await stick(await server.url());
+  server.kill("SIGTERM");
+  await server.prints(/Stopping/);
+  server.kill("SIGTERM");
+  assert.notEqual(await server.end(), 0);
+});

@@ -1,0 +1,113 @@
+/**
+ * Running without a clone: from the sources at a URL, and from one file.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import {
+  callHealth,
+  openSession,
+  Process,
+  REPOSITORY,
+  TemporaryDirectory,
+} from "./kit.ts";
+
+/** Serves the files of a directory as a plain web server would. */
+function serveFiles(root: URL): Deno.HttpServer<Deno.NetAddr> {
+  const types: Record<string, string> = {
+    json: "application/json",
+    js: "text/javascript",
+  };
+  return Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async ({ url }) => {
+      const path = new URL(url).pathname.slice(1);
+      try {
+        const body = await Deno.readFile(new URL(path, root));
+        const extension = path.split(".").at(-1)!;
+        return new Response(body, {
+          headers: { "content-type": types[extension] ?? "text/plain" },
+        });
+      } catch {
+        return new Response(null, { status: 404 });
+      }
+    },
+  );
+}
+
+function originOf({ addr }: Deno.HttpServer<Deno.NetAddr>): string {
+  return `http://${addr.hostname}:${addr.port}`;
+}
+
+/** Starts it, on a terminal, in a directory that has nothing to do with it. */
+function run(directory: TemporaryDirectory, ...args: string[]): Process {
+  return new Process(["run", "--allow-net", ...args], {
+    cwd: directory.path,
+    terminal: true,
+  });
+}
+
+async function checkServes(server: Process): Promise<void> {
+  const url = await server.url();
+  assert.equal(await callHealth(url, await openSession(url)), 200);
+  assert.doesNotMatch(server.output, /Deno requests/);
+}
+
+async function bundle(directory: TemporaryDirectory): Promise<URL> {
+  const { stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ..."bundle --quiet -o".split(" "),
+      `${directory.path}/tool-server.js`,
+      "main.ts",
+    ],
+    cwd: REPOSITORY,
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  return new URL(`file://${directory.path}/`);
+}
+
+Deno.test("the sources run from a URL, with their import map", async () => {
+  await using directory = new TemporaryDirectory();
+  await using files = serveFiles(REPOSITORY);
+  const origin = originOf(files);
+  await using server = run(
+    directory,
+    "--allow-env=PORT",
+    `--import-map=${origin}/deno.json`,
+    `${origin}/main.ts`,
+  );
+  await checkServes(server);
+  assert.match(server.output, /kept in memory/);
+});
+
+Deno.test("one file runs from a URL with --allow-net alone, and warns once", async () => {
+  await using directory = new TemporaryDirectory();
+  await using files = serveFiles(await bundle(directory));
+  await using server = run(directory, `${originOf(files)}/tool-server.js`);
+  await checkServes(server);
+  // PORT is set, and nobody was asked whether it may be read.
+  assert.equal(await server.url(), "http://127.0.0.1:3000");
+  assert.equal(server.output.match(/warning/gi)?.length, 1);
+  assert.match(server.output, /--unstable-kv/);
+});
+
+Deno.test("one file keeps its sessions with --unstable-kv", async () => {
+  await using directory = new TemporaryDirectory();
+  await using files = serveFiles(await bundle(directory));
+  const start = () =>
+    run(
+      directory,
+      "--allow-env=PORT",
+      "--unstable-kv",
+      `${originOf(files)}/tool-server.js`,
+    );
+  let session;
+  {
+    await using first = start();
+    const url = await first.url();
+    session = await openSession(url);
+    assert.doesNotMatch(first.output, /warning/i);
+  }
+  await using second = start();
+  assert.equal(await callHealth(await second.url(), session), 200);
+});
