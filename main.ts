@@ -214,13 +214,13 @@ function stopOnSignal(app: App, server: Deno.HttpServer, kv: Deno.Kv): void {
 
 /** Where nobody sees a process end, the requests are told instead. */
 function serveMisconfigured({ message }: Error): void {
-  log.error("Misconfigured", { details: message });
-  Deno.serve(() =>
-    Response.json({ error: "server_misconfigured" }, {
-      status: 500,
-      headers: { "access-control-allow-origin": "*" },
-    })
+  const body = { error: "server_misconfigured" };
+  const headers = { "access-control-allow-origin": "*" };
+  Deno.serve(
+    { onListen() {} },
+    () => Response.json(body, { status: 500, headers }),
   );
+  log.error("Misconfigured", { details: message });
 }
 
 /** What a tool left behind must not take everybody's server down. */

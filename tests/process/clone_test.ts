@@ -34,7 +34,7 @@ class Clone extends TemporaryDirectory {
   }
 
   run([command, ...args]: string[], options: ProcessOptions = {}): Process {
-    const env = { HOME: this.#home.path, ...options.env };
+    const env = { HOME: this.#home.path, DENO_DIR: "", ...options.env };
     return new Process(args, { ...options, command, cwd: this.path, env });
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { VARIABLES } from "../../src/config.ts";
 import { initialize, type Json, rpc } from "../kit.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);
@@ -14,7 +15,7 @@ const PATIENCE_MILLISECONDS = 120_000;
 export interface ProcessOptions {
   command?: string;
   cwd?: string | URL;
-  /** Variables beside `PATH`, `HOME`, and `PORT=0`: the system picks one. */
+  /** Settings beside `PORT=0`, which lets the system pick one. */
   env?: Record<string, string>;
   /** Whether the process is shown a terminal. */
   terminal?: boolean;
@@ -41,13 +42,7 @@ export class Process implements AsyncDisposable {
       args: rest,
       cwd,
       clearEnv: true,
-      env: {
-        PATH: Deno.env.get("PATH")!,
-        HOME: Deno.env.get("HOME")!,
-        PORT: "0",
-        NO_COLOR: "1",
-        ...env,
-      },
+      env: { ...surroundings(), PORT: "0", NO_COLOR: "1", ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -113,6 +108,13 @@ export class Process implements AsyncDisposable {
       this.#onOutput();
     }
   }
+}
+
+/** The environment of the tests, without settings of a server. */
+function surroundings(): Record<string, string> {
+  const environment = Deno.env.toObject();
+  for (const variable of VARIABLES) delete environment[variable];
+  return environment;
 }
 
 function quote(text: string): string {
