@@ -63,7 +63,9 @@ async function start(config: Config): Promise<void> {
     baseUrl,
     definitions: { tools: tools(runtimeOf(config)), resources, prompts },
   });
-  stopOnSignal(app, server, kv);
+  // Under --watch an exit is the wait for a change: there a signal must end
+  // the process by itself.
+  if (!Deno.args.includes("--no-drain")) stopOnSignal(app, server, kv);
   warnOfOpenDoors(config);
   announce(config, baseUrl);
 }

@@ -21,7 +21,7 @@ export interface ProcessOptions {
   terminal?: boolean;
 }
 
-/** A process whose output is read to its end. */
+/** A process and all that it starts; the output is read to its end. */
 export class Process implements AsyncDisposable {
   output = "";
   #child: Deno.ChildProcess;
@@ -42,6 +42,8 @@ export class Process implements AsyncDisposable {
       args: rest,
       cwd,
       clearEnv: true,
+      // A group of its own: `npx` and tasks leave a killed parent's children.
+      detached: true,
       env: { ...surroundings(), PORT: "0", NO_COLOR: "1", ...env },
       stdin: "null",
       stdout: "piped",
@@ -53,10 +55,6 @@ export class Process implements AsyncDisposable {
       this.#read(stdout),
       this.#read(stderr),
     ]).then(([status]) => status);
-  }
-
-  get pid(): number {
-    return this.#child.pid;
   }
 
   /** Resolves when the output has what is looked for. */
@@ -83,8 +81,9 @@ export class Process implements AsyncDisposable {
     return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
   }
 
+  /** Sends a signal to all of it. */
   kill(signal: Deno.Signal): void {
-    this.#child.kill(signal);
+    Deno.kill(-this.#child.pid, signal);
   }
 
   /** Its exit code, with all of its output. */
@@ -97,7 +96,7 @@ export class Process implements AsyncDisposable {
       this.kill("SIGKILL");
     } catch (error) {
       // It has ended already.
-      if (!(error instanceof TypeError)) throw error;
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
     await this.#ended;
   }
