@@ -162,3 +162,13 @@ for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
     assert.deepEqual(forgotten, [], `list them in ${folder}mod.ts`);
   });
 }
+
+Deno.test("the tests run what the server runs", async () => {
+  const read = async (path: string) => JSON.parse(await readText(path));
+  const [own, tests] = [await read("deno.json"), await read("tests/deno.json")];
+  assert.deepEqual(tests.unstable, own.unstable);
+  assert.deepEqual({ ...tests.imports, ...own.imports }, tests.imports);
+  const locks = [await read("deno.lock"), await read("tests/deno.lock")]
+    .map(({ specifiers }) => specifiers);
+  assert.deepEqual({ ...locks[1], ...locks[0] }, locks[1]);
+});
