@@ -17,6 +17,7 @@ import {
 } from "./messages.ts";
 import type { Printed } from "./call.ts";
 import { Meta } from "./request_meta.ts";
+import { parseTaskIds, TaskFeed, taskNotification } from "./task_feed.ts";
 import { checkKnowsTasks } from "./tasks.ts";
 
 /** Changes a slow client may fall behind before its stream is closed. */
@@ -34,6 +35,8 @@ export interface SubscriptionFilter {
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: string[];
+  /** In the acknowledgement: those that are the caller's. */
+  taskIds?: string[];
 }
 
 const LISTS = ["tools", "prompts", "resources"] as const;
@@ -58,6 +61,8 @@ export function parseFilter(
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
+  const taskIds = parseTaskIds(notifications);
+  if (taskIds) filter.taskIds = taskIds;
   const { resourceSubscriptions: uris } = notifications;
   if (uris === undefined) return filter;
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
@@ -120,10 +125,8 @@ export class ListenerCount {
 /** Serves a subscription until the client leaves or the server stops. */
 export async function listen(exchange: Exchange): Promise<Printed> {
   const { services, introduction, params } = exchange;
-  if (isObject(params.notifications) && params.notifications.taskIds) {
-    checkKnowsTasks(exchange.client);
-  }
   const filter = parseFilter(params, introduction.capabilities);
+  if (filter.taskIds) checkKnowsTasks(exchange.client);
   services.listeners.take();
   try {
     return await follow(exchange, filter);
@@ -137,22 +140,38 @@ async function follow(
   filter: SubscriptionFilter,
 ): Promise<Printed> {
   const { services, introduction, message: { id }, answer } = exchange;
+  const feed = new TaskFeed(services.tasks, exchange.caller.binding);
   const signal = exchange.signal();
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
-  // Listening comes first: what changes after the acknowledgement is heard.
-  const leave = await services.changes.listen((change) => {
-    const notification = notificationOf(change, filter, id);
-    if (notification === undefined) return;
+  const notify = (notification: string) => {
     if (++behind > BEHIND) return exchange.cancel("the client fell behind");
     sent = sent.then(() => answer.send(notification)).then(() => {
       behind--;
     });
+  };
+  // Listening comes first: what changes after the acknowledgement is heard.
+  const leave = await services.changes.listen((change) => {
+    const notification = notificationOf(change, filter, id);
+    if (notification !== undefined) notify(notification);
   });
   try {
-    await answer.send(acknowledgement(filter, id));
+    const tasks = await feed.find(filter.taskIds ?? []);
+    const honoured = {
+      ...filter,
+      ...(filter.taskIds && { taskIds: tasks.map(({ taskId }) => taskId) }),
+    };
+    await answer.send(acknowledgement(honoured, id));
     acknowledged.resolve();
+    for (const task of tasks) {
+      feed.follow(task, (task) => notify(taskNotification(task, id)), signal)
+        .catch((error) => {
+          if (signal.aborted) return;
+          services.log.warning("A task could not be followed", { error });
+          exchange.cancel("a task could not be followed");
+        });
+    }
     await aborted(signal);
     return introduction.printer.result({
       _meta: { [Meta.subscriptionId]: id },

@@ -41,7 +41,7 @@ export function recent<T>(
       // Unless it was forgotten while it was being read.
       if (value !== undefined && reading.get(name) === mine) {
         kept.set(name, { value, until });
-        if (kept.size > capacity) kept.delete(kept.keys().next().value!);
+        dropOldest();
       }
       return value;
     }).finally(() => {
@@ -50,6 +50,15 @@ export function recent<T>(
     const mine = { promise, until };
     reading.set(name, mine);
     return promise;
+  }
+
+  /** The oldest come first: a name that is kept again was deleted before. */
+  function dropOldest(): void {
+    const time = Date.now();
+    for (const [name, { until }] of kept) {
+      if (kept.size <= capacity && time < until) return;
+      kept.delete(name);
+    }
   }
 
   return {

@@ -82,6 +82,17 @@ export interface TaskStore {
   create(taskId: string, binding: string): Promise<Task>;
   /** A caller's task; undefined when there is none. */
   find(taskId: string, binding: string): Promise<Task | undefined>;
+  /**
+   * A caller's task once it is no longer as it was `seen`; undefined when it
+   * is gone.
+   *
+   * @throws the signal's reason when it fires first
+   */
+  next(
+    seen: Task,
+    binding: string,
+    signal: AbortSignal,
+  ): Promise<Task | undefined>;
   /** Says that work goes on; false when the task has ended. */
   renewLease(taskId: string): Promise<boolean>;
   /** Tells what is being done. */
@@ -126,7 +137,11 @@ export function taskStore(kv: Deno.Kv): TaskStore {
       const record: TaskRecord = {
         ...value,
         ...changes,
-        updatedMilliseconds: Date.now(),
+        // It tells one state from the next, however fast they follow.
+        updatedMilliseconds: Math.max(
+          Date.now(),
+          value.updatedMilliseconds + 1,
+        ),
       };
       const isDone = await commit(kv, (operation) =>
         also(
@@ -224,6 +239,23 @@ export function taskStore(kv: Deno.Kv): TaskStore {
         },
       });
       return await this.find(taskId, binding);
+    },
+
+    async next({ taskId, updatedMilliseconds: seen }, binding, signal) {
+      for (;;) {
+        // A lease that lapses changes no record until somebody looks.
+        const lookMilliseconds = Date.now() + HEARTBEAT_SECONDS * 1000;
+        await waitFor<TaskRecord>(
+          kv,
+          taskKey(taskId),
+          (record) =>
+            record?.updatedMilliseconds !== seen ||
+            Date.now() >= lookMilliseconds,
+          signal,
+        );
+        const task = await this.find(taskId, binding);
+        if (task?.updatedMilliseconds !== seen) return task;
+      }
     },
 
     async renewLease(taskId) {

@@ -13,6 +13,13 @@ import { fingerprint } from "../../src/crypto.ts";
 const fired = new Map<string, number>();
 /** What happened to tools of this process, by name. */
 const outcomes = new Map<string, string>();
+/** A process remembers no more names than this. */
+const NAMES = 1000;
+
+function remember<T>(map: Map<string, T>, name: string, value: T): void {
+  map.set(name, value);
+  if (map.size > NAMES) map.delete(map.keys().next().value!);
+}
 
 /** The server of this process. */
 let measured: App | undefined;
@@ -32,14 +39,14 @@ async function askWord(name: string, { ask }: Context): Promise<string> {
   const resumedMilliseconds = Date.now();
   const said = answer.action === "accept" ? answer.content.word : null;
   const text = JSON.stringify({ name, said, resumedMilliseconds });
-  outcomes.set(name, text);
+  remember(outcomes, name, text);
   return text;
 }
 
 async function holdOn(name: string, { progress, signal }: Context) {
   await progress(1, 2, "holding");
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
-  fired.set(name, Date.now());
+  remember(fired, name, Date.now());
   return "let go";
 }
 
@@ -110,7 +117,7 @@ const count = tool({
       await delay(pauseMilliseconds, undefined, { signal });
       await progress(step, steps);
     }
-    outcomes.set(name, "counted");
+    remember(outcomes, name, "counted");
     return name;
   },
 });

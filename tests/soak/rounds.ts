@@ -221,13 +221,31 @@ const tasking: Round = async (world, name) => {
     world.count("task: cancelled");
     return;
   }
+  const isFollowed = Math.random() < 0.5;
+  const following = isFollowed && new Events(
+    await world.any.call("subscriptions/listen", {
+      notifications: { taskIds: [taskId] },
+    }, { id: name, capabilities: CAPABILITIES }),
+  );
   const answer = { action: "accept", content: { word: name } };
   await call("tasks/update", { taskId, inputResponses: { [key]: answer } });
-  const { result } = await settle(get, ({ status }) => status === "completed");
+  const { result } = following
+    ? await lastState(following)
+    : await settle(get, ({ status }) => status === "completed");
   const { said } = JSON.parse(result.content[0].text);
   check(said === name, "The answer is one's own", [name, said]);
-  world.count("task: completed");
+  world.count(`task: completed, ${isFollowed ? "followed" : "polled"}`);
 };
+
+/** The state of the one followed task once it is completed. */
+async function lastState(events: Events): Promise<Json> {
+  for await (const { params } of events) {
+    if (params.status !== "completed") continue;
+    await events.close();
+    return params;
+  }
+  throw new Error("The stream ended before the task");
+}
 
 /** Every kind of round; clients are spread over them evenly. */
 export const ROUNDS: readonly Round[] = [asking, counting, listening, tasking];

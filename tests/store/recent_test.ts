@@ -106,3 +106,13 @@ Deno.test("recent() reads again after a read that failed", async () => {
   await assert.rejects(async () => await find("a"), /no/);
   assert.equal(await find("a"), "b");
 });
+
+Deno.test("recent() keeps no name longer than it is fresh and others come", async () => {
+  using time = new FakeTime();
+  const names = recent((name) => Promise.resolve(name));
+  for (let n = 0; n < 100; n++) await names.find(`${n}`);
+  assert.equal(names.size, 100);
+  time.tick(1);
+  await names.find("later");
+  assert.equal(names.size, 1);
+});
