@@ -67,7 +67,7 @@ const LAYERS: readonly [name: string, pattern: RegExp][] = [
   ["records and provider", /^src\/(store|upstream)\//],
   [
     "engine",
-    /^src\/mcp\/(\w*exchange|listen|methods|task_runner|tasks|tool_call)\.ts$/,
+    /^src\/mcp\/(\w*exchange|listen|methods|task_\w+|tasks|tool_call)\.ts$/,
   ],
   [
     "endpoints",

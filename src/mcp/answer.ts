@@ -82,6 +82,8 @@ export class Answer {
   #resolve!: (response: Response) => void;
   #stream?: ReadableStreamDefaultController<Uint8Array>;
   #hasEnded = false;
+  /** The client closed the stream: a write may be what finds that out. */
+  #isGone = false;
   #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
@@ -113,6 +115,7 @@ export class Answer {
       },
       pull: () => this.#freeRoom(),
       cancel: () => {
+        this.#isGone = true;
         if (this.#hasEnded) return;
         this.#hasEnded = true;
         this.#freeRoom();
@@ -128,7 +131,8 @@ export class Answer {
     this.open();
     if (this.#hasEnded) return;
     this.#write(event(message));
-    if (this.#stream!.desiredSize! <= 0) {
+    // A stream that is gone has no room and never will.
+    if (!this.#isGone && this.#stream!.desiredSize! <= 0) {
       await (this.#room ??= Promise.withResolvers()).promise;
     }
   }
@@ -150,8 +154,7 @@ export class Answer {
     this.#hasEnded = true;
     if (this.#stream) {
       this.#write(event(message));
-      this.#stream.close();
-      this.#freeRoom();
+      this.#close();
     } else {
       this.#resolve(jsonResponse(message, status, headers));
     }
@@ -162,7 +165,11 @@ export class Answer {
     if (this.#hasEnded) return;
     this.open();
     this.#hasEnded = true;
-    this.#stream!.close();
+    this.#close();
+  }
+
+  #close(): void {
+    if (!this.#isGone) this.#stream!.close();
     this.#freeRoom();
   }
 

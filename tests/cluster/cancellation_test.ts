@@ -119,6 +119,29 @@ Deno.test("cancellation across processes", async (t) => {
     await assert.rejects(events.read());
   });
 
+  await t.step(
+    "clients that leave in mid-stream leave nothing behind",
+    async () => {
+      await Promise.all(Array.from({ length: 300 }, async (_, i) => {
+        const steps = i % 2 ? 2 : 1000;
+        const params = {
+          name: "count",
+          arguments: { name: `left ${i}`, steps, pauseMilliseconds: 10 },
+        };
+        const response = await a.call("tools/call", params, {
+          meta: { progressToken: 1 },
+        });
+        const events = new Events(response);
+        for (let seen = i % 3; seen >= 0; seen--) await events.read();
+        await events.close();
+      }));
+      await until(async () => {
+        const { structuredContent } = await a.tool("vitals");
+        return structuredContent.running === 0;
+      });
+    },
+  );
+
   await t.step("a dropped 2025 connection cancels nothing", async () => {
     const session = await a.openSession();
     const params = {
