@@ -66,7 +66,7 @@ function wordsFor(error: Error, status: number): Words {
         move: "Wait a minute, then load this page again.",
       };
   }
-  if (error instanceof HttpError && status < 500) {
+  if (error instanceof HttpError) {
     return {
       title: "This request cannot go on",
       happened: `${error.message}.`.replace(/\.\.$/, "."),

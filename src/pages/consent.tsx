@@ -113,11 +113,11 @@ function Asker({ clientName, clientVerification }: ConsentProps) {
       {clientVerification.kind === "document"
         ? (
           <dd>
-            <strong>
-              <bdi>{clientName}</bdi>
-            </strong>, described by <strong>{clientVerification.domain}</strong>
-            {" "}
+            <strong>{clientVerification.domain}</strong>{" "}
             <span class="badge good">Domain verified</span>
+            <p class="small soft">
+              It calls its app <bdi>{clientName}</bdi>.
+            </p>
           </dd>
         )
         : (

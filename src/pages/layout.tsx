@@ -10,9 +10,9 @@ import { raw } from "@hono/hono/html";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +
-  "0 0 1 1-1Zm0 9.500h14a1 1 0 0 1 1 1V19a1 1 0 0 1-1 1H5a1 1 0 0 " +
-  "1-1-1v-4.500a1 1 0 0 1 1-1ZM7.500 7.250h.01m-.01 9.500h.01M11 7.250h5.500" +
-  "m-5.500 9.500h5.500";
+  "0 0 1 1-1Zm0 9.5h14a1 1 0 0 1 1 1V19a1 1 0 0 1-1 1H5a1 1 0 0 " +
+  "1-1-1v-4.5a1 1 0 0 1 1-1ZM7.5 7.25h.01m-.01 9.5h.01M11 7.25h5.5" +
+  "m-5.5 9.5h5.5";
 
 const ICON = "data:image/svg+xml," + encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3a8f79" stroke-width="2" stroke-linecap="round"><path d="${MARK}"/></svg>`,
@@ -48,7 +48,7 @@ export function Layout(
               viewBox="0 0 24 24"
               fill="none"
               stroke="currentColor"
-              stroke-width="1.600"
+              stroke-width="1.6"
               stroke-linecap="round"
               aria-hidden="true"
             >

@@ -51,10 +51,10 @@ export function setGrant(
 
 /** Grants in a database. */
 export function grantStore(kv: Deno.Kv): GrantStore {
-  async function list(prefix: Deno.KvKey): Promise<Grant[]> {
+  async function list(prefix: Deno.KvKey, limit?: number): Promise<Grant[]> {
     const ids = await reach(async () => {
       const ids: string[] = [];
-      const entries = kv.list({ prefix }, { limit: MAX_LISTED });
+      const entries = kv.list({ prefix }, { limit });
       for await (const { key } of entries) {
         ids.push(key.at(-1) as string);
       }
@@ -94,6 +94,6 @@ export function grantStore(kv: Deno.Kv): GrantStore {
 
     listOfSubject: (subject) => list(grantsOfSubjectKey(subject)),
     listOfClient: (clientId) => list(grantsOfClientKey(clientId)),
-    list: () => list(grantKey()),
+    list: () => list(grantKey(), MAX_LISTED),
   };
 }

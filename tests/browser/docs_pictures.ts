@@ -7,7 +7,7 @@ import { startChromium } from "./chromium.ts";
 import { gallery } from "./gallery.tsx";
 
 /** Heights in CSS pixels. */
-const HEIGHTS = { landing: 560, consent: 880, account: 540 };
+const HEIGHTS = { landing: 560, consent: 905, account: 540 };
 
 await using server = Deno.serve(
   { hostname: "127.0.0.1", port: 0, onListen() {} },
