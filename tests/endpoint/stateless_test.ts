@@ -1,5 +1,6 @@
 /** What 2026-07-28 asks of `/mcp`. */
 import assert from "node:assert/strict";
+import { ChallengeError, HttpError } from "../../src/errors.ts";
 import { tool } from "../../src/mcp/authoring.ts";
 import { Meta } from "../../src/mcp/request_meta.ts";
 import {
@@ -300,4 +301,26 @@ Deno.test("a client capability that was not declared is 400 / -32021", async () 
   assert.deepEqual([status, error.code, error.data], [400, -32021, {
     requiredCapabilities: { roots: {} },
   }]);
+});
+
+Deno.test("what HTTP has a word for passes through a tool", async () => {
+  const busy = tool({
+    name: "busy",
+    run: () => {
+      throw new HttpError(503, "The provider is away", { "retry-after": "5" });
+    },
+  });
+  const stranger = tool({
+    name: "stranger",
+    run: () => {
+      throw new ChallengeError("The provider's grant is dead", "invalid_token");
+    },
+  });
+  await using server = await startServer({ tools: [busy, stranger] });
+  const away = await server.call("tools/call", { name: "busy" });
+  assert.equal(away.headers.get("retry-after"), "5");
+  assert.equal(await refusal(away), "503 -32000");
+  const dead = await server.call("tools/call", { name: "stranger" });
+  assert.match(dead.headers.get("www-authenticate")!, /^Bearer/);
+  assert.equal(await refusal(dead), "401 -32000");
 });
