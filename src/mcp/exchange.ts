@@ -21,7 +21,7 @@ import {
 } from "./messages.ts";
 import type { Call, Method, Printed } from "./call.ts";
 import { internalRefusal, refusalOf } from "./refusal.ts";
-import { metaOf, progressTokenOf } from "./request_meta.ts";
+import { metaOf, progressTokenOf, traceIdOf } from "./request_meta.ts";
 import type { Running } from "./running.ts";
 import type { Services } from "./services.ts";
 
@@ -209,6 +209,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
     if (!log.isEnabledFor("info")) return;
     log.info("Request", {
       requestId: this.requestId,
+      traceId: traceIdOf(this.meta),
       ...this.#what,
       durationMilliseconds: Date.now() - this.startedMilliseconds,
       outcome,

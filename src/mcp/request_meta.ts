@@ -60,6 +60,20 @@ export function progressTokenOf(meta: JsonObject): RequestId | undefined {
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }
 
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
+
+/**
+ * The trace a request belongs to, for the log; undefined without a readable
+ * `traceparent`.
+ *
+ * @see W3C Trace Context §3.2; MCP 2026-07-28, OpenTelemetry trace context
+ */
+export function traceIdOf({ traceparent }: JsonObject): string | undefined {
+  return typeof traceparent === "string"
+    ? TRACEPARENT.exec(traceparent)?.[1]
+    : undefined;
+}
+
 /** What a 2026 request says about itself. */
 export interface StatelessMeta {
   clientInfo?: Implementation;

@@ -6,6 +6,7 @@ import {
   metaOf,
   parseStatelessMeta,
   progressTokenOf,
+  traceIdOf,
 } from "../../src/mcp/request_meta.ts";
 import { refuses } from "./refuses.ts";
 
@@ -93,5 +94,16 @@ Deno.test("isLoggingLevel() knows the eight of RFC 5424", () => {
   ) assert.ok(isLoggingLevel(level));
   for (const level of ["warn", "", undefined, 3]) {
     assert.ok(!isLoggingLevel(level));
+  }
+});
+
+Deno.test("traceIdOf() reads the trace of a W3C traceparent and nothing else", () => {
+  const trace = "0af7651916cd43dd8448eb211c80319c";
+  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+  assert.equal(traceIdOf({ traceparent }), trace);
+  for (
+    const broken of [undefined, 1, "", trace, `00-${trace}`, "00-zz-zz-00"]
+  ) {
+    assert.equal(traceIdOf({ traceparent: broken }), undefined);
   }
 });
