@@ -50,6 +50,7 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
   assert.match(String(requestId), /^[\w-]{16}$/);
   assert.equal(typeof durationMilliseconds, "number");
   assert.deepEqual(rest, {
+    traceId: undefined,
     method: "tools/call",
     tool: "greet",
     outcome: "ok",
