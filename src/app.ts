@@ -279,6 +279,7 @@ function onError(
     if (code === "invalid_client" && c.req.header("authorization")) {
       c.header("WWW-Authenticate", 'Basic realm="clients"');
     }
+    if (status === 503) c.header("Retry-After", "5");
     return c.json(
       { error: code, error_description: description },
       status as 400,

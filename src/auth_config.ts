@@ -5,7 +5,13 @@
  */
 import { z } from "zod";
 import type { Settings, Variable } from "./config.ts";
-import { isLoopback } from "./loopback.ts";
+import {
+  LIST,
+  parseProvider,
+  type ProviderConfig,
+  serverUrl,
+  TEXT,
+} from "./provider_config.ts";
 
 /** Settings of the chosen `AUTH_STRATEGY`. */
 export type AuthConfig =
@@ -35,55 +41,12 @@ export interface JwtConfig {
   jwksUrl: string;
 }
 
-/** Our application at the provider. */
-export interface ProviderApplication {
-  clientId: string;
-  clientSecret: string;
-  /** What we ask of the provider; undefined: the provider's preset. */
-  scopes?: readonly string[];
-  /** Query parameters added to the provider's authorization request. */
-  extraAuthParams: Readonly<Record<string, string>>;
-}
-
-/** Who people sign in with. */
-export type ProviderConfig =
-  | { provider: "dev" }
-  | ProviderApplication & {
-    provider: "github" | "google" | "microsoft" | "gitlab";
-    /** A tenant's or a self-hosted instance's issuer in place of the public one. */
-    issuer?: string;
-  }
-  | ProviderApplication & { provider: "oidc"; issuer: string }
-  | ProviderApplication & {
-    provider: "custom";
-    authorizationUrl: string;
-    tokenUrl: string;
-    userinfoUrl: string;
-    revocationUrl?: string;
-  };
-
 const STRATEGIES = ["none", "oauth", "bearer", "api_key", "jwt"] as const;
 
 const STRATEGY = {
   schema: z.enum(STRATEGIES),
   wants: `one of ${STRATEGIES.join(", ")}`,
   fix: "Use AUTH_STRATEGY=none to let everybody in, or oauth for sign-in.",
-};
-
-const PROVIDERS = [
-  "github",
-  "google",
-  "microsoft",
-  "gitlab",
-  "oidc",
-  "custom",
-  "dev",
-] as const;
-
-const PROVIDER = {
-  schema: z.enum(PROVIDERS),
-  wants: `one of ${PROVIDERS.join(", ")}`,
-  fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured.",
 };
 
 /** What each strategy cannot do without, to notice a forgotten AUTH_STRATEGY. */
@@ -95,42 +58,10 @@ const TELLTALES = {
   JWT_ISSUER: "jwt",
 } as const;
 
-const TEXT = z.string();
-
-function list(text: string): string[] {
-  return text.split(/[\s,]+/).filter((item) => item !== "");
-}
-
-const LIST = z.string().transform(list);
-
 /** A list of credentials that fit into a header. */
 const SECRETS = LIST.refine((secrets) =>
   secrets.length > 0 && secrets.every((it) => /^[\x21-\x7E]+$/.test(it))
 );
-
-/** An https URL, or http on this machine, kept as it was written. */
-const SERVER_URL = z.string().refine((text) => {
-  const url = URL.parse(text);
-  return url !== null && !url.hash && !url.username && !url.password &&
-    (url.protocol === "https:" ||
-      url.protocol === "http:" && isLoopback(url));
-});
-
-function serverUrl(what: string, example: string) {
-  return {
-    schema: SERVER_URL,
-    wants: `${what}: an https URL`,
-    fix: `It looks like ${example}.`,
-  };
-}
-
-const PARAMETERS = {
-  schema: z.string().transform((text) =>
-    Object.fromEntries(new URLSearchParams(text))
-  ),
-  wants: "query parameters",
-  fix: "Write them as in a URL: prompt=consent&access_type=offline.",
-};
 
 const BOOLEAN = {
   schema: z.enum(["true", "false", "1", "0"]).transform((text) =>
@@ -251,87 +182,5 @@ function parseOAuth(
         fix: "For example: claude.ai,vscode.dev.",
       }) ?? [],
     },
-  };
-}
-
-function parseProvider(
-  settings: Settings,
-  { deployed, loopback }: { deployed: boolean; loopback: boolean },
-): ProviderConfig {
-  const provider = settings.require("OAUTH_PROVIDER", PROVIDER);
-  if (provider === undefined || provider === "dev") {
-    if (provider && (deployed || !loopback)) {
-      settings.complain({
-        variable: "OAUTH_PROVIDER",
-        got: provider,
-        wants: "a real provider, because other machines can reach this server",
-        fix: "dev lets anybody in under any name: use it on loopback only.",
-      });
-    }
-    return { provider: "dev" };
-  }
-  const application = parseApplication(settings);
-  const issuer = serverUrl("the provider's issuer", "https://id.example.com");
-  switch (provider) {
-    case "oidc":
-      return {
-        ...application,
-        provider,
-        issuer: settings.require("OAUTH_ISSUER", issuer) ?? "",
-      };
-    case "custom": {
-      const endpoint = (name: string) =>
-        serverUrl(
-          `the provider's ${name} endpoint`,
-          `https://id.example.com/${name}`,
-        );
-      return {
-        ...application,
-        provider,
-        authorizationUrl: settings.require(
-          "OAUTH_AUTHORIZATION_URL",
-          endpoint("authorization"),
-        ) ?? "",
-        tokenUrl: settings.require("OAUTH_TOKEN_URL", endpoint("token")) ?? "",
-        userinfoUrl: settings.require(
-          "OAUTH_USERINFO_URL",
-          endpoint("userinfo"),
-        ) ?? "",
-        revocationUrl: settings.read(
-          "OAUTH_REVOCATION_URL",
-          endpoint("revocation"),
-        ),
-      };
-    }
-    default:
-      return {
-        ...application,
-        provider,
-        issuer: settings.read("OAUTH_ISSUER", issuer),
-      };
-  }
-}
-
-function parseApplication(settings: Settings): ProviderApplication {
-  const fix = "Register an application at the provider, with the callback " +
-    "address BASE_URL/oauth/provider-callback.";
-  return {
-    clientId: settings.require("OAUTH_CLIENT_ID", {
-      schema: TEXT,
-      wants: "our application's client ID at the provider",
-      fix,
-    }) ?? "",
-    clientSecret: settings.require("OAUTH_CLIENT_SECRET", {
-      schema: TEXT,
-      wants: "our application's client secret at the provider",
-      fix,
-      secret: true,
-    }) ?? "",
-    scopes: settings.read("OAUTH_SCOPES", {
-      schema: LIST,
-      wants: "scopes of the provider, separated by spaces",
-      fix: "Leave it unset for what signing in needs.",
-    }),
-    extraAuthParams: settings.read("OAUTH_EXTRA_AUTH_PARAMS", PARAMETERS) ?? {},
   };
 }

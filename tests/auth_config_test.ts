@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigError, type Environment, parseConfig } from "../src/config.ts";
+import { providerId } from "../src/provider_config.ts";
 
 function complaints(environment: Environment): string[] {
   try {
@@ -164,4 +165,33 @@ Deno.test("parseAuth() keeps a secret out of its complaint", () => {
     assert(error.message.includes("(hidden)"));
     assert(!error.message.includes(",,,"));
   }
+});
+
+Deno.test("providerId() keeps the subjects of different providers apart", () => {
+  const idOf = (environment: Environment) => {
+    const { auth } = parseConfig({ ...GITHUB, ...environment });
+    return auth.strategy === "oauth" ? providerId(auth.provider) : undefined;
+  };
+  assert.equal(idOf({}), "github");
+  assert.equal(idOf({ OAUTH_PROVIDER: "dev" }), "dev");
+  assert.equal(
+    idOf({
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: "https://id.example.com/t1/",
+    }),
+    "id.example.com/t1",
+  );
+  assert.equal(
+    idOf({ OAUTH_PROVIDER: "gitlab", OAUTH_ISSUER: "https://git.example.com" }),
+    "git.example.com",
+  );
+  assert.equal(
+    idOf({
+      OAUTH_PROVIDER: "custom",
+      OAUTH_AUTHORIZATION_URL: "https://id.example.com/authorize",
+      OAUTH_TOKEN_URL: "https://id.example.com/token",
+      OAUTH_USERINFO_URL: "https://api.example.com/me",
+    }),
+    "api.example.com",
+  );
 });

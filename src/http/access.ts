@@ -5,9 +5,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AuthConfig, ProviderConfig } from "../auth_config.ts";
+import type { AuthConfig } from "../auth_config.ts";
 import { HttpError } from "../errors.ts";
 import { logger } from "../log.ts";
+import type { ProviderConfig } from "../provider_config.ts";
 import type { Provider } from "../upstream/provider.ts";
 import {
   authorizationServer,

@@ -43,7 +43,7 @@ export function accountSignIn(
   { baseUrl, provider, providerId, accountSessions, checkRate, log }: {
     baseUrl: string;
     provider: Provider;
-    /** `OAUTH_PROVIDER`. */
+    /** Keeps its subjects apart from another provider's. */
     providerId: string;
     accountSessions: AccountSessionStore;
     checkRate: CheckRate;

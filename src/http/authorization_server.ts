@@ -8,6 +8,7 @@ import { logger } from "../log.ts";
 import { type Grant, isGrantOf } from "../oauth/grant.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import type { ScopeInWords } from "../pages/consent.tsx";
+import { providerId } from "../provider_config.ts";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { approvalStore } from "../store/approvals.ts";
@@ -67,7 +68,7 @@ export function authorizationServer(
     ...options,
     log: logger("oauth"),
     providerName: provider.name,
-    providerId: config.provider.provider,
+    providerId: providerId(config.provider),
     allowedUsers,
     clients: clientDirectory({
       kv,
@@ -98,6 +99,8 @@ export function authorizationServer(
     ...services,
     checkRate: rateLimit(kv, endpoint),
   });
+  const authorizing = limited("authorize");
+  const tokens = limited("token");
   const signIn = accountSignIn(limited("account"));
   const account = accountEndpoints(services);
   const providerCallback = providerCallbackEndpoint(services);
@@ -116,13 +119,13 @@ export function authorizationServer(
         metadataDocuments: metadataDocuments.enabled,
       }),
       register: recorded(registerEndpoint(limited("register"))),
-      authorize: recorded(authorizeEndpoint(limited("authorize"))),
-      consent: recorded(consentEndpoint(limited("authorize"))),
+      authorize: recorded(authorizeEndpoint(authorizing)),
+      consent: recorded(consentEndpoint(authorizing)),
       providerCallback: recorded((c) =>
         signIn.isReturning(c) ? signIn.finish(c) : providerCallback(c)
       ),
-      token: recorded(tokenEndpoint(limited("token"))),
-      revoke: revokeEndpoint(limited("token")),
+      token: recorded(tokenEndpoint(tokens)),
+      revoke: revokeEndpoint(tokens),
       account: account.show,
       accountSignIn: signIn.start,
       accountSignOut: account.signOut,

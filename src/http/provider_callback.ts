@@ -34,7 +34,7 @@ export function providerCallbackEndpoint(
   { baseUrl, provider, providerId, allowedUsers, requests, log }: {
     baseUrl: string;
     provider: Provider;
-    /** `OAUTH_PROVIDER`: keeps its subjects apart from another provider's. */
+    /** Keeps its subjects apart from another provider's. */
     providerId: string;
     /** Empty: everybody. */
     allowedUsers: readonly string[];

@@ -10,7 +10,10 @@ import type { Logger } from "../log.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { GrantStore } from "../store/grants.ts";
-import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
+import type {
+  RefreshableGrant,
+  RefreshTokenStore,
+} from "../store/refresh_tokens.ts";
 import type { Connections } from "../upstream/connection.ts";
 import { readParameters } from "./body.ts";
 import type { Clients } from "./clients.ts";
@@ -40,14 +43,10 @@ export function revokeEndpoint(
   async function revokeRefresh(token: string, clientId: string): Promise<void> {
     const found = await findRefresh(token, clientId);
     if (!found) return;
-    const { grantId, dataKey } = found;
+    const grantId = found.grant.id;
+    const dataKey = () => Promise.resolve(found.dataKey);
     try {
-      if (dataKey) {
-        await connections.revoke({
-          grantId,
-          dataKey: () => Promise.resolve(dataKey),
-        });
-      }
+      await connections.revoke({ grantId, dataKey });
     } catch (error) {
       // The provider keeps a token that nobody here can open any more.
       log.warning("The provider did not revoke", { grantId, error });
@@ -56,13 +55,15 @@ export function revokeEndpoint(
     log.info("Grant revoked", { grantId, clientId });
   }
 
-  async function findRefresh(token: string, clientId: string) {
+  async function findRefresh(
+    token: string,
+    clientId: string,
+  ): Promise<RefreshableGrant | undefined> {
     try {
       const found = await refreshTokens.find(token, clientId);
-      if ("grant" in found) {
-        return { grantId: found.grant.id, dataKey: found.dataKey };
-      }
-      return { grantId: parseCredential(token)!.grantId };
+      if ("grant" in found) return found;
+      // It was exchanged a moment ago: what it became opens the same grant.
+      return await findRefresh(found.successors.refreshToken!, clientId);
     } catch (error) {
       if (error instanceof OAuthError) return undefined;
       throw error;

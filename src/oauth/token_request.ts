@@ -79,6 +79,7 @@ export function printTokenResponse(
     token_type: "Bearer",
     expires_in: expiresAt - now,
     ...refreshToken !== undefined && { refresh_token: refreshToken },
-    scope: printScope(scopes),
+    // RFC 6749 appendix A.4 has no empty scope.
+    ...scopes.length > 0 && { scope: printScope(scopes) },
   };
 }

@@ -16,7 +16,7 @@ import type {
   FoundTokens,
   UpstreamTokenStore,
 } from "../store/upstream_tokens.ts";
-import { isProviderAddress } from "./api_address.ts";
+import { api } from "./api.ts";
 import {
   type Provider,
   UpstreamError,
@@ -137,71 +137,14 @@ export function connections({ provider, grants, upstreamTokens }: {
     return died(cause);
   }
 
-  function resolve(input: string | URL): URL {
-    const url = typeof input === "string" && provider.apiUrl !== undefined
-      // A path is taken below the API's own path, not at its host's root.
-      ? input.startsWith("/")
-        ? URL.parse(provider.apiUrl.replace(/\/$/, "") + input)
-        : URL.parse(input)
-      : URL.parse(input);
-    if (url && !isProviderAddress(url, provider.apiUrl)) {
-      throw new TypeError(
-        `${url.origin} is not ${provider.name}'s: its token stays here`,
-      );
-    }
-    if (url) return url;
-    throw new TypeError(
-      provider.apiUrl === undefined
-        ? `${provider.name} has no API address: use an absolute URL`
-        : "Neither a path nor an absolute URL",
-    );
-  }
-
-  function isProviders(url: URL): boolean {
-    return provider.apiUrl !== undefined &&
-      url.origin === new URL(provider.apiUrl).origin;
-  }
-
-  function upstream(key: GrantKey): Upstream {
-    async function fetchAs(
-      url: URL,
-      init: RequestInit,
-      accessToken: string,
-    ): Promise<Response> {
-      const headers = new Headers(init.headers);
-      headers.set("authorization", `Bearer ${accessToken}`);
-      return await fetch(url, { ...init, headers });
-    }
-
-    return {
-      async token() {
-        return (await tokens(key)).accessToken;
-      },
-
-      async fetch(input, init = {}) {
-        const url = resolve(input);
-        const { accessToken } = await tokens(key);
-        const response = await fetchAs(url, init, accessToken);
-        // Only the provider itself can tell that its token is dead.
-        if (response.status !== 401 || !isProviders(url)) return response;
-        await response.body?.cancel();
-        const fresh = await tokens(key, accessToken);
-        if (init.body instanceof ReadableStream) {
-          throw new HttpError(503, "The provider's token was renewed", {
-            "retry-after": "1",
-          });
-        }
-        const second = await fetchAs(url, init, fresh.accessToken);
-        if (second.status !== 401) return second;
-        await second.body?.cancel();
-        throw await close(key.grantId);
-      },
-    };
-  }
-
   return {
     tokens,
-    upstream,
+
+    upstream: (key) =>
+      api(provider, {
+        tokens: (rejected) => tokens(key, rejected),
+        died: () => close(key.grantId),
+      }),
 
     async keep(key) {
       const found = await upstreamTokens.find(key.grantId, await key.dataKey());

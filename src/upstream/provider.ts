@@ -4,7 +4,10 @@
  *
  * @module
  */
-import type { ProviderApplication, ProviderConfig } from "../auth_config.ts";
+import type {
+  ProviderApplication,
+  ProviderConfig,
+} from "../provider_config.ts";
 import type { Identity } from "../caller.ts";
 import { customProvider } from "./custom.ts";
 import { checkDevProvider, DEV_CLIENT_ID, DEV_PATH } from "./dev.ts";

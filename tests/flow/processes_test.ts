@@ -89,3 +89,42 @@ Deno.test("a refresh whose process is killed under it can be sent again", async 
     await called.body?.cancel();
   }
 });
+
+Deno.test("of forty simultaneous exchanges on two processes one wins, and forty refreshes get one pair", async () => {
+  await using provider = await startOpenIdProvider(BASE_URL);
+  await using processes = new Processes(provider.environment);
+  await Promise.all([processes.start(), processes.start()]);
+  const server = {
+    fetch(path: string, init?: RequestInit) {
+      processes.next();
+      return processes.fetch(path, init);
+    },
+  };
+  const client = await Client.register(server);
+  const browser = browserOn(server, provider.issuer);
+  const signIn = async () => {
+    const page = await browser.open(client.authorizationUrl());
+    const away = await browser.press(page, "decision", "approve");
+    return client.codeFrom(await signInAt(provider.issuer, browser, away));
+  };
+  const forty = <T>(step: () => Promise<T>) =>
+    Promise.all(Array.from({ length: 40 }, step));
+
+  const { body: tokens } = await client.redeem(await signIn());
+  const refreshes = await forty(() => client.refresh(tokens.refresh_token));
+  const pairs = refreshes.map(({ body }) =>
+    `${body.access_token} ${body.refresh_token}`
+  );
+  assert.deepEqual(
+    new Set(refreshes.map(({ status }) => status)),
+    new Set([200]),
+  );
+  assert.equal(new Set(pairs).size, 1);
+
+  const code = await signIn();
+  const exchanges = await forty(() => client.redeem(code));
+  const won = exchanges.filter(({ status }) => status === 200);
+  assert.equal(won.length, 1);
+  const { refresh_token } = won[0].body;
+  assert.equal((await client.refresh(refresh_token)).status, 400);
+});

@@ -58,6 +58,7 @@ Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged"
   const { tokens, revoke, client } = flow;
   const { body } = await client.refresh(tokens.refresh_token);
   assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(flow.server.provider.log.at(-1), "revoke");
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 

@@ -1,0 +1,83 @@
+/**
+ * The provider's API, as a tool sees it: calls in the name of the caller, with
+ * a token that is valid when they are made.
+ *
+ * @module
+ */
+import type { Upstream } from "../caller.ts";
+import { HttpError } from "../errors.ts";
+import { isProviderAddress } from "./api_address.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
+
+/** Where the tokens come from. */
+export interface TokenSource {
+  /** Valid tokens, other than the one that the API has just refused. */
+  tokens(rejected?: string): Promise<UpstreamTokens>;
+  /** Ends the grant, and gives the refusal that says so. */
+  died(): Promise<Error>;
+}
+
+/** Calls the provider's API with tokens from a source. */
+export function api(
+  { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
+  { tokens, died }: TokenSource,
+): Upstream {
+  function resolve(input: string | URL): URL {
+    // A path is taken below the API's own path, not at its host's root.
+    const isPath = typeof input === "string" && input.startsWith("/");
+    const url = !isPath
+      ? URL.parse(input)
+      : apiUrl === undefined
+      ? null
+      : URL.parse(apiUrl.replace(/\/$/, "") + input);
+    if (url && !isProviderAddress(url, apiUrl)) {
+      throw new TypeError(
+        `${url.origin} is not ${name}'s: its token stays here`,
+      );
+    }
+    if (url) return url;
+    throw new TypeError(
+      apiUrl === undefined
+        ? `${name} has no API address: use an absolute URL`
+        : "Neither a path nor an absolute URL",
+    );
+  }
+
+  async function send(
+    url: URL,
+    init: RequestInit,
+    { accessToken }: UpstreamTokens,
+  ): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${accessToken}`);
+    return await fetch(url, { ...init, headers });
+  }
+
+  return {
+    async token() {
+      return (await tokens()).accessToken;
+    },
+
+    async fetch(input, init = {}) {
+      const url = resolve(input);
+      const current = await tokens();
+      const response = await send(url, init, current);
+      // Only the provider itself can tell that its token is dead.
+      const isTheirs = apiUrl !== undefined &&
+        url.origin === new URL(apiUrl).origin;
+      if (response.status !== 401 || !isTheirs) return response;
+      await response.body?.cancel();
+      const fresh = await tokens(current.accessToken);
+      if (init.body instanceof ReadableStream) {
+        // It has been read, so only the caller can send it again.
+        throw new HttpError(503, "The provider's token was renewed", {
+          "retry-after": "1",
+        });
+      }
+      const second = await send(url, init, fresh);
+      if (second.status !== 401) return second;
+      await second.body?.cancel();
+      throw await died();
+    },
+  };
+}
