@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type App, createApp } from "./src/app.ts";
+import { type App, type Connection, createApp } from "./src/app.ts";
 import {
   type Config,
   ConfigError,
@@ -48,13 +48,7 @@ async function start(config: Config): Promise<void> {
   const kv = await openKv(config);
   const server = listen(
     config,
-    (request, info) =>
-      app.fetch(request, {
-        // Looked up by the few routes that ask.
-        get address() {
-          return info.remoteAddr.hostname;
-        },
-      }),
+    (request, info) => app.fetch(request, new Peer(info)),
   );
   const baseUrl = config.baseUrl ?? localOrigin(server.addr);
   const app = createApp({
@@ -68,6 +62,15 @@ async function start(config: Config): Promise<void> {
   if (!Deno.args.includes("--no-drain")) stopOnSignal(app, server, kv);
   warnOfOpenDoors(config);
   announce(config, baseUrl);
+}
+
+/** Where a request came from, looked up by the few routes that ask. */
+class Peer implements Connection {
+  constructor(private readonly info: Deno.ServeHandlerInfo<Deno.NetAddr>) {}
+
+  get address(): string {
+    return this.info.remoteAddr.hostname;
+  }
 }
 
 function runtimeOf({ deployment, region }: Config) {

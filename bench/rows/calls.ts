@@ -19,11 +19,12 @@ import { type Row, WARM_UP_SECONDS } from "./row.ts";
 
 /** A row that repeats one call as fast as the server answers. */
 export function repeated(
-  { name, title, call, tools }: {
+  { name, title, call, tools, connections }: {
     name: string;
     title: string;
     call: Call;
     tools?: number;
+    connections?: number;
   },
 ): Row {
   return {
@@ -33,9 +34,9 @@ export function repeated(
     async measure(server, { seconds }) {
       const running = await start(server, { tools });
       try {
-        await load(running, call, { seconds: WARM_UP_SECONDS });
+        await load(running, call, { seconds: WARM_UP_SECONDS, connections });
         const before = running.cpuSeconds();
-        const result = await load(running, call, { seconds });
+        const result = await load(running, call, { seconds, connections });
         if (result.refused + result.broken > 0) {
           throw new Error(`${server.name}: ${JSON.stringify(result)}`);
         }
@@ -61,6 +62,8 @@ function reportRepeated(
   const reference = samples.get(limit) ?? [];
   const measure = (of: readonly Sample[], name: string) =>
     of.map((sample) => sample[name]);
+  const share = (own: readonly number[], whole: readonly number[]) =>
+    reference.length > 0 ? spread(ratios(own, whole)) : "-";
   return table(
     [
       "",
@@ -76,8 +79,8 @@ function reportRepeated(
     [...samples].map(([server, own]) => [
       server.name,
       print(median(measure(own, "rate"))),
-      spread(ratios(measure(own, "rate"), measure(reference, "rate"))),
-      spread(ratios(measure(reference, "cpu"), measure(own, "cpu"))),
+      share(measure(own, "rate"), measure(reference, "rate")),
+      share(measure(reference, "cpu"), measure(own, "cpu")),
       spread(measure(own, "p50")),
       spread(measure(own, "p99")),
       spread(measure(own, "cpu")),
