@@ -5,7 +5,8 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks, Task Status Notifications
  */
-import { isTerminal, type Task, type TaskStore } from "../store/tasks.ts";
+import { isTerminal } from "../store/task_record.ts";
+import type { Task, TaskStore } from "../store/tasks.ts";
 import {
   invalidParams,
   type JsonObject,

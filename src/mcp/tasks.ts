@@ -6,7 +6,8 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import { RpcCode, RpcError } from "../errors.ts";
-import { type Task, TASK_SECONDS } from "../store/tasks.ts";
+import { TASK_SECONDS } from "../store/task_record.ts";
+import type { Task } from "../store/tasks.ts";
 import type { Client } from "./authoring.ts";
 import type { Call, Printed } from "./call.ts";
 import { invalidParams, isObject, type JsonObject } from "./messages.ts";

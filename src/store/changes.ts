@@ -12,6 +12,8 @@ import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
 import { waitFor } from "./wait.ts";
 
 const CHANGE_SECONDS = 5 * 60;
+/** One wait serves all listeners of a process: it may look often. */
+const POLL_MILLISECONDS = 100;
 
 /** Something that changed. */
 export type Change =
@@ -83,6 +85,7 @@ export function changeStore(
           changeHeadKey(),
           (head) => head !== null && head !== seen,
           signal,
+          { slowestMilliseconds: POLL_MILLISECONDS },
         );
         while (seen < head!) {
           const change = await find<Numbered>(kv, changeKey(seen + 1));

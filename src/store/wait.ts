@@ -8,7 +8,25 @@
 import { reach } from "./kv.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
-const SLOWEST_POLL_MILLISECONDS = 100;
+const SLOW_POLL_MILLISECONDS = 100;
+/** Of a wait that has lasted: nobody who took a minute misses half a second. */
+const SLOWEST_POLL_MILLISECONDS = 1000;
+const PATIENCE = 1 / 100;
+
+/**
+ * How long to wait for the next look, in milliseconds. Polls that go on for an
+ * hour must not cost what those of the first seconds do.
+ */
+export function nextPause(
+  pause: number,
+  waited: number,
+  slowest = SLOWEST_POLL_MILLISECONDS,
+): number {
+  return Math.max(
+    Math.min(SLOW_POLL_MILLISECONDS, pause * 1.5),
+    Math.min(slowest, waited * PATIENCE),
+  );
+}
 
 /**
  * The first value under a key that `isWanted` takes.
@@ -20,8 +38,10 @@ export async function waitFor<T>(
   key: Deno.KvKey,
   isWanted: (value: T | null) => boolean,
   signal: AbortSignal,
+  { slowestMilliseconds }: { slowestMilliseconds?: number } = {},
 ): Promise<T | null> {
   signal.throwIfAborted();
+  const started = Date.now();
   const reader = kv.watch<[T]>([key]).getReader();
   let wake = () => {};
   const onAbort = () => wake();
@@ -51,7 +71,7 @@ export async function waitFor<T>(
       });
       signal.throwIfAborted();
       if (watched !== undefined) return watched;
-      pause = Math.min(SLOWEST_POLL_MILLISECONDS, pause * 1.5);
+      pause = nextPause(pause, Date.now() - started, slowestMilliseconds);
     }
   } finally {
     signal.removeEventListener("abort", onAbort);

@@ -32,6 +32,18 @@ async function statusOf(at: Member, taskId: string): Promise<string> {
   return (await onTask(at, "get", taskId)).status;
 }
 
+/** A subscription to a task, acknowledged. */
+async function followed(at: Member, taskId: string): Promise<Events> {
+  const events = new Events(
+    await at.call("subscriptions/listen", {
+      notifications: { taskIds: [taskId] },
+    }, { id: taskId, capabilities: TASKS }),
+  );
+  const { params } = await events.read();
+  assert.deepEqual(params.notifications, { taskIds: [taskId] });
+  return events;
+}
+
 async function drop(response: Response | Promise<Response>): Promise<number> {
   const { status, body } = await response;
   await body?.cancel();
@@ -93,6 +105,7 @@ Deno.test("tasks across processes", async (t) => {
     async () => {
       const taskId = await startTask(a, "hold_task", "killed");
       const asking = await startTask(a, "ask_task", "killed too");
+      const events = await followed(b, taskId);
       await a.crash();
       const killed = Date.now();
       assert.equal(await statusOf(b, taskId), "working");
@@ -106,6 +119,12 @@ Deno.test("tasks across processes", async (t) => {
         assert.equal(error.code, -32603);
         assert.equal(inputRequests, undefined);
       }
+      for (let status = "working"; status !== "failed";) {
+        const { method, params } = await events.read();
+        assert.equal(method, "notifications/tasks");
+        ({ status } = params);
+      }
+      await events.close();
     },
   );
 });

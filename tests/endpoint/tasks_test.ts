@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { RpcError } from "../../src/errors.ts";
 import { tool, ToolError } from "../../src/mcp/authoring.ts";
-import { TASK_SECONDS, taskStore } from "../../src/store/tasks.ts";
+import { TASK_SECONDS } from "../../src/store/task_record.ts";
+import { taskStore } from "../../src/store/tasks.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   type Json,

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { parseTaskIds, TaskFeed } from "../../src/mcp/task_feed.ts";
 import { taskKey, taskLeaseKey } from "../../src/store/keys.ts";
-import {
-  LEASE_SECONDS,
-  type TaskStatus,
-  taskStore,
-} from "../../src/store/tasks.ts";
+import type { TaskStatus } from "../../src/store/task_record.ts";
+import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit.ts";
 import { testOnDatabases } from "../store/databases.ts";
 import { FakeTime } from "../store/fake_time.ts";

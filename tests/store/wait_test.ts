@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { waitFor } from "../../src/store/wait.ts";
+import { nextPause, waitFor } from "../../src/store/wait.ts";
 import { testOnDatabases } from "./databases.ts";
 
 const KEY = ["a"];
@@ -48,4 +48,13 @@ Deno.test("waitFor() need not read to hear a write of its own handle", async () 
   await kv.set(KEY, 1);
   assert.equal(await found, 1);
   kv.close();
+});
+
+Deno.test("nextPause() grows to a tenth of a second, then with the wait, to a second", () => {
+  assert.equal(nextPause(20, 20), 30);
+  assert.equal(nextPause(90, 1000), 100);
+  assert.equal(nextPause(100, 10_000), 100);
+  assert.equal(nextPause(100, 60_000), 600);
+  assert.equal(nextPause(600, 3_600_000), 1000);
+  assert.equal(nextPause(100, 3_600_000, 100), 100);
 });
