@@ -24,7 +24,9 @@ const build = tool({
   input: z.object({ n: z.int() }),
   output: z.object({ doubled: z.int() }),
   async run({ n }, { progress }) {
+    await progress(0, 2);
     await progress(1, 2, "half way");
+    await progress(2, 2, "nearly there");
     return { doubled: 2 * n };
   },
 });
@@ -142,7 +144,7 @@ Deno.test("a task is known to every server before its client knows it", async ()
   assert.equal((await get(second, taskId)).status, "working");
 });
 
-Deno.test("progress in words is a task's status message", async () => {
+Deno.test("progress in words is a task's status message, once a second at most", async () => {
   await using server = await start();
   const { taskId } = await resultOf(
     call(server, "build", { arguments: { n: 1 } }),
