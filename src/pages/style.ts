@@ -185,7 +185,7 @@ table { width: 100%; min-width: 34rem; margin: -0.75rem 0; border-collapse: coll
 td:last-child, th:last-child { padding-right: 0; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
 th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-tr:last-child td { border-bottom: 0; }
+tbody tr:last-child td { border-bottom: 0; }
 time, td:first-child + td code { white-space: nowrap; }
 footer { margin-top: 1.5rem; color: var(--soft); font-size: 0.875rem; }
 [hidden] { display: none !important; }
