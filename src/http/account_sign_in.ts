@@ -16,6 +16,7 @@ import {
   type AccountSessionStore,
 } from "../store/account_sessions.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
 import { browserOf, keepBrowser } from "./browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "./cookie.ts";
 import type { CheckRate } from "./rate_limit.ts";
@@ -61,9 +62,7 @@ export function accountSignIn(
       log.warning("Signing in to the account page failed", { error: cause });
       switch (cause.kind) {
         case "unavailable":
-          throw new HttpError(503, `${provider.name} does not answer`, {
-            "retry-after": "5",
-          }, { cause });
+          throw providerUnavailable(provider.name, cause);
         case "denied":
           throw refused(cause);
         default:

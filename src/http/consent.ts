@@ -4,7 +4,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { HttpError, OAuthError } from "../errors.ts";
+import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
@@ -14,8 +14,9 @@ import type {
   FoundRequest,
 } from "../store/authorization_requests.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
 import { readParameters } from "./body.ts";
-import { browserOf } from "./browser_cookie.ts";
+import { findOwnRequest } from "./own_request.ts";
 import type { CheckRate } from "./rate_limit.ts";
 import { redirect } from "./redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
@@ -73,9 +74,7 @@ export function consentEndpoint(
     } catch (cause) {
       if (!(cause instanceof UpstreamError)) throw cause;
       log.warning("The provider cannot be reached", { error: cause });
-      throw new HttpError(503, `${provider.name} does not answer`, {
-        "retry-after": "5",
-      }, { cause });
+      throw providerUnavailable(provider.name, cause);
     }
   }
 
@@ -83,14 +82,10 @@ export function consentEndpoint(
     await checkRate(c);
     const parameters = await readParameters(c.req.raw);
     const handle = parameters.require("request");
-    const browser = browserOf(c, baseUrl);
-    const found = browser && await requests.find(handle, browser);
-    if (!browser || !found) {
-      throw new OAuthError(
-        "invalid_request",
-        "This sign-in has expired, or it began in another browser",
-      );
-    }
+    const { found, browser } = await findOwnRequest(c, handle, {
+      baseUrl,
+      requests,
+    });
     if (found.value.phase === "done") throw answeredAlready();
     switch (parameters.get("decision")) {
       case "approve":

@@ -32,7 +32,11 @@ export function oauthGate(
   },
 ): Gate {
   const admitted = recent(read);
-  const metadata = resourceChallenge(baseUrl);
+  // The first is what RFC 9728 clients follow, the second what others look for.
+  const metadata = {
+    resource_metadata: `${baseUrl}/.well-known/oauth-protected-resource/mcp`,
+    authorization_uri: `${baseUrl}/.well-known/oauth-authorization-server`,
+  };
 
   async function read(token: string): Promise<Admitted | undefined> {
     const access = await accessTokens.find(token);
@@ -64,13 +68,5 @@ export function oauthGate(
     },
 
     challenge: (refusal) => printChallenge(refusal, metadata, scopesSupported),
-  };
-}
-
-/** Where a client reads how to get a token for the resource. */
-export function resourceChallenge(baseUrl: string): Record<string, string> {
-  return {
-    resource_metadata: `${baseUrl}/.well-known/oauth-protected-resource/mcp`,
-    authorization_uri: `${baseUrl}/.well-known/oauth-authorization-server`,
   };
 }

@@ -6,7 +6,7 @@
  */
 import type { Context } from "@hono/hono";
 import type { Identity } from "../caller.ts";
-import { HttpError, OAuthError, type OAuthErrorCode } from "../errors.ts";
+import { OAuthError, type OAuthErrorCode } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   type AuthorizationResponse,
@@ -25,7 +25,8 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "../upstream/provider.ts";
-import { browserOf } from "./browser_cookie.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
+import { findOwnRequest } from "./own_request.ts";
 import { redirect } from "./redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
 
@@ -106,9 +107,7 @@ export function providerCallbackEndpoint(
       // Loading the page again may work: the provider's code is still good.
       await requests.release(leased);
       if (!(error instanceof UpstreamError)) throw error;
-      throw new HttpError(503, `${provider.name} does not answer`, {
-        "retry-after": "5",
-      }, { cause: error });
+      throw providerUnavailable(provider.name, error);
     }
     const { tokens, identity } = signedIn;
     if (!isAllowed(identity, allowedUsers)) {
@@ -145,14 +144,10 @@ export function providerCallbackEndpoint(
   return async function providerCallback(c) {
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const handle = parameters.require("state");
-    const browser = browserOf(c, baseUrl);
-    const found = browser && await requests.find(handle, browser);
-    if (!browser || !found) {
-      throw new OAuthError(
-        "invalid_request",
-        "This sign-in has expired, or it began in another browser",
-      );
-    }
+    const { found, browser } = await findOwnRequest(c, handle, {
+      baseUrl,
+      requests,
+    });
     switch (found.value.phase) {
       case "done":
         throw finishedAlready();

@@ -24,7 +24,8 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
 /** No control characters: it is shown and logged. */
 const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
-/** Shown as a link or fetched, so nothing but https. */
+const ADDRESS = z.string().max(2048).regex(/^\P{Cc}*$/u);
+/** Fetched, so nothing but https. */
 const WEB_URL = z.string().max(2048).startsWith("https://").refine((text) =>
   URL.canParse(text)
 );
@@ -39,10 +40,10 @@ const METADATA = z.object({
   response_types: z.array(z.string()).default(["code"]),
   scope: z.string().max(1000).optional(),
   application_type: z.enum(["web", "native"]).optional(),
-  client_uri: WORDS.optional(),
-  logo_uri: z.string().max(2048).optional(),
-  tos_uri: z.string().max(2048).optional(),
-  policy_uri: z.string().max(2048).optional(),
+  client_uri: ADDRESS.optional(),
+  logo_uri: ADDRESS.optional(),
+  tos_uri: ADDRESS.optional(),
+  policy_uri: ADDRESS.optional(),
   contacts: z.array(WORDS).max(10).optional(),
   software_id: WORDS.optional(),
   software_version: WORDS.optional(),

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Upstream } from "../caller.ts";
-import { ChallengeError, HttpError } from "../errors.ts";
+import { ChallengeError } from "../errors.ts";
 import {
   REFRESH_LEASE_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
@@ -22,6 +22,7 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "./provider.ts";
+import { providerUnavailable } from "./unavailable.ts";
 
 /** Opens the sealed tokens of one grant. */
 export interface GrantKey {
@@ -36,7 +37,7 @@ export interface Connections {
    *
    * @param rejected an access token that the provider does not take any more
    * @throws {ChallengeError} when they are dead; the grant has then ended
-   * @throws {HttpError} 503 when the provider does not answer
+   * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
    */
   tokens(key: GrantKey, rejected?: string): Promise<UpstreamTokens>;
   /**
@@ -122,11 +123,22 @@ export function connections({ provider, grants, upstreamTokens }: {
       return isOurs ? kept : undefined;
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === "dead") {
+        if (await isReplaced(leased)) return undefined;
         throw await close(leased.grantId, error);
       }
       await upstreamTokens.release(leased);
-      throw error instanceof UpstreamError ? unavailable(error) : error;
+      throw error instanceof UpstreamError
+        ? providerUnavailable(provider.name, error)
+        : error;
     }
+  }
+
+  /** Whether a lease has lapsed, and its refresh token died of old age. */
+  async function isReplaced(
+    { grantId, dataKey, tokens }: FoundTokens,
+  ): Promise<boolean> {
+    const found = await upstreamTokens.find(grantId, dataKey);
+    return found !== undefined && found.tokens !== tokens;
   }
 
   async function close(
@@ -179,10 +191,4 @@ function died(cause?: unknown): ChallengeError {
     [],
     { cause },
   );
-}
-
-function unavailable(cause: unknown): HttpError {
-  return new HttpError(503, "The provider does not answer", {
-    "retry-after": "5",
-  }, { cause });
 }

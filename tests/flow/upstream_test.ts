@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/mcp/authoring.ts";
+import { UpstreamError } from "../../src/upstream/provider.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";
 
@@ -82,6 +83,33 @@ Deno.test("upstream.token() refreshes once however many ask, on two servers", as
     assert.equal(new Set(late).size, 1);
     assert.notEqual(late[0], answers[0]);
     assert.equal(provider.log.filter((it) => it === "refresh").length, 1);
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("a refresh that was overtaken takes the other's tokens, and does not end the grant", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using slow = await startOAuthServer({ kv, tools: [token] });
+    await using quick = await startOAuthServer({ kv, tools: [token] });
+    slow.provider.ttlSeconds = 30;
+    const client = await Client.register(slow);
+    const { access_token } = await client.connect();
+    const callAt = (server: typeof slow) => {
+      client.server = server;
+      return text(client.call(access_token, "token"));
+    };
+    using time = new FakeTime();
+    let renewed = "";
+    slow.provider.refresh = async () => {
+      // Longer than its lease: meanwhile the other process has refreshed.
+      time.tick(21);
+      renewed = await callAt(quick);
+      throw new UpstreamError("dead", "It was used by the other one");
+    };
+    assert.equal(await callAt(slow), renewed);
+    assert.match(renewed, /^provider-access-/);
   } finally {
     kv.close();
   }
