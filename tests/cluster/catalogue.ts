@@ -6,7 +6,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import type { App } from "../../src/app.ts";
-import { type Context, resource, tool } from "../../src/mcp/authoring.ts";
+import {
+  type Context,
+  resource,
+  type Tool,
+  tool,
+} from "../../src/mcp/authoring.ts";
 import { fingerprint } from "../../src/crypto.ts";
 
 /** When the signal of a tool in this process fired, by the name it was given. */
@@ -50,28 +55,28 @@ async function holdOn(name: string, { progress, signal }: Context) {
   return "let go";
 }
 
-const askTool = tool({
-  name: "ask",
-  description: "Asks for a word.",
-  input: named,
-  run: ({ name }, context) => askWord(name, context),
-});
+/** How a tool is called, beside its name. */
+type Manner = Pick<Tool, "singleUse" | "task">;
 
-const askOnce = tool({
-  name: "ask_once",
-  description: "Asks for a word that counts once.",
-  singleUse: true,
-  input: named,
-  run: ({ name }, context) => askWord(name, context),
-});
+function asker(name: string, manner?: Manner): Tool {
+  return tool({
+    name,
+    description: "Asks for a word.",
+    ...manner,
+    input: named,
+    run: ({ name }, context) => askWord(name, context),
+  });
+}
 
-const askTask = tool({
-  name: "ask_task",
-  description: "Asks for a word from within a task.",
-  task: "required",
-  input: named,
-  run: ({ name }, context) => askWord(name, context),
-});
+function holder(name: string, manner?: Manner): Tool {
+  return tool({
+    name,
+    description: "Works until it is cancelled.",
+    ...manner,
+    input: named,
+    run: ({ name }, context) => holdOn(name, context),
+  });
+}
 
 const sample = tool({
   name: "sample",
@@ -87,21 +92,6 @@ const sample = tool({
     const { length } = text;
     return JSON.stringify({ name, length, fingerprint: fingerprint(text) });
   },
-});
-
-const hold = tool({
-  name: "hold",
-  description: "Works until it is cancelled.",
-  input: named,
-  run: ({ name }, context) => holdOn(name, context),
-});
-
-const holdTask = tool({
-  name: "hold_task",
-  description: "Works in a task until it is cancelled.",
-  task: "required",
-  input: named,
-  run: ({ name }, context) => holdOn(name, context),
 });
 
 const count = tool({
@@ -179,12 +169,12 @@ const anything = resource({
 
 export const catalogue = {
   tools: [
-    askTool,
-    askOnce,
-    askTask,
+    asker("ask"),
+    asker("ask_once", { singleUse: true }),
+    asker("ask_task", { task: "required" }),
     sample,
-    hold,
-    holdTask,
+    holder("hold"),
+    holder("hold_task", { task: "required" }),
     count,
     touch,
     relist,

@@ -158,6 +158,32 @@ Deno.test("a session outlives the process that made it", async (t) => {
   });
 });
 
+Deno.test("a process that is told to stop ends what it works on", async () => {
+  await using cluster: Cluster = await startCluster();
+  const { a, b } = cluster;
+  const session = await a.openSession({ capabilities: { elicitation: {} } });
+  const asking = await session.request("tools/call", {
+    name: "ask",
+    arguments: { name: "asking" },
+  });
+  const holding = await a.call("tools/call", {
+    name: "hold",
+    arguments: { name: "holding" },
+  }, { meta: { progressToken: 1 } });
+  const listening = await a.call("subscriptions/listen", { notifications: {} });
+  const taskIds = [
+    await startTask(a, "hold_task", "task"),
+    await startTask(a, "ask_task", "task"),
+  ];
+  await a[Symbol.asyncDispose]();
+  assert.equal((await resultOf(asking)).isError, true);
+  assert.equal((await resultOf(holding)).content[0].text, "let go");
+  assert.equal((await resultOf(listening)).resultType, "complete");
+  for (const taskId of taskIds) {
+    assert.equal(await statusOf(b, taskId), "failed");
+  }
+});
+
 Deno.test("changes cross processes", async (t) => {
   await using cluster: Cluster = await startCluster();
   const { a, b } = cluster;
