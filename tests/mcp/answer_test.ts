@@ -109,3 +109,38 @@ async function read(answer: Answer) {
   const { status, headers, body } = await answer.response;
   return { status, headers, text: await new Response(body).text() };
 }
+
+/** Runs with a runtime that cancels a stream from within `enqueue`. */
+async function withLeavingClient(
+  run: (answer: Answer) => Promise<void> | void,
+): Promise<void> {
+  const { prototype } = ReadableStreamDefaultController;
+  const { enqueue } = prototype;
+  const answer = new Answer();
+  answer.open();
+  const { body } = await answer.response;
+  prototype.enqueue = function (chunk) {
+    enqueue.call(this, chunk);
+    body!.cancel();
+  };
+  try {
+    await run(answer);
+  } finally {
+    prototype.enqueue = enqueue;
+  }
+}
+
+Deno.test("send() waits for no room when the client leaves as it writes", () =>
+  withLeavingClient(async (answer) => {
+    let isGone = false;
+    answer.onGone = () => isGone = true;
+    await answer.send("{}");
+    assert.equal(isGone, true);
+    assert.equal(answer.hasEnded, true);
+  }));
+
+Deno.test("end() throws nothing when the client leaves as it writes", () =>
+  withLeavingClient((answer) => {
+    answer.end("{}");
+    assert.equal(answer.hasEnded, true);
+  }));
