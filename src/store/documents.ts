@@ -21,6 +21,11 @@ interface DocumentRecord extends Expiring {
   freshUntil: number;
 }
 
+/** A document, or why there is none and what there was before. */
+type Looked =
+  | { document: unknown }
+  | { error: unknown; older?: DocumentRecord };
+
 /** Documents by their address. */
 export interface DocumentStore {
   /**
@@ -37,7 +42,7 @@ export function documentStore(
   kv: Deno.Kv,
   fetchDocument: FetchDocument,
 ): DocumentStore {
-  const fetching = new Map<string, Promise<unknown>>();
+  const looking = new Map<string, Promise<Looked>>();
 
   async function fetchAndKeep(url: string): Promise<unknown> {
     const { document, expiresAt: freshUntil } = await fetchDocument(url);
@@ -53,21 +58,29 @@ export function documentStore(
     return document;
   }
 
+  async function look(url: string): Promise<Looked> {
+    const kept = await find<DocumentRecord>(kv, documentKey(url));
+    if (kept && kept.value.freshUntil > now()) return kept.value;
+    try {
+      return { document: await fetchAndKeep(url) };
+    } catch (error) {
+      return { error, older: kept?.value };
+    }
+  }
+
   return {
     async find(url, { stale = false } = {}) {
-      const kept = await find<DocumentRecord>(kv, documentKey(url));
-      if (kept && kept.value.freshUntil > now()) return kept.value.document;
-      let fetched = fetching.get(url);
-      if (!fetched) {
-        fetched = fetchAndKeep(url).finally(() => fetching.delete(url));
-        fetching.set(url, fetched);
+      // Shared from before the read: one that began before the fetch was kept
+      // would not see it, and fetch again.
+      let looked = looking.get(url);
+      if (!looked) {
+        looked = look(url).finally(() => looking.delete(url));
+        looking.set(url, looked);
       }
-      try {
-        return await fetched;
-      } catch (error) {
-        if (kept && stale) return kept.value.document;
-        throw error;
-      }
+      const found = await looked;
+      if ("document" in found) return found.document;
+      if (found.older && stale) return found.older.document;
+      throw found.error;
     },
   };
 }
