@@ -9,8 +9,8 @@ import { fill, saveSessions } from "../filler.ts";
 import { load } from "../load.ts";
 import { type Running, start } from "../process.ts";
 import type { Server } from "../servers.ts";
-import { ratios, type Sample, spread, table } from "../statistics.ts";
-import { type MeasureOptions, type Row, WARM_UP_SECONDS } from "./row.ts";
+import { median, ratios, type Sample, spread, table } from "../statistics.ts";
+import type { Row } from "./row.ts";
 
 /** More than are read again within the second that a session is remembered. */
 const SESSIONS = 5000;
@@ -19,65 +19,68 @@ export const database: Row = {
   name: "database",
   title: "`tools/call health` in a big database and in an empty one",
   takes: ({ name }) => name === "this 2025 none" || name === "this 2025 oauth",
-  async measure(server, options) {
-    const full = await fill(options.records);
-    const inEmpty = await measureIn(undefined, server, options);
-    const inFull = await measureIn(full, server, options);
-    return {
-      ...prefixed("empty", inEmpty),
-      ...prefixed("full", inFull),
-    };
+  async measure(server, { seconds, records }) {
+    const empty = await open(
+      server,
+      await Deno.makeTempFile({ suffix: ".db" }),
+    );
+    const full = await open(server, await fill(records));
+    try {
+      const sample: Record<string, number> = {};
+      for (const name of server.login === "none" ? ["one", "many"] : ["one"]) {
+        const loads = { empty: [] as Sample[], full: [] as Sample[] };
+        // Second by second in turns, so that both meet the same machine.
+        for (let slice = 0; slice < 2 * seconds; slice++) {
+          loads.empty.push(await measureSlice(empty, name));
+          loads.full.push(await measureSlice(full, name));
+        }
+        for (const [database, slices] of Object.entries(loads)) {
+          for (const measure of ["p50", "cpu"]) {
+            sample[`${database} ${name} ${measure}`] = median(
+              slices.slice(1).map((slice) => slice[measure]),
+            );
+          }
+        }
+      }
+      sample["empty resident"] = empty.running.residentBytes() / 2 ** 20;
+      sample["full resident"] = full.running.residentBytes() / 2 ** 20;
+      return sample;
+    } finally {
+      await empty.running.stop();
+      await full.running.stop();
+      await Deno.remove(empty.kvPath);
+    }
   },
   report,
 };
 
-async function measureIn(
-  filled: string | undefined,
-  server: Server,
-  { seconds }: MeasureOptions,
-): Promise<Sample> {
-  const kvPath = filled ?? await Deno.makeTempFile({ suffix: ".db" });
-  const values = server.login === "none"
-    ? await saveSessions(kvPath, SESSIONS)
-    : undefined;
-  const running = await start(server, { kvPath });
-  try {
-    const one = await measureLoad(running, { seconds });
-    const many = values && await measureLoad(
-      { ...running, sessionId: "VALUE".padEnd(values[0].length, "#") },
-      { seconds, values },
-    );
-    return {
-      ...prefixed("one", one),
-      ...many && prefixed("many", many),
-      resident: running.residentBytes() / 2 ** 20,
-    };
-  } finally {
-    await running.stop();
-    if (!filled) await Deno.remove(kvPath);
-  }
+/** A server, and sessions in its database. */
+interface Opened {
+  kvPath: string;
+  running: Running;
+  sessionIds: readonly string[];
 }
 
-async function measureLoad(
-  running: Running,
-  options: { seconds: number; values?: readonly string[] },
+async function open(server: Server, kvPath: string): Promise<Opened> {
+  const sessionIds = await saveSessions(kvPath, SESSIONS);
+  return { kvPath, sessionIds, running: await start(server, { kvPath }) };
+}
+
+/** One second of calls in one session, or in many in turn. */
+async function measureSlice(
+  { running, sessionIds }: Opened,
+  name: string,
 ): Promise<Sample> {
-  await load(running, callHealth, { ...options, seconds: WARM_UP_SECONDS });
+  const sessionId = "VALUE".padEnd(sessionIds[0].length, "#");
   const before = running.cpuSeconds();
-  const { requests, p50, refused, broken } = await load(
-    running,
-    callHealth,
-    options,
-  );
+  const { requests, p50, refused, broken } = name === "one"
+    ? await load(running, callHealth, { seconds: 1 })
+    : await load({ ...running, sessionId }, callHealth, {
+      seconds: 1,
+      values: sessionIds,
+    });
   if (refused + broken > 0) throw new Error("a call was not answered");
-  const cpu = (running.cpuSeconds() - before) / requests * 1000;
-  return { p50, cpu };
-}
-
-function prefixed(prefix: string, sample: Sample): Sample {
-  return Object.fromEntries(
-    Object.entries(sample).map(([name, value]) => [`${prefix} ${name}`, value]),
-  );
+  return { p50, cpu: (running.cpuSeconds() - before) / requests * 1000 };
 }
 
 function report(samples: ReadonlyMap<Server, readonly Sample[]>): string {
