@@ -26,9 +26,9 @@ const { values: options } = parseArgs({
     records: { type: "string", default: "1000000" },
   },
 });
-const rounds = Number(options.rounds);
-const seconds = Number(options.seconds);
-const records = Number(options.records);
+const rounds = count("rounds");
+const seconds = count("seconds");
+const records = count("records");
 const servers = chosen(
   [limit, ...own, ...others],
   options.only,
@@ -36,7 +36,12 @@ const servers = chosen(
 );
 const measured = chosen(rows, options.rows, (row) => row.name);
 
-await checkWrk();
+try {
+  await checkWrk();
+} catch (error) {
+  console.error((error as Error).message);
+  Deno.exit(1);
+}
 if (servers.some((server) => others.includes(server))) await installPeers();
 for (const row of measured) {
   console.log(`\n## ${row.title}\n`);
@@ -57,6 +62,13 @@ async function measure(row: Row): Promise<Map<Server, Sample[]>> {
     }
   }
   return samples;
+}
+
+function count(option: "rounds" | "seconds" | "records"): number {
+  const value = Number(options[option]);
+  if (Number.isInteger(value) && value > 0) return value;
+  console.error(`--${option} is a whole number above 0`);
+  Deno.exit(1);
 }
 
 function chosen<T>(
