@@ -5,13 +5,8 @@
  * @module
  */
 import { type App, type Connection, createApp } from "./src/app.ts";
-import {
-  type Config,
-  ConfigError,
-  type Environment,
-  parseConfig,
-  VARIABLES,
-} from "./src/config.ts";
+import { type Config, parseConfig } from "./src/config.ts";
+import { ConfigError, type Environment, VARIABLES } from "./src/settings.ts";
 import { accessOf } from "./src/http/landing.ts";
 import { configureLog, flushLog, logger } from "./src/log.ts";
 import { isLoopback } from "./src/loopback.ts";

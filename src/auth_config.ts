@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import type { Settings, Variable } from "./config.ts";
+import type { Settings, Variable } from "./settings.ts";
 import {
   LIST,
   parseProvider,

@@ -8,47 +8,9 @@ import { z } from "zod";
 import { type AuthConfig, parseAuth } from "./auth_config.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
 import { isLoopback } from "./loopback.ts";
+import { ConfigError, type Environment, Settings } from "./settings.ts";
 
 export type { AuthConfig } from "./auth_config.ts";
-
-/** Every variable that is ever read. */
-export const VARIABLES = [
-  "HOST",
-  "PORT",
-  "BASE_URL",
-  "KV_PATH",
-  "DENO_KV_ACCESS_TOKEN",
-  "ALLOWED_ORIGINS",
-  "LOG_LEVEL",
-  "MCP_TITLE",
-  "MCP_INSTRUCTIONS",
-  "AUTH_STRATEGY",
-  "OAUTH_PROVIDER",
-  "OAUTH_CLIENT_ID",
-  "OAUTH_CLIENT_SECRET",
-  "OAUTH_SCOPES",
-  "OAUTH_EXTRA_AUTH_PARAMS",
-  "OAUTH_ISSUER",
-  "OAUTH_AUTHORIZATION_URL",
-  "OAUTH_TOKEN_URL",
-  "OAUTH_USERINFO_URL",
-  "OAUTH_REVOCATION_URL",
-  "OAUTH_ALLOWED_USERS",
-  "OAUTH_ADMINS",
-  "CIMD_ENABLED",
-  "CIMD_ALLOWED_DOMAINS",
-  "BEARER_TOKEN",
-  "API_KEY",
-  "API_KEY_HEADER",
-  "JWT_ISSUER",
-  "JWT_AUDIENCE",
-  "JWT_JWKS_URL",
-  "DENO_DEPLOYMENT_ID",
-  "DENO_REGION",
-] as const;
-
-/** One of {@linkcode VARIABLES}. */
-export type Variable = typeof VARIABLES[number];
 
 /** The settings of one server. */
 export interface Config {
@@ -73,80 +35,6 @@ export interface Config {
   /** What Deno Deploy calls this deployment, and where it runs. */
   deployment?: string;
   region?: string;
-}
-
-/** What is wrong with one variable, and how to mend it. */
-export interface Complaint {
-  variable: Variable;
-  /** What was found; undefined when nothing was set. Never a secret. */
-  got?: string;
-  wants: string;
-  fix: string;
-}
-
-/** All complaints about an environment. */
-export class ConfigError extends Error {
-  override name = "ConfigError";
-  constructor(readonly complaints: readonly Complaint[]) {
-    super(
-      ["The settings need mending:", ...complaints.map(complaintLine)].join(
-        "\n",
-      ),
-    );
-  }
-}
-
-function complaintLine({ variable, got, wants, fix }: Complaint): string {
-  return `  ${variable}: got ${
-    got === undefined ? "nothing" : JSON.stringify(got)
-  }, wants ${wants}. ${fix}`;
-}
-
-/** The variables as found: unset and empty mean the same. */
-export type Environment = Readonly<Partial<Record<Variable, string>>>;
-
-/** One variable: its shape, and the words for when it has another. */
-interface Setting<T> {
-  schema: z.ZodType<T>;
-  wants: string;
-  fix: string;
-  /** Keeps what was found out of the complaint. */
-  secret?: boolean;
-}
-
-/** Reads settings one by one and remembers what was wrong with them. */
-export class Settings {
-  readonly complaints: Complaint[] = [];
-  constructor(readonly environment: Environment) {}
-
-  /** The text of a variable; undefined when it is unset or blank. */
-  text(variable: Variable): string | undefined {
-    return this.environment[variable]?.trim() || undefined;
-  }
-
-  /** The parsed value, or undefined when unset or (with a complaint) wrong. */
-  read<T>(variable: Variable, setting: Setting<T>): T | undefined {
-    const got = this.text(variable);
-    if (got === undefined) return undefined;
-    const parsed = setting.schema.safeParse(got);
-    if (parsed.success) return parsed.data;
-    const { wants, fix, secret } = setting;
-    this.complain({ variable, got: secret ? "(hidden)" : got, wants, fix });
-    return undefined;
-  }
-
-  /** {@linkcode read}, with a complaint when the variable is unset. */
-  require<T>(variable: Variable, setting: Setting<T>): T | undefined {
-    if (this.text(variable) === undefined) {
-      this.complain({ variable, wants: setting.wants, fix: setting.fix });
-      return undefined;
-    }
-    return this.read(variable, setting);
-  }
-
-  complain(complaint: Complaint): void {
-    this.complaints.push(complaint);
-  }
 }
 
 const HOST = {

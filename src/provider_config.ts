@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import type { Settings } from "./config.ts";
+import type { Settings } from "./settings.ts";
 import { isLoopback } from "./loopback.ts";
 
 /** Our application at the provider. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { ConfigError, type Environment, parseConfig } from "../src/config.ts";
+import { parseConfig } from "../src/config.ts";
+import { ConfigError, type Environment } from "../src/settings.ts";
 import { providerId } from "../src/provider_config.ts";
 
 function complaints(environment: Environment): string[] {

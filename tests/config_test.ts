@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  ConfigError,
-  type Environment,
-  parseConfig,
-  VARIABLES,
-} from "../src/config.ts";
+import { parseConfig } from "../src/config.ts";
+import { ConfigError, type Environment, VARIABLES } from "../src/settings.ts";
 
 function configError(environment: Environment): ConfigError {
   try {

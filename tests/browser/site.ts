@@ -7,7 +7,8 @@
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { type App, createApp } from "../../src/app.ts";
-import { type Environment, parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config.ts";
+import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
 import { tool } from "../../src/mcp/authoring.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";

@@ -5,7 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { createApp } from "../../src/app.ts";
-import { type Environment, parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config.ts";
+import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
 import type { Definitions } from "../../src/mcp/catalogue.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import { type Environment, parseConfig } from "../../src/config.ts";
+import { parseConfig } from "../../src/config.ts";
+import type { Environment } from "../../src/settings.ts";
 import { tool } from "../../src/mcp/authoring.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { type HeadersOf, startServer } from "../kit.ts";
