@@ -223,6 +223,20 @@ Deno.test("oauthGate() refuses what is no live access token", async () => {
   assert.equal((await call(server, { authorization })).status, 401);
 });
 
+Deno.test("oauthGate() refuses a token that expired since it was last looked up", async () => {
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token, expires_in } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  const expiresAt = Math.floor(Date.now() / 1000) + expires_in;
+  using time = new FakeTime();
+  // Both calls fall into the second for which a token is remembered.
+  time.tick(expiresAt - 0.4 - Date.now() / 1000);
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(0.5);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
 Deno.test("oauthGate() checks DELETE and notifications too", async () => {
   await using server = await startOAuthServer({ tools });
   const notification = { jsonrpc: "2.0", method: "notifications/initialized" };

@@ -108,3 +108,18 @@ Deno.test("POST /revoke ends the grant even if the provider does not answer", as
   server.provider.failure = undefined;
   assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
 });
+
+Deno.test("POST /revoke asks a confidential client for its secret", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    token_endpoint_auth_method: "client_secret_post",
+  });
+  const { refresh_token: token } = await client.connect();
+  assert.equal(await status(server.form("/revoke", { token })), 200);
+  const { status: refreshed, body } = await client.refresh(token);
+  assert.equal(refreshed, 200);
+  const { clientId: client_id, clientSecret: client_secret = "" } = client;
+  const form = { token: body.refresh_token, client_id, client_secret };
+  assert.equal(await status(server.form("/revoke", form)), 200);
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
