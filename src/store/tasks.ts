@@ -183,11 +183,18 @@ export function taskStore(kv: Deno.Kv): TaskStore {
     },
 
     async renewLease(taskId) {
-      const found = await find<TaskRecord>(kv, taskKey(taskId));
-      if (!found || isTerminal(found.value.status)) return false;
-      const until = lease();
-      await reach(() => kv.set(taskLeaseKey(taskId), until, expireIn(until)));
-      return true;
+      const key = taskKey(taskId);
+      for (;;) {
+        const found = await find<TaskRecord>(kv, key);
+        if (!found || isTerminal(found.value.status)) return false;
+        const { versionstamp } = found;
+        const until = lease();
+        const isRenewed = await commit(kv, (operation) =>
+          operation
+            .check({ key, versionstamp })
+            .set(taskLeaseKey(taskId), until, expireIn(until)));
+        if (isRenewed) return true;
+      }
     },
 
     async setMessage(taskId, message) {

@@ -145,3 +145,18 @@ testOnDatabases(
     await ended;
   },
 );
+
+testOnDatabases(
+  "renewLease() leaves no lease of a task that ends at the same time",
+  async (kv, other) => {
+    const tasks = taskStore(kv);
+    await Promise.all(Array.from({ length: 50 }, async (_, n) => {
+      await tasks.create(`${n}`, "somebody");
+      await Promise.all([
+        tasks.renewLease(`${n}`),
+        taskStore(other).end(`${n}`, { status: "cancelled" }),
+      ]);
+    }));
+    assert.deepEqual(await keysOf(kv), ["task"]);
+  },
+);
