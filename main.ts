@@ -192,14 +192,28 @@ function announce({ title, auth }: Config, baseUrl: string): void {
   console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
 }
 
-/** The first signal drains; a second one ends the process at once. */
+/** A signal that comes again this soon is the same one, passed on. */
+const SAME_SIGNAL_MILLISECONDS = 500;
+
+/**
+ * The first signal drains; a second one ends the process at once. A terminal
+ * sends its signal to everybody, and `deno task` passes its own on.
+ */
 function stopOnSignal(app: App, server: Deno.HttpServer, kv: Deno.Kv): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
     ? ["SIGINT"]
     : ["SIGINT", "SIGTERM"];
+  let stoppingSinceMilliseconds: number | undefined;
   const onSignal = async () => {
-    for (const signal of signals) Deno.removeSignalListener(signal, onSignal);
+    const time = Date.now();
+    if (stoppingSinceMilliseconds !== undefined) {
+      if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
+      flushLog();
+      Deno.exit(1);
+    }
+    stoppingSinceMilliseconds = time;
     log.info("Stopping");
+    flushLog();
     app.stop();
     await Promise.race([
       server.shutdown().then(() => app.close()),
