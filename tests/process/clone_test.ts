@@ -6,6 +6,11 @@
  */
 import assert from "node:assert/strict";
 import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { Browser } from "../flow/browser.ts";
+import {
   callHealth,
   openSession,
   Process,
@@ -87,4 +92,55 @@ for (const [name, way] of WAYS) {
     await second.prints(/Stopping/);
     await second.end();
   });
+}
+
+Deno.test("deno task dev:oauth signs a person in through the SDK's client", async () => {
+  await using clone = await Clone.make();
+  await using server = clone.run(["deno", "task", "dev:oauth"], {
+    env: { KV_PATH: ":memory:" },
+  });
+  const url = await server.url();
+  const authProvider = new SignIn();
+  const newTransport = () =>
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider });
+  const refused = newTransport();
+  const newcomer = new Client({ name: "newcomer", version: "1" });
+  await assert.rejects(newcomer.connect(refused), /unauthorized/i);
+
+  const browser = new Browser(({ origin }) =>
+    origin === url ? fetch : undefined
+  );
+  const consent = await browser.open(authProvider.sentTo!);
+  const signIn = await browser.press(consent, "decision", "approve");
+  const { url: answer } = await browser.press(signIn, "name", "Ada Lovelace");
+  await refused.finishAuth(new URL(answer).searchParams);
+
+  const client = new Client({ name: "newcomer", version: "1" });
+  await client.connect(newTransport());
+  const { content } = await client.callTool({ name: "whoami", arguments: {} });
+  assert.match(JSON.stringify(content), /Ada Lovelace/);
+  await client.close();
+});
+
+/** What a client remembers while a person signs in. */
+class SignIn {
+  redirectUrl = "http://localhost:7777/callback";
+  clientMetadata = {
+    redirect_uris: [this.redirectUrl],
+    client_name: "A newcomer's client",
+    token_endpoint_auth_method: "none",
+  };
+  sentTo?: URL;
+  // deno-lint-ignore no-explicit-any
+  kept: any = {};
+  state = () => "state";
+  clientInformation = () => this.kept.client;
+  saveClientInformation = (client: unknown) => void (this.kept.client = client);
+  tokens = () => this.kept.tokens;
+  saveTokens = (tokens: unknown) => void (this.kept.tokens = tokens);
+  redirectToAuthorization = (url: URL) => void (this.sentTo = url);
+  saveCodeVerifier = (verifier: string) => void (this.kept.verifier = verifier);
+  codeVerifier = () => this.kept.verifier;
+  saveDiscoveryState = (state: unknown) => void (this.kept.discovery = state);
+  discoveryState = () => this.kept.discovery;
 }
