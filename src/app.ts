@@ -18,6 +18,7 @@ import { landing, prefersPage } from "./http/landing.ts";
 import { originCheck } from "./http/origin.ts";
 import { withSid } from "./http/sid.ts";
 import { type Logger, logger } from "./log.ts";
+import { EXPOSED_HEADERS } from "./mcp/answer.ts";
 import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
 import type { Definitions } from "./mcp/catalogue.ts";
 import { mcpEndpoint } from "./mcp/endpoint.ts";
@@ -93,12 +94,7 @@ export function createApp(options: AppOptions): App {
   app.use(cors({
     origin: "*",
     allowMethods: ["GET", "POST", "DELETE", "OPTIONS"],
-    exposeHeaders: [
-      "Mcp-Session-Id",
-      "WWW-Authenticate",
-      "Mcp-Protocol-Version",
-      "Retry-After",
-    ],
+    exposeHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,
   }));
 

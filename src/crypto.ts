@@ -14,11 +14,16 @@ export function randomId(bytes = 32): string {
   return base64url(crypto.getRandomValues(new Uint8Array(bytes)));
 }
 
-/** Bytes as base64url without padding (RFC 4648 §5). */
-export function base64url(bytes: Uint8Array): string {
+/** Bytes as base64 with padding (RFC 4648 §4). */
+export function base64(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(
+  return btoa(binary);
+}
+
+/** Bytes as base64url without padding (RFC 4648 §5). */
+export function base64url(bytes: Uint8Array): string {
+  return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(
     /=+$/,
     "",
   );

@@ -6,13 +6,20 @@
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
 import type { Printed } from "./call.ts";
-import { printId, type RequestId } from "./messages.ts";
+import { printId, printResult, type RequestId } from "./messages.ts";
+
+/** What a page in a browser may read of an answer beside its body. */
+export const EXPOSED_HEADERS = [
+  "Mcp-Session-Id",
+  "WWW-Authenticate",
+  "Mcp-Protocol-Version",
+  "Retry-After",
+];
 
 /** CORS on every answer: no cookie is ever read here, so any origin may look. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
-  "access-control-expose-headers":
-    "Mcp-Session-Id, WWW-Authenticate, Mcp-Protocol-Version, Retry-After",
+  "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
 } as const;
 
 const JSON_HEADERS: [string, string][] = [
@@ -60,9 +67,7 @@ const RESULT_HEAD = encoder.encode('{"jsonrpc":"2.0","result":');
 
 /** A result response; one printed beforehand is copied, not encoded again. */
 export function resultBody(id: RequestId, result: Printed): Printed {
-  if (typeof result === "string") {
-    return `{"jsonrpc":"2.0","id":${printId(id)},"result":${result}}`;
-  }
+  if (typeof result === "string") return printResult(id, result);
   const tail = encoder.encode(`,"id":${printId(id)}}`);
   const body = new Uint8Array(
     RESULT_HEAD.length + result.length + tail.length,

@@ -4,6 +4,7 @@
  * @module
  * @see MCP 2026-07-28, Resources, Reading Resources
  */
+import { base64 } from "../crypto.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import type {
   Resource,
@@ -68,10 +69,4 @@ function contentsOf(
     }];
   }
   return answer;
-}
-
-function base64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
 }
