@@ -4,18 +4,16 @@
  *
  * @module
  */
-import { type App, type Connection, createApp } from "./src/app.ts";
+import { type Connection, createServer, type Server } from "./src/server.ts";
 import { type Config, parseConfig } from "./src/config.ts";
 import { ConfigError, type Environment, VARIABLES } from "./src/settings.ts";
-import { accessOf } from "./src/http/landing.ts";
 import { configureLog, flushLog, logger } from "./src/log.ts";
 import { isLoopback } from "./src/loopback.ts";
 import { CatalogueError } from "./src/mcp/catalogue.ts";
-import { connections } from "./src/pages/connect.ts";
+import { accessOf, connections } from "./src/pages/connect.ts";
 import { prompts } from "./src/prompts/mod.ts";
 import { resources } from "./src/resources/mod.ts";
 import { whileLocked } from "./src/store/kv.ts";
-import { memoryKv } from "./src/store/memory_kv.ts";
 import { tools } from "./src/tools/mod.ts";
 
 const DRAIN_MILLISECONDS = 10_000;
@@ -46,7 +44,7 @@ async function start(config: Config): Promise<void> {
     (request, info) => app.fetch(request, new Peer(info)),
   );
   const baseUrl = config.baseUrl ?? localOrigin(server.addr);
-  const app = createApp({
+  const app = createServer({
     config,
     kv,
     baseUrl,
@@ -105,6 +103,7 @@ async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
       "Everything is kept in memory and lost at the end: run with " +
         "--unstable-kv to keep sessions and sign-ins",
     );
+    const { memoryKv } = await import("./src/store/memory_kv.ts");
     return memoryKv();
   }
   try {
@@ -199,7 +198,7 @@ const SAME_SIGNAL_MILLISECONDS = 500;
  * The first signal drains; a second one ends the process at once. A terminal
  * sends its signal to everybody, and `deno task` passes its own on.
  */
-function stopOnSignal(app: App, server: Deno.HttpServer, kv: Deno.Kv): void {
+function stopOnSignal(app: Server, server: Deno.HttpServer, kv: Deno.Kv): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
     ? ["SIGINT"]
     : ["SIGINT", "SIGTERM"];
@@ -208,19 +207,18 @@ function stopOnSignal(app: App, server: Deno.HttpServer, kv: Deno.Kv): void {
     const time = Date.now();
     if (stoppingSinceMilliseconds !== undefined) {
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
-      flushLog();
+      await flushLog();
       Deno.exit(1);
     }
     stoppingSinceMilliseconds = time;
     log.info("Stopping");
-    flushLog();
     app.stop();
     await Promise.race([
       server.shutdown().then(() => app.close()),
       new Promise((resolve) => setTimeout(resolve, DRAIN_MILLISECONDS)),
     ]);
     kv.close();
-    flushLog();
+    await flushLog();
     Deno.exit(0);
   };
   for (const signal of signals) Deno.addSignalListener(signal, onSignal);

@@ -5,7 +5,6 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
-import metadata from "../deno.json" with { type: "json" };
 import type { Config } from "./config.ts";
 import { randomId } from "./crypto.ts";
 import { HttpError, OAuthError } from "./errors.ts";
@@ -15,80 +14,39 @@ import { devProviderRoutes } from "./http/dev_provider.ts";
 import { errorPage } from "./http/error_page.ts";
 import type { Gate } from "./http/gate.ts";
 import { landing, prefersPage } from "./http/landing.ts";
-import { originCheck } from "./http/origin.ts";
-import { withSid } from "./http/sid.ts";
+import type { CheckOrigin } from "./http/origin.ts";
 import { type Logger, logger } from "./log.ts";
 import { EXPOSED_HEADERS } from "./mcp/answer.ts";
-import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
-import type { Definitions } from "./mcp/catalogue.ts";
-import { mcpEndpoint } from "./mcp/endpoint.ts";
-import { ListenerCount } from "./mcp/listen.ts";
-import { RunningRequests } from "./mcp/running.ts";
-import type { Services } from "./mcp/services.ts";
-import { TaskRunner } from "./mcp/task_runner.ts";
+import type { Catalogue } from "./mcp/catalogue.ts";
+import type { McpEndpoint } from "./mcp/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
-import { cancellationStore } from "./store/cancellations.ts";
-import { changeStore } from "./store/changes.ts";
-import type { FetchDocument } from "./store/documents.ts";
-import { replyStore } from "./store/replies.ts";
-import { stateStore } from "./store/request_states.ts";
-import { sessionStore } from "./store/sessions.ts";
-import { taskStore } from "./store/tasks.ts";
+import type { Connection, ServerOptions } from "./server.ts";
 import { fetchDocument as fetchPublic } from "./upstream/document.ts";
-import { createProvider, type Provider } from "./upstream/provider.ts";
+import { createProvider } from "./upstream/provider.ts";
 
-/** What a server is made of. */
-export interface AppOptions {
-  config: Config;
-  /** One handle for the whole process. */
-  kv: Deno.Kv;
-  /** The public origin, without a trailing slash. */
-  baseUrl: string;
-  /** What is offered to clients. */
-  definitions: Definitions;
-  /** Who people sign in with; the one of `config` by default. */
-  provider?: Provider;
-  /** Fetches what clients publish; from public addresses only by default. */
-  fetchDocument?: FetchDocument;
+/** What the routes are made of, beside what the whole server is made of. */
+export interface AppOptions extends ServerOptions {
+  catalogue: Catalogue;
+  checkOrigin: CheckOrigin;
+  mcp: McpEndpoint;
 }
 
-/** Where a request came from. */
-export interface Connection {
-  /** The peer's address, for rate limits. */
-  address?: string;
-}
-
-/** A server, apart from its socket. */
+/** The routes, and who may call. */
 export interface App {
-  fetch(
-    request: Request,
-    connection?: Connection,
-  ): Response | Promise<Response>;
-  /** Requests, streams and tasks that are being worked on. */
-  readonly running: number;
-  /** Tells running calls and streams to end. */
-  stop(): void;
-  /** Waits for background work, after the last request. */
-  close(): Promise<void>;
+  routes: Hono<{ Bindings: Connection }>;
+  /** Of a strategy whose callers the routes sign in, or others' keys prove. */
+  gate?: Gate;
 }
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
-/**
- * Builds a server.
- *
- * @throws {import("./mcp/catalogue.ts").CatalogueError} for definitions that
- * cannot be served
- */
+/** Builds everything but the way of a call. */
 export function createApp(options: AppOptions): App {
-  const { config, baseUrl } = options;
+  const { config, baseUrl, catalogue, checkOrigin, mcp } = options;
   const log = logger("http");
-  const catalogue = catalogueOf(config, options.definitions);
   const dev = devProviderOf(options);
-  const { gate, endpoints } = accessOf(options, catalogue, dev);
-  const services = createServices(options, catalogue, gate);
+  const { gate, endpoints } = accessOf(options, dev);
   const showLanding = landing({ config, baseUrl, catalogue });
-  const mcp = withSid(mcpEndpoint(services));
   const app = new Hono<{ Bindings: Connection }>();
 
   app.use(cors({
@@ -101,7 +59,7 @@ export function createApp(options: AppOptions): App {
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
   app.get("/mcp", (c, next) => {
-    services.checkOrigin(c.req.raw.headers);
+    checkOrigin(c.req.raw.headers);
     if (!prefersPage(c)) return next();
     c.header("allow", ALLOWED_METHODS);
     return showLanding(c, {
@@ -148,33 +106,18 @@ export function createApp(options: AppOptions): App {
   });
   app.onError((error, c) => onError(error, c, config, log));
 
-  return {
-    // A router and its middleware would cost a call as much as the rest of it.
-    fetch: (request, connection = {}) =>
-      request.method === "POST" && pathOf(request) === "/mcp"
-        ? mcp.post(request)
-        : app.fetch(request, connection),
-    get running() {
-      return services.running.size + services.taskRunner.size;
-    },
-    stop: () => services.running.stop(),
-    async close() {
-      await services.taskRunner.stop();
-      await services.changes.close();
-    },
-  };
-}
-
-/** The path of a request's URL, without parsing the whole of it. */
-function pathOf({ url }: Request): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const query = url.indexOf("?", start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
+  return { routes: app, gate };
 }
 
 function accessOf(
-  { config, kv, baseUrl, provider, fetchDocument = fetchPublic }: AppOptions,
-  { scopes: scopeWords }: Catalogue,
+  {
+    config,
+    kv,
+    baseUrl,
+    provider,
+    fetchDocument = fetchPublic,
+    catalogue: { scopes: scopeWords },
+  }: AppOptions,
   dev: Hono | undefined,
 ): Access {
   return access({
@@ -204,45 +147,6 @@ function devProviderOf(
   return auth.strategy === "oauth" && auth.provider.provider === "dev"
     ? devProviderRoutes({ kv, baseUrl, deployed, serverTitle })
     : undefined;
-}
-
-function createServices(
-  { config, kv }: AppOptions,
-  catalogue: Catalogue,
-  gate: Gate,
-): Services {
-  const log = logger("mcp");
-  const cancellations = cancellationStore(kv);
-  const tasks = taskStore(kv);
-  return {
-    catalogue,
-    gate,
-    checkOrigin: originCheck(config),
-    log,
-    running: new RunningRequests(cancellations, log),
-    sessions: sessionStore(kv),
-    replies: replyStore(kv),
-    cancellations,
-    changes: changeStore(
-      kv,
-      (error) => log.warning("Changes could not be read", { error }),
-    ),
-    requestStates: stateStore(kv),
-    listeners: new ListenerCount(),
-    tasks,
-    taskRunner: new TaskRunner(tasks, log),
-  };
-}
-
-function catalogueOf(
-  { title, instructions }: Config,
-  definitions: Definitions,
-): Catalogue {
-  const { name, version } = metadata;
-  return compileCatalogue(definitions, {
-    serverInfo: { name, title, version },
-    instructions,
-  });
 }
 
 /** The only place that turns an exception into an answer outside `/mcp`. */

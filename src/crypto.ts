@@ -4,7 +4,9 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+const encoder = new TextEncoder();
 
 /**
  * A new unguessable name: `bytes` random bytes as base64url without padding.
@@ -29,12 +31,23 @@ export function base64url(bytes: Uint8Array): string {
   );
 }
 
+/** The bytes of base64url without padding. @throws {DOMException} for another text */
+export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
+  const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
+  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+}
+
+/** The 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */
+export function digest(text: string): Uint8Array {
+  return sha256(encoder.encode(text));
+}
+
 /**
  * SHA-256 of a UTF-8 text as base64url: what the database keeps in place of
  * anything that would let its reader in.
  */
 export function fingerprint(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
+  return base64url(digest(text));
 }
 
 /**

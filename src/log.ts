@@ -4,16 +4,7 @@
  *
  * @module
  */
-import {
-  configureSync,
-  getConsoleSink,
-  getJsonLinesFormatter,
-  getLogger,
-  getTextFormatter,
-  type Logger,
-  type LogRecord,
-  type Sink,
-} from "@logtape/logtape";
+import type { LogRecord, TextFormatter } from "@logtape/logtape";
 
 /** `LOG_LEVEL`, least to most severe; `off` silences the log. */
 export const LOG_LEVELS = [
@@ -27,77 +18,129 @@ export const LOG_LEVELS = [
 /** One of {@linkcode LOG_LEVELS}. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-export type { Logger };
+type Severity = Exclude<LogLevel, "off">;
+type Properties = Record<string, unknown>;
 
-/** Sends every event to the console: readable when `terminal`, else JSON. */
+/** Something that happened. */
+export interface LogEvent {
+  /** Epoch milliseconds. */
+  timestamp: number;
+  level: Severity;
+  /** The part of the server that speaks. */
+  category: string;
+  message: string;
+  properties: Properties;
+}
+
+/** What one part of the server has to say. */
+export interface Logger {
+  isEnabledFor(level: Severity): boolean;
+  debug(message: string, properties?: Properties): void;
+  info(message: string, properties?: Properties): void;
+  warning(message: string, properties?: Properties): void;
+  error(message: string, properties?: Properties): void;
+}
+
+/** Who takes events, and from which level on. */
+interface Settings {
+  level: LogLevel;
+  take(event: LogEvent): void;
+}
+
+let settings: Settings = { level: "off", take() {} };
+
+/**
+ * Sends every event to the console, readable when `terminal`, else JSON; or
+ * to `take`, as it is.
+ */
 export function configureLog(
-  { level, terminal }: { level: LogLevel; terminal: boolean },
-): void {
-  flushLog();
-  configureSync({
-    reset: true,
-    sinks: { console: terminal ? readableSink() : jsonSink },
-    loggers: [
-      {
-        category: "tool-server",
-        sinks: level === "off" ? [] : ["console"],
-        lowestLevel: level === "off" ? "fatal" : level,
-      },
-      { category: ["logtape", "meta"], sinks: [], lowestLevel: "error" },
-    ],
-  });
-}
-
-/** Lines that wait for company: written alone, each would cost a system call. */
-const waiting: string[] = [];
-const WAIT_MILLISECONDS = 50;
-const MOST_WAITING = 500;
-let timer: ReturnType<typeof setTimeout> | undefined;
-
-/** Writes what still waits; the last thing to do before a process ends. */
-export function flushLog(): void {
-  clearTimeout(timer);
-  timer = undefined;
-  if (waiting.length > 0) console.log(waiting.splice(0).join("").trimEnd());
-}
-
-const formatJson = getJsonLinesFormatter({ properties: "flatten" });
-
-/** Warnings and errors are written at once, with what waited before them. */
-function jsonSink(record: LogRecord): void {
-  waiting.push(formatJson(record));
-  const canWait = record.level === "info" || record.level === "debug";
-  if (!canWait || waiting.length >= MOST_WAITING) return flushLog();
-  timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
-}
-
-function readableSink(): Sink {
-  return getConsoleSink({
-    formatter: getTextFormatter({
-      timestamp: "time",
-      level: "full",
-      format: readable,
-    }),
-  });
-}
-
-function readable(
-  { timestamp, level, message, record }: {
-    timestamp: string | null;
-    level: string;
-    message: string;
-    record: { properties: Record<string, unknown> };
+  { level, terminal = false, take = toConsole(terminal) }: {
+    level: LogLevel;
+    terminal?: boolean;
+    take?(event: LogEvent): void;
   },
-): string {
-  const facts = Object.entries(record.properties)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) =>
-      `${name}=${value instanceof Error ? value.stack : value}`
-    );
-  return [timestamp, level.padEnd(7), message, ...facts].join(" ");
+): void {
+  settings = { level, take };
 }
 
 /** The server's logger; `category` names the part that speaks. */
 export function logger(category: string): Logger {
-  return getLogger(["tool-server", category]);
+  const isEnabledFor = (level: Severity) =>
+    LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(settings.level);
+  const at =
+    (level: Severity) => (message: string, properties: Properties = {}) => {
+      if (!isEnabledFor(level)) return;
+      const timestamp = Date.now();
+      settings.take({ timestamp, level, category, message, properties });
+    };
+  return {
+    isEnabledFor,
+    debug: at("debug"),
+    info: at("info"),
+    warning: at("warning"),
+    error: at("error"),
+  };
+}
+
+/** Events that wait for company: written alone, each would cost a system call. */
+const waiting: { event: LogEvent; terminal: boolean }[] = [];
+const WAIT_MILLISECONDS = 50;
+const MOST_WAITING = 500;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Warnings and errors are written at once, with what waited before them. */
+function toConsole(terminal: boolean): (event: LogEvent) => void {
+  return (event) => {
+    waiting.push({ event, terminal });
+    const canWait = event.level === "info" || event.level === "debug";
+    if (terminal || !canWait || waiting.length >= MOST_WAITING) flushLog();
+    else timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
+  };
+}
+
+/** Writes what still waits; the last thing to do before a process ends. */
+export async function flushLog(): Promise<void> {
+  clearTimeout(timer);
+  timer = undefined;
+  const events = waiting.splice(0);
+  const { json, readable } = await (formatting ??= loadFormatting());
+  const text = events.map(({ event, terminal }) =>
+    (terminal ? readable : json)(recordOf(event))
+  ).join("");
+  if (text) console.log(text.trimEnd());
+}
+
+/** Loaded with the first line, not with the server. */
+let formatting: ReturnType<typeof loadFormatting> | undefined;
+
+async function loadFormatting(): Promise<
+  { json: TextFormatter; readable: TextFormatter }
+> {
+  const { getJsonLinesFormatter, getTextFormatter } = await import(
+    "@logtape/logtape"
+  );
+  return {
+    json: getJsonLinesFormatter({ properties: "flatten" }),
+    readable: getTextFormatter({
+      timestamp: "time",
+      level: "full",
+      format: ({ timestamp, level, message, record: { properties } }) => {
+        const facts = Object.entries(properties)
+          .filter(([, value]) => value !== undefined)
+          .map(([name, value]) =>
+            `${name}=${value instanceof Error ? value.stack : value}`
+          );
+        return [timestamp, level.padEnd(7), message, ...facts].join(" ");
+      },
+    }),
+  };
+}
+
+function recordOf({ category, message, ...event }: LogEvent): LogRecord {
+  return {
+    ...event,
+    category: ["tool-server", category],
+    message: [message],
+    rawMessage: message,
+  };
 }

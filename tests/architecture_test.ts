@@ -29,21 +29,23 @@ function readText(path: string): Promise<string> {
 }
 
 const IMPORT =
-  /^(?:import|export)\s+(type\s)?([^"';]*?)\s*from\s+"([^"]+)"|^import\s+"([^"]+)"/gm;
+  /^(?:import|export)\s+(type\s)?([^"';]*?)\s*from\s+"([^"]+)"|^import\s+"([^"]+)"|(?<!\{)\bimport\(\s*"([^"]+)"/gm;
 
 async function readImports(path: string): Promise<Import[]> {
   const text = await readText(path);
-  return [...text.matchAll(IMPORT)].map(([, type, names, specifier, bare]) => {
-    const to = specifier ?? bare;
-    const isRelative = to.startsWith(".");
-    return {
-      from: path,
-      to: isRelative
-        ? new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length)
-        : to,
-      isType: type !== undefined || isTypesOnly(names ?? ""),
-    };
-  });
+  return [...text.matchAll(IMPORT)].map(
+    ([, type, names, specifier, bare, late]) => {
+      const to = specifier ?? bare ?? late;
+      const isRelative = to.startsWith(".");
+      return {
+        from: path,
+        to: isRelative
+          ? new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length)
+          : to,
+        isType: type !== undefined || isTypesOnly(names ?? ""),
+      };
+    },
+  );
 }
 
 /** `{ type A, type B }`, where every name is a type. */
@@ -75,6 +77,7 @@ const LAYERS: readonly [name: string, pattern: RegExp][] = [
   ],
   ["yours", AUTHORED],
   ["app", /^src\/app\.ts$/],
+  ["server", /^src\/server\.ts$/],
   ["process", /^(main|doctor)\.ts$/],
 ];
 
@@ -108,7 +111,7 @@ Deno.test("imports make no circle", () => {
   for (const path of files) visit(path, []);
 });
 
-Deno.test("what runs depends on four packages", () => {
+Deno.test("what runs depends on five packages", () => {
   const packages = new Set(
     arrows.map(({ to }) => to).filter((to) =>
       !/^(src|deno\.json|node:)/.test(to)
@@ -118,6 +121,7 @@ Deno.test("what runs depends on four packages", () => {
   assert.deepEqual([...packages].sort(), [
     "@hono/hono",
     "@logtape/logtape",
+    "@noble/hashes",
     "jose",
     "zod",
   ]);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   base64url,
   fingerprint,
+  fromBase64url,
   isSameSecret,
   randomId,
 } from "../src/crypto.ts";
@@ -23,6 +24,14 @@ Deno.test("base64url() encodes as RFC 4648 §5 does, without padding", () => {
   assert.equal(encode("fo"), "Zm8");
   assert.equal(encode("foobar"), "Zm9vYmFy");
   assert.equal(base64url(new Uint8Array([0xfb, 0xff, 0xfe])), "-__-");
+});
+
+Deno.test("fromBase64url() reads what base64url() writes, and nothing else", () => {
+  for (const bytes of [[], [0], [0xfb, 0xff], [0xfb, 0xff, 0xfe]]) {
+    const given = new Uint8Array(bytes);
+    assert.deepEqual(fromBase64url(base64url(given)), given);
+  }
+  assert.throws(() => fromBase64url("no!"));
 });
 
 Deno.test("fingerprint() is SHA-256 of UTF-8 in base64url", () => {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type App, createApp } from "../src/app.ts";
+import { createServer, type Server } from "../src/server.ts";
 import { type Config, parseConfig } from "../src/config.ts";
 import type { Definitions } from "../src/mcp/catalogue.ts";
 import type { JsonObject } from "../src/mcp/messages.ts";
@@ -30,7 +30,7 @@ export async function startServer(
   { kv, config, ...definitions }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
-  const app = createApp({
+  const app = createServer({
     config: { ...parseConfig({}), ...config },
     kv: database,
     baseUrl: BASE_URL,
@@ -42,7 +42,7 @@ export async function startServer(
 /** A server apart from its socket; `await using` ends it. */
 export class TestServer implements AsyncDisposable {
   constructor(
-    readonly app: App,
+    readonly app: Server,
     readonly kv: Deno.Kv,
     private readonly ownsKv: boolean,
   ) {}

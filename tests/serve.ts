@@ -4,17 +4,17 @@
  *
  * @module
  */
-import { type App, createApp } from "../src/app.ts";
+import { createServer, type Server } from "../src/server.ts";
 import { parseConfig } from "../src/config.ts";
 import { configureLog } from "../src/log.ts";
 import type { Definitions } from "../src/mcp/catalogue.ts";
 
 /** Serves until the process is told to end, and prints where it listens. */
-export async function serve(definitions: Definitions): Promise<App> {
+export async function serve(definitions: Definitions): Promise<Server> {
   const config = parseConfig(Deno.env.toObject());
   configureLog({ level: config.logLevel, terminal: Deno.stdout.isTerminal() });
   const kv = await Deno.openKv(config.kvPath);
-  const app = createApp({
+  const app = createServer({
     config,
     kv,
     baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,

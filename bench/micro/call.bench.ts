@@ -1,5 +1,5 @@
 /** A whole call, from the request to its response, without the socket. */
-import { createApp } from "../../src/app.ts";
+import { createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { callHealth, request } from "../client.ts";
 import { health } from "../../src/tools/health.ts";
@@ -9,7 +9,7 @@ const runtime = {
   version: Deno.version.deno,
   uptimeSeconds: () => 1,
 };
-const app = createApp({
+const app = createServer({
   config: parseConfig({}),
   kv: await Deno.openKv(":memory:"),
   baseUrl: "http://127.0.0.1:3000",

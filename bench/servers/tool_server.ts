@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createApp } from "../../src/app.ts";
+import { createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { configureLog } from "../../src/log.ts";
 import { tool } from "../../src/mcp/authoring.ts";
@@ -14,7 +14,7 @@ import { readHealth } from "../peers/health.mjs";
 const config = parseConfig(Deno.env.toObject());
 configureLog({ level: config.logLevel, terminal: false });
 const kv = await Deno.openKv(config.kvPath);
-const app = createApp({
+const app = createServer({
   config,
   kv,
   baseUrl: `http://127.0.0.1:${config.port}`,

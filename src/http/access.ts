@@ -14,10 +14,9 @@ import {
   authorizationServer,
   type AuthorizationServerOptions,
 } from "./authorization_server.ts";
-import { type Gate, openGate } from "./gate.ts";
+import type { Gate } from "./gate.ts";
 import { jwtGate } from "./jwt_gate.ts";
 import { protectedResourceMetadataEndpoint } from "./metadata.ts";
-import { apiKeyGate, bearerGate } from "./static_gate.ts";
 
 /** Answers one route. */
 export type Endpoint = (c: Context) => Response | Promise<Response>;
@@ -40,8 +39,8 @@ export interface SignInEndpoints {
 
 /** A strategy at work. */
 export interface Access {
-  /** In front of `/mcp`. */
-  gate: Gate;
+  /** In front of `/mcp`, unless a comparison is enough to know a caller. */
+  gate?: Gate;
   /** They exist under every strategy. */
   endpoints: SignInEndpoints;
 }
@@ -59,11 +58,9 @@ export function access({ auth, provider, ...options }: AccessOptions): Access {
   const endpoints = nobodySignsIn(auth);
   switch (auth.strategy) {
     case "none":
-      return { gate: openGate, endpoints };
     case "bearer":
-      return { gate: bearerGate(auth), endpoints };
     case "api_key":
-      return { gate: apiKeyGate(auth), endpoints };
+      return { endpoints };
     case "jwt": {
       const { baseUrl, serverTitle: title } = options;
       const { issuer } = auth;

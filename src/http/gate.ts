@@ -26,3 +26,18 @@ export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
   challenge: () => "Bearer",
 };
+
+/** A gate that is loaded with the first request to pass it. */
+export function lateGate(load: () => Promise<Gate>): Gate {
+  let gate: Gate | undefined;
+  async function authenticate(headers: Headers): Promise<Authenticated> {
+    gate = await load();
+    return await gate.authenticate(headers);
+  }
+  return {
+    authenticate: (headers) =>
+      gate ? gate.authenticate(headers) : authenticate(headers),
+    // Only a request that came this far is challenged.
+    challenge: (refusal) => gate!.challenge(refusal),
+  };
+}

@@ -4,9 +4,9 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { AuthConfig, Config } from "../config.ts";
+import type { Config } from "../config.ts";
 import type { Catalogue } from "../mcp/catalogue.ts";
-import type { Access } from "../pages/connect.ts";
+import { accessOf } from "../pages/connect.ts";
 import { LandingPage } from "../pages/landing.tsx";
 import { page } from "../pages/respond.ts";
 
@@ -32,25 +32,6 @@ export function landing(
   };
   return (c, { status, notice } = {}) =>
     page(c, LandingPage({ ...facts, notice }), { status });
-}
-
-/** Who may call, as the people who connect have to know it. */
-export function accessOf(auth: AuthConfig): Access {
-  switch (auth.strategy) {
-    case "none":
-      return { kind: "open" };
-    case "oauth":
-      return { kind: "sign-in" };
-    case "api_key":
-      return { kind: "credential", header: auth.header, example: "YOUR_KEY" };
-    case "bearer":
-    case "jwt":
-      return {
-        kind: "credential",
-        header: "Authorization",
-        example: "Bearer YOUR_TOKEN",
-      };
-  }
 }
 
 /** Whether whoever sent this request would rather read a page than JSON. */

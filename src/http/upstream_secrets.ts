@@ -4,7 +4,7 @@
  * @module
  */
 import { base64url } from "../crypto.ts";
-import { deriveKey } from "../oauth/seal.ts";
+import { deriveKey } from "../oauth/data_key.ts";
 
 /**
  * The PKCE verifier and the nonce of one sign-in at the provider, made of the

@@ -6,8 +6,8 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements
  */
-import { compactDecrypt, CompactEncrypt } from "jose";
 import { fingerprint } from "../crypto.ts";
+import { seal, unseal } from "../seal.ts";
 import { invalidParams, isObject, type JsonObject } from "./messages.ts";
 
 /** How long a person has for one round. */
@@ -39,18 +39,14 @@ interface Sealed extends RequestState {
   boundTo: string;
 }
 
-const HEADER = { alg: "dir", enc: "A256GCM" } as const;
-
-/** Seals a state with a key of 32 bytes (JWE, A256GCM). */
+/** Seals a state with a key of 32 bytes. */
 export function sealRequestState(
   key: Uint8Array,
   state: RequestState,
   binding: StateBinding,
 ): Promise<string> {
   const sealed: Sealed = { ...state, boundTo: bindingOf(binding) };
-  return new CompactEncrypt(new TextEncoder().encode(JSON.stringify(sealed)))
-    .setProtectedHeader(HEADER)
-    .encrypt(key);
+  return seal(key, JSON.stringify(sealed));
 }
 
 /**
@@ -65,24 +61,20 @@ export async function openRequestState(
   binding: StateBinding,
   now: number,
 ): Promise<RequestState> {
-  const state = await decrypt(key, text);
+  const state = await opened(key, text);
   if (state?.boundTo !== bindingOf(binding) || state.expiresAt <= now) {
     throw invalidParams("requestState is not valid for this request");
   }
   return state;
 }
 
-async function decrypt(
+async function opened(
   key: Uint8Array,
   text: unknown,
 ): Promise<Sealed | undefined> {
   if (typeof text !== "string") return undefined;
   try {
-    const { plaintext } = await compactDecrypt(text, key, {
-      keyManagementAlgorithms: [HEADER.alg],
-      contentEncryptionAlgorithms: [HEADER.enc],
-    });
-    return JSON.parse(new TextDecoder().decode(plaintext));
+    return JSON.parse(await unseal(key, text));
   } catch {
     return undefined;
   }

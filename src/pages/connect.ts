@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { AuthConfig } from "../auth_config.ts";
 import { isLoopback } from "../loopback.ts";
 
 /** Who may call, as far as it changes what a person does to connect. */
@@ -13,6 +14,25 @@ export type Access =
   | { kind: "sign-in" }
   /** The client sends a credential that the operator hands out. */
   | { kind: "credential"; header: string; example: string };
+
+/** Who may call, as the people who connect have to know it. */
+export function accessOf(auth: AuthConfig): Access {
+  switch (auth.strategy) {
+    case "none":
+      return { kind: "open" };
+    case "oauth":
+      return { kind: "sign-in" };
+    case "api_key":
+      return { kind: "credential", header: auth.header, example: "YOUR_KEY" };
+    case "bearer":
+    case "jwt":
+      return {
+        kind: "credential",
+        header: "Authorization",
+        example: "Bearer YOUR_TOKEN",
+      };
+  }
+}
 
 /** One client and what to do in it. */
 export interface Connection {

@@ -6,7 +6,7 @@
 import type { Context } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
-import { createHash } from "node:crypto";
+import { base64, digest } from "../crypto.ts";
 import { CALLBACK_SCRIPT, COPY_SCRIPT } from "./scripts.ts";
 import { STYLE } from "./style.ts";
 
@@ -33,7 +33,7 @@ const POLICY = [
 
 /** The CSP source expression that allows exactly this inline text (CSP3 §2.3.1). */
 function source(text: string): string {
-  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  return `'sha256-${base64(digest(text))}'`;
 }
 
 /**

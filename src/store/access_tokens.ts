@@ -5,7 +5,7 @@
  */
 import { parseCredential } from "../oauth/credential.ts";
 import type { Grant } from "../oauth/grant.ts";
-import { unwrapDataKey } from "../oauth/seal.ts";
+import { unwrapDataKey } from "../oauth/data_key.ts";
 import type { TokenRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
 import { alive, commit, reach } from "./kv.ts";

@@ -9,12 +9,13 @@
 import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
 import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
 import { mintCredential } from "../oauth/credential.ts";
+import { newDataKey, wrapDataKey } from "../oauth/data_key.ts";
 import type { Grant } from "../oauth/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../oauth/lifetimes.ts";
-import { newDataKey, seal, wrapDataKey } from "../oauth/seal.ts";
+import { seal } from "../seal.ts";
 import type { CodeRecord } from "./codes.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
@@ -165,7 +166,7 @@ export function authorizationRequestStore(
         expiresAt,
       };
       const upstream: UpstreamRecord = {
-        sealed: await seal(dataKey, id, upstreamTokens),
+        sealed: await seal(dataKey, upstreamTokens, id),
         expiresAt,
       };
       const completed = await commit(kv, (operation) => {

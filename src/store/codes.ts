@@ -9,7 +9,7 @@ import { parseCredential } from "../oauth/credential.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
 import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { checkCodeVerifier } from "../oauth/pkce.ts";
-import { unwrapDataKey } from "../oauth/seal.ts";
+import { unwrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";

@@ -6,7 +6,7 @@
 import { mintCredential } from "../oauth/credential.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { ACCESS_TOKEN_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { wrapDataKey } from "../oauth/seal.ts";
+import { wrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";

@@ -10,10 +10,11 @@
 import { OAuthError } from "../errors.ts";
 import type { Client } from "../oauth/client.ts";
 import { parseCredential } from "../oauth/credential.ts";
+import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { deriveKey, seal, unseal, unwrapDataKey } from "../oauth/seal.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
+import { seal, unseal } from "../seal.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens, type TokenRecord } from "./issuance.ts";
 import { grantKey, refreshTokenKey, successorKey } from "./keys.ts";
@@ -69,7 +70,7 @@ export function refreshTokenStore(kv: Deno.Kv): RefreshTokenStore {
     const found = await find<SuccessorRecord>(kv, successorKey(refreshToken));
     if (!found) return undefined;
     const key = deriveKey(refreshToken, "successor");
-    return JSON.parse(await unseal(key, grantId, found.value.sealed));
+    return JSON.parse(await unseal(key, found.value.sealed, grantId));
   }
 
   return {
@@ -116,8 +117,8 @@ export function refreshTokenStore(kv: Deno.Kv): RefreshTokenStore {
       const successor: SuccessorRecord = {
         sealed: await seal(
           deriveKey(refreshToken, "successor"),
-          grant.id,
           JSON.stringify(tokens),
+          grant.id,
         ),
         expiresAt: time + SUCCESSOR_TTL_SECONDS,
       };

@@ -5,7 +5,7 @@
  * @module
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
-import { seal, unseal } from "../oauth/seal.ts";
+import { seal, unseal } from "../seal.ts";
 import { upstreamKey } from "./keys.ts";
 import {
   commit,
@@ -62,7 +62,7 @@ export function upstreamTokenStore(kv: Deno.Kv): UpstreamTokenStore {
   ): Promise<FoundTokens | undefined> {
     const found = await find<UpstreamRecord>(kv, upstreamKey(grantId));
     if (!found) return undefined;
-    const tokens = await unseal(dataKey, grantId, found.value.sealed);
+    const tokens = await unseal(dataKey, found.value.sealed, grantId);
     return { ...found, grantId, dataKey, tokens };
   }
 
@@ -97,7 +97,7 @@ export function upstreamTokenStore(kv: Deno.Kv): UpstreamTokenStore {
 
     async replace(leased, tokens) {
       const { value: { expiresAt }, grantId, dataKey } = leased;
-      const sealed = await seal(dataKey, grantId, tokens);
+      const sealed = await seal(dataKey, tokens, grantId);
       return await change(leased, { sealed, expiresAt });
     },
 

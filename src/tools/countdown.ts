@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { tool } from "../mcp/authoring.ts";
 
@@ -12,6 +11,8 @@ export default tool({
   }),
   annotations: { readOnlyHint: true, openWorldHint: false },
   async run({ from }, { progress, signal }) {
+    // What only this tool needs is loaded with its first call.
+    const { setTimeout } = await import("node:timers/promises");
     for (let done = 0; done < from; done++) {
       await progress(done, from, `${from - done} …`);
       await setTimeout(1000, undefined, { signal });

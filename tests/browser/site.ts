@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { type App, createApp } from "../../src/app.ts";
+import { createServer, type Server } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
@@ -30,7 +30,7 @@ export class Site implements AsyncDisposable {
     readonly origin: string,
     readonly browser: Browser,
     private readonly server: Deno.HttpServer<Deno.NetAddr>,
-    private readonly app: App,
+    private readonly app: Server,
     private readonly kv: Deno.Kv,
   ) {}
 
@@ -41,7 +41,7 @@ export class Site implements AsyncDisposable {
       (request) => app.fetch(request),
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
-    const app = createApp({
+    const app = createServer({
       config: parseConfig({
         BASE_URL: origin,
         AUTH_STRATEGY: "oauth",

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { App } from "../../src/app.ts";
+import type { Server } from "../../src/server.ts";
 import {
   type Context,
   resource,
@@ -27,10 +27,10 @@ function remember<T>(map: Map<string, T>, name: string, value: T): void {
 }
 
 /** The server of this process. */
-let measured: App | undefined;
+let measured: Server | undefined;
 
 /** Says whose vitals are measured. */
-export function measure(app: App): void {
+export function measure(app: Server): void {
   measured = app;
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { App } from "../../src/app.ts";
+import type { Server } from "../../src/server.ts";
 import { type ServerProcess, startServer } from "../interop/server_process.ts";
 import { type Json, resultOf, TestServer } from "../kit.ts";
 
@@ -59,8 +59,8 @@ export async function startCluster(
   };
 }
 
-/** An {@linkcode App} over the network. */
-function remoteApp(process: ServerProcess): App {
+/** An {@linkcode Server} over the network. */
+function remoteApp(process: ServerProcess): Server {
   return {
     fetch(request) {
       const { pathname, search } = new URL(request.url);

@@ -1,6 +1,6 @@
 /** What the log says of a request, and what it keeps to itself. */
 import assert from "node:assert/strict";
-import { configureSync, type LogRecord, resetSync } from "@logtape/logtape";
+import { configureLog, type LogEvent } from "../../src/log.ts";
 import { prompt } from "../../src/mcp/authoring.ts";
 import type { Definitions } from "../../src/mcp/catalogue.ts";
 import {
@@ -17,23 +17,16 @@ import { CATALOGUE } from "./catalogue.ts";
 async function recordsOf(
   act: (server: TestServer) => Promise<unknown>,
   definitions: Definitions = CATALOGUE,
-): Promise<LogRecord[]> {
-  const records: LogRecord[] = [];
-  configureSync({
-    sinks: { memory: (record) => records.push(record) },
-    loggers: [
-      { category: "tool-server", sinks: ["memory"], lowestLevel: "debug" },
-      { category: ["logtape", "meta"], sinks: [], lowestLevel: "error" },
-    ],
-    reset: true,
-  });
+): Promise<LogEvent[]> {
+  const events: LogEvent[] = [];
+  configureLog({ level: "debug", take: (event) => events.push(event) });
   try {
     await using server = await startServer(definitions);
     await act(server);
   } finally {
-    resetSync();
+    configureLog({ level: "off" });
   }
-  return records;
+  return events;
 }
 
 function call(server: TestServer, name: string, args = {}): Promise<Response> {

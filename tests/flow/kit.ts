@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createApp } from "../../src/app.ts";
+import { createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
@@ -112,7 +112,7 @@ export async function startOAuthServer(
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
   const database = kv ?? await Deno.openKv(":memory:");
-  const app = createApp({
+  const app = createServer({
     config: parseConfig({
       BASE_URL: baseUrl,
       AUTH_STRATEGY: "oauth",

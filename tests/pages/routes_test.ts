@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type App, createApp } from "../../src/app.ts";
+import { createServer, type Server } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { parseResponse } from "../../src/http/callback.ts";
 import { tool } from "../../src/mcp/authoring.ts";
@@ -7,11 +7,11 @@ import { tool } from "../../src/mcp/authoring.ts";
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 async function withApp(
-  test: (app: App) => Promise<void>,
+  test: (app: Server) => Promise<void>,
   environment: Record<string, string> = {},
 ): Promise<void> {
   const kv = await Deno.openKv(":memory:");
-  const app = createApp({
+  const app = createServer({
     config: parseConfig({ MCP_TITLE: "Mail Tools", ...environment }),
     kv,
     baseUrl: "http://localhost:3000",
@@ -32,7 +32,7 @@ async function withApp(
   }
 }
 
-function get(app: App, path: string, headers: HeadersInit = BROWSER) {
+function get(app: Server, path: string, headers: HeadersInit = BROWSER) {
   return app.fetch(new Request(`http://localhost:3000${path}`, { headers }));
 }
 

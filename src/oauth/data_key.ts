@@ -1,0 +1,49 @@
+/**
+ * Keys that are never stored. A grant's provider tokens are sealed with a
+ * random data key; the data key is sealed once for each live credential of the
+ * grant, with a key derived from that credential. Whoever holds only the
+ * database opens nothing.
+ *
+ * @module
+ */
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { base64url, fromBase64url } from "../crypto.ts";
+import { seal, unseal } from "../seal.ts";
+
+/** A new key for {@linkcode seal}: 256 random bits. */
+export function newDataKey(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32));
+}
+
+/**
+ * A key made of a secret with at least 256 bits of its own. `purpose` keeps
+ * keys for different ends apart.
+ *
+ * @see RFC 5869
+ */
+export function deriveKey(secret: string, purpose: string): Uint8Array {
+  const encoder = new TextEncoder();
+  const info = encoder.encode(`tool-server ${purpose}`);
+  return hkdf(sha256, encoder.encode(secret), undefined, info, 32);
+}
+
+/** A grant's data key, sealed so that `credential` opens it. */
+export function wrapDataKey(
+  dataKey: Uint8Array,
+  grantId: string,
+  credential: string,
+): Promise<string> {
+  const key = deriveKey(credential, "data key");
+  return seal(key, base64url(dataKey), grantId);
+}
+
+/** The data key of {@linkcode wrapDataKey}. */
+export async function unwrapDataKey(
+  wrapped: string,
+  grantId: string,
+  credential: string,
+): Promise<Uint8Array> {
+  const key = deriveKey(credential, "data key");
+  return fromBase64url(await unseal(key, wrapped, grantId));
+}

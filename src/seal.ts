@@ -1,0 +1,42 @@
+/**
+ * Texts sealed with a key of 32 bytes: JWE in compact form, `dir` with
+ * A256GCM. jose is loaded with the first of them, not with the server.
+ *
+ * @module
+ * @see RFC 7516 §3.1, RFC 7518 §4.5 and §5.3
+ */
+
+const HEADER = { alg: "dir", enc: "A256GCM" } as const;
+
+/** Seals a text; whoever has it can read `context`, and not change it. */
+export async function seal(
+  key: Uint8Array,
+  text: string,
+  context?: string,
+): Promise<string> {
+  const { CompactEncrypt } = await import("jose");
+  return await new CompactEncrypt(new TextEncoder().encode(text))
+    .setProtectedHeader({ ...HEADER, kid: context })
+    .encrypt(key);
+}
+
+/**
+ * The text of {@linkcode seal}.
+ *
+ * @throws {Error} when the key, the context or a single bit differs
+ */
+export async function unseal(
+  key: Uint8Array,
+  sealed: string,
+  context?: string,
+): Promise<string> {
+  const { compactDecrypt } = await import("jose");
+  const { plaintext, protectedHeader } = await compactDecrypt(sealed, key, {
+    keyManagementAlgorithms: [HEADER.alg],
+    contentEncryptionAlgorithms: [HEADER.enc],
+  });
+  if (protectedHeader.kid !== context) {
+    throw new Error("Sealed for another context");
+  }
+  return new TextDecoder().decode(plaintext);
+}
