@@ -4,7 +4,12 @@
  *
  * @module
  */
-import { type Connection, createServer, type Server } from "./src/server.ts";
+import {
+  catalogueOf,
+  type Connection,
+  createServer,
+  type Server,
+} from "./src/server.ts";
 import { type Config, parseConfig } from "./src/config.ts";
 import { ConfigError, type Environment, VARIABLES } from "./src/settings.ts";
 import { configureLog, flushLog, logger } from "./src/log.ts";
@@ -38,7 +43,14 @@ function readEnvironment(): Environment {
 }
 
 async function start(config: Config): Promise<void> {
-  const kv = await openKv(config);
+  const opening = openKv(config);
+  // Meanwhile: a thread of its own opens the database.
+  const catalogue = catalogueOf(config, {
+    tools: tools(runtimeOf(config)),
+    resources,
+    prompts,
+  });
+  const kv = await opening;
   const server = listen(
     config,
     (request, info) => app.fetch(request, new Peer(info)),
@@ -48,7 +60,7 @@ async function start(config: Config): Promise<void> {
     config,
     kv,
     baseUrl,
-    definitions: { tools: tools(runtimeOf(config)), resources, prompts },
+    catalogue,
   });
   // Under --watch an exit is the wait for a change: there a signal must end
   // the process by itself.

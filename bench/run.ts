@@ -4,15 +4,15 @@
  *     --rounds=3      how often everything is repeated, in turns
  *     --seconds=3     how long one load lasts
  *     --only=a,b      servers whose names begin with a or b
- *     --rows=a,b      what to measure: call, echo, tools, list, streams; and
- *                     when asked for database (fills data/ for minutes), flood
+ *     --rows=a,b      what to measure: call, echo, tools, list, streams, cold;
+ *                     and when asked for database (fills data/ for minutes), flood
  *     --records=N     sessions and grants in the big database, a million
  *
  * @module
  */
 import { parseArgs } from "node:util";
 import { checkWrk } from "./load.ts";
-import { limit, others, own, type Server } from "./servers.ts";
+import { bundled, limit, others, own, type Server } from "./servers.ts";
 import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "3" },
     only: { type: "string", default: "" },
-    rows: { type: "string", default: "call,echo,tools,list,streams" },
+    rows: { type: "string", default: "call,echo,tools,list,streams,cold" },
     records: { type: "string", default: "1000000" },
   },
 });
@@ -30,7 +30,7 @@ const rounds = count("rounds");
 const seconds = count("seconds");
 const records = count("records");
 const servers = chosen(
-  [limit, ...own, ...others],
+  [limit, ...own, ...bundled, ...others],
   options.only,
   (server) => server.name,
 );
@@ -42,7 +42,13 @@ try {
   console.error((error as Error).message);
   Deno.exit(1);
 }
-if (servers.some((server) => others.includes(server))) await installPeers();
+if (servers.some((server) => others.includes(server))) {
+  // Node reads the same installation as Deno.
+  await deno(new URL("peers", import.meta.url), "install", "--frozen");
+}
+if (servers.some((server) => bundled.includes(server))) {
+  await deno(new URL("..", import.meta.url), "task", "bundle");
+}
 for (const row of measured) {
   console.log(`\n## ${row.title}\n`);
   console.log(row.report(await measure(row)));
@@ -83,11 +89,12 @@ function chosen<T>(
   );
 }
 
-/** Node reads the same installation as Deno. */
-async function installPeers(): Promise<void> {
-  const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["install", "--frozen", "--quiet"],
-    cwd: new URL("peers", import.meta.url),
-  }).output();
-  if (!success) throw new Error("deno install failed in bench/peers");
+async function deno(cwd: URL, ...args: string[]): Promise<void> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [args[0], "--quiet", ...args.slice(1)],
+    cwd,
+    stdout: "null",
+  });
+  const { success } = await command.output();
+  if (!success) throw new Error(`deno ${args.join(" ")} failed`);
 }

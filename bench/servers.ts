@@ -48,6 +48,14 @@ export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
     })),
 );
 
+/** This server as `deno task bundle` leaves it: it only starts faster. */
+export const bundled: readonly Server[] = own.map((server) => ({
+  ...server,
+  name: `${server.name} bundled`,
+  command: [...deno, "--unstable-kv", `${root}dist/main.js`],
+  withCatalogue: undefined,
+}));
+
 /** The peers, with sessions in memory where they have any. */
 export const others: readonly Server[] = [
   { name: "sdk 2025", revision: "2025-11-25", command: sdkHandler },

@@ -17,7 +17,6 @@ import { landing, prefersPage } from "./http/landing.ts";
 import type { CheckOrigin } from "./http/origin.ts";
 import { type Logger, logger } from "./log.ts";
 import { EXPOSED_HEADERS } from "./mcp/answer.ts";
-import type { Catalogue } from "./mcp/catalogue.ts";
 import type { McpEndpoint } from "./mcp/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
 import type { Connection, ServerOptions } from "./server.ts";
@@ -26,7 +25,6 @@ import { createProvider } from "./upstream/provider.ts";
 
 /** What the routes are made of, beside what the whole server is made of. */
 export interface AppOptions extends ServerOptions {
-  catalogue: Catalogue;
   checkOrigin: CheckOrigin;
   mcp: McpEndpoint;
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type AuthConfig, parseAuth } from "./auth_config.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
 import { isLoopback } from "./loopback.ts";

@@ -36,8 +36,8 @@ export interface ServerOptions {
   kv: Deno.Kv;
   /** The public origin, without a trailing slash. */
   baseUrl: string;
-  /** What is offered to clients. */
-  definitions: Definitions;
+  /** What is offered to clients: {@linkcode catalogueOf} its definitions. */
+  catalogue: Catalogue;
   /** Who people sign in with; the one of `config` by default. */
   provider?: Provider;
   /** Fetches what clients publish; from public addresses only by default. */
@@ -65,22 +65,33 @@ export interface Server {
 }
 
 /**
- * Builds a server.
+ * What a server offers, checked and printed once.
  *
  * @throws {import("./mcp/catalogue.ts").CatalogueError} for definitions that
  * cannot be served
  */
+export function catalogueOf(
+  { title, instructions }: Config,
+  definitions: Definitions,
+): Catalogue {
+  const { name, version } = metadata;
+  return compileCatalogue(definitions, {
+    serverInfo: { name, title, version },
+    instructions,
+  });
+}
+
+/** Builds a server. */
 export function createServer(options: ServerOptions): Server {
   const { config } = options;
   const checkOrigin = originCheck(config);
-  const catalogue = catalogueOf(config, options.definitions);
   let loading: Promise<App> | undefined;
   const app = () =>
     loading ??= import("./app.ts").then(({ createApp }) =>
-      createApp({ ...options, catalogue, checkOrigin, mcp })
+      createApp({ ...options, checkOrigin, mcp })
     );
   const gate = gateOf(config.auth, async () => (await app()).gate!);
-  const services = createServices(options, { catalogue, checkOrigin, gate });
+  const services = createServices(options, { checkOrigin, gate });
   const mcp = withSid(mcpEndpoint(services));
   return {
     // A router and its middleware would cost a call as much as the rest of it.
@@ -122,14 +133,16 @@ function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
 }
 
 function createServices(
-  { kv }: ServerOptions,
-  parts: Pick<Services, "catalogue" | "checkOrigin" | "gate">,
+  { kv, catalogue }: ServerOptions,
+  { checkOrigin, gate }: Pick<Services, "checkOrigin" | "gate">,
 ): Services {
   const log = logger("mcp");
   const cancellations = cancellationStore(kv);
   const tasks = taskStore(kv);
   return {
-    ...parts,
+    catalogue,
+    gate,
+    checkOrigin,
     log,
     running: new RunningRequests(cancellations, log),
     sessions: sessionStore(kv),
@@ -144,15 +157,4 @@ function createServices(
     tasks,
     taskRunner: new TaskRunner(tasks, log),
   };
-}
-
-function catalogueOf(
-  { title, instructions }: Config,
-  definitions: Definitions,
-): Catalogue {
-  const { name, version } = metadata;
-  return compileCatalogue(definitions, {
-    serverInfo: { name, title, version },
-    instructions,
-  });
 }

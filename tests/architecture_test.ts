@@ -135,6 +135,18 @@ Deno.test("tools, resources and prompts need the authoring module and Zod only",
   assert.deepEqual(others.map(print), []);
 });
 
+Deno.test("Zod is one namespace, so that a bundle leaves its languages out", async () => {
+  const others: string[] = [];
+  for (const path of files) {
+    for (const [line] of (await readText(path)).matchAll(/^.*"zod";$/gm)) {
+      if (!/^import (type )?\* as z from /.test(line)) {
+        others.push(`${path}: ${line}`);
+      }
+    }
+  }
+  assert.deepEqual(others, []);
+});
+
 Deno.test("only stores know keys", () => {
   const others = imports.filter(({ from, to }) =>
     to === "src/store/keys.ts" && !from.startsWith("src/store/")

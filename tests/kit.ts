@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createServer, type Server } from "../src/server.ts";
+import { catalogueOf, createServer, type Server } from "../src/server.ts";
 import { type Config, parseConfig } from "../src/config.ts";
 import type { Definitions } from "../src/mcp/catalogue.ts";
 import type { JsonObject } from "../src/mcp/messages.ts";
@@ -30,11 +30,12 @@ export async function startServer(
   { kv, config, ...definitions }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
+  const whole = { ...parseConfig({}), ...config };
   const app = createServer({
-    config: { ...parseConfig({}), ...config },
+    config: whole,
     kv: database,
     baseUrl: BASE_URL,
-    definitions,
+    catalogue: catalogueOf(whole, definitions),
   });
   return new TestServer(app, database, kv === undefined);
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { createServer, type Server } from "../src/server.ts";
+import { catalogueOf, createServer, type Server } from "../src/server.ts";
 import { parseConfig } from "../src/config.ts";
 import { configureLog } from "../src/log.ts";
 import type { Definitions } from "../src/mcp/catalogue.ts";
@@ -18,7 +18,7 @@ export async function serve(definitions: Definitions): Promise<Server> {
     config,
     kv,
     baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
-    definitions,
+    catalogue: catalogueOf(config, definitions),
   });
   const server = Deno.serve({
     hostname: config.host,

@@ -1,5 +1,5 @@
 /** A whole call, from the request to its response, without the socket. */
-import { createServer } from "../../src/server.ts";
+import { catalogueOf, createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { callHealth, request } from "../client.ts";
 import { health } from "../../src/tools/health.ts";
@@ -9,11 +9,12 @@ const runtime = {
   version: Deno.version.deno,
   uptimeSeconds: () => 1,
 };
+const config = parseConfig({});
 const app = createServer({
-  config: parseConfig({}),
+  config,
   kv: await Deno.openKv(":memory:"),
   baseUrl: "http://127.0.0.1:3000",
-  definitions: { tools: [health(runtime)] },
+  catalogue: catalogueOf(config, { tools: [health(runtime)] }),
 });
 
 function post(revision: string, sessionId?: string) {

@@ -1,7 +1,7 @@
 /** What a thousand tools cost: once at start-up, and for each call. */
 import { tool } from "../../src/mcp/authoring.ts";
 import { compileCatalogue } from "../../src/mcp/catalogue.ts";
-import { z } from "zod";
+import * as z from "zod";
 
 function catalogueOf(count: number) {
   const tools = Array.from({ length: count }, (_, index) =>

@@ -6,7 +6,7 @@
 import { type Call, listTools } from "../client.ts";
 import { load } from "../load.ts";
 import { start } from "../process.ts";
-import { limit, type Server } from "../servers.ts";
+import { bundled, limit, type Server } from "../servers.ts";
 import {
   median,
   print,
@@ -30,7 +30,8 @@ export function repeated(
   return {
     name,
     title,
-    takes: (server) => server !== limit || call !== listTools,
+    takes: (server) =>
+      !bundled.includes(server) && (server !== limit || call !== listTools),
     async measure(server, { seconds }) {
       const running = await start(server, { tools });
       try {

@@ -5,6 +5,7 @@
  */
 import { callEcho, callHealth, listTools } from "../client.ts";
 import { repeated } from "./calls.ts";
+import { cold } from "./cold.ts";
 import { database } from "./database.ts";
 import { flood } from "./flood.ts";
 import type { Row } from "./row.ts";
@@ -39,6 +40,7 @@ export const rows: readonly Row[] = [
     connections: 1,
   }),
   streams,
+  cold,
   database,
   flood,
 ];

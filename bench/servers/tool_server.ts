@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createServer } from "../../src/server.ts";
+import { catalogueOf, createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { configureLog } from "../../src/log.ts";
 import { tool } from "../../src/mcp/authoring.ts";
@@ -18,7 +18,7 @@ const app = createServer({
   config,
   kv,
   baseUrl: `http://127.0.0.1:${config.port}`,
-  definitions: {
+  catalogue: catalogueOf(config, {
     tools: [
       health({
         name: "Deno",
@@ -38,7 +38,7 @@ const app = createServer({
         tool({ ...filler, run: ({ query }) => query })
       ),
     ],
-  },
+  }),
 });
 Deno.serve(
   { port: config.port, hostname: config.host },

@@ -17,7 +17,7 @@ import type {
   Root,
   ToolAnnotations,
 } from "@modelcontextprotocol/server";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
 
 export type { Caller, Upstream } from "../caller.ts";

@@ -4,7 +4,8 @@
  * @module
  * @see MCP 2026-07-28, Base Protocol, JSON Schema Usage
  */
-import { z } from "zod";
+import * as z from "zod";
+import { $ZodAsyncError } from "zod/v4/core";
 import type { ParamHeader } from "./headers.ts";
 import { isObject, type JsonObject } from "./messages.ts";
 
@@ -96,7 +97,7 @@ export function parseBy(
   try {
     return schema.safeParse(value);
   } catch (error) {
-    if (error instanceof z.core.$ZodAsyncError) {
+    if (error instanceof $ZodAsyncError) {
       return schema.safeParseAsync(value);
     }
     throw error;

@@ -8,7 +8,7 @@ import type {
   CallToolResult,
   ContentBlock,
 } from "@modelcontextprotocol/server";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ToolAnswer } from "./authoring.ts";
 
 /** A tool's answer without an output schema. */

@@ -5,7 +5,7 @@
  * @see RFC 7591 §2
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { OAuthError } from "../errors.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { prompt } from "../mcp/authoring.ts";
 
 const READERS = ["a child", "a newcomer", "a colleague", "an expert"];

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { tool } from "../mcp/authoring.ts";
 
 /** Asking the person, who may decline or walk away. */

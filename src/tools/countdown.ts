@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { tool } from "../mcp/authoring.ts";
 
 /** Progress, and stopping when nobody waits any more. */

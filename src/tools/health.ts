@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Tool, tool } from "../mcp/authoring.ts";
 
 /** The place where this process runs, as `main.ts` found it. */

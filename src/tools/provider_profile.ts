@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { tool, ToolError } from "../mcp/authoring.ts";
 
 /** Calling the provider's API as the person who signed in. */

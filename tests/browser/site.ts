@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { createServer, type Server } from "../../src/server.ts";
+import { catalogueOf, createServer, type Server } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
@@ -41,16 +41,17 @@ export class Site implements AsyncDisposable {
       (request) => app.fetch(request),
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
+    const config = parseConfig({
+      BASE_URL: origin,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "dev",
+      ...environment,
+    });
     const app = createServer({
-      config: parseConfig({
-        BASE_URL: origin,
-        AUTH_STRATEGY: "oauth",
-        OAUTH_PROVIDER: "dev",
-        ...environment,
-      }),
+      config,
       kv,
       baseUrl: origin,
-      definitions: { tools: TOOLS },
+      catalogue: catalogueOf(config, { tools: TOOLS }),
     });
     return new Site(origin, await startChromium(), server, app, kv);
   }

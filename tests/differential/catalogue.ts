@@ -1,5 +1,5 @@
 /** What both servers offer in the comparison: a little of everything. @module */
-import { z } from "zod";
+import * as z from "zod";
 import { prompt, resource, tool, ToolError } from "../../src/mcp/authoring.ts";
 
 const echo = tool({

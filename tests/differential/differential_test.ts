@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer } from "../../src/server.ts";
+import { catalogueOf, createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { BREAKAGES, broken } from "./breakages.ts";
 import { catalogue } from "./catalogue.ts";
@@ -95,11 +95,12 @@ function* drafts(): Generator<Draft> {
 
 Deno.test("the app answers as the SDK's own server does, intended differences aside", async () => {
   const kv = await Deno.openKv(":memory:");
+  const config = parseConfig({ LOG_LEVEL: "off" });
   const app = createServer({
-    config: parseConfig({ LOG_LEVEL: "off" }),
+    config,
     kv,
     baseUrl: "http://127.0.0.1:3000",
-    definitions: catalogue,
+    catalogue: catalogueOf(config, catalogue),
   });
   const peer = new Peer();
   try {

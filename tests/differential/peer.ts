@@ -19,7 +19,7 @@ import {
   ResourceTemplate,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
-import { z } from "zod";
+import * as z from "zod";
 import type {
   Context,
   Prompt,

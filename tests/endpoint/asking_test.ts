@@ -1,6 +1,6 @@
 /** Questions to 2025 clients: asked on the stream, answered by a POST. */
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { tool } from "../../src/mcp/authoring.ts";
 import { REPLY_SECONDS } from "../../src/store/replies.ts";
 import { FakeTime } from "../store/fake_time.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { prompt, resource, tool, ToolError } from "../../src/mcp/authoring.ts";
 
 const greet = tool({

@@ -1,6 +1,6 @@
 /** Questions to 2026 clients: a request ends with them and comes again. */
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { prompt, resource, tool } from "../../src/mcp/authoring.ts";
 import { REQUEST_STATE_SECONDS } from "../../src/mcp/request_state.ts";
 import { FakeTime } from "../store/fake_time.ts";

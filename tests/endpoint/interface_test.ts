@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { tool } from "../../src/mcp/authoring.ts";
 import { initialize, outcome, resultOf, rpc, startServer } from "../kit.ts";
 

@@ -1,6 +1,6 @@
 /** `notifications/tasks`, from whatever server works on the task. */
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { tool } from "../../src/mcp/authoring.ts";
 import { Meta } from "../../src/mcp/request_meta.ts";
 import {

@@ -1,6 +1,6 @@
 /** The tasks extension: work that outlives its request. */
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { RpcError } from "../../src/errors.ts";
 import { tool, ToolError } from "../../src/mcp/authoring.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createServer } from "../../src/server.ts";
+import { catalogueOf, createServer } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import type { Environment } from "../../src/settings.ts";
 import { randomId } from "../../src/crypto.ts";
@@ -112,18 +112,19 @@ export async function startOAuthServer(
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
   const database = kv ?? await Deno.openKv(":memory:");
+  const config = parseConfig({
+    BASE_URL: baseUrl,
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+    ...environment,
+  });
   const app = createServer({
-    config: parseConfig({
-      BASE_URL: baseUrl,
-      AUTH_STRATEGY: "oauth",
-      OAUTH_PROVIDER: "github",
-      OAUTH_CLIENT_ID: "our-client",
-      OAUTH_CLIENT_SECRET: "our-secret",
-      ...environment,
-    }),
+    config,
     kv: database,
     baseUrl,
-    definitions,
+    catalogue: catalogueOf(config, definitions),
     provider,
     fetchDocument,
   });

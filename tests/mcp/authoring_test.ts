@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { prompt, resource, tool } from "../../src/mcp/authoring.ts";
 
 Deno.test("tool() types its input and output by their schemas", () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { prompt, resource } from "../../src/mcp/authoring.ts";
 import { compileCatalogue } from "../../src/mcp/catalogue.ts";
 import { completionValues } from "../../src/mcp/completion.ts";

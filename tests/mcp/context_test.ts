@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { ANONYMOUS } from "../../src/caller.ts";
 import { RpcError } from "../../src/errors.ts";
 import { ToolError } from "../../src/mcp/authoring.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createServer, type Server } from "../../src/server.ts";
+import { catalogueOf, createServer, type Server } from "../../src/server.ts";
 import { parseConfig } from "../../src/config.ts";
 import { parseResponse } from "../../src/http/callback.ts";
 import { tool } from "../../src/mcp/authoring.ts";
@@ -11,17 +11,17 @@ async function withApp(
   environment: Record<string, string> = {},
 ): Promise<void> {
   const kv = await Deno.openKv(":memory:");
+  const config = parseConfig({ MCP_TITLE: "Mail Tools", ...environment });
+  const searchMail = tool({
+    name: "search_mail",
+    description: "Find messages in the caller's mailbox.",
+    run: () => "found",
+  });
   const app = createServer({
-    config: parseConfig({ MCP_TITLE: "Mail Tools", ...environment }),
+    config,
     kv,
     baseUrl: "http://localhost:3000",
-    definitions: {
-      tools: [tool({
-        name: "search_mail",
-        description: "Find messages in the caller's mailbox.",
-        run: () => "found",
-      })],
-    },
+    catalogue: catalogueOf(config, { tools: [searchMail] }),
   });
   try {
     await test(app);

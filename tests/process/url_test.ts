@@ -1,5 +1,5 @@
 /**
- * Running without a clone: from the sources at a URL, and from one file.
+ * Running without a clone: from the sources at a URL, and from a bundle.
  *
  * @module
  */
@@ -56,8 +56,8 @@ async function checkServes(server: Process): Promise<void> {
 async function bundle(directory: TemporaryDirectory): Promise<URL> {
   const { stderr, success } = await new Deno.Command(Deno.execPath(), {
     args: [
-      ..."bundle --quiet -o".split(" "),
-      `${directory.path}/tool-server.js`,
+      ..."bundle --quiet --code-splitting --outdir".split(" "),
+      directory.path,
       "main.ts",
     ],
     cwd: REPOSITORY,
@@ -80,10 +80,10 @@ Deno.test("the sources run from a URL, with their import map", async () => {
   assert.match(server.output, /kept in memory/);
 });
 
-Deno.test("one file runs from a URL with --allow-net alone, and warns once", async () => {
+Deno.test("the bundle runs from a URL with --allow-net alone, and warns once", async () => {
   await using directory = new TemporaryDirectory();
   await using files = serveFiles(await bundle(directory));
-  await using server = run(directory, `${originOf(files)}/tool-server.js`);
+  await using server = run(directory, `${originOf(files)}/main.js`);
   await checkServes(server);
   // PORT is set, and nobody was asked whether it may be read.
   assert.equal(await server.url(), "http://127.0.0.1:3000");
@@ -91,7 +91,7 @@ Deno.test("one file runs from a URL with --allow-net alone, and warns once", asy
   assert.match(server.output, /--unstable-kv/);
 });
 
-Deno.test("one file keeps its sessions with --unstable-kv", async () => {
+Deno.test("the bundle keeps its sessions with --unstable-kv", async () => {
   await using directory = new TemporaryDirectory();
   await using files = serveFiles(await bundle(directory));
   const start = () =>
@@ -99,7 +99,7 @@ Deno.test("one file keeps its sessions with --unstable-kv", async () => {
       directory,
       "--allow-env=PORT",
       "--unstable-kv",
-      `${originOf(files)}/tool-server.js`,
+      `${originOf(files)}/main.js`,
     );
   let session;
   {

@@ -1,0 +1,53 @@
+/**
+ * From the start of a process to its first answered call, with a database
+ * that is there already, as after a deployment.
+ *
+ * @module
+ */
+import { start } from "../process.ts";
+import { limit, type Server } from "../servers.ts";
+import { ratios, type Sample, spread, table } from "../statistics.ts";
+import type { Row } from "./row.ts";
+
+/** Starts in one round; the least of them, which nothing disturbed, counts. */
+const STARTS = 7;
+
+/** What the target is measured against. */
+const REFERENCE = "sdk 2026";
+
+export const cold: Row = {
+  name: "cold",
+  title: "Cold start",
+  takes: () => true,
+  async measure(server) {
+    const directory = await Deno.makeTempDir();
+    const kvPath = `${directory}/tools.db`;
+    const milliseconds: number[] = [];
+    // The first one makes the database, and fills Deno's caches.
+    for (let count = 0; count <= STARTS; count++) {
+      const running = await start(server, { kvPath });
+      await running.stop();
+      if (count > 0) milliseconds.push(running.coldStartMilliseconds);
+    }
+    await Deno.remove(directory, { recursive: true });
+    return { start: Math.min(...milliseconds) };
+  },
+  report,
+};
+
+function report(samples: ReadonlyMap<Server, readonly Sample[]>): string {
+  const starts = (of: readonly Sample[]) => of.map(({ start }) => start);
+  const named = (name: string) =>
+    [...samples].find(([server]) => server.name === name)?.[1] ?? [];
+  const share = (own: readonly Sample[], whole: readonly Sample[]) =>
+    whole.length > 0 ? spread(ratios(starts(own), starts(whole))) : "-";
+  return table(
+    ["", "ms", `of ${limit.name}`, `of ${REFERENCE}`],
+    [...samples].map(([server, own]) => [
+      server.name,
+      spread(starts(own)),
+      share(own, named(limit.name)),
+      share(own, named(REFERENCE)),
+    ]),
+  );
+}
