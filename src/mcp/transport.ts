@@ -42,7 +42,19 @@ export function checkAccept(headers: Headers): void {
  * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8
  */
 export async function readBody(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request).catch(tooShort);
+  const length = request.headers.get("content-length");
+  if (length !== null && Number(length) > BODY_BYTES) throw tooLarge();
+  let bytes: BufferSource;
+  try {
+    // The server reads no more than was announced.
+    bytes = length === null
+      ? await readChunks(request)
+      : await request.arrayBuffer();
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause;
+    // A client that leaves in the middle of its body is no error of ours.
+    throw new HttpError(400, "The body did not arrive", {}, { cause });
+  }
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (cause) {
@@ -55,27 +67,16 @@ export async function readBody(request: Request): Promise<unknown> {
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-async function readBytes(request: Request): Promise<Uint8Array> {
-  const length = request.headers.get("content-length");
-  if (length !== null) {
-    // The server reads no more than was announced.
-    if (Number(length) > BODY_BYTES) throw tooLarge();
-    return new Uint8Array(await request.arrayBuffer());
-  }
-  const chunks: Uint8Array[] = [];
+/** @throws {HttpError} 413 as soon as they are too many */
+async function readChunks({ body }: Request): Promise<ArrayBuffer> {
+  const chunks: BlobPart[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of body ?? []) {
     size += chunk.length;
     if (size > BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
-  return new Uint8Array(await new Blob(chunks as BlobPart[]).arrayBuffer());
-}
-
-/** A client that leaves in the middle of its body is no error of ours. */
-function tooShort(cause: unknown): never {
-  if (cause instanceof HttpError) throw cause;
-  throw new HttpError(400, "The body did not arrive", {}, { cause });
+  return await new Blob(chunks).arrayBuffer();
 }
 
 function tooLarge(): HttpError {
