@@ -102,8 +102,17 @@ Deno.test("readBody() refuses what is not JSON", async () => {
 });
 
 Deno.test("readBody() refuses what is not UTF-8", async () => {
-  const body = new Uint8Array([0x22, 0xe9, 0x22]);
-  await rejects(readBody(request(body)), -32700, 400);
+  // Latin-1, and a character of four bytes that ends after three.
+  for (const bytes of [[0xe9], [0xf0, 0x9f, 0x98]]) {
+    const body = new Uint8Array([0x22, ...bytes, 0x22]);
+    for (const length of [undefined, { "content-length": `${body.length}` }]) {
+      await rejects(readBody(request(body, length)), -32700, 400);
+    }
+  }
+});
+
+Deno.test("readBody() takes U+FFFD itself", async () => {
+  assert.equal(await readBody(request('"a\uFFFD"')), "a\uFFFD");
 });
 
 Deno.test("readBody() refuses an announced length over the limit, unread", async () => {
