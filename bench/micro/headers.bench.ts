@@ -29,5 +29,5 @@ Deno.bench("checkContentType() and checkAccept()", () => {
 });
 
 Deno.bench("checkStandardHeaders() of a 2026 tools/call", () => {
-  checkStandardHeaders(headers, message, "2026-07-28");
+  checkStandardHeaders(headers, message);
 });

@@ -7,7 +7,7 @@
  */
 import { randomId } from "../crypto.ts";
 import { jsonResponse } from "./answer.ts";
-import type { MaybePromise } from "./call.ts";
+import { type MaybePromise, then } from "./call.ts";
 import {
   parseMessage,
   type RequestId,
@@ -16,10 +16,10 @@ import {
 } from "./messages.ts";
 import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { Meta, metaOf } from "./request_meta.ts";
-import { isSessionRevision } from "./revisions.ts";
+import { isSessionRevision, STATELESS_REVISION } from "./revisions.ts";
 import type { Passed, Services } from "./services.ts";
 import { sessionServer } from "./session.ts";
-import { isStatelessHeader, serveStateless } from "./stateless.ts";
+import { serveStateless } from "./stateless.ts";
 import { checkAccept, checkContentType, readBody } from "./transport.ts";
 
 /** The two verbs of `/mcp` that do something. */
@@ -63,20 +63,17 @@ export function mcpEndpoint(services: Services): McpEndpoint {
   function pass(request: Request): MaybePromise<Passed> {
     const { headers } = request;
     checkOrigin(headers);
-    const authenticated = gate.authenticate(headers);
-    return authenticated instanceof Promise
-      ? authenticated.then((authenticated) => ({
-        request,
-        headers,
-        authenticated,
-      }))
-      : { request, headers, authenticated };
+    const version = headers.get("mcp-protocol-version");
+    return then(
+      gate.authenticate(headers),
+      (authenticated) => ({ request, headers, version, authenticated }),
+    );
   }
 
   function serve(message: RpcMessage, passed: Passed): MaybePromise<Response> {
     if (message.kind === "response") return sessions.take(message, passed);
     const claimed = metaOf(message.params)[Meta.protocolVersion];
-    const isStateless = isStatelessHeader(passed.headers) ||
+    const isStateless = passed.version === STATELESS_REVISION ||
       (claimed !== undefined && !isSessionRevision(claimed));
     return isStateless
       ? serveStateless(services, message, passed)

@@ -20,17 +20,15 @@ const NAME_SOURCE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks the standard headers against the message.
+ * Checks `Mcp-Method` and `Mcp-Name` against the message.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
 export function checkStandardHeaders(
   headers: Headers,
   { method, params }: RpcRequest,
-  version: string,
 ): void {
-  checkVersionHeader(headers, version);
-  checkHeader(headers, "mcp-method", method);
+  checkHeader("mcp-method", headers.get("mcp-method"), method);
   const source = NAME_SOURCE[method];
   if (source === undefined) return;
   const name = params[source];
@@ -49,12 +47,18 @@ export function checkStandardHeaders(
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
-export function checkVersionHeader(headers: Headers, version: string): void {
-  checkHeader(headers, "mcp-protocol-version", version);
+export function checkVersionHeader(
+  value: string | null,
+  expected: string,
+): void {
+  checkHeader("mcp-protocol-version", value, expected);
 }
 
-function checkHeader(headers: Headers, name: string, expected: string): void {
-  const value = headers.get(name);
+function checkHeader(
+  name: string,
+  value: string | null,
+  expected: string,
+): void {
   if (value === expected) return;
   throw mismatch(
     value === null ? `${name} is missing` : `${name} does not match the body`,

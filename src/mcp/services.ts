@@ -18,7 +18,7 @@ import type { ListenerCount } from "./listen.ts";
 import type { RunningRequests } from "./running.ts";
 import type { TaskRunner } from "./task_runner.ts";
 
-/** The parts of one server, made once in `app.ts`. */
+/** The parts of one server, made once in `server.ts`. */
 export interface Services {
   catalogue: Catalogue;
   gate: Gate;
@@ -39,5 +39,7 @@ export interface Services {
 export interface Passed {
   request: Request;
   headers: Headers;
+  /** `MCP-Protocol-Version`. */
+  version: string | null;
   authenticated: Authenticated;
 }

@@ -22,10 +22,9 @@ import {
 import { checkScopes, methodNotFound, SESSION_METHODS } from "./methods.ts";
 import type { Refuse } from "./refusal.ts";
 import { Meta, metaOf } from "./request_meta.ts";
-import { isRevision } from "./revisions.ts";
+import { isRevision, STATELESS_REVISION } from "./revisions.ts";
 import type { Passed, Services } from "./services.ts";
 import { SessionExchange } from "./session_exchange.ts";
-import { isStatelessHeader } from "./stateless.ts";
 
 /** The most messages of one batch: they are all worked on at once. */
 const BATCH_MESSAGES = 100;
@@ -77,11 +76,10 @@ export function sessionServer(services: Services): SessionServer {
   }
 
   function openSession(
-    { headers, authenticated: { caller } }: Passed,
+    { headers, version, authenticated: { caller } }: Passed,
     keep: boolean,
   ): MaybePromise<Open> {
     const sessionId = sessionIdOf(headers);
-    const version = headers.get("mcp-protocol-version");
     if (version !== null && !isRevision(version)) {
       throw badRequest(`Unsupported protocol version: ${version}`);
     }
@@ -138,7 +136,7 @@ export function sessionServer(services: Services): SessionServer {
     message: RpcResponse,
     passed: Passed,
   ): Promise<Response> {
-    if (isStatelessHeader(passed.headers)) {
+    if (passed.version === STATELESS_REVISION) {
       throw invalidRequest("2026-07-28 has no responses from clients");
     }
     const { sessionId } = await openSession(passed, false);
@@ -152,7 +150,7 @@ export function sessionServer(services: Services): SessionServer {
     passed: Passed,
     refuse: Refuse,
   ): Promise<Response> {
-    const isStateless = isStatelessHeader(passed.headers) ||
+    const isStateless = passed.version === STATELESS_REVISION ||
       values.some((value) =>
         isObject(value) && isObject(value.params) &&
         metaOf(value.params)[Meta.protocolVersion] !== undefined

@@ -19,11 +19,6 @@ import { STATELESS_REVISION } from "./revisions.ts";
 import type { Passed, Services } from "./services.ts";
 import { StatelessExchange } from "./stateless_exchange.ts";
 
-/** Whether the header alone says that a message belongs to 2026. */
-export function isStatelessHeader(headers: Headers): boolean {
-  return headers.get("mcp-protocol-version") === STATELESS_REVISION;
-}
-
 /**
  * Serves a message of 2026.
  *
@@ -33,21 +28,19 @@ export function isStatelessHeader(headers: Headers): boolean {
 export function serveStateless(
   services: Services,
   message: RpcRequest | RpcNotification,
-  { request, headers, authenticated }: Passed,
+  { request, headers, version, authenticated }: Passed,
 ): MaybePromise<Response> {
   const { catalogue } = services;
   // 2026 has no notifications over HTTP; a client's own hurt nobody.
   if (message.kind === "notification") return emptyResponse(202);
   const { method, params } = message;
   const meta = metaOf(params);
-  const version = meta[Meta.protocolVersion];
-  if (typeof version === "string") {
-    checkVersionHeader(headers, version);
-  }
+  const claimed = meta[Meta.protocolVersion];
+  if (typeof claimed === "string") checkVersionHeader(version, claimed);
   const { clientInfo, clientCapabilities, logLevel } = parseStatelessMeta(
     meta,
   );
-  checkStandardHeaders(headers, message, STATELESS_REVISION);
+  checkStandardHeaders(headers, message);
   const run = STATELESS_METHODS.get(method);
   const isListen = method === "subscriptions/listen";
   if (!run && !isListen) throw methodNotFound(method, true);
