@@ -13,6 +13,8 @@ export interface Running extends Endpoint {
   coldStartMilliseconds: number;
   /** Processor time of all its threads so far, in seconds. */
   cpuSeconds(): number;
+  /** The same to the nanosecond, of the threads that have not ended. */
+  scheduledSeconds(): number;
   /** Resident memory in bytes. */
   residentBytes(): number;
   stop(): Promise<void>;
@@ -78,6 +80,7 @@ export async function start(
       ...endpoint,
       coldStartMilliseconds: performance.now() - started,
       cpuSeconds: () => cpuSeconds(child.pid),
+      scheduledSeconds: () => scheduledSeconds(child.pid),
       residentBytes: () => residentBytes(child.pid),
       stop,
     };
@@ -121,6 +124,16 @@ function cpuSeconds(pid: number): number {
   // The second field, the program's name in parentheses, may hold spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The first field of each thread's schedstat, in nanoseconds (proc(5)). */
+function scheduledSeconds(pid: number): number {
+  let nanoseconds = 0;
+  for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`);
+    nanoseconds += Number(stat.split(" ")[0]);
+  }
+  return nanoseconds / 1e9;
 }
 
 function residentBytes(pid: number): number {
