@@ -13,6 +13,8 @@ interface Import {
   /** A path from the root for our own files, else the bare specifier. */
   to: string;
   isType: boolean;
+  /** Whether it waits for the first use. */
+  isLate: boolean;
 }
 
 async function* listSources(folder: string): AsyncGenerator<string> {
@@ -43,6 +45,7 @@ async function readImports(path: string): Promise<Import[]> {
           ? new URL(to, new URL(path, ROOT)).href.slice(ROOT.href.length)
           : to,
         isType: type !== undefined || isTypesOnly(names ?? ""),
+        isLate: late !== undefined,
       };
     },
   );
@@ -145,6 +148,20 @@ Deno.test("Zod is one namespace, so that a bundle leaves its languages out", asy
     }
   }
   assert.deepEqual(others, []);
+});
+
+Deno.test("what a call needs loads nothing of Node, nor what comes later", () => {
+  const seen = new Set<string>();
+  const visit = (path: string) => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const { from, to, isLate } of arrows) {
+      if (from === path && !isLate) visit(to);
+    }
+  };
+  visit("main.ts");
+  const heavy = /^node:|^jose$|^@hono|^@logtape|^src\/app\.ts$/;
+  assert.deepEqual([...seen].filter((path) => heavy.test(path)), []);
 });
 
 Deno.test("only stores know keys", () => {

@@ -36,8 +36,8 @@ const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
 /**
- * A JSON answer. Its headers are set one by one: Deno makes a native response
- * of those that the constructor is given, and has each collected as garbage.
+ * A JSON answer. Its headers are set one by one: for those that the
+ * constructor is given, Deno makes a native response with a finalizer.
  */
 export function jsonResponse(
   body: Printed,

@@ -94,6 +94,19 @@ for (const [name, way] of WAYS) {
   });
 }
 
+Deno.test("deno task start:bundle serves what deno task bundle made", async () => {
+  await using clone = await Clone.make();
+  await using bundling = clone.run(["deno", "task", "bundle"]);
+  assert.equal(await bundling.end(), 0, bundling.output);
+  await using server = clone.run(["deno", "task", "start:bundle"]);
+  const url = await server.url();
+  assert.equal(await callHealth(url, await openSession(url)), 200);
+  const page = await fetch(url, { headers: { accept: "text/html" } });
+  assert.match(await page.text(), /Tool Server/);
+  server.kill("SIGTERM");
+  await server.end();
+});
+
 Deno.test("deno task dev:oauth signs a person in through the SDK's client", async () => {
   await using clone = await Clone.make();
   await using server = clone.run(["deno", "task", "dev:oauth"], {
