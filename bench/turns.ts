@@ -1,11 +1,11 @@
 /**
- * `deno task bench:turns`: the processor time of a call, with all servers
- * running at once and taking turns of a few milliseconds. Whatever else the
- * machine has to do disturbs them alike, so the ratios hold where requests
- * per second do not.
+ * `deno task bench:turns`: the processor time of a call. Each server takes
+ * turns of some milliseconds with the limit and the fastest peer. Whatever
+ * else the machine has to do disturbs them alike, so the ratios hold where
+ * requests per second do not.
  *
- *     --turns=400     turns of each server
- *     --only=a,b      servers whose names begin with a or b, and the limit
+ *     --turns=300     turns of each server
+ *     --only=a,b      servers whose names begin with a or b
  *
  * @module
  */
@@ -19,90 +19,109 @@ import { print, quantile, ratios, table } from "./statistics.ts";
 /** Turns before anything counts: the compiler takes its time. */
 const WARM_UP_TURNS = 150;
 
-/** A turn of these takes as long as all others' together. */
-const SLOW = ["fastmcp", "sdk-v1"];
+/** What everything is compared with, beside the limit. */
+const FASTEST = others.find(({ name }) => name === "mcp-lite")!;
 
 const { values: options } = parseArgs({
   args: Deno.args,
   options: {
-    turns: { type: "string", default: "400" },
+    turns: { type: "string", default: "300" },
     only: { type: "string", default: "" },
   },
 });
 
-/** A server with some tools, and the microseconds of a call in each turn. */
+/** A server and how many tools it has. */
 interface Contestant {
   name: string;
   server: Server;
   tools: number;
-  microseconds: number[];
 }
 
 function contestants(): Contestant[] {
   const wanted = options.only.split(",").filter(Boolean);
-  const few = [...own, ...others].map((server) => ({
+  const some = [...own, ...others].map((server) => ({
     name: server.name,
     server,
     tools: 3,
   }));
-  const many = own.filter(({ login }) => login === "none")
-    .map((server) => ({
-      name: `${server.name}, 1,000 tools`,
-      server,
-      tools: 1000,
-    }));
-  return [
-    { name: limit.name, server: limit, tools: 3 },
-    ...[...few, ...many].filter(({ name }) =>
-      !SLOW.some((slow) => name.startsWith(slow)) &&
-      (wanted.length === 0 || wanted.some((begin) => name.startsWith(begin)))
-    ),
-  ].map((contestant) => ({ ...contestant, microseconds: [] }));
+  const many = own.filter(({ login }) => login === "none").map((server) => ({
+    name: `${server.name}, 1,000 tools`,
+    server,
+    tools: 1000,
+  }));
+  return [...some, ...many].filter(({ name }) =>
+    wanted.length === 0 || wanted.some((begin) => name.startsWith(begin))
+  );
 }
 
-/** Lets every server answer `call` in turn. */
-async function compete(call: Call): Promise<Contestant[]> {
-  const all = contestants();
-  await using stack = new AsyncDisposableStack();
-  const running: Running[] = [];
-  const bursts: Burst[] = [];
-  for (const { server, tools } of all) {
-    const one = await start(server, { tools });
-    stack.defer(one.stop);
-    running.push(one);
-    bursts.push(stack.use(await Burst.prepare(one, call)));
+/** A running server that answers one call, over and over. */
+class Competitor implements AsyncDisposable {
+  private constructor(
+    private readonly running: Running,
+    private readonly burst: Burst,
+  ) {}
+
+  static async start(
+    { server, tools }: Pick<Contestant, "server" | "tools">,
+    call: Call,
+  ): Promise<Competitor> {
+    const running = await start(server, { tools });
+    return new Competitor(running, await Burst.prepare(running, call));
   }
-  for (let turn = 0; turn < WARM_UP_TURNS; turn++) {
-    for (const burst of bursts) await burst.run();
+
+  /** Gives the microseconds of a call. */
+  async turn(): Promise<number> {
+    const before = this.running.scheduledSeconds();
+    await this.burst.run();
+    const seconds = this.running.scheduledSeconds() - before;
+    return seconds / BURST_CALLS * 1e6;
   }
-  const order = all.map((_, index) => index);
-  for (let turn = 0; turn < Number(options.turns); turn++) {
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.burst[Symbol.dispose]();
+    await this.running.stop();
+  }
+}
+
+/** The microseconds of a call of each competitor, turn by turn. */
+async function compete(
+  competitors: readonly Competitor[],
+  turns: number,
+): Promise<number[][]> {
+  const microseconds: number[][] = competitors.map(() => []);
+  const order = competitors.map((_, index) => index);
+  for (let turn = 0; turn < turns; turn++) {
     // There and back, so that a drift of the machine favours nobody.
     for (const index of turn % 2 === 0 ? order : order.toReversed()) {
-      const before = running[index].scheduledSeconds();
-      await bursts[index].run();
-      const seconds = running[index].scheduledSeconds() - before;
-      all[index].microseconds.push(seconds / BURST_CALLS * 1e6);
+      microseconds[index].push(await competitors[index].turn());
     }
   }
-  return all;
+  return microseconds;
 }
 
-function report(all: readonly Contestant[]): string {
-  const of = (name: string) =>
-    all.find((contestant) => contestant.name === name)?.microseconds;
-  const times = (numerator?: number[], denominator?: number[]) =>
-    numerator && denominator ? quartiles(ratios(numerator, denominator)) : "-";
-  return table(
-    ["", "µs per call", "of the limit", "mcp-lite / it", "sdk 2026 / it"],
-    all.map(({ name, microseconds }) => [
-      name,
-      quartiles(microseconds),
-      times(of(limit.name), microseconds),
-      times(of("mcp-lite"), microseconds),
-      times(of("sdk 2026"), microseconds),
-    ]),
+async function report(call: Call): Promise<string> {
+  await using least = await Competitor.start({ server: limit, tools: 3 }, call);
+  await using peer = await Competitor.start(
+    { server: FASTEST, tools: 3 },
+    call,
   );
+  await compete([least, peer], WARM_UP_TURNS);
+  const lines: string[][] = [];
+  for (const { name, ...contestant } of contestants()) {
+    await using one = await Competitor.start(contestant, call);
+    await compete([one], WARM_UP_TURNS);
+    const [ofLimit, ofPeer, own] = await compete(
+      [least, peer, one],
+      Number(options.turns),
+    );
+    lines.push([
+      name,
+      quartiles(own),
+      quartiles(ratios(ofLimit, own)),
+      quartiles(ratios(ofPeer, own)),
+    ]);
+  }
+  return table(["", "µs per call", "of the limit", "mcp-lite / it"], lines);
 }
 
 /** `median (first quartile..third quartile)`. */
@@ -115,5 +134,5 @@ function quartiles(values: readonly number[]): string {
 
 for (const [title, call] of [["echo", callEcho], ["health", callHealth]]) {
   console.log(`\n## \`tools/call ${title}\`, in turns\n`);
-  console.log(report(await compete(call as Call)));
+  console.log(await report(call as Call));
 }
