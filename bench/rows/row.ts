@@ -26,5 +26,5 @@ export interface MeasureOptions {
   records: number;
 }
 
-/** Time for the compiler to find what is hot. */
-export const WARM_UP_SECONDS = 1;
+/** Time for the compiler to find what is hot, on a slow machine too. */
+export const WARM_UP_SECONDS = 3;
