@@ -263,6 +263,7 @@ try {
   await start(config);
   surviveStrayRejections();
 } catch (error) {
+  await flushLog();
   const isMistake = error instanceof ConfigError ||
     error instanceof CatalogueError;
   if (!isMistake && !(error instanceof StartError)) throw error;
