@@ -11,8 +11,16 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { chosen, count } from "./arguments.ts";
 import { checkWrk } from "./load.ts";
-import { bundled, limit, others, own, type Server } from "./servers.ts";
+import {
+  bundled,
+  limit,
+  others,
+  own,
+  prepare,
+  type Server,
+} from "./servers.ts";
 import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
@@ -26,15 +34,12 @@ const { values: options } = parseArgs({
     records: { type: "string", default: "1000000" },
   },
 });
-const rounds = count("rounds");
-const seconds = count("seconds");
-const records = count("records");
-const servers = chosen(
-  [limit, ...own, ...bundled, ...others],
-  options.only,
-  (server) => server.name,
-);
-const measured = chosen(rows, options.rows, (row) => row.name);
+const rounds = count("rounds", options.rounds);
+const seconds = count("seconds", options.seconds);
+const records = count("records", options.records);
+const measured = chosen(rows, options.rows);
+const servers = chosen([limit, ...own, ...bundled, ...others], options.only)
+  .filter((server) => measured.some((row) => row.takes(server)));
 
 try {
   await checkWrk();
@@ -42,13 +47,7 @@ try {
   console.error((error as Error).message);
   Deno.exit(1);
 }
-if (servers.some((server) => others.includes(server))) {
-  // Node reads the same installation as Deno.
-  await deno(new URL("peers", import.meta.url), "install", "--frozen");
-}
-if (servers.some((server) => bundled.includes(server))) {
-  await deno(new URL("..", import.meta.url), "task", "bundle");
-}
+await prepare(servers);
 for (const row of measured) {
   console.log(`\n## ${row.title}\n`);
   console.log(row.report(await measure(row)));
@@ -68,33 +67,4 @@ async function measure(row: Row): Promise<Map<Server, Sample[]>> {
     }
   }
   return samples;
-}
-
-function count(option: "rounds" | "seconds" | "records"): number {
-  const value = Number(options[option]);
-  if (Number.isInteger(value) && value > 0) return value;
-  console.error(`--${option} is a whole number above 0`);
-  Deno.exit(1);
-}
-
-function chosen<T>(
-  all: readonly T[],
-  list: string,
-  name: (item: T) => string,
-): T[] {
-  const beginnings = list.split(",").filter(Boolean);
-  return all.filter((item) =>
-    beginnings.length === 0 ||
-    beginnings.some((beginning) => name(item).startsWith(beginning))
-  );
-}
-
-async function deno(cwd: URL, ...args: string[]): Promise<void> {
-  const command = new Deno.Command(Deno.execPath(), {
-    args: [args[0], "--quiet", ...args.slice(1)],
-    cwd,
-    stdout: "null",
-  });
-  const { success } = await command.output();
-  if (!success) throw new Error(`deno ${args.join(" ")} failed`);
 }

@@ -84,3 +84,28 @@ export const others: readonly Server[] = [
     command: ["node", `${peers}/sdk_express.mjs`],
   },
 ];
+
+/**
+ * Installs the peers and makes the bundle, where they are among the servers.
+ *
+ * @throws {Error} when that fails
+ */
+export async function prepare(servers: readonly Server[]): Promise<void> {
+  if (servers.some((server) => others.includes(server))) {
+    // Node reads the same installation as Deno.
+    await runDeno(peers, "install", "--frozen");
+  }
+  if (servers.some((server) => bundled.includes(server))) {
+    await runDeno(root, "task", "bundle");
+  }
+}
+
+async function runDeno(cwd: string, ...args: string[]): Promise<void> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: [args[0], "--quiet", ...args.slice(1)],
+    cwd,
+    stdout: "null",
+  });
+  const { success } = await command.output();
+  if (!success) throw new Error(`deno ${args.join(" ")} failed`);
+}

@@ -10,10 +10,11 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { chosen, count } from "./arguments.ts";
 import { Burst, BURST_CALLS } from "./burst.ts";
 import { type Call, callEcho, callHealth } from "./client.ts";
 import { type Running, start } from "./process.ts";
-import { limit, others, own, type Server } from "./servers.ts";
+import { limit, others, own, prepare, type Server } from "./servers.ts";
 import { print, quantile, ratios, table } from "./statistics.ts";
 
 /** Turns before anything counts: the compiler takes its time. */
@@ -30,6 +31,8 @@ const { values: options } = parseArgs({
   },
 });
 
+const turns = count("turns", options.turns);
+
 /** A server and how many tools it has. */
 interface Contestant {
   name: string;
@@ -38,7 +41,6 @@ interface Contestant {
 }
 
 function contestants(): Contestant[] {
-  const wanted = options.only.split(",").filter(Boolean);
   const some = [...own, ...others].map((server) => ({
     name: server.name,
     server,
@@ -49,9 +51,7 @@ function contestants(): Contestant[] {
     server,
     tools: 1000,
   }));
-  return [...some, ...many].filter(({ name }) =>
-    wanted.length === 0 || wanted.some((begin) => name.startsWith(begin))
-  );
+  return chosen([...some, ...many], options.only);
 }
 
 /** A running server that answers one call, over and over. */
@@ -112,7 +112,7 @@ async function report(call: Call): Promise<string> {
     await compete([one], WARM_UP_TURNS);
     const [ofLimit, ofPeer, own] = await compete(
       [least, peer, one],
-      Number(options.turns),
+      turns,
     );
     lines.push([
       name,
@@ -132,6 +132,7 @@ function quartiles(values: readonly number[]): string {
   return `${middle} (${low}..${high})`;
 }
 
+await prepare(others);
 for (const [title, call] of [["echo", callEcho], ["health", callHealth]]) {
   console.log(`\n## \`tools/call ${title}\`, in turns\n`);
   console.log(await report(call as Call));

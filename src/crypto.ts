@@ -31,10 +31,14 @@ export function base64url(bytes: Uint8Array): string {
   );
 }
 
-/** The bytes of base64url without padding. @throws {DOMException} for another text */
+/** The bytes of base64, padded or not. @throws {DOMException} for another text */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+}
+
+/** The bytes of base64url. @throws {DOMException} for another text */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
-  const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
-  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
 /** The 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */

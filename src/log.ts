@@ -102,6 +102,8 @@ function toConsole(terminal: boolean): (event: LogEvent) => void {
 export async function flushLog(): Promise<void> {
   clearTimeout(timer);
   timer = undefined;
+  // Whoever ends the process waits for lines of a flush before this one, too.
+  if (waiting.length === 0 && formatting === undefined) return;
   const events = waiting.splice(0);
   const { json, readable } = await (formatting ??= loadFormatting());
   const text = events.map(({ event, terminal }) =>

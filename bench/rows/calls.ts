@@ -47,7 +47,6 @@ export function repeated(
           p99: result.p99,
           cpu: (running.cpuSeconds() - before) / result.requests * 1000,
           resident: running.residentBytes() / 2 ** 20,
-          start: running.coldStartMilliseconds,
         };
       } finally {
         await running.stop();
@@ -75,7 +74,6 @@ function reportRepeated(
       "p99 ms",
       "CPU s per 1,000",
       "resident MB",
-      "cold start ms",
     ],
     [...samples].map(([server, own]) => [
       server.name,
@@ -86,7 +84,6 @@ function reportRepeated(
       spread(measure(own, "p99")),
       spread(measure(own, "cpu")),
       spread(measure(own, "resident")),
-      spread(measure(own, "start")),
     ]),
   );
 }

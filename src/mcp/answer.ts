@@ -16,13 +16,16 @@ export const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-const EXPOSED = EXPOSED_HEADERS.join(", ");
-
 /** CORS on every answer: no cookie is ever read here, so any origin may look. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
-  "access-control-expose-headers": EXPOSED,
+  "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
 } as const;
+
+const JSON_HEADERS: [string, string][] = [
+  ["content-type", "application/json"],
+  ...Object.entries(CORS_HEADERS),
+];
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
@@ -46,9 +49,7 @@ export function jsonResponse(
 ): Response {
   const response = new Response(body, { status });
   const { headers } = response;
-  headers.set("content-type", "application/json");
-  headers.set("access-control-allow-origin", "*");
-  headers.set("access-control-expose-headers", EXPOSED);
+  for (const [name, value] of JSON_HEADERS) headers.set(name, value);
   if (extra) {
     for (const [name, value] of Object.entries(extra)) headers.set(name, value);
   }

@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Request Metadata
  */
+import { fromBase64 } from "../crypto.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import { isObject, type JsonObject, type RpcRequest } from "./messages.ts";
 
@@ -134,9 +135,8 @@ export function decodeHeaderValue(value: string): string {
   }
   if (!BASE64.test(encoded)) throw mismatch("A header value is not base64");
   try {
-    const bytes = Uint8Array.from(atob(encoded), (c) => c.charCodeAt(0));
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-      .decode(bytes);
+      .decode(fromBase64(encoded));
   } catch (cause) {
     throw mismatch("A header value is not UTF-8", cause);
   }

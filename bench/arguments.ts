@@ -1,0 +1,25 @@
+/**
+ * What the command lines of the benchmarks have in common.
+ *
+ * @module
+ */
+
+/** Ends the process with a clear line unless the value is a count. */
+export function count(option: string, value: string): number {
+  const number = Number(value);
+  if (Number.isInteger(number) && number > 0) return number;
+  console.error(`--${option} is a whole number above 0`);
+  Deno.exit(1);
+}
+
+/** Those whose names begin as one of a list does; all for an empty list. */
+export function chosen<T extends { name: string }>(
+  all: readonly T[],
+  list: string,
+): T[] {
+  const beginnings = list.split(",").filter(Boolean);
+  return all.filter(({ name }) =>
+    beginnings.length === 0 ||
+    beginnings.some((beginning) => name.startsWith(beginning))
+  );
+}
