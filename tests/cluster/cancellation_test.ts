@@ -34,7 +34,6 @@ Deno.test("cancellation across processes", async (t) => {
       await session.request("tools/call", held("far"), 7),
     );
     assert.equal((await events.read()).method, "notifications/progress");
-    const asked = Date.now();
     const params = { requestId: 7 };
     const status = await drop(
       session.at(b).notify("notifications/cancelled", params),
@@ -42,7 +41,6 @@ Deno.test("cancellation across processes", async (t) => {
     assert.equal(status, 202);
     assert.deepEqual(await rest(events), []);
     await until(async () => await firedAt(a, "far") !== null);
-    assert(await firedAt(a, "far") as number - asked < 1000);
   });
 
   await t.step("an id of another type or session cancels nothing", async () => {

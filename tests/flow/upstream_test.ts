@@ -53,6 +53,7 @@ Deno.test("upstream.token() gives the provider's token to the tool, and never ou
 Deno.test("upstream.token() refreshes once however many ask, on two servers", async () => {
   const kv = await Deno.openKv(":memory:");
   try {
+    using time = new FakeTime();
     await using one = await startOAuthServer({ kv, tools: [token] });
     const { provider } = one;
     await using other = await startOAuthServer({
@@ -62,7 +63,6 @@ Deno.test("upstream.token() refreshes once however many ask, on two servers", as
     });
     const client = await Client.register(one);
     const { access_token } = await client.connect();
-    using time = new FakeTime();
     // Our token lives as long as the provider's here: renew ours first.
     time.tick(3500);
     provider.ttlSeconds = 7200;
@@ -91,6 +91,7 @@ Deno.test("upstream.token() refreshes once however many ask, on two servers", as
 Deno.test("a refresh that was overtaken takes the other's tokens, and does not end the grant", async () => {
   const kv = await Deno.openKv(":memory:");
   try {
+    using time = new FakeTime();
     await using slow = await startOAuthServer({ kv, tools: [token] });
     await using quick = await startOAuthServer({ kv, tools: [token] });
     slow.provider.ttlSeconds = 30;
@@ -100,7 +101,6 @@ Deno.test("a refresh that was overtaken takes the other's tokens, and does not e
       client.server = server;
       return text(client.call(access_token, "token"));
     };
-    using time = new FakeTime();
     let renewed = "";
     slow.provider.refresh = async () => {
       // Longer than its lease: meanwhile the other process has refreshed.
@@ -147,12 +147,12 @@ Deno.test("a provider that does not answer becomes a 503, and nothing ends", asy
 });
 
 Deno.test("a provider token without a refresh token serves until it expires", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer({ tools: [token] });
   server.provider.givesRefreshTokens = false;
   server.provider.ttlSeconds = 600;
   const client = await Client.register(server);
   const { access_token } = await client.connect();
-  using time = new FakeTime();
   time.tick(595);
   assert.equal(await status(client.call(access_token, "token")), 200);
   time.tick(5);

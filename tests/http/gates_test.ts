@@ -205,6 +205,7 @@ Deno.test("oauthGate() names no error to who presents nothing, and all scopes", 
 });
 
 Deno.test("oauthGate() refuses what is no live access token", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const { access_token, refresh_token } = await client.connect();
@@ -219,19 +220,18 @@ Deno.test("oauthGate() refuses what is no live access token", async () => {
   }
   const authorization = `Bearer ${access_token}`;
   assert.equal((await call(server, { authorization })).status, 200);
-  using time = new FakeTime();
   time.tick(3600);
   assert.equal((await call(server, { authorization })).status, 401);
 });
 
 Deno.test("oauthGate() refuses a token that expired since it was last looked up", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   const authorization = `Bearer ${access_token}`;
   const found = await accessTokenStore(server.kv).find(access_token);
   const { expiresAt } = found!;
-  using time = new FakeTime();
   // Both calls fall into the second for which a token is remembered.
   time.tick(expiresAt - 0.4 - Date.now() / 1000);
   assert.equal((await call(server, { authorization })).status, 200);

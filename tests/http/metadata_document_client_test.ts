@@ -38,12 +38,12 @@ Deno.test("a client with a metadata document signs in, and consent names its dom
 });
 
 Deno.test("a document that cannot be read is one generic page, and an established client goes on", async () => {
+  using time = new FakeTime();
   const { state, fetchDocument } = web({ [URL]: DOCUMENT });
   await using server = await startOAuthServer({ fetchDocument });
   const client = new Client(server, URL);
   const { refresh_token } = await client.connect();
   state.isUp = false;
-  using time = new FakeTime();
   time.tick(61);
   const page = await server.browser().open(client.authorizationUrl());
   assert.equal(page.status, 503);

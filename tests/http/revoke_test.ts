@@ -31,23 +31,23 @@ async function connected() {
 }
 
 Deno.test("POST /revoke ends a refresh token's grant within a second, and tells the provider", async () => {
+  using time = new FakeTime();
   await using flow = await connected();
   const { tokens, revoke, call, client, server } = flow;
   assert.equal(await call(), 200);
   assert.equal(await revoke(tokens.refresh_token), 200);
   assert.equal(server.provider.log.at(-1), "revoke");
-  using time = new FakeTime();
   time.tick(1);
   assert.equal(await call(), 401);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
 });
 
 Deno.test("POST /revoke ends an access token and leaves its grant", async () => {
+  using time = new FakeTime();
   await using flow = await connected();
   const { tokens, revoke, call, client } = flow;
   assert.equal(await call(), 200);
   assert.equal(await revoke(tokens.access_token), 200);
-  using time = new FakeTime();
   time.tick(1);
   assert.equal(await call(), 401);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);

@@ -13,6 +13,7 @@ async function status(response: Response | Promise<Response>) {
 }
 
 Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", async () => {
+  using _time = new FakeTime();
   await using server = await startOAuthServer();
   const client = await Client.register(server);
   const { status, headers, body } = await client.redeem(await client.signIn());
@@ -156,6 +157,7 @@ Deno.test("POST /token leaves a grant alone when somebody else replays its code"
 });
 
 Deno.test("POST /token answers a lost refresh with the same pair, and a late one with the end", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer();
   const client = await Client.register(server);
   const { refresh_token } = await client.connect();
@@ -163,7 +165,6 @@ Deno.test("POST /token answers a lost refresh with the same pair, and a late one
   const second = await client.refresh(refresh_token);
   assert.equal(second.body.access_token, first.body.access_token);
   assert.equal(second.body.refresh_token, first.body.refresh_token);
-  using time = new FakeTime();
   time.tick(31);
   assert.equal(
     (await client.refresh(refresh_token)).body.error,
@@ -250,12 +251,12 @@ Deno.test("POST /token ends a grant whose provider token died", async () => {
 });
 
 Deno.test("POST /token lets a grant outlive a provider token that cannot be refreshed", async () => {
+  using time = new FakeTime();
   await using server = await startOAuthServer({ tools: [greet] });
   server.provider.givesRefreshTokens = false;
   server.provider.ttlSeconds = 30;
   const client = await Client.register(server);
   const { refresh_token } = await client.connect();
-  using time = new FakeTime();
   time.tick(60);
   const { body } = await client.refresh(refresh_token);
   assert.equal(await status(client.call(body.access_token, "greet")), 200);
@@ -319,6 +320,7 @@ for (const method of ["client_secret_basic", "client_secret_post"]) {
 }
 
 Deno.test("POST /token takes a client's signed assertion once", async () => {
+  using _time = new FakeTime();
   const { privateKey, publicKey } = await generateKeyPair("ES256");
   const jwks = { keys: [{ ...await exportJWK(publicKey), kid: "1" }] };
   await using server = await startOAuthServer();

@@ -46,9 +46,7 @@ Deno.test("two processes on one database serve each other's sessions", async () 
     assert.equal(await ending.text(), "");
     assert.equal(ending.status, 202);
     assert.equal(await callHealth(url, session), 404);
-    const ended = performance.now();
     await until(async () => await callHealth(urls[1 - i], session) === 404);
-    assert(performance.now() - ended < 1500);
   }
 });
 

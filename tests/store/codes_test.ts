@@ -57,9 +57,9 @@ Deno.test("useCode() lets one of fifty simultaneous exchanges through and ends t
 
 Deno.test("useCode() still knows a used code hours later", () =>
   withKv(async (kv) => {
+    using time = new FakeTime();
     const { code, client: { clientId }, grant } = await signIn(kv);
     await useCode(kv, { ...GOOD, code, clientId });
-    using time = new FakeTime();
     time.tick(23 * 3600);
     await assert.rejects(useCode(kv, { ...GOOD, code, clientId }), {
       code: "invalid_grant",
@@ -69,8 +69,8 @@ Deno.test("useCode() still knows a used code hours later", () =>
 
 Deno.test("useCode() refuses a code after 60 seconds", () =>
   withKv(async (kv) => {
-    const { code, client: { clientId } } = await signIn(kv);
     using time = new FakeTime();
+    const { code, client: { clientId } } = await signIn(kv);
     time.tick(60);
     await assert.rejects(useCode(kv, { ...GOOD, code, clientId }), {
       code: "invalid_grant",

@@ -4,18 +4,18 @@
  * @module
  */
 
-/** Moves the present until it is disposed of. */
+/** Time stands still until it is disposed of, whatever the machine does. */
 export class FakeTime implements Disposable {
   readonly #now = Date.now;
-  #shiftMilliseconds = 0;
+  #milliseconds = Date.now();
 
   constructor() {
-    Date.now = () => this.#now() + this.#shiftMilliseconds;
+    Date.now = () => this.#milliseconds;
   }
 
   /** Turns the clock forward. */
   tick(seconds: number): void {
-    this.#shiftMilliseconds += seconds * 1000;
+    this.#milliseconds += seconds * 1000;
   }
 
   [Symbol.dispose](): void {

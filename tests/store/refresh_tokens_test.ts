@@ -59,9 +59,9 @@ Deno.test("rotate() gives fifty simultaneous refreshes the same pair", () =>
 
 Deno.test("find() gives a used refresh token's successors for 30 seconds, then ends the grant", () =>
   withKv(async (kv) => {
+    using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     const first = await refresh(kv, refreshToken, clientId);
-    using time = new FakeTime();
     time.tick(29);
     assert.deepEqual(await refresh(kv, refreshToken, clientId), first);
     time.tick(1);
@@ -81,12 +81,12 @@ Deno.test("find() gives a used refresh token's successors for 30 seconds, then e
 
 Deno.test("find() refuses another client's refresh token and changes nothing", () =>
   withKv(async (kv) => {
+    using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     await assert.rejects(refresh(kv, refreshToken, "other"), {
       code: "invalid_grant",
     });
     await refresh(kv, refreshToken, clientId);
-    using time = new FakeTime();
     time.tick(60);
     await assert.rejects(refresh(kv, refreshToken, "other"), {
       code: "invalid_grant",
@@ -107,8 +107,8 @@ Deno.test("find() refuses what is no refresh token", () =>
 
 Deno.test("find() refuses a grant that was idle for 30 days", () =>
   withKv(async (kv) => {
-    const { refreshToken, clientId } = await begin(kv);
     using time = new FakeTime();
+    const { refreshToken, clientId } = await begin(kv);
     time.tick(30 * 86400);
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
@@ -117,8 +117,8 @@ Deno.test("find() refuses a grant that was idle for 30 days", () =>
 
 Deno.test("rotate() never carries a grant beyond 90 days", () =>
   withKv(async (kv) => {
-    let { refreshToken, clientId, grantId } = await begin(kv);
     using time = new FakeTime();
+    let { refreshToken, clientId, grantId } = await begin(kv);
     for (let month = 0; month < 3; month++) {
       time.tick(29 * 86400);
       refreshToken = (await refresh(kv, refreshToken, clientId)).refreshToken!;
