@@ -39,15 +39,18 @@ const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
 /**
- * A JSON answer. Its headers are set one by one: for those that the
- * constructor is given, Deno makes a native response with a finalizer.
+ * A JSON answer. The constructor is given nothing that it need not have: Deno
+ * takes its time over an `init`, and makes a native response with a finalizer
+ * for headers in it.
  */
 export function jsonResponse(
   body: Printed,
   status = 200,
   extra?: Readonly<Record<string, string>>,
 ): Response {
-  const response = new Response(body, { status });
+  const response = status === 200
+    ? new Response(body)
+    : new Response(body, { status });
   const { headers } = response;
   for (const [name, value] of JSON_HEADERS) headers.set(name, value);
   if (extra) {

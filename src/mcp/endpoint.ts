@@ -8,6 +8,7 @@
 import { randomId } from "../crypto.ts";
 import { jsonResponse } from "./answer.ts";
 import { type MaybePromise, then } from "./call.ts";
+import { forgetHeaders } from "./forget_headers.ts";
 import {
   parseMessage,
   type RequestId,
@@ -48,6 +49,8 @@ export function mcpEndpoint(services: Services): McpEndpoint {
       return await serve(parseMessage(body), passed);
     } catch (error) {
       return refusedResponse(error, id);
+    } finally {
+      forgetHeaders(request);
     }
   }
 

@@ -26,6 +26,7 @@ const STREAM_RANGE = /(^|[\s,])text\/(event-stream|\*)\s*([;,]|$)/i;
  */
 export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");
+  if (accept === "application/json, text/event-stream") return;
   if (accept === null || accept.includes("*/*")) return;
   if (JSON_RANGE.test(accept) && STREAM_RANGE.test(accept)) return;
   throw new HttpError(
