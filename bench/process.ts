@@ -130,8 +130,13 @@ function cpuSeconds(pid: number): number {
 function scheduledSeconds(pid: number): number {
   let nanoseconds = 0;
   for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
-    const stat = Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`);
-    nanoseconds += Number(stat.split(" ")[0]);
+    try {
+      const stat = Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`);
+      nanoseconds += Number(stat.split(" ")[0]);
+    } catch (error) {
+      // A thread may end before its turn to be read.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
   }
   return nanoseconds / 1e9;
 }

@@ -15,6 +15,7 @@ import { chosen, count } from "./arguments.ts";
 import { checkWrk } from "./load.ts";
 import {
   bundled,
+  floor,
   limit,
   others,
   own,
@@ -38,7 +39,10 @@ const rounds = count("rounds", options.rounds);
 const seconds = count("seconds", options.seconds);
 const records = count("records", options.records);
 const measured = chosen(rows, options.rows);
-const servers = chosen([limit, ...own, ...bundled, ...others], options.only)
+const servers = chosen(
+  [limit, floor, ...own, ...bundled, ...others],
+  options.only,
+)
   .filter((server) => measured.some((row) => row.takes(server)));
 
 try {

@@ -36,6 +36,13 @@ export const limit: Server = {
   command: [...deno, `${root}bench/servers/limit.ts`],
 };
 
+/** What no change of this server's own code can get below. */
+export const floor: Server = {
+  ...limit,
+  name: "floor",
+  command: [...deno, `${root}bench/servers/floor.ts`],
+};
+
 /** This server, in both generations and under every kind of login. */
 export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
   (revision) =>

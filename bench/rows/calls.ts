@@ -6,7 +6,7 @@
 import { type Call, listTools } from "../client.ts";
 import { load } from "../load.ts";
 import { start } from "../process.ts";
-import { bundled, limit, type Server } from "../servers.ts";
+import { bundled, floor, limit, type Server } from "../servers.ts";
 import {
   median,
   print,
@@ -31,7 +31,8 @@ export function repeated(
     name,
     title,
     takes: (server) =>
-      !bundled.includes(server) && (server !== limit || call !== listTools),
+      !bundled.includes(server) &&
+      (call !== listTools || (server !== limit && server !== floor)),
     async measure(server, { seconds }) {
       const running = await start(server, { tools });
       try {

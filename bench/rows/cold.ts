@@ -5,7 +5,7 @@
  * @module
  */
 import { start } from "../process.ts";
-import { limit, type Server } from "../servers.ts";
+import { floor, limit, type Server } from "../servers.ts";
 import { ratios, type Sample, spread, table } from "../statistics.ts";
 import type { Row } from "./row.ts";
 
@@ -18,7 +18,7 @@ const REFERENCE = "sdk 2026";
 export const cold: Row = {
   name: "cold",
   title: "Cold start",
-  takes: () => true,
+  takes: (server) => server !== floor,
   async measure(server) {
     const directory = await Deno.makeTempDir();
     const kvPath = `${directory}/tools.db`;

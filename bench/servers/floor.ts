@@ -1,0 +1,36 @@
+/**
+ * The floor: the limit, but with the reading and writing that the rules ask
+ * of a call here. Seven headers are read, the body is UTF-8 in bytes, three
+ * headers are written. It checks nothing either.
+ *
+ * @module
+ */
+import { CORS_HEADERS } from "../../src/mcp/answer.ts";
+import { forgetHeaders } from "../../src/mcp/forget_headers.ts";
+import { echoResult, healthResult, port } from "../peers/health.mjs";
+
+const READ = [
+  "origin",
+  "host",
+  "mcp-protocol-version",
+  "content-type",
+  "accept",
+  "content-length",
+  "mcp-session-id",
+];
+const WRITTEN = Object.entries(CORS_HEADERS);
+const decoder = new TextDecoder();
+
+Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
+  for (const name of READ) request.headers.get(name);
+  const bytes = await request.bytes();
+  const { jsonrpc, id, params } = JSON.parse(decoder.decode(bytes));
+  const result = params.name === "health"
+    ? healthResult()
+    : echoResult(params.arguments);
+  const response = new Response(JSON.stringify({ jsonrpc, id, result }));
+  response.headers.set("content-type", "application/json");
+  for (const [name, value] of WRITTEN) response.headers.set(name, value);
+  forgetHeaders(request);
+  return response;
+});
