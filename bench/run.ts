@@ -13,15 +13,7 @@
 import { parseArgs } from "node:util";
 import { chosen, count } from "./arguments.ts";
 import { checkWrk } from "./load.ts";
-import {
-  bundled,
-  floor,
-  limit,
-  others,
-  own,
-  prepare,
-  type Server,
-} from "./servers.ts";
+import { bare, bundled, others, own, prepare, type Server } from "./servers.ts";
 import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
@@ -40,10 +32,9 @@ const seconds = count("seconds", options.seconds);
 const records = count("records", options.records);
 const measured = chosen(rows, options.rows);
 const servers = chosen(
-  [limit, floor, ...own, ...bundled, ...others],
+  [...bare, ...own, ...bundled, ...others],
   options.only,
-)
-  .filter((server) => measured.some((row) => row.takes(server)));
+).filter((server) => measured.some((row) => row.takes(server)));
 
 try {
   await checkWrk();

@@ -43,6 +43,9 @@ export const floor: Server = {
   command: [...deno, `${root}bench/servers/floor.ts`],
 };
 
+/** They know the call, and nothing else. */
+export const bare: readonly Server[] = [limit, floor];
+
 /** This server, in both generations and under every kind of login. */
 export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
   (revision) =>

@@ -6,7 +6,7 @@
 import { type Call, listTools } from "../client.ts";
 import { load } from "../load.ts";
 import { start } from "../process.ts";
-import { bundled, floor, limit, type Server } from "../servers.ts";
+import { bare, bundled, limit, type Server } from "../servers.ts";
 import {
   median,
   print,
@@ -32,7 +32,7 @@ export function repeated(
     title,
     takes: (server) =>
       !bundled.includes(server) &&
-      (call !== listTools || (server !== limit && server !== floor)),
+      !(call === listTools && bare.includes(server)),
     async measure(server, { seconds }) {
       const running = await start(server, { tools });
       try {
