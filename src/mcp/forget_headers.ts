@@ -12,9 +12,9 @@ let keptAt: symbol | null | undefined;
  *
  * `Deno.serve` copies every header of a request out of its connection once its
  * handler is done, for whoever reads on afterwards, if `headers` was read at
- * all. Nobody reads on here, and the copy is a tenth of a call. The property
- * that holds the headers has no public name and is known by what it holds; in
- * a version without one, the copy is made.
+ * all. Nobody reads on here, and the copy takes 3 to 4 % of a short call. The
+ * property that holds the headers has no public name and is known by what it
+ * holds; in a version without one, the copy is made.
  */
 export function forgetHeaders(request: Request): void {
   const properties = request as unknown as Record<symbol, unknown>;
