@@ -60,7 +60,9 @@ class Awake implements Disposable {
   #isOver = false;
 
   constructor() {
-    const turn = () => void (this.#isOver || setImmediate(turn));
+    const turn = () => {
+      if (!this.#isOver) setImmediate(turn);
+    };
     turn();
   }
 

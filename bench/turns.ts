@@ -86,11 +86,11 @@ class Competitor implements AsyncDisposable {
 /** The microseconds of a call of each competitor, turn by turn. */
 async function compete(
   competitors: readonly Competitor[],
-  turns: number,
+  times: number,
 ): Promise<number[][]> {
   const microseconds: number[][] = competitors.map(() => []);
   const order = competitors.map((_, index) => index);
-  for (let turn = 0; turn < turns; turn++) {
+  for (let turn = 0; turn < times; turn++) {
     // There and back, so that a drift of the machine favours nobody.
     for (const index of turn % 2 === 0 ? order : order.toReversed()) {
       microseconds[index].push(await competitors[index].turn());
@@ -121,7 +121,10 @@ async function report(call: Call): Promise<string> {
       quartiles(ratios(ofPeer, own)),
     ]);
   }
-  return table(["", "µs per call", "of the limit", "mcp-lite / it"], lines);
+  return table(
+    ["", "µs per call", "of the limit", `${FASTEST.name} / it`],
+    lines,
+  );
 }
 
 /** `median (first quartile..third quartile)`. */

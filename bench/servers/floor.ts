@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { CORS_HEADERS } from "../../src/mcp/answer.ts";
+import { jsonResponse } from "../../src/mcp/answer.ts";
 import { forgetHeaders } from "../../src/mcp/forget_headers.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
@@ -18,7 +18,6 @@ const READ = [
   "content-length",
   "mcp-session-id",
 ];
-const WRITTEN = Object.entries(CORS_HEADERS);
 const decoder = new TextDecoder();
 
 Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
@@ -28,9 +27,7 @@ Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
   const result = params.name === "health"
     ? healthResult()
     : echoResult(params.arguments);
-  const response = new Response(JSON.stringify({ jsonrpc, id, result }));
-  response.headers.set("content-type", "application/json");
-  for (const [name, value] of WRITTEN) response.headers.set(name, value);
+  const response = jsonResponse(JSON.stringify({ jsonrpc, id, result }));
   forgetHeaders(request);
   return response;
 });

@@ -17,7 +17,7 @@ export const EXPOSED_HEADERS = [
 ];
 
 /** CORS on every answer: no cookie is ever read here, so any origin may look. */
-export const CORS_HEADERS = {
+const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
 } as const;
