@@ -5,7 +5,8 @@
  */
 import { openGrant, useGrant } from "../src/oauth/grant.ts";
 import { issueTokens } from "../src/store/issuance.ts";
-import { commit, now } from "../src/store/kv.ts";
+import { commit } from "../src/store/kv.ts";
+import { now } from "../src/clock.ts";
 
 /** `AUTH_STRATEGY` of a column. */
 export type Login = "none" | "bearer" | "oauth";

@@ -5,33 +5,50 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
-import type { Config } from "./config.ts";
+import { basePathOf } from "./base_path.ts";
+import type { Config } from "./config/config.ts";
 import { randomId } from "./crypto.ts";
-import { HttpError, OAuthError } from "./errors.ts";
-import { type Access, access } from "./http/access.ts";
-import { callback } from "./http/callback.ts";
-import { devProviderRoutes } from "./http/dev_provider.ts";
-import { errorPage } from "./http/error_page.ts";
-import type { Gate } from "./http/gate.ts";
-import { landing, prefersPage } from "./http/landing.ts";
-import type { CheckOrigin } from "./http/origin.ts";
+import { ChallengeError, HttpError, OAuthError } from "./errors.ts";
+import { signIn } from "./authorization_server/sign_in.ts";
+import type { SignIn } from "./authorization_server/sign_in_endpoints.ts";
+import { callback } from "./authorization_server/client_callback.ts";
+import { type DevProvider, devProvider } from "./upstream/dev/dev_provider.ts";
+import { errorPage } from "./pages/error_response.ts";
+import type { Gate } from "./gates/gate.ts";
+import { landing } from "./pages/landing.ts";
+import { prefersPage } from "./pages/respond.ts";
+import type { CheckOrigin } from "./gates/origin.ts";
 import { type Logger, logger } from "./log.ts";
-import { EXPOSED_HEADERS } from "./mcp/answer.ts";
-import type { McpEndpoint } from "./mcp/endpoint.ts";
+import { EXPOSED_HEADERS } from "./engine/pending_response.ts";
+import type { McpEndpoint } from "./engine/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
-import type { Connection, ServerOptions } from "./server.ts";
-import { fetchDocument as fetchPublic } from "./upstream/document.ts";
-import { createProvider } from "./upstream/provider.ts";
+import type { ConnectionInfo } from "./http/connection_info.ts";
+import type { Catalogue } from "./protocol/catalogue.ts";
+import type { FetchDocument } from "./store/documents.ts";
+import type { Provider } from "./upstream/provider.ts";
+import { fetchDocument as fetchPublic } from "./client_documents/fetch_document.ts";
+import { createProvider } from "./upstream/create_provider.ts";
 
-/** What the routes are made of, beside what the whole server is made of. */
-export interface AppOptions extends ServerOptions {
+/** What the routes are made of. */
+export interface AppOptions {
+  config: Config;
+  kv: Deno.Kv;
+  /** Public address, without a trailing slash. */
+  baseUrl: string;
+  catalogue: Catalogue;
+  provider?: Provider;
+  fetchDocument?: FetchDocument;
   checkOrigin: CheckOrigin;
   mcp: McpEndpoint;
+  /** Adds the author's own routes. */
+  addRoutes?(app: Hono): void;
+  /** `WWW-Authenticate` for a refusal in a route of the author's. */
+  challenge(refusal: ChallengeError): string;
 }
 
 /** The routes, and who may call. */
 export interface App {
-  routes: Hono<{ Bindings: Connection }>;
+  routes: Hono<{ Bindings: ConnectionInfo }>;
   /** Of a strategy whose callers the routes sign in, or others' keys prove. */
   gate?: Gate;
 }
@@ -43,9 +60,9 @@ export function createApp(options: AppOptions): App {
   const { config, baseUrl, catalogue, checkOrigin, mcp } = options;
   const log = logger("http");
   const dev = devProviderOf(options);
-  const { gate, endpoints } = accessOf(options, dev);
+  const { gate, endpoints } = signInOf(options, dev);
   const showLanding = landing({ config, baseUrl, catalogue });
-  const app = new Hono<{ Bindings: Connection }>();
+  const app = new Hono<{ Bindings: ConnectionInfo }>();
 
   app.use(cors({
     origin: "*",
@@ -82,10 +99,17 @@ export function createApp(options: AppOptions): App {
     "/.well-known/oauth-authorization-server/mcp",
     authorizationServerMetadata,
   );
+  const base = basePathOf(baseUrl);
+  if (base !== "") {
+    app.get(
+      `/.well-known/oauth-authorization-server${base}`,
+      authorizationServerMetadata,
+    );
+  }
   app.post("/register", endpoints.register);
   app.get("/authorize", endpoints.authorize);
   app.post("/authorize", endpoints.consent);
-  if (dev) app.route("/", dev);
+  if (dev) app.route("/", dev.routes);
   app.get("/oauth/provider-callback", endpoints.providerCallback);
   app.get("/oauth/callback", callback({ config, baseUrl }));
   app.post("/token", endpoints.token);
@@ -99,15 +123,50 @@ export function createApp(options: AppOptions): App {
   app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
   app.get("/", (c) => showLanding(c));
 
+  if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
   app.notFound(() => {
     throw new HttpError(404, "There is nothing at this address");
   });
-  app.onError((error, c) => onError(error, c, config, log));
+  app.onError((error, c) => {
+    if (error instanceof ChallengeError) return challenge(error, c, options);
+    return onError(error, c, config, log);
+  });
 
   return { routes: app, gate };
 }
 
-function accessOf(
+/** Own routes come last, so that none stands in front of the server's. */
+function addOwnRoutes(
+  app: Hono<{ Bindings: ConnectionInfo }>,
+  addRoutes: (own: Hono) => void,
+): void {
+  const own = new Hono();
+  addRoutes(own);
+  const taken = new Set(app.routes.map(({ method, path }) => method + path));
+  for (const { method, path } of own.routes) {
+    if (!taken.has(method + path) && path !== "/mcp") continue;
+    throw new Error(`routes: ${method} ${path} is the server's own`);
+  }
+  app.route("/", own);
+}
+
+/** A refusal of `authenticate()` in a route of the author's. */
+function challenge(
+  error: ChallengeError,
+  c: Context,
+  options: AppOptions,
+): Response {
+  c.header("WWW-Authenticate", options.challenge(error));
+  return c.json(
+    {
+      error: error.error ?? "unauthorized",
+      error_description: error.description,
+    },
+    error.status,
+  );
+}
+
+function signInOf(
   {
     config,
     kv,
@@ -116,9 +175,9 @@ function accessOf(
     fetchDocument = fetchPublic,
     catalogue: { scopes: scopeWords },
   }: AppOptions,
-  dev: Hono | undefined,
-): Access {
-  return access({
+  dev: DevProvider | undefined,
+): SignIn {
+  return signIn({
     auth: config.auth,
     kv,
     baseUrl,
@@ -126,24 +185,21 @@ function accessOf(
     scopesSupported: [...scopeWords.keys()],
     inWords: (scopes) => scopesInWords(scopes, scopeWords),
     provider: (settings) =>
-      provider ?? createProvider(
-        { ...settings, baseUrl },
-        dev && {
-          fetch: async (input, init) =>
-            await dev.fetch(new Request(input, init)),
-        },
-      ),
+      provider ??
+        (settings.provider === "dev"
+          ? dev!.provider
+          : createProvider(settings)),
     fetchDocument,
   });
 }
 
-/** The routes of the development provider, if people sign in there. */
+/** The development provider, if people sign in there. */
 function devProviderOf(
   { config, kv, baseUrl }: AppOptions,
-): Hono | undefined {
+): DevProvider | undefined {
   const { auth, deployed, title: serverTitle } = config;
   return auth.strategy === "oauth" && auth.provider.provider === "dev"
-    ? devProviderRoutes({ kv, baseUrl, deployed, serverTitle })
+    ? devProvider({ kv, baseUrl, deployed, serverTitle })
     : undefined;
 }
 

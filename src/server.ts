@@ -1,25 +1,43 @@
 /**
- * The server apart from its socket. Calls go straight to the endpoint; the
- * rest of it, sign-in and pages, is loaded with the first request for it.
+ * Everything between a `Request` and a `Response`. Calls go straight to the
+ * endpoint; the rest, sign-in and pages, is loaded with the first request for
+ * it.
  *
  * @module
  */
-import metadata from "../deno.json" with { type: "json" };
+import type { Hono } from "@hono/hono";
+import type { Icon, Implementation } from "@modelcontextprotocol/server";
 import type { App } from "./app.ts";
-import type { AuthConfig } from "./auth_config.ts";
-import type { Config } from "./config.ts";
-import { type Gate, lateGate, openGate } from "./http/gate.ts";
-import { originCheck } from "./http/origin.ts";
-import { withSid } from "./http/sid.ts";
-import { apiKeyGate, bearerGate } from "./http/static_gate.ts";
+import type { Around } from "./authoring/around.ts";
+import { type Needing, needsOf } from "./authoring/needs.ts";
+import type { Services } from "./authoring/service.ts";
+import type { SettingSchemas } from "./authoring/setting.ts";
+import { basePathOf } from "./base_path.ts";
+import type { Authenticated } from "./caller.ts";
+import type { AuthConfig } from "./config/auth.ts";
+import { type Config, parseConfig } from "./config/config.ts";
+import type { Environment } from "./config/environment.ts";
+import { mcpEndpoint } from "./engine/endpoint.ts";
+import type { Engine } from "./engine/engine.ts";
+import { Lifecycle, type Provided } from "./engine/lifecycle.ts";
+import { ListenerCount } from "./engine/listener_count.ts";
+import { provideNeeds } from "./engine/provide.ts";
+import { RunningRequests } from "./engine/running.ts";
+import { TaskRunner } from "./engine/tasks/task_runner.ts";
+import { type Gate, lateGate, openGate } from "./gates/gate.ts";
+import { originCheck } from "./gates/origin.ts";
+import { withSid } from "./engine/sid_challenge.ts";
+import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
+import { HttpError } from "./errors.ts";
+import type { ConnectionInfo } from "./http/connection_info.ts";
 import { logger } from "./log.ts";
-import { type Catalogue, compileCatalogue } from "./mcp/catalogue.ts";
-import type { Definitions } from "./mcp/catalogue.ts";
-import { mcpEndpoint } from "./mcp/endpoint.ts";
-import { ListenerCount } from "./mcp/listen.ts";
-import { RunningRequests } from "./mcp/running.ts";
-import type { Services } from "./mcp/services.ts";
-import { TaskRunner } from "./mcp/task_runner.ts";
+import { isLoopback } from "./loopback.ts";
+import {
+  type Catalogue,
+  CatalogueError,
+  compileCatalogue,
+  type Definitions,
+} from "./protocol/catalogue.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
 import type { FetchDocument } from "./store/documents.ts";
@@ -29,92 +47,312 @@ import { sessionStore } from "./store/sessions.ts";
 import { taskStore } from "./store/tasks.ts";
 import type { Provider } from "./upstream/provider.ts";
 
-/** What a server is made of. */
-export interface ServerOptions {
-  config: Config;
-  /** One handle for the whole process. */
+/** What an author says about a server. */
+export interface ServerOptions extends Definitions {
+  /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
+  name: string;
+  /** `serverInfo.version`: your own. */
+  version: string;
+  /** What people see; `MCP_TITLE` goes before it, `name` stands in for it. */
+  title?: string;
+  /** Where people read about it. */
+  websiteUrl?: string;
+  /** Pictures for clients to show. */
+  icons?: Icon[];
+  /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
+  instructions?: string;
+  /** Settings that `routes` needs. */
+  settings?: SettingSchemas;
+  /** Services that `routes` needs, or that run beside the tools. */
+  services?: Services;
+  /** Adds routes of your own: webhooks, pages. */
+  routes?: AddRoutes;
+  /** Runs around every tool call. */
+  around?: Around;
+}
+
+/**
+ * Adds routes to a Hono application that answers what the server itself does
+ * not. They are public: call `authenticate` where they should not be.
+ */
+export type AddRoutes = (app: Hono, context: RoutesContext) => void;
+
+/** What routes of your own are given. */
+export interface RoutesContext extends Provided {
+  /**
+   * Who sent a request, by the same credentials as `/mcp`. What it throws
+   * becomes the 401 with its challenge.
+   */
+  authenticate(request: Request): Promise<Authenticated>;
+}
+
+/** What a server needs beside what its author says. */
+export interface CreateServerOptions extends ServerOptions {
+  /**
+   * The database; one handle for the whole process. `await Deno.openKv()`, or
+   * that of `npm:@deno/kv`.
+   */
   kv: Deno.Kv;
-  /** The public origin, without a trailing slash. */
-  baseUrl: string;
-  /** What is offered to clients: {@linkcode catalogueOf} its definitions. */
-  catalogue: Catalogue;
-  /** Who people sign in with; the one of `config` by default. */
+  /**
+   * The settings by name, such as `Deno.env.toObject()`. Nothing else is read.
+   */
+  env?: Environment;
+  /** Who people sign in with, in place of the provider the settings name. */
   provider?: Provider;
   /** Fetches what clients publish; from public addresses only by default. */
   fetchDocument?: FetchDocument;
 }
 
-/** Where a request came from. */
-export interface Connection {
-  /** The peer's address, for rate limits. */
-  address?: string;
-}
-
-/** A server, apart from its socket. */
-export interface Server {
+/** A server apart from its socket. */
+export interface Server extends AsyncDisposable {
+  /** Answers a request. It may be passed on without its object. */
   fetch(
     request: Request,
-    connection?: Connection,
+    info?: ConnectionInfo,
   ): Response | Promise<Response>;
+  /**
+   * Starts the services. The first request does so too.
+   *
+   * @throws {import("./engine/lifecycle.ts").ServiceError}
+   */
+  start(): Promise<void>;
   /** Requests, streams and tasks that are being worked on. */
   readonly running: number;
   /** Tells running calls and streams to end. */
   stop(): void;
-  /** Waits for background work, after the last request. */
+  /** Ends background work and services, after the last request. */
   close(): Promise<void>;
 }
 
-/**
- * What a server offers, checked and printed once.
- *
- * @throws {import("./mcp/catalogue.ts").CatalogueError} for definitions that
- * cannot be served
- */
-export function catalogueOf(
-  { title, instructions }: Config,
-  definitions: Definitions,
-): Catalogue {
-  const { name, version } = metadata;
-  return compileCatalogue(definitions, {
-    serverInfo: { name, title, version },
-    instructions,
-  });
+/** A server's options and settings, checked. */
+export interface Plan {
+  options: ServerOptions;
+  config: Config;
+  lifecycle: Lifecycle;
+  /** What is served, compiled when it is first asked for. */
+  readonly catalogue: Catalogue;
 }
 
-/** Builds a server. */
-export function createServer(options: ServerOptions): Server {
-  const { config } = options;
-  const checkOrigin = originCheck(config);
-  let loading: Promise<App> | undefined;
-  const app = () =>
-    loading ??= import("./app.ts").then(({ createApp }) =>
-      createApp({ ...options, checkOrigin, mcp })
-    );
-  const gate = gateOf(config.auth, async () => (await app()).gate!);
-  const services = createServices(options, { checkOrigin, gate });
-  const mcp = withSid(mcpEndpoint(services));
+/**
+ * Builds a server.
+ *
+ * @example
+ * ```ts
+ * import { createServer, tool } from "./mod.ts";
+ *
+ * await using server = createServer({
+ *   name: "greeter",
+ *   version: "1.0.0",
+ *   tools: [tool({ name: "greet", run: () => "Hello!" })],
+ *   kv: await Deno.openKv(":memory:"),
+ * });
+ * const response = await server.fetch(new Request("http://localhost/health"));
+ * ```
+ * @throws {import("./config/environment.ts").ConfigError} with every complaint
+ * about the settings
+ * @throws {CatalogueError} with every complaint about the definitions
+ */
+export function createServer(options: CreateServerOptions): Server {
+  const { kv, env = {}, provider, fetchDocument } = options;
+  return assemble(planServer(options, env), { kv, provider, fetchDocument });
+}
+
+/** Checks options and settings. @throws as {@linkcode createServer} */
+export function planServer(
+  options: ServerOptions,
+  env: Environment,
+  denied?: ReadonlySet<string>,
+): Plan {
+  const { name, title = name, instructions } = options;
+  const needs = needsOf(needing(options));
+  if (needs.complaints.length > 0) throw new CatalogueError(needs.complaints);
+  const { settings } = needs;
+  const config = parseConfig(env, { title, instructions, settings, denied });
+  const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
+  let catalogue: Catalogue | undefined;
   return {
-    // A router and its middleware would cost a call as much as the rest of it.
-    fetch: (request, connection = {}) =>
-      request.method === "POST" && pathOf(request) === "/mcp"
-        ? mcp.post(request)
-        : app().then(({ routes }) => routes.fetch(request, connection)),
-    get running() {
-      return services.running.size + services.taskRunner.size;
-    },
-    stop: () => services.running.stop(),
-    async close() {
-      await services.taskRunner.stop();
-      await services.changes.close();
+    options,
+    config,
+    lifecycle,
+    get catalogue() {
+      return catalogue ??= compile(options, config, lifecycle);
     },
   };
 }
 
-/** The path of a request's URL, without parsing the whole of it. */
-function pathOf({ url }: Request): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const query = url.indexOf("?", start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
+/** Everything that may declare settings and services. */
+export function needing(options: ServerOptions): Needing[] {
+  const { tools = [], resources = [], prompts = [] } = options;
+  return [...tools, ...resources, ...prompts, options];
+}
+
+/** What a planned server runs on. */
+export interface Surroundings
+  extends Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument"> {
+  /** Where it listens, for a server without `BASE_URL`. */
+  origin?: string;
+}
+
+/** Puts a planned server together. */
+export function assemble(plan: Plan, surroundings: Surroundings): Server {
+  const { config, options, lifecycle, catalogue } = plan;
+  const { kv, provider, fetchDocument } = surroundings;
+  const checkOrigin = originCheck(config);
+  let baseUrl = config.baseUrl ?? surroundings.origin;
+  const basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
+  let loading: Promise<App> | undefined;
+
+  function app(): Promise<App> {
+    if (baseUrl === undefined) throw new HttpError(500, "BASE_URL is not set");
+    return loading ??= loadApp(baseUrl);
+  }
+
+  async function loadApp(baseUrl: string): Promise<App> {
+    const { createApp } = await import("./app.ts");
+    return createApp({
+      config,
+      kv,
+      baseUrl,
+      catalogue,
+      provider,
+      fetchDocument,
+      checkOrigin,
+      mcp,
+      addRoutes: options.routes && ((app) =>
+        options.routes!(app, {
+          ...lifecycle.provide(options),
+          authenticate: async ({ headers }) => {
+            checkOrigin(headers);
+            return await gate.authenticate(headers);
+          },
+        })),
+      challenge: (refusal) => gate.challenge(refusal),
+    });
+  }
+
+  const gate = gateOf(config.auth, async () => (await app()).gate!);
+  const log = logger("mcp");
+  const cancellations = cancellationStore(kv);
+  const tasks = taskStore(kv);
+  const engine: Engine = {
+    catalogue,
+    gate,
+    checkOrigin,
+    log,
+    around: options.around,
+    running: new RunningRequests(cancellations, log),
+    sessions: sessionStore(kv),
+    replies: replyStore(kv),
+    cancellations,
+    changes: changeStore(
+      kv,
+      (error) => log.warning("Changes could not be read", { error }),
+    ),
+    requestStates: stateStore(kv),
+    listeners: new ListenerCount(),
+    tasks,
+    taskRunner: new TaskRunner(tasks, log),
+  };
+  const mcp = withSid(mcpEndpoint(engine));
+
+  /** The path below the server's own, without parsing the whole URL. */
+  function pathOf({ url }: Request): string {
+    const start = url.indexOf("/", url.indexOf("//") + 2);
+    const query = url.indexOf("?", start);
+    const path = query === -1 ? url.slice(start) : url.slice(start, query);
+    if (basePath === "") return path;
+    if (path === basePath) return "/";
+    return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
+  }
+
+  async function route(
+    request: Request,
+    path: string,
+    info: ConnectionInfo,
+  ): Promise<Response> {
+    const { routes } = await app();
+    if (basePath === "") return await routes.fetch(request, info);
+    const url = new URL(request.url);
+    url.pathname = path;
+    return await routes.fetch(new Request(url, request), info);
+  }
+
+  function serve(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    // A server in another's application learns where it is by being called.
+    baseUrl ??= loopbackOriginOf(request);
+    const path = pathOf(request);
+    // A router and its middleware would cost a call as much as the rest of it.
+    return request.method === "POST" && path === "/mcp"
+      ? mcp.post(request)
+      : route(request, path, info);
+  }
+
+  async function start(): Promise<void> {
+    await lifecycle.start();
+    // What is wrong with them is told now, not to the first visitor.
+    if (options.routes && baseUrl !== undefined) await app();
+  }
+
+  async function close(): Promise<void> {
+    await engine.taskRunner.stop();
+    await engine.changes.close();
+    await lifecycle.stop();
+  }
+
+  return {
+    fetch: (request, info = {}) =>
+      lifecycle.hasStarted
+        ? serve(request, info)
+        : lifecycle.start().then(() => serve(request, info), notStarted),
+    start,
+    get running() {
+      return engine.running.size + engine.taskRunner.size;
+    },
+    stop: () => engine.running.stop(),
+    close,
+    async [Symbol.asyncDispose]() {
+      engine.running.stop();
+      await close();
+    },
+  };
+}
+
+/** What is served, checked and printed once. */
+function compile(
+  options: ServerOptions,
+  config: Config,
+  lifecycle: Lifecycle,
+): Catalogue {
+  const { name, version, websiteUrl, icons } = options;
+  const serverInfo: Implementation = {
+    name,
+    title: config.title,
+    version,
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  };
+  const { instructions } = config;
+  return compileCatalogue(provideNeeds(options, lifecycle), {
+    serverInfo,
+    instructions,
+  });
+}
+
+function notStarted(error: unknown): Response {
+  logger("start").error("Not started", { error });
+  return Response.json({ error: "temporarily_unavailable" }, {
+    status: 503,
+    headers: { "access-control-allow-origin": "*", "retry-after": "5" },
+  });
+}
+
+/** The origin of a request that came to a loopback address. */
+function loopbackOriginOf({ url }: Request): string | undefined {
+  const parsed = new URL(url);
+  return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
 /** The gate of a strategy; it takes all of `app.ts` to know some callers. */
@@ -130,31 +368,4 @@ function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
     case "oauth":
       return lateGate(load);
   }
-}
-
-function createServices(
-  { kv, catalogue }: ServerOptions,
-  { checkOrigin, gate }: Pick<Services, "checkOrigin" | "gate">,
-): Services {
-  const log = logger("mcp");
-  const cancellations = cancellationStore(kv);
-  const tasks = taskStore(kv);
-  return {
-    catalogue,
-    gate,
-    checkOrigin,
-    log,
-    running: new RunningRequests(cancellations, log),
-    sessions: sessionStore(kv),
-    replies: replyStore(kv),
-    cancellations,
-    changes: changeStore(
-      kv,
-      (error) => log.warning("Changes could not be read", { error }),
-    ),
-    requestStates: stateStore(kv),
-    listeners: new ListenerCount(),
-    tasks,
-    taskRunner: new TaskRunner(tasks, log),
-  };
 }

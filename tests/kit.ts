@@ -3,12 +3,15 @@
  *
  * @module
  */
-import { catalogueOf, createServer, type Server } from "../src/server.ts";
-import { type Config, parseConfig } from "../src/config.ts";
-import type { Definitions } from "../src/mcp/catalogue.ts";
-import type { JsonObject } from "../src/mcp/messages.ts";
-import { Meta } from "../src/mcp/request_meta.ts";
-import { STATELESS_REVISION } from "../src/mcp/revisions.ts";
+import {
+  createServer,
+  type CreateServerOptions,
+  type Server,
+} from "../src/server.ts";
+import type { JsonObject } from "../src/json.ts";
+import { VERSION } from "../src/version.ts";
+import { Meta } from "../src/protocol/request_meta.ts";
+import { STATELESS_REVISION } from "../src/protocol/revisions.ts";
 
 /** Where the server would be. */
 export const BASE_URL = "http://127.0.0.1:3000";
@@ -19,23 +22,25 @@ export type Json = any;
 
 export type HeadersOf = Record<string, string>;
 
-export interface ServerOptions extends Definitions {
-  /** A database to share; it stays open. */
-  kv?: Deno.Kv;
-  config?: Partial<Config>;
-}
+/** How test servers introduce themselves. */
+export const INTRODUCTION = {
+  name: "tool-server",
+  title: "Tool Server",
+  version: VERSION,
+};
+
+/** All optional; a database that is given stays open. */
+export type ServerOptions = Partial<CreateServerOptions>;
 
 /** Starts a server, on a database of its own in memory unless one is given. */
 export async function startServer(
-  { kv, config, ...definitions }: ServerOptions = {},
+  { kv, ...options }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
-  const whole = { ...parseConfig({}), ...config };
   const app = createServer({
-    config: whole,
+    ...INTRODUCTION,
+    ...options,
     kv: database,
-    baseUrl: BASE_URL,
-    catalogue: catalogueOf(whole, definitions),
   });
   return new TestServer(app, database, kv === undefined);
 }

@@ -4,27 +4,27 @@
  *
  * @module
  */
-import { catalogueOf, createServer, type Server } from "../src/server.ts";
-import { parseConfig } from "../src/config.ts";
+import { parseConfig } from "../src/config/config.ts";
 import { configureLog } from "../src/log.ts";
-import type { Definitions } from "../src/mcp/catalogue.ts";
+import type { Definitions } from "../src/protocol/catalogue.ts";
+import { assemble, planServer, type Server } from "../src/server.ts";
+import { INTRODUCTION } from "./kit.ts";
 
 /** Serves until the process is told to end, and prints where it listens. */
 export async function serve(definitions: Definitions): Promise<Server> {
-  const config = parseConfig(Deno.env.toObject());
-  configureLog({ level: config.logLevel, terminal: Deno.stdout.isTerminal() });
-  const kv = await Deno.openKv(config.kvPath);
-  const app = createServer({
-    config,
-    kv,
-    baseUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
-    catalogue: catalogueOf(config, definitions),
-  });
+  const env = Deno.env.toObject();
+  const { host, port, kvPath, logLevel } = parseConfig(env);
+  configureLog({ level: logLevel, terminal: Deno.stdout.isTerminal() });
+  const kv = await Deno.openKv(kvPath);
   const server = Deno.serve({
-    hostname: config.host,
-    port: config.port,
+    hostname: host,
+    port,
     onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
-  }, (request) => app.fetch(request));
+  }, (request, info) => app.fetch(request, info));
+  const app = assemble(
+    planServer({ ...INTRODUCTION, ...definitions }, env),
+    { kv, origin: `http://${host}:${server.addr.port}` },
+  );
 
   /** Ends calls and streams, then the process. */
   async function shutDown(): Promise<void> {

@@ -1,20 +1,13 @@
 /** A whole call, from the request to its response, without the socket. */
-import { catalogueOf, createServer } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
+import { createServer } from "../../src/server.ts";
 import { callHealth, request } from "../client.ts";
-import { health } from "../../src/tools/health.ts";
+import health from "../../src/tools/health.ts";
 
-const runtime = {
-  name: "Deno",
-  version: Deno.version.deno,
-  uptimeSeconds: () => 1,
-};
-const config = parseConfig({});
 const app = createServer({
-  config,
+  name: "bench",
+  version: "1",
+  tools: [health],
   kv: await Deno.openKv(":memory:"),
-  baseUrl: "http://127.0.0.1:3000",
-  catalogue: catalogueOf(config, { tools: [health(runtime)] }),
 });
 
 function post(revision: string, sessionId?: string) {

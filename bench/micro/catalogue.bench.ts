@@ -1,6 +1,6 @@
 /** What a thousand tools cost: once at start-up, and for each call. */
-import { tool } from "../../src/mcp/authoring.ts";
-import { compileCatalogue } from "../../src/mcp/catalogue.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import * as z from "zod";
 
 function catalogueOf(count: number) {

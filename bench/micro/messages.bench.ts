@@ -1,6 +1,6 @@
 /** From the text of a message to its meaning, and back. */
-import { parseMessage, printResult } from "../../src/mcp/messages.ts";
-import { metaOf, parseStatelessMeta } from "../../src/mcp/request_meta.ts";
+import { parseMessage, printResult } from "../../src/protocol/messages.ts";
+import { metaOf, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
 import { callHealth, request } from "../client.ts";
 
 const session = request(

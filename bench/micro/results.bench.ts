@@ -1,6 +1,9 @@
 /** From what a tool returned to the text of its result. */
-import { sessionPrinter, statelessPrinter } from "../../src/mcp/generation.ts";
-import { structuredResult } from "../../src/mcp/tool_result.ts";
+import {
+  sessionPrinter,
+  statelessPrinter,
+} from "../../src/protocol/printer.ts";
+import { structuredResult } from "../../src/protocol/tool_result.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

@@ -5,8 +5,7 @@
  *
  * @module
  */
-import { jsonResponse } from "../../src/mcp/answer.ts";
-import { forgetHeaders } from "../../src/mcp/forget_headers.ts";
+import { jsonResponse } from "../../src/engine/pending_response.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 const READ = [
@@ -27,7 +26,5 @@ Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
   const result = params.name === "health"
     ? healthResult()
     : echoResult(params.arguments);
-  const response = jsonResponse(JSON.stringify({ jsonrpc, id, result }));
-  forgetHeaders(request);
-  return response;
+  return jsonResponse(JSON.stringify({ jsonrpc, id, result }));
 });

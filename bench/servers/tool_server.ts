@@ -3,44 +3,36 @@
  *
  * @module
  */
-import { catalogueOf, createServer } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
+import { createServer, tool } from "../../src/mod.ts";
+import { parseConfig } from "../../src/config/config.ts";
 import { configureLog } from "../../src/log.ts";
-import { tool } from "../../src/mcp/authoring.ts";
-import { health } from "../../src/tools/health.ts";
+import health from "../../src/tools/health.ts";
 import { count, echo, fillers, runCount } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 
-const config = parseConfig(Deno.env.toObject());
-configureLog({ level: config.logLevel, terminal: false });
-const kv = await Deno.openKv(config.kvPath);
+const env = Deno.env.toObject();
+const { host, port, kvPath, logLevel } = parseConfig(env);
+configureLog({ level: logLevel, terminal: false });
 const app = createServer({
-  config,
-  kv,
-  baseUrl: `http://127.0.0.1:${config.port}`,
-  catalogue: catalogueOf(config, {
-    tools: [
-      health({
-        name: "Deno",
-        version: Deno.version.deno,
-        uptimeSeconds: () => readHealth().uptimeSeconds,
-        memory: () => readHealth().memory,
-      }),
-      tool({ ...echo, run: ({ text }) => text }),
-      tool({
-        ...count,
-        async run(input, { progress }) {
-          await runCount(input, progress);
-          return "done";
-        },
-      }),
-      ...fillers.map((filler) =>
-        tool({ ...filler, run: ({ query }) => query })
-      ),
-    ],
-  }),
+  name: "bench",
+  version: "1",
+  tools: [
+    // Read as the peers read it, so that only the servers differ.
+    {
+      ...health,
+      run: readHealth,
+    },
+    tool({ ...echo, run: ({ text }) => text }),
+    tool({
+      ...count,
+      async run(input, { progress }) {
+        await runCount(input, progress);
+        return "done";
+      },
+    }),
+    ...fillers.map((filler) => tool({ ...filler, run: ({ query }) => query })),
+  ],
+  kv: await Deno.openKv(kvPath),
+  env,
 });
-Deno.serve(
-  { port: config.port, hostname: config.host },
-  (request) => app.fetch(request),
-);
+Deno.serve({ port, hostname: host }, app.fetch);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Check } from "./examine.ts";
+import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 

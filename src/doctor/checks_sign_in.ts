@@ -4,7 +4,7 @@
  * @module
  */
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
-import type { Check } from "./examine.ts";
+import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 

@@ -8,19 +8,6 @@ import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
 import { Fault, type Finding, Skipped } from "./finding.ts";
 import { Site } from "./site.ts";
 
-/** One thing to look at. */
-export interface Check {
-  /** What it is, and whom it matters to. */
-  name: string;
-  /**
-   * What was found, if it is well.
-   *
-   * @throws {Fault} when it is not
-   * @throws {Skipped} when there is nothing to look at
-   */
-  run(site: Site): string | Promise<string>;
-}
-
 /** Everything about the server at a URL. */
 export async function* examine(
   url: string,

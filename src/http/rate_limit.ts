@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { ConnectionInfo } from "./connection_info.ts";
 import { type Rate, rateStore } from "../store/rate.ts";
 
 /** Large hosts share few addresses, and register and refresh in bursts. */
@@ -17,7 +18,7 @@ export type CheckRate = (c: Context) => Promise<void>;
 export function rateLimit(kv: Deno.Kv, endpoint: string): CheckRate {
   const rates = rateStore(kv, endpoint);
   return async (c) => {
-    const { address } = c.env as { address?: string };
+    const address = (c.env as ConnectionInfo).remoteAddr?.hostname;
     // The address first: one that floods must not use up what all share.
     if (address !== undefined) {
       await rates.take(networkOf(address), PER_ADDRESS);

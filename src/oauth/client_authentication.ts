@@ -71,7 +71,7 @@ export function parseClientCredentials(
     }
     return {
       method: "assertion",
-      clientId: clientId ?? subjectOf(assertion),
+      clientId: clientId ?? claimedSubject(assertion),
       assertion,
     };
   }
@@ -102,7 +102,7 @@ function parseBasic(
 }
 
 /** The `sub` of an assertion that is verified later. */
-function subjectOf(assertion: string): string {
+function claimedSubject(assertion: string): string {
   try {
     const [, payload] = assertion.split(".");
     const { sub } = JSON.parse(

@@ -1,9 +1,11 @@
 /**
- * The one resource there is, and the ways in which clients write it.
+ * The one resource there is, where its metadata is, and the ways in which
+ * clients write its name.
  *
- * @see RFC 8707, RFC 9728
+ * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
  * @module
  */
+import { basePathOf } from "../base_path.ts";
 import { OAuthError } from "../errors.ts";
 
 /** The protected resource's identifier: the address of `/mcp`, exactly. */
@@ -11,10 +13,26 @@ export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
+/** Where the metadata of the protected resource is. */
+export function resourceMetadataUrl(baseUrl: string): string {
+  return wellKnown("oauth-protected-resource", resourceOf(baseUrl));
+}
+
+/** Where the metadata of the authorization server is. */
+export function serverMetadataUrl(baseUrl: string): string {
+  return wellKnown("oauth-authorization-server", baseUrl);
+}
+
+/** A well-known address goes between the origin and the path. */
+function wellKnown(name: string, address: string): string {
+  const { origin } = new URL(address);
+  return `${origin}/.well-known/${name}${basePathOf(address)}`;
+}
+
 /**
  * Checks that every `resource` of a request means ours. Clients send nothing,
  * the bare origin, a trailing slash, or a query of their own; all of these
- * mean the one resource. Anything else is somebody else's.
+ * mean the one resource.
  *
  * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
  */
@@ -22,23 +40,19 @@ export function checkResources(
   resources: readonly string[],
   baseUrl: string,
 ): void {
+  const own = new URL(resourceOf(baseUrl));
+  const base = basePathOf(baseUrl);
+  const paths = ["/", base, `${base}/`, own.pathname, `${own.pathname}/`];
   for (const resource of resources) {
     const url = URL.parse(resource);
-    const ours = url !== null && url.origin === baseUrl && !url.username &&
-      !url.password && !resource.includes("#") &&
-      /^\/(mcp\/?)?$/.test(url.pathname);
-    if (!ours) {
+    const isOurs = url !== null && url.origin === own.origin &&
+      !url.username && !url.password && !resource.includes("#") &&
+      paths.includes(url.pathname);
+    if (!isOurs) {
       throw new OAuthError(
         "invalid_target",
-        `The resource of this server is ${resourceOf(baseUrl)}`,
+        `The resource of this server is ${own.href}`,
       );
     }
   }
-}
-
-const SID = /^[A-Za-z0-9._~-]{1,128}$/;
-
-/** Whether a text may correlate requests as `sid`. It never means more. */
-export function isSid(text: string): boolean {
-  return SID.test(text);
 }

@@ -61,3 +61,11 @@ export function page(
     status as ContentfulStatusCode,
   );
 }
+
+/** Whether the sender of a request would rather read a page than JSON. */
+export function prefersPage(c: Context): boolean {
+  const accept = c.req.header("accept") ?? "";
+  const html = accept.indexOf("text/html");
+  const json = accept.indexOf("application/json");
+  return html >= 0 && (json < 0 || html < json);
+}

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ScopeInWords } from "./consent.tsx";
+import type { ScopeInWords } from "./consent_page.tsx";
 
 /**
  * What each scope lets a client do.

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { prompt } from "../mcp/authoring.ts";
+import { prompt } from "../mod.ts";
 
 const READERS = ["a child", "a newcomer", "a colleague", "an expert"];
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Prompt } from "../mcp/authoring.ts";
+import type { Prompt } from "../mod.ts";
 import explain from "./explain.ts";
 
 /** Every prompt, in the order in which clients list them. */

@@ -1,4 +1,4 @@
-import { resource } from "../mcp/authoring.ts";
+import { resource } from "../mod.ts";
 
 /** A resource with one address. */
 export default resource({

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Resource } from "../mcp/authoring.ts";
+import type { Resource } from "../mod.ts";
 import addingATool from "./adding_a_tool.ts";
 import time from "./time.ts";
 

@@ -1,4 +1,4 @@
-import { resource } from "../mcp/authoring.ts";
+import { resource } from "../mod.ts";
 
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone")];
 

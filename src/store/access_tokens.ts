@@ -1,5 +1,5 @@
 /**
- * Access tokens, looked up with their grant in one read.
+ * LiveAccessToken tokens, looked up with their grant in one read.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { accessTokenKey, grantKey } from "./keys.ts";
 import { alive, commit, reach } from "./kv.ts";
 
 /** A live access token's grant. */
-export interface Access {
+export interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
   /** Of the token, in epoch seconds. */
@@ -20,15 +20,15 @@ export interface Access {
   dataKey(): Promise<Uint8Array>;
 }
 
-/** Access tokens in Deno KV. */
+/** LiveAccessToken tokens in Deno KV. */
 export interface AccessTokenStore {
   /** A live token of an active grant. */
-  find(accessToken: string): Promise<Access | undefined>;
+  find(accessToken: string): Promise<LiveAccessToken | undefined>;
   /** Ends a token; its grant lives on. */
   revoke(accessToken: string): Promise<void>;
 }
 
-/** Access tokens in a database. */
+/** LiveAccessToken tokens in a database. */
 export function accessTokenStore(kv: Deno.Kv): AccessTokenStore {
   return {
     async find(accessToken) {

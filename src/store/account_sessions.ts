@@ -6,7 +6,8 @@
 import type { Identity } from "../caller.ts";
 import { randomId } from "../crypto.ts";
 import { accountSessionKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now } from "./kv.ts";
+import { commit, expireIn, type Expiring, find } from "./kv.ts";
+import { now } from "../clock.ts";
 
 /** How long a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;

@@ -9,15 +9,8 @@ import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { unionOfScopes } from "../oauth/scope.ts";
 import { approvalKey } from "./keys.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  now,
-  reach,
-} from "./kv.ts";
+import { alive, commit, expireIn, type Expiring, find, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 
 interface ApprovalRecord extends Expiring {
   scopes: string[];

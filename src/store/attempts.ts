@@ -6,7 +6,8 @@
  * @module
  */
 import { attemptsKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 
 /** How many attempts are kept. */
 export const ATTEMPTS = 60;

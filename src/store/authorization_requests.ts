@@ -19,14 +19,8 @@ import { seal } from "../seal.ts";
 import type { CodeRecord } from "./codes.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
-import {
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  type Found,
-  now,
-} from "./kv.ts";
+import { commit, expireIn, type Expiring, find, type Found } from "./kv.ts";
+import { now } from "../clock.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** What is remembered of a request while a person signs in. */

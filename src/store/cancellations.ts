@@ -5,9 +5,10 @@
  * @module
  * @see MCP 2025-11-25, Cancellation
  */
-import type { RequestId } from "../mcp/messages.ts";
+import type { RequestId } from "../protocol/messages.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
 /** `getMany` reads this many keys. */

@@ -5,10 +5,10 @@
  * @module
  * @see MCP 2026-07-28, Subscriptions
  */
-import type { ChangingList } from "../mcp/authoring.ts";
-import type { ChangeFeed } from "../mcp/context.ts";
+import type { ChangingList } from "../authoring/context.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
+import { commit, expireIn, type Expiring, find, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 import { waitFor } from "./wait.ts";
 
 const CHANGE_SECONDS = 5 * 60;
@@ -30,7 +30,9 @@ interface Following {
 }
 
 /** Change notifications in Deno KV. */
-export interface ChangeStore extends ChangeFeed {
+export interface ChangeStore {
+  resourceUpdated(uri: string): Promise<void>;
+  listChanged(list: ChangingList): Promise<void>;
   /**
    * Calls `onChange` for every change from now on, made in whatever process,
    * in the order they were made. Resolves once it listens.

@@ -14,7 +14,8 @@ import type { IssuedTokens } from "../oauth/token_request.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, now, reach } from "./kv.ts";
+import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** What stands behind a code. */

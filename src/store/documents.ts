@@ -6,7 +6,8 @@
  */
 import { DOCUMENT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { documentKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now } from "./kv.ts";
+import { commit, expireIn, type Expiring, find } from "./kv.ts";
+import { now } from "../clock.ts";
 
 /**
  * Fetches a document from an address that a stranger chose. `expiresAt` is

@@ -19,9 +19,9 @@ import {
   find,
   type Found,
   MAX_LISTED,
-  now,
   reach,
 } from "./kv.ts";
+import { now } from "../clock.ts";
 
 /** Grants in Deno KV. */
 export interface GrantStore {

@@ -10,7 +10,8 @@ import { wrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
-import { expireIn, type Expiring, now } from "./kv.ts";
+import { expireIn, type Expiring } from "./kv.ts";
+import { now } from "../clock.ts";
 
 /** What stands behind an access or a refresh token. */
 export interface TokenRecord extends Expiring {

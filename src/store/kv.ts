@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { now } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 
 /** Every record in the database. `expiresAt` is in epoch seconds. */
@@ -19,11 +20,6 @@ export interface Found<T> {
 
 /** A page for people lists no more records than this. */
 export const MAX_LISTED = 1000;
-
-/** The present in whole epoch seconds. */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
-}
 
 /**
  * `expireIn` for a record, in milliseconds. Collection is lazy (a record may

@@ -18,15 +18,8 @@ import { seal, unseal } from "../seal.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens, type TokenRecord } from "./issuance.ts";
 import { grantKey, refreshTokenKey, successorKey } from "./keys.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  now,
-  reach,
-} from "./kv.ts";
+import { alive, commit, expireIn, type Expiring, find, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 
 interface SuccessorRecord extends Expiring {
   /** The issued tokens, under a key derived from their predecessor. */

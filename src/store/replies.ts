@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { RpcResponse } from "../mcp/messages.ts";
+import type { RpcResponse } from "../protocol/messages.ts";
 import { replyKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, now, reach } from "./kv.ts";
+import { commit, expireIn, type Expiring, find, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 import {
   deleteText,
   keysOf,

@@ -10,8 +10,8 @@ import type {
   LoggingLevel,
 } from "@modelcontextprotocol/server";
 import { fingerprint, randomId } from "../crypto.ts";
-import type { JsonObject } from "../mcp/messages.ts";
-import type { SessionRevision } from "../mcp/revisions.ts";
+import type { JsonObject } from "../json.ts";
+import type { SessionRevision } from "../protocol/revisions.ts";
 import { sessionKey, sessionsOfKey } from "./keys.ts";
 import {
   commit,
@@ -19,9 +19,9 @@ import {
   type Expiring,
   find,
   type Found,
-  now,
   reach,
 } from "./kv.ts";
+import { now } from "../clock.ts";
 import { recent } from "./recent.ts";
 
 /** How long a session lives after its last use. */

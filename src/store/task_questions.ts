@@ -5,10 +5,11 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { InputRequest } from "../mcp/input_required.ts";
-import type { JsonObject } from "../mcp/messages.ts";
+import type { InputRequest } from "../protocol/inquiry.ts";
+import type { JsonObject } from "../json.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
-import { expireIn, type Expiring, now, reach } from "./kv.ts";
+import { expireIn, type Expiring, reach } from "./kv.ts";
+import { now } from "../clock.ts";
 import { TASK_SECONDS, type TaskRecord, updateTask } from "./task_record.ts";
 import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
 import { waitFor } from "./wait.ts";

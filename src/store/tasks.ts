@@ -6,8 +6,8 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { InputRequest } from "../mcp/input_required.ts";
-import type { JsonObject } from "../mcp/messages.ts";
+import type { InputRequest } from "../protocol/inquiry.ts";
+import type { JsonObject } from "../json.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
 import {
   alive,
@@ -16,9 +16,9 @@ import {
   type Expiring,
   find,
   type Found,
-  now,
   reach,
 } from "./kv.ts";
+import { now } from "../clock.ts";
 import { type TaskQuestions, taskQuestions } from "./task_questions.ts";
 import {
   isTerminal,

@@ -7,14 +7,8 @@
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../seal.ts";
 import { upstreamKey } from "./keys.ts";
-import {
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  type Found,
-  now,
-} from "./kv.ts";
+import { commit, expireIn, type Expiring, find, type Found } from "./kv.ts";
+import { now } from "../clock.ts";
 import { waitFor } from "./wait.ts";
 
 /** What stands in the database. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { tool } from "../mcp/authoring.ts";
+import { tool } from "../mod.ts";
 
 /** Asking the person, who may decline or walk away. */
 export default tool({

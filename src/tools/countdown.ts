@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { tool } from "../mcp/authoring.ts";
+import { tool } from "../mod.ts";
 
 /** Progress, and stopping when nobody waits any more. */
 export default tool({

@@ -3,20 +3,18 @@
  *
  * @module
  */
-import type { Tool } from "../mcp/authoring.ts";
+import type { Tool } from "../mod.ts";
 import choose from "./choose.ts";
 import countdown from "./countdown.ts";
-import { health, type Runtime } from "./health.ts";
+import health from "./health.ts";
 import providerProfile from "./provider_profile.ts";
 import whoami from "./whoami.ts";
 
 /** Every tool, in the order in which clients list them. */
-export function tools(runtime: Runtime): Tool[] {
-  return [
-    health(runtime),
-    whoami,
-    countdown,
-    choose,
-    providerProfile,
-  ];
-}
+export const tools: Tool[] = [
+  health,
+  whoami,
+  countdown,
+  choose,
+  providerProfile,
+];

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { tool, ToolError } from "../mcp/authoring.ts";
+import { tool, ToolError } from "../mod.ts";
 
 /** Calling the provider's API as the person who signed in. */
 export default tool({

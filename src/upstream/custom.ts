@@ -5,7 +5,7 @@
  * @module
  */
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import type { Exchange } from "./exchange.ts";
+import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { parseIdentity } from "./identity.ts";
 import type { Provider } from "./provider.ts";
 import {
@@ -30,7 +30,7 @@ export interface CustomOptions {
 /** A provider that is known by its endpoints. */
 export function customProvider(
   options: CustomOptions,
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
 ): Provider {
   const { clientId, clientSecret, scopes = [], extra } = options;
   const { revocationUrl, userinfoUrl } = options;
@@ -41,7 +41,7 @@ export function customProvider(
     authMethods: ["client_secret_basic", "client_secret_post"],
   };
   const { redeem, refresh } = tokenEndpoint(
-    exchange,
+    fetchUpstream,
     options.tokenUrl,
     application,
   );
@@ -60,12 +60,17 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await redeem(response);
       const { accessToken } = tokens;
-      const user = await requestUserinfo(exchange, userinfoUrl, accessToken);
+      const user = await requestUserinfo(
+        fetchUpstream,
+        userinfoUrl,
+        accessToken,
+      );
       return { tokens, identity: parseIdentity(user) };
     },
     refresh,
     revoke: revocationUrl === undefined
       ? undefined
-      : (tokens) => revokeToken(exchange, revocationUrl, application, tokens),
+      : (tokens) =>
+        revokeToken(fetchUpstream, revocationUrl, application, tokens),
   };
 }

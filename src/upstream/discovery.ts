@@ -5,8 +5,8 @@
  * @module
  */
 import { isLoopback } from "../loopback.ts";
-import { UpstreamError } from "./error.ts";
-import { type Exchange, readObject } from "./exchange.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 import { AUTH_METHODS, type AuthMethod } from "./token_endpoint.ts";
 
 /** How long a provider's metadata is believed. */
@@ -51,7 +51,7 @@ export interface Metadata {
  * @param isIssuer whether the issuer a document names is the one asked for
  */
 export function discovery(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   issuer: string,
   isIssuer: (named: string) => boolean = (named) => named === issuer,
 ): () => Promise<Metadata> {
@@ -60,7 +60,7 @@ export function discovery(
   return function discover() {
     if (metadata === undefined || Date.now() >= staleAt) {
       staleAt = Date.now() + METADATA_TTL_SECONDS * 1000;
-      metadata = fetchMetadata(exchange, issuer, isIssuer);
+      metadata = fetchMetadata(fetchUpstream, issuer, isIssuer);
       metadata.catch(() => metadata = undefined);
     }
     return metadata;
@@ -68,13 +68,13 @@ export function discovery(
 }
 
 async function fetchMetadata(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   issuer: string,
   isIssuer: (named: string) => boolean,
 ): Promise<Metadata> {
   const { host } = new URL(issuer);
   for (const location of metadataLocations(issuer)) {
-    const response = await exchange(location);
+    const response = await fetchUpstream(location);
     if (response.status === 404) continue;
     if (!response.ok) {
       throw new UpstreamError(

@@ -11,8 +11,9 @@
  */
 import type { Identity } from "../caller.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { UpstreamError } from "./error.ts";
-import { type Exchange, isObject } from "./exchange.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import type { UpstreamFetch } from "./upstream_fetch.ts";
+import { isObject } from "../json.ts";
 import { parseIdentity } from "./identity.ts";
 import { checkIssuer } from "./issuer.ts";
 import type { Provider } from "./provider.ts";
@@ -46,11 +47,11 @@ export function gitHubProvider(
     scopes = SCOPES,
     extra,
   }: GitHubOptions,
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
 ): Provider {
   const apiUrl = gitHubApiUrl(origin);
   const tokens = tokenEndpoint(
-    exchange,
+    fetchUpstream,
     `${origin}/login/oauth/access_token`,
     { clientId, clientSecret, authMethods: ["client_secret_post"] },
   );
@@ -75,13 +76,13 @@ export function gitHubProvider(
       });
       const answer = await tokens.redeem(response);
       const { accessToken } = answer.tokens;
-      const identity = await identify(exchange, apiUrl, accessToken);
+      const identity = await identify(fetchUpstream, apiUrl, accessToken);
       return { tokens: answer.tokens, identity };
     },
     refresh: tokens.refresh,
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
-      const { status } = await exchange(
+      const { status } = await fetchUpstream(
         `${apiUrl}/applications/${encodeURIComponent(clientId)}/token`,
         {
           method: "DELETE",
@@ -109,12 +110,16 @@ export function gitHubApiUrl(origin: string): string {
 }
 
 async function identify(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   apiUrl: string,
   accessToken: string,
 ): Promise<Identity> {
-  const user = await requestUserinfo(exchange, `${apiUrl}/user`, accessToken);
-  const email = await verifiedEmail(exchange, apiUrl, accessToken);
+  const user = await requestUserinfo(
+    fetchUpstream,
+    `${apiUrl}/user`,
+    accessToken,
+  );
+  const email = await verifiedEmail(fetchUpstream, apiUrl, accessToken);
   // The name of an account may pass to somebody else, its number never does.
   return parseIdentity({
     ...user,
@@ -126,11 +131,11 @@ async function identify(
 
 /** The primary address, when it is verified and we may know it. */
 async function verifiedEmail(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   apiUrl: string,
   accessToken: string,
 ): Promise<string | undefined> {
-  const response = await exchange(`${apiUrl}/user/emails`, {
+  const response = await fetchUpstream(`${apiUrl}/user/emails`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
   // 403 and 404: we were not granted user:email.

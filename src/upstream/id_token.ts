@@ -12,8 +12,8 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
 } from "jose";
-import { UpstreamError } from "./error.ts";
-import type { Exchange } from "./exchange.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import type { UpstreamFetch } from "./upstream_fetch.ts";
 
 /** The provider's clock may be this far from ours. */
 const CLOCK_TOLERANCE_SECONDS = 60;
@@ -69,13 +69,17 @@ function refused(what: string, options?: ErrorOptions): UpstreamError {
 }
 
 /** The key set at the newest address; jose caches what is in it. */
-export function keySets(exchange: Exchange): (uri: string) => JWTVerifyGetKey {
+export function keySets(
+  fetchUpstream: UpstreamFetch,
+): (uri: string) => JWTVerifyGetKey {
   let known: { uri: string; keys: JWTVerifyGetKey } | undefined;
   return function keysOf(uri) {
     if (known?.uri !== uri) {
       known = {
         uri,
-        keys: createRemoteJWKSet(new URL(uri), { [customFetch]: exchange }),
+        keys: createRemoteJWKSet(new URL(uri), {
+          [customFetch]: fetchUpstream,
+        }),
       };
     }
     return known.keys;

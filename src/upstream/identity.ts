@@ -4,7 +4,7 @@
  * @module
  */
 import type { Identity } from "../caller.ts";
-import { UpstreamError } from "./error.ts";
+import { UpstreamError } from "./upstream_error.ts";
 
 /** Longer than any name or address; a longer one is left out. */
 const MAX_LENGTH = 2048;

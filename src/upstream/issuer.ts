@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { UpstreamError } from "./error.ts";
+import { UpstreamError } from "./upstream_error.ts";
 
 /** How a provider names its issuers. */
 export interface IssuerRules {

@@ -10,8 +10,8 @@ import {
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
-import { UpstreamError } from "./error.ts";
-import type { Exchange } from "./exchange.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { keySets, verifyIdToken } from "./id_token.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
 import { checkIssuer, EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
@@ -46,16 +46,16 @@ export interface OpenIdOptions {
 /** An OpenID provider; nothing is fetched yet. */
 export function openIdProvider(
   options: OpenIdOptions,
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
   const { clientId, clientSecret } = options;
   const discover = discovery(
-    exchange,
+    fetchUpstream,
     issuer,
     (named) => issuers.isNamed(issuer, named),
   );
-  const keysOf = keySets(exchange);
+  const keysOf = keySets(fetchUpstream);
 
   function application({ authMethods }: Metadata): Application {
     return { clientId, clientSecret, authMethods };
@@ -63,7 +63,7 @@ export function openIdProvider(
 
   function tokensOf(metadata: Metadata): TokenEndpoint {
     return tokenEndpoint(
-      exchange,
+      fetchUpstream,
       metadata.tokenEndpoint,
       application(metadata),
     );
@@ -91,7 +91,11 @@ export function openIdProvider(
     if (complete || !userinfoEndpoint || options.userinfo === false) {
       return parseIdentity(claims, options.claims);
     }
-    const info = await requestUserinfo(exchange, userinfoEndpoint, accessToken);
+    const info = await requestUserinfo(
+      fetchUpstream,
+      userinfoEndpoint,
+      accessToken,
+    );
     // OpenID Connect §5.3.2: anything else is about another person.
     if (info.sub !== claims.sub) {
       throw new UpstreamError(
@@ -135,7 +139,7 @@ export function openIdProvider(
       const metadata = await discover();
       const { revocationEndpoint: url } = metadata;
       if (url === undefined) return;
-      await revokeToken(exchange, url, application(metadata), tokens);
+      await revokeToken(fetchUpstream, url, application(metadata), tokens);
     },
   };
 }

@@ -4,8 +4,8 @@
  * @see RFC 6749 §3.2, RFC 7009
  * @module
  */
-import { UpstreamError, type UpstreamErrorKind } from "./error.ts";
-import { type Exchange, readObject } from "./exchange.ts";
+import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
+import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 import type { UpstreamResponse, UpstreamTokens } from "./provider.ts";
 
 /** Ways to say who we are (RFC 7591 §2), as far as they are spoken here. */
@@ -64,14 +64,14 @@ export interface TokenEndpoint {
 
 /** The token endpoint at an address. Its methods throw {@linkcode UpstreamError}. */
 export function tokenEndpoint(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   url: string,
   application: Application,
 ): TokenEndpoint {
   const { host } = new URL(url);
 
   async function grant(parameters: Record<string, string>) {
-    const response = await post(exchange, url, application, parameters);
+    const response = await post(fetchUpstream, url, application, parameters);
     const now = Math.floor(Date.now() / 1000);
     return parseTokenAnswer(await readObject(response, host), host, now);
   }
@@ -101,12 +101,12 @@ export function tokenEndpoint(
  * @see RFC 7009 §2.1
  */
 export async function revokeToken(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   url: string,
   application: Application,
   { accessToken, refreshToken }: UpstreamTokens,
 ): Promise<void> {
-  await post(exchange, url, application, {
+  await post(fetchUpstream, url, application, {
     // Ending the refresh token ends the access tokens made from it (§2.1).
     token: refreshToken ?? accessToken,
     token_type_hint: refreshToken ? "refresh_token" : "access_token",
@@ -115,7 +115,7 @@ export async function revokeToken(
 
 /** Posts in the first way of saying who we are that is not refused. */
 async function post(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   url: string,
   { clientId, clientSecret, authMethods }: Application,
   parameters: Readonly<Record<string, string>>,
@@ -131,7 +131,11 @@ async function post(
       body.set("client_id", clientId);
       if (method !== undefined) body.set("client_secret", clientSecret!);
     }
-    const response = await exchange(url, { method: "POST", headers, body });
+    const response = await fetchUpstream(url, {
+      method: "POST",
+      headers,
+      body,
+    });
     const error = await refusalIn(response, host);
     if (error === undefined) return response;
     const another = AUTH_REFUSALS.includes(error.code ?? "");

@@ -4,8 +4,8 @@
  * @see OpenID Connect Core §5.3
  * @module
  */
-import { UpstreamError } from "./error.ts";
-import { type Exchange, readObject } from "./exchange.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /**
  * Asks a user endpoint, OpenID's or another.
@@ -13,12 +13,12 @@ import { type Exchange, readObject } from "./exchange.ts";
  * @throws {UpstreamError}
  */
 export async function requestUserinfo(
-  exchange: Exchange,
+  fetchUpstream: UpstreamFetch,
   endpoint: string,
   accessToken: string,
 ): Promise<Record<string, unknown>> {
   const { host } = new URL(endpoint);
-  const response = await exchange(endpoint, {
+  const response = await fetchUpstream(endpoint, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
   if (!response.ok) {

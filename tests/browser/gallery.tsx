@@ -11,13 +11,16 @@ import {
   type AccountProps,
   type ConnectionInWords,
   SignInPage,
-} from "../../src/pages/account.tsx";
-import { CallbackPage } from "../../src/pages/callback.tsx";
-import { ConsentPage, type ConsentProps } from "../../src/pages/consent.tsx";
-import { DevSignInPage } from "../../src/pages/dev_sign_in.tsx";
-import { ErrorPage } from "../../src/pages/error.tsx";
-import { LandingPage } from "../../src/pages/landing.tsx";
-import { OperatorSection } from "../../src/pages/operator.tsx";
+} from "../../src/pages/account_page.tsx";
+import { CallbackPage } from "../../src/pages/callback_page.tsx";
+import {
+  ConsentPage,
+  type ConsentProps,
+} from "../../src/pages/consent_page.tsx";
+import { DevSignInPage } from "../../src/upstream/dev/dev_sign_in_page.tsx";
+import { ErrorPage } from "../../src/pages/error_page.tsx";
+import { LandingPage } from "../../src/pages/landing_page.tsx";
+import { OperatorSection } from "../../src/pages/operator_section.tsx";
 import { page } from "../../src/pages/respond.ts";
 
 const serverTitle = "Tool Server";
@@ -95,7 +98,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       serverTitle={serverTitle}
       baseUrl="https://tools.example.com"
       tools={TOOLS}
-      access={{ kind: "sign-in" }}
+      entry={{ kind: "sign-in" }}
     />
   ),
   "landing-local": (
@@ -103,7 +106,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       serverTitle={serverTitle}
       baseUrl="http://localhost:3000"
       tools={TOOLS}
-      access={{
+      entry={{
         kind: "credential",
         header: "Authorization",
         example: "Bearer YOUR_TOKEN",

@@ -6,11 +6,11 @@
  */
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { catalogueOf, createServer, type Server } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
-import type { Environment } from "../../src/settings.ts";
+import { createServer, type Server } from "../../src/server.ts";
+import { INTRODUCTION } from "../kit.ts";
+import type { Environment } from "../../src/config/environment.ts";
 import { randomId } from "../../src/crypto.ts";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { startChromium } from "./chromium.ts";
 
@@ -41,17 +41,16 @@ export class Site implements AsyncDisposable {
       (request) => app.fetch(request),
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
-    const config = parseConfig({
-      BASE_URL: origin,
-      AUTH_STRATEGY: "oauth",
-      OAUTH_PROVIDER: "dev",
-      ...environment,
-    });
     const app = createServer({
-      config,
+      ...INTRODUCTION,
+      tools: TOOLS,
       kv,
-      baseUrl: origin,
-      catalogue: catalogueOf(config, { tools: TOOLS }),
+      env: {
+        BASE_URL: origin,
+        AUTH_STRATEGY: "oauth",
+        OAUTH_PROVIDER: "dev",
+        ...environment,
+      },
     });
     return new Site(origin, await startChromium(), server, app, kv);
   }

@@ -6,12 +6,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Server } from "../../src/server.ts";
-import {
-  type Context,
-  resource,
-  type Tool,
-  tool,
-} from "../../src/mcp/authoring.ts";
+import type { Context } from "../../src/authoring/context.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { type Tool, tool } from "../../src/authoring/tool.ts";
 import { fingerprint } from "../../src/crypto.ts";
 
 /** When the signal of a tool in this process fired, by the name it was given. */

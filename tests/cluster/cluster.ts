@@ -61,6 +61,7 @@ export async function startCluster(
 
 /** An {@linkcode Server} over the network. */
 function remoteApp(process: ServerProcess): Server {
+  const close = async () => await process[Symbol.asyncDispose]();
   return {
     fetch(request) {
       const { pathname, search } = new URL(request.url);
@@ -68,6 +69,8 @@ function remoteApp(process: ServerProcess): Server {
     },
     running: 0,
     stop() {},
-    close: async () => await process[Symbol.asyncDispose](),
+    start: async () => {},
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

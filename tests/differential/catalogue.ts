@@ -1,6 +1,8 @@
 /** What both servers offer in the comparison: a little of everything. @module */
 import * as z from "zod";
-import { prompt, resource, tool, ToolError } from "../../src/mcp/authoring.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool, ToolError } from "../../src/authoring/tool.ts";
 
 const echo = tool({
   name: "echo",

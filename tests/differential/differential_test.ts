@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { catalogueOf, createServer } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
+import { createServer } from "../../src/server.ts";
+import { INTRODUCTION } from "../kit.ts";
 import { BREAKAGES, broken } from "./breakages.ts";
 import { catalogue } from "./catalogue.ts";
 import { DIFFERENCES } from "./differences.ts";
@@ -95,13 +95,7 @@ function* drafts(): Generator<Draft> {
 
 Deno.test("the app answers as the SDK's own server does, intended differences aside", async () => {
   const kv = await Deno.openKv(":memory:");
-  const config = parseConfig({ LOG_LEVEL: "off" });
-  const app = createServer({
-    config,
-    kv,
-    baseUrl: "http://127.0.0.1:3000",
-    catalogue: catalogueOf(config, catalogue),
-  });
+  const app = createServer({ ...INTRODUCTION, ...catalogue, kv });
   const peer = new Peer();
   try {
     const ours = new Subject(app);

@@ -20,12 +20,10 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import type {
-  Context,
-  Prompt,
-  Resource,
-  Tool,
-} from "../../src/mcp/authoring.ts";
+import type { Context } from "../../src/authoring/context.ts";
+import type { Prompt } from "../../src/authoring/prompt.ts";
+import type { Resource } from "../../src/authoring/resource.ts";
+import type { Tool } from "../../src/authoring/tool.ts";
 import { catalogue } from "./catalogue.ts";
 import { initializeRequest } from "./messages.ts";
 

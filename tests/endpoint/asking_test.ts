@@ -1,7 +1,7 @@
 /** Questions to 2025 clients: asked on the stream, answered by a POST. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { REPLY_SECONDS } from "../../src/store/replies.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {

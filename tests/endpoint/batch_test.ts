@@ -1,6 +1,6 @@
 /** Batches, which only 2025-03-26 has. */
 import assert from "node:assert/strict";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   Events,

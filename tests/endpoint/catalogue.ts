@@ -4,7 +4,9 @@
  * @module
  */
 import * as z from "zod";
-import { prompt, resource, tool, ToolError } from "../../src/mcp/authoring.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool, ToolError } from "../../src/authoring/tool.ts";
 
 const greet = tool({
   name: "greet",

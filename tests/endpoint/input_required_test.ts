@@ -1,8 +1,10 @@
 /** Questions to 2026 clients: a request ends with them and comes again. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { prompt, resource, tool } from "../../src/mcp/authoring.ts";
-import { REQUEST_STATE_SECONDS } from "../../src/mcp/request_state.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { REQUEST_STATE_SECONDS } from "../../src/protocol/request_state.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   type Json,
@@ -252,13 +254,12 @@ Deno.test("a requestState of another request is -32602", async () => {
 });
 
 Deno.test("a requestState of another caller is -32602", async () => {
-  const auth = { strategy: "bearer", tokens: ["secret"] } as const;
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
   await using open = await start();
-  const config = { auth };
   await using closed = await startServer({
     ...DEFINITIONS,
     kv: open.kv,
-    config,
+    env,
   });
   const { requestState } = await firstRound(open, "meet");
   const answer = closed.call("tools/call", {

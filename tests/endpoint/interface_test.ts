@@ -6,7 +6,8 @@
  */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { tool } from "../../src/mcp/authoring.ts";
+import { VERSION } from "../../src/version.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { initialize, outcome, resultOf, rpc, startServer } from "../kit.ts";
 
 const greet = tool({
@@ -39,7 +40,7 @@ Deno.test("POST /mcp initialize answers with a new Mcp-Session-Id", async () => 
         serverInfo: {
           name: "tool-server",
           title: "Tool Server",
-          version: "0.1.0",
+          version: VERSION,
         },
       },
     });

@@ -1,7 +1,9 @@
 /** `subscriptions/listen`: changes, from whatever server they are made on. */
 import assert from "node:assert/strict";
-import { prompt, resource, tool } from "../../src/mcp/authoring.ts";
-import { Meta } from "../../src/mcp/request_meta.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { Meta } from "../../src/protocol/request_meta.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   Events,

@@ -1,8 +1,8 @@
 /** What the log says of a request, and what it keeps to itself. */
 import assert from "node:assert/strict";
 import { configureLog, type LogEvent } from "../../src/log.ts";
-import { prompt } from "../../src/mcp/authoring.ts";
-import type { Definitions } from "../../src/mcp/catalogue.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
+import type { Definitions } from "../../src/protocol/catalogue.ts";
 import {
   messagesOf,
   outcome,

@@ -1,6 +1,6 @@
 /** What the 2025 revisions ask of `/mcp`. */
 import assert from "node:assert/strict";
-import { BODY_BYTES } from "../../src/mcp/transport.ts";
+import { BODY_BYTES } from "../../src/protocol/transport.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
@@ -145,8 +145,8 @@ Deno.test("a foreign Host is 403 on a server that is bound to loopback", async (
 });
 
 Deno.test("a caller without credentials learns nothing but that", async () => {
-  const auth = { strategy: "bearer", tokens: ["secret"] } as const;
-  await using server = await startServer({ ...CATALOGUE, config: { auth } });
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
+  await using server = await startServer({ ...CATALOGUE, env });
   for (
     const answer of [
       server.post(PING),

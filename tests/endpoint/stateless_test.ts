@@ -1,8 +1,8 @@
 /** What 2026-07-28 asks of `/mcp`. */
 import assert from "node:assert/strict";
 import { ChallengeError, HttpError } from "../../src/errors.ts";
-import { tool } from "../../src/mcp/authoring.ts";
-import { Meta } from "../../src/mcp/request_meta.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { Meta } from "../../src/protocol/request_meta.ts";
 import {
   isStream,
   messagesOf,

@@ -1,6 +1,7 @@
 /** Answers that take their time: streams, disconnects, cancellations. */
 import assert from "node:assert/strict";
-import { type Context, type Tool, tool } from "../../src/mcp/authoring.ts";
+import type { Context } from "../../src/authoring/context.ts";
+import { type Tool, tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   Events,

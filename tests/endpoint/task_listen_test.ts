@@ -1,8 +1,8 @@
 /** `notifications/tasks`, from whatever server works on the task. */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { tool } from "../../src/mcp/authoring.ts";
-import { Meta } from "../../src/mcp/request_meta.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { Meta } from "../../src/protocol/request_meta.ts";
 import {
   Events,
   type Json,

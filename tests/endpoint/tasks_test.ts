@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { RpcError } from "../../src/errors.ts";
-import { tool, ToolError } from "../../src/mcp/authoring.ts";
+import { tool, ToolError } from "../../src/authoring/tool.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { FakeTime } from "../store/fake_time.ts";
@@ -200,13 +200,12 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
   });
 
   Deno.test(`${method} knows no other id, and no other caller's`, async () => {
-    const auth = { strategy: "bearer", tokens: ["secret"] } as const;
+    const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
     await using open = await start();
-    const config = { auth };
     await using closed = await startServer({
       ...DEFINITIONS,
       kv: open.kv,
-      config,
+      env,
     });
     const taskId = await begin(open, "longer");
     for (

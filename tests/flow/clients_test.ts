@@ -8,7 +8,7 @@ import {
   StreamableHTTPClientTransport as TransportV2,
 } from "@modelcontextprotocol/client";
 import * as oauth from "oauth4webapi";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { browserOf, type OAuthServer, serveOAuthServer } from "./kit.ts";
 
 const REDIRECT_URI = "http://localhost:7777/callback";

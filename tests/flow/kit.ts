@@ -4,15 +4,20 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { catalogueOf, createServer } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
-import type { Environment } from "../../src/settings.ts";
+import { createServer } from "../../src/server.ts";
+import type { Environment } from "../../src/config/environment.ts";
 import { randomId } from "../../src/crypto.ts";
-import type { Definitions } from "../../src/mcp/catalogue.ts";
+import type { Definitions } from "../../src/protocol/catalogue.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
-import { STATELESS_REVISION } from "../../src/mcp/revisions.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
-import { type Json, rpc, statelessMeta, TestServer } from "../kit.ts";
+import {
+  INTRODUCTION,
+  type Json,
+  rpc,
+  statelessMeta,
+  TestServer,
+} from "../kit.ts";
 import { type Arrival, Browser } from "./browser.ts";
 import { FakeProvider, PROVIDER_URL } from "./fake_provider.ts";
 
@@ -112,19 +117,18 @@ export async function startOAuthServer(
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
   const database = kv ?? await Deno.openKv(":memory:");
-  const config = parseConfig({
-    BASE_URL: baseUrl,
-    AUTH_STRATEGY: "oauth",
-    OAUTH_PROVIDER: "github",
-    OAUTH_CLIENT_ID: "our-client",
-    OAUTH_CLIENT_SECRET: "our-secret",
-    ...environment,
-  });
   const app = createServer({
-    config,
+    ...INTRODUCTION,
+    ...definitions,
+    env: {
+      BASE_URL: baseUrl,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "github",
+      OAUTH_CLIENT_ID: "our-client",
+      OAUTH_CLIENT_SECRET: "our-secret",
+      ...environment,
+    },
     kv: database,
-    baseUrl,
-    catalogue: catalogueOf(config, definitions),
     provider,
     fetchDocument,
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";
 

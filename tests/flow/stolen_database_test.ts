@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { Client, startOAuthServer } from "./kit.ts";
 
 const token = tool({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { tool } from "../../src/mcp/authoring.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";

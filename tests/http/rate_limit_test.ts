@@ -8,7 +8,7 @@ async function register(server: OAuthServer, address: string) {
       method: "POST",
       body: '{"redirect_uris":["https://app.example.com/cb"]}',
     }),
-    { address },
+    { remoteAddr: { hostname: address } },
   );
   await response.body?.cancel();
   return response;
@@ -75,7 +75,7 @@ Deno.test("GET /authorize, POST /authorize and POST /token have limits of their 
         const response = await server.app.fetch(
           new Request(BASE_URL + path, { method }),
           // Both of /authorize share one limit.
-          { address: `192.0.2.${method === "GET" ? 1 : 2}` },
+          { remoteAddr: { hostname: `192.0.2.${method === "GET" ? 1 : 2}` } },
         );
         await response.body?.cancel();
         return response.status;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { checkResources, isSid } from "../../src/oauth/resource.ts";
+import { checkResources } from "../../src/oauth/resource.ts";
+import { isSid } from "../../src/gates/sid.ts";
 
 const BASE_URL = "https://tools.example.com";
 

@@ -3,10 +3,13 @@ import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { CallbackPage } from "../../src/pages/callback.tsx";
-import { ConsentPage, type ConsentProps } from "../../src/pages/consent.tsx";
-import { ErrorPage } from "../../src/pages/error.tsx";
-import { LandingPage } from "../../src/pages/landing.tsx";
+import { CallbackPage } from "../../src/pages/callback_page.tsx";
+import {
+  ConsentPage,
+  type ConsentProps,
+} from "../../src/pages/consent_page.tsx";
+import { ErrorPage } from "../../src/pages/error_page.tsx";
+import { LandingPage } from "../../src/pages/landing_page.tsx";
 import { displayName } from "../../src/pages/layout.tsx";
 import { page, type PageOptions } from "../../src/pages/respond.ts";
 import { scopesInWords } from "../../src/pages/scope_words.ts";
@@ -62,7 +65,7 @@ Deno.test("page() allows exactly the inline texts it sends", async () => {
       serverTitle="Tool Server"
       baseUrl="https://tools.example"
       tools={[]}
-      access={{ kind: "open" }}
+      entry={{ kind: "open" }}
     />,
     <CallbackPage
       serverTitle="Tool Server"
@@ -121,7 +124,7 @@ Deno.test("pages escape everything a request or a registration brings", async ()
         description: HOSTILE,
         scopes: [HOSTILE],
       }]}
-      access={{ kind: "credential", header: HOSTILE, example: HOSTILE }}
+      entry={{ kind: "credential", header: HOSTILE, example: HOSTILE }}
       notice={HOSTILE}
     />,
   ];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { catalogueOf, createServer, type Server } from "../../src/server.ts";
-import { parseConfig } from "../../src/config.ts";
-import { parseResponse } from "../../src/http/callback.ts";
-import { tool } from "../../src/mcp/authoring.ts";
+import { createServer, type Server } from "../../src/server.ts";
+import { INTRODUCTION } from "../kit.ts";
+import { parseResponse } from "../../src/authorization_server/client_callback.ts";
+import { tool } from "../../src/authoring/tool.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
@@ -11,17 +11,17 @@ async function withApp(
   environment: Record<string, string> = {},
 ): Promise<void> {
   const kv = await Deno.openKv(":memory:");
-  const config = parseConfig({ MCP_TITLE: "Mail Tools", ...environment });
   const searchMail = tool({
     name: "search_mail",
     description: "Find messages in the caller's mailbox.",
     run: () => "found",
   });
   const app = createServer({
-    config,
+    ...INTRODUCTION,
+    title: "Mail Tools",
+    tools: [searchMail],
     kv,
-    baseUrl: "http://localhost:3000",
-    catalogue: catalogueOf(config, { tools: [searchMail] }),
+    env: environment,
   });
   try {
     await test(app);

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { VARIABLES } from "../../src/settings.ts";
+import { VARIABLES } from "../../src/config/environment.ts";
 import { initialize, type Json, rpc } from "../kit.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);
@@ -134,9 +134,13 @@ export async function startArgs(directory?: string): Promise<string[]> {
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
   );
-  const [, ...args] = (tasks.start as string).split(" ");
-  if (directory === undefined) return args;
-  return args.map((arg) => arg.replace(/=data$/, `=${directory}`));
+  const [, run, ...args] = (tasks.start as string).split(" ");
+  return directory === undefined ? [run, ...args] : [
+    run,
+    `--allow-read=${directory}`,
+    `--allow-write=${directory}`,
+    ...args,
+  ];
 }
 
 /** Starts this server as `deno task start` does, in memory by default. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 
 /** Collection is lazy; what lapsed longer ago than this was forgotten. */
 const COLLECTED_SECONDS = 180;

@@ -4,7 +4,7 @@ import {
   accountSessionStore,
 } from "../../src/store/account_sessions.ts";
 import { accountSessionKey } from "../../src/store/keys.ts";
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 import { withKv } from "./fixture.ts";
 
 const WHO = { subject: "github:1", identity: { subject: "1" } };

@@ -10,7 +10,7 @@ import type { AuthorizationRequest } from "../../src/oauth/authorization_request
 import { type Grant, openGrant } from "../../src/oauth/grant.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 
 export const ISSUER = "https://tools.example.com";
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

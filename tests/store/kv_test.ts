@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  find,
-  now,
-  reach,
-} from "../../src/store/kv.ts";
+import { alive, commit, expireIn, find, reach } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 
 const KEY = ["a"];

@@ -4,11 +4,11 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
 import { useAssertion } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { clientStore } from "../../src/store/clients.ts";
+import { registrationStore } from "../../src/store/registrations.ts";
 import { useCode } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 import { rateStore } from "../../src/store/rate.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { FakeTime } from "./fake_time.ts";
@@ -16,10 +16,10 @@ import { newClient, requestOf, signIn, VERIFIER, withKv } from "./fixture.ts";
 
 const DAY = 86400;
 
-Deno.test("clientStore drops a registration that led to nothing after a day", () =>
+Deno.test("registrationStore drops a registration that led to nothing after a day", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
-    const clients = clientStore(kv);
+    const clients = registrationStore(kv);
     const client = newClient();
     await clients.save(client);
     const { expiresAt: _, ...found } = (await clients.find(client.clientId))! as
@@ -30,10 +30,10 @@ Deno.test("clientStore drops a registration that led to nothing after a day", ()
     assert.equal(await clients.find(client.clientId), undefined);
   }));
 
-Deno.test("clientStore keeps a used registration for 90 days after its last use", () =>
+Deno.test("registrationStore keeps a used registration for 90 days after its last use", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
-    const clients = clientStore(kv);
+    const clients = registrationStore(kv);
     const client = newClient();
     await clients.save(client);
     await clients.keep(client.clientId);

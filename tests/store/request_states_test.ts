@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { sharedSecret } from "../../src/store/secrets.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sessionKey } from "../../src/store/keys.ts";
-import { now } from "../../src/store/kv.ts";
+import { now } from "../../src/clock.ts";
 import {
   type Session,
   SESSION_SECONDS,

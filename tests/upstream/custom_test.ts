@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createProvider, type Provider } from "../../src/upstream/provider.ts";
+import type { Provider } from "../../src/upstream/provider.ts";
+import { createProvider } from "../../src/upstream/create_provider.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
@@ -38,7 +39,6 @@ function custom(
     clientId: "our-app",
     clientSecret: "hush-hush",
     extraAuthParams: {},
-    baseUrl: "https://tools.example",
     ...settings,
   }, { fetch: fake.fetch });
 }

@@ -4,8 +4,8 @@ import {
   metadataLocations,
   parseMetadata,
 } from "../../src/upstream/discovery.ts";
-import { UpstreamError } from "../../src/upstream/error.ts";
-import { exchangeOver } from "../../src/upstream/exchange.ts";
+import { UpstreamError } from "../../src/upstream/upstream_error.ts";
+import { upstreamFetch } from "../../src/upstream/upstream_fetch.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { serveProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
@@ -114,7 +114,7 @@ Deno.test("discover() finds metadata at the second place and keeps it", async ()
     [`GET ${origin}/.well-known/oauth-authorization-server`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }),
   }));
-  const discover = discovery(exchangeOver(fetch), fake.origin);
+  const discover = discovery(upstreamFetch(fetch), fake.origin);
   const [first, second] = await Promise.all([discover(), discover()]);
   assert.equal(first, second);
   assert.equal(await discover(), first);
@@ -127,7 +127,7 @@ Deno.test("discover() asks again after an hour", async () => {
     [`GET ${origin}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }),
   }));
-  const discover = discovery(exchangeOver(fetch), fake.origin);
+  const discover = discovery(upstreamFetch(fetch), fake.origin);
   await discover();
   time.tick(3599);
   await discover();
@@ -143,7 +143,7 @@ Deno.test("discover() asks again after a failure", async () => {
     [`GET ${origin}/.well-known/openid-configuration`]: () =>
       Response.json({ ...DOCUMENT, issuer: origin }, { status }),
   }));
-  const discover = discovery(exchangeOver(fetch), fake.origin);
+  const discover = discovery(upstreamFetch(fetch), fake.origin);
   await assertRefused(discover(), "unavailable", /503/);
   status = 200;
   assert.equal((await discover()).issuer, fake.origin);
@@ -152,7 +152,7 @@ Deno.test("discover() asks again after a failure", async () => {
 Deno.test("discover() says when there is nothing to be found", async () => {
   await using fake = serveProvider(() => ({}));
   await assertRefused(
-    discovery(exchangeOver(fetch), fake.origin)(),
+    discovery(upstreamFetch(fetch), fake.origin)(),
     "misbehaved",
     /no metadata/,
   );

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { gitHubApiUrl } from "../../src/upstream/github.ts";
-import { createProvider, type Provider } from "../../src/upstream/provider.ts";
+import type { Provider } from "../../src/upstream/provider.ts";
+import { createProvider } from "../../src/upstream/create_provider.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
@@ -50,7 +51,6 @@ function gitHub(
     clientId: "our-app",
     clientSecret: "hush-hush",
     extraAuthParams: { allow_signup: "false" },
-    baseUrl: "https://tools.example",
     ...settings,
   }, { fetch: fake.fetch });
 }

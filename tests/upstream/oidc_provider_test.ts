@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
-import { createProvider } from "../../src/upstream/provider.ts";
+import { createProvider } from "../../src/upstream/create_provider.ts";
 import { Browser } from "../flow/browser.ts";
 import { signInAt, startOpenIdProvider } from "../flow/open_id_provider.ts";
 import { assertRefused } from "./refusal.ts";
@@ -18,7 +18,6 @@ Deno.test("oidc signs in, refreshes and revokes at a provider that we did not wr
     clientId: environment.OAUTH_CLIENT_ID,
     clientSecret: environment.OAUTH_CLIENT_SECRET,
     extraAuthParams: {},
-    baseUrl: BASE_URL,
   });
   const browser = new Browser(({ origin }) =>
     origin === issuer ? (request) => fetch(request) : undefined

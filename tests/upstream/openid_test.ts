@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { base64url, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import { createProvider, type Provider } from "../../src/upstream/provider.ts";
+import type { Provider } from "../../src/upstream/provider.ts";
+import { createProvider } from "../../src/upstream/create_provider.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { jwk, serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
 import type { FakeProvider } from "./fake_provider.ts";
@@ -27,7 +28,6 @@ function oidc(
     clientId: "our-app",
     clientSecret: "hush-hush",
     extraAuthParams: {},
-    baseUrl: "https://tools.example",
     ...settings,
   }, { timeoutSeconds: 2 });
 }

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  createProvider,
-  type Provider,
-  type UpstreamRequest,
-} from "../../src/upstream/provider.ts";
+import type { Provider, UpstreamRequest } from "../../src/upstream/provider.ts";
+import { createProvider } from "../../src/upstream/create_provider.ts";
 import { serveOpenId, SIGN_IN, type Words } from "./fake_openid.ts";
 import type { FakeProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
@@ -28,7 +25,6 @@ function preset(
     clientId: "our-app",
     clientSecret: "hush-hush",
     extraAuthParams: {},
-    baseUrl: "https://tools.example",
     ...settings,
   }, { fetch: fake.fetch });
 }

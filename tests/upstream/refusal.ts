@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import {
   UpstreamError,
   type UpstreamErrorKind,
-} from "../../src/upstream/error.ts";
+} from "../../src/upstream/upstream_error.ts";
 
 /** What must never be read in a message. */
 const SECRETS = [

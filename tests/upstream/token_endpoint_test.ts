@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { UpstreamError } from "../../src/upstream/error.ts";
-import { exchangeOver } from "../../src/upstream/exchange.ts";
+import { UpstreamError } from "../../src/upstream/upstream_error.ts";
+import { upstreamFetch } from "../../src/upstream/upstream_fetch.ts";
 import {
   type Application,
   basic,
@@ -25,7 +25,7 @@ function serve(answer: (asked: Asked) => Response) {
 }
 
 function ask(origin: string, application = APPLICATION) {
-  return tokenEndpoint(exchangeOver(fetch), `${origin}/token`, application)
+  return tokenEndpoint(upstreamFetch(fetch), `${origin}/token`, application)
     .refresh("old-refresh");
 }
 

@@ -1,0 +1,214 @@
+/**
+ * `/account`: what a person's clients may do in their name, and its end; for
+ * operators, everybody's.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../errors.ts";
+import { basePathOf } from "../base_path.ts";
+import type { Logger } from "../log.ts";
+import { clientName } from "../oauth/client.ts";
+import type { Grant } from "../oauth/grant.ts";
+import {
+  AccountPage,
+  type ConnectedClient,
+  type ConnectionInWords,
+  SignInPage,
+} from "../pages/account_page.tsx";
+import { OperatorSection } from "../pages/operator_section.tsx";
+import { page } from "../pages/respond.ts";
+import type {
+  AccountSession,
+  AccountSessionStore,
+} from "../store/account_sessions.ts";
+import type { AttemptStore } from "../store/attempts.ts";
+import type { RegistrationStore } from "../store/registrations.ts";
+import type { GrantStore } from "../store/grants.ts";
+import { now } from "../clock.ts";
+import type { SessionStore } from "../store/sessions.ts";
+import { isAllowed } from "../oauth/allowed_users.ts";
+import { readParameters } from "../http/body.ts";
+import { dropCookie, readCookie } from "../http/cookie.ts";
+import { isCsrf, mintCsrf } from "../http/csrf.ts";
+import { redirect } from "../http/redirect.ts";
+
+/** The account page's routes. */
+export interface AccountEndpoints {
+  /** `GET /account`. */
+  show(c: Context): Promise<Response>;
+  /** `POST /account/end`: ends the grants it names. */
+  end(c: Context): Promise<Response>;
+  /** `POST /account/sign-out`. */
+  signOut(c: Context): Promise<Response>;
+}
+
+/** What the account page is made of. */
+export interface AccountOptions {
+  baseUrl: string;
+  serverTitle: string;
+  providerName: string;
+  /** `OAUTH_ADMINS`. */
+  admins: readonly string[];
+  accountSessions: AccountSessionStore;
+  grants: GrantStore;
+  registrations: RegistrationStore;
+  sessions: SessionStore;
+  attempts: AttemptStore;
+  log: Logger;
+}
+
+/** The account page at work. */
+export function accountEndpoints(options: AccountOptions): AccountEndpoints {
+  const { baseUrl, serverTitle, providerName, accountSessions, log } = options;
+  const base = basePathOf(baseUrl);
+  const { grants, registrations, sessions, attempts } = options;
+  const cookie = { name: "account", baseUrl };
+
+  /** Who is signed in, and by which session. */
+  async function signedIn(c: Context) {
+    const id = readCookie(c, cookie);
+    const session = id && await accountSessions.find(id);
+    return id && session ? { id, session } : undefined;
+  }
+
+  /** The same for a form, which must come from a page made for that session. */
+  async function signedInForm(c: Context) {
+    const form = await readParameters(c.req.raw);
+    const found = await signedIn(c);
+    if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
+      throw new HttpError(
+        403,
+        "You are no longer signed in, or the page is older than your sign-in",
+      );
+    }
+    return { ...found, form };
+  }
+
+  // An empty list lets nobody in here, unlike the one of who may sign in.
+  const isOperator = ({ identity }: AccountSession) =>
+    options.admins.length > 0 && isAllowed(identity, options.admins);
+
+  async function inWords(grant: Grant): Promise<ConnectionInWords> {
+    const { id: grantId, createdAt, usedAt, scopes } = grant;
+    const open = await sessions.listOf(grantId);
+    return { grantId, createdAt, usedAt, scopes, sessions: open.length };
+  }
+
+  async function operatorSection(csrf: string, time: number) {
+    const [everybodys, clients, tried] = await Promise.all([
+      grants.list(),
+      registrations.list(),
+      attempts.list(),
+    ]);
+    const names = new Map(
+      clients.map((client) => [client.clientId, clientName(client)]),
+    );
+    return OperatorSection({
+      base,
+      csrf,
+      now: time,
+      grants: await Promise.all(everybodys.map(async (grant) => ({
+        ...await inWords(grant),
+        subject: grant.subject,
+        person: nameOf(grant),
+        clientName: grant.clientName,
+      }))),
+      registrations: clients.map((client) => ({
+        clientId: client.clientId,
+        clientName: clientName(client),
+        issuedAt: client.issuedAt,
+        redirectUris: client.metadata.redirect_uris,
+      })),
+      attempts: tried.map((attempt) => ({
+        ...attempt,
+        client: names.get(attempt.client ?? "") ?? attempt.client,
+      })),
+    });
+  }
+
+  return {
+    async show(c) {
+      const found = await signedIn(c);
+      if (!found) {
+        return page(c, SignInPage({ base, serverTitle, providerName }), {
+          forms: "any",
+        });
+      }
+      const { id, session } = found;
+      const csrf = mintCsrf(id);
+      const time = now();
+      const ended = c.req.query("ended");
+      return page(
+        c,
+        AccountPage({
+          base,
+          serverTitle,
+          person: nameOf(session),
+          providerName,
+          clients: await byClient(
+            await grants.listOfSubject(session.subject),
+            inWords,
+          ),
+          csrf,
+          now: time,
+          ended: ended === undefined ? undefined : Number(ended) || 0,
+          children: isOperator(session)
+            ? await operatorSection(csrf, time)
+            : undefined,
+        }),
+        { forms: "self" },
+      );
+    },
+
+    async end(c) {
+      const { session, form } = await signedInForm(c);
+      let ended = 0;
+      for (const grantId of form.require("grants").split(" ")) {
+        const grant = (await grants.find(grantId))?.value;
+        if (grant?.status !== "active") continue;
+        // Another person's grant is treated like one that does not exist.
+        if (grant.subject !== session.subject && !isOperator(session)) continue;
+        await grants.close(grantId, "revoked");
+        await sessions.endAllOf(grantId);
+        log.info("Connection ended on the account page", {
+          grantId,
+          client: grant.clientName,
+          by: session.subject,
+        });
+        ended++;
+      }
+      return redirect(c, `${baseUrl}/account?ended=${ended}`);
+    },
+
+    async signOut(c) {
+      const { id } = await signedInForm(c);
+      await accountSessions.end(id);
+      dropCookie(c, cookie);
+      return redirect(c, `${baseUrl}/account`);
+    },
+  };
+}
+
+function nameOf({ identity, subject }: Pick<Grant, "identity" | "subject">) {
+  return identity.login ?? identity.name ?? identity.email ?? subject;
+}
+
+/** Grants, newest first, under the client that holds them. */
+async function byClient(
+  grants: readonly Grant[],
+  inWords: (grant: Grant) => Promise<ConnectionInWords>,
+): Promise<ConnectedClient[]> {
+  const groups = Map.groupBy(grants, ({ clientId }) => clientId);
+  return await Promise.all(
+    [...groups].map(async ([clientId, held]) => ({
+      clientId,
+      name: held[0].clientName,
+      // Only a metadata document has an address for a name.
+      domain: clientId.startsWith("https:")
+        ? URL.parse(clientId)?.hostname
+        : undefined,
+      connections: await Promise.all(held.map(inWords)),
+    })),
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * Signing in to the account page, through the provider that clients use too.
+ * Nothing is written before the person is back: what the way there needs is
+ * derived from two cookies.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { isSameSecret, randomId } from "../crypto.ts";
+import { HttpError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { subjectOf } from "../oauth/grant.ts";
+import { codeChallenge } from "../oauth/pkce.ts";
+import {
+  ACCOUNT_SESSION_SECONDS,
+  type AccountSessionStore,
+} from "../store/account_sessions.ts";
+import { type Provider, UpstreamError } from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
+import { browserOf, keepBrowser } from "../http/browser_cookie.ts";
+import { dropCookie, keepCookie, readCookie } from "../http/cookie.ts";
+import type { CheckRate } from "../http/rate_limit.ts";
+import { redirect } from "../http/redirect.ts";
+import { upstreamSecrets } from "../authorization_server/upstream_secrets.ts";
+
+/** What stands before our handle in the `state` towards the provider. */
+const STATE_PREFIX = "account.";
+
+/** How long a person may take at the provider. */
+const SIGN_IN_SECONDS = 10 * 60;
+
+/** The way to the provider and back. */
+export interface AccountSignIn {
+  /** `POST /account/sign-in`. */
+  start(c: Context): Promise<Response>;
+  /** Whether a return from the provider belongs to the account page. */
+  isReturning(c: Context): boolean;
+  /** `GET /oauth/provider-callback`, when it does. */
+  finish(c: Context): Promise<Response>;
+}
+
+/** Signs people in to the account page. */
+export function accountSignIn(
+  { baseUrl, provider, providerId, accountSessions, checkRate, log }: {
+    baseUrl: string;
+    provider: Provider;
+    /** Keeps its subjects apart from another provider's. */
+    providerId: string;
+    accountSessions: AccountSessionStore;
+    checkRate: CheckRate;
+    log: Logger;
+  },
+): AccountSignIn {
+  const cookie = { name: "account-sign-in", baseUrl };
+  const redirectUri = `${baseUrl}/oauth/provider-callback`;
+
+  async function ask<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw cause;
+      log.warning("Signing in to the account page failed", { error: cause });
+      switch (cause.kind) {
+        case "unavailable":
+          throw providerUnavailable(provider.name, cause);
+        case "denied":
+          throw refused(cause);
+        default:
+          throw new HttpError(
+            502,
+            `Signing in with ${provider.name} failed`,
+            {},
+            { cause },
+          );
+      }
+    }
+  }
+
+  function refused(cause?: unknown): HttpError {
+    return new HttpError(403, `${provider.name} refused`, {}, { cause });
+  }
+
+  return {
+    async start(c) {
+      await checkRate(c);
+      // The same for all tabs, so that the last one does not shut out the rest.
+      const handle = readCookie(c, cookie) ?? randomId();
+      keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
+      const { codeVerifier, nonce } = upstreamSecrets(
+        handle,
+        keepBrowser(c, baseUrl),
+      );
+      const url = await ask(() =>
+        provider.authorizationUrl({
+          state: STATE_PREFIX + handle,
+          nonce,
+          codeChallenge: codeChallenge(codeVerifier),
+          redirectUri,
+        })
+      );
+      return redirect(c, url.href);
+    },
+
+    isReturning: (c) => c.req.query("state")?.startsWith(STATE_PREFIX) === true,
+
+    async finish(c) {
+      await checkRate(c);
+      const { state = "", code, error, iss: issuer } = c.req.query();
+      const handle = readCookie(c, cookie);
+      const browser = browserOf(c, baseUrl);
+      if (
+        !handle || !browser || !isSameSecret(state, STATE_PREFIX + handle)
+      ) {
+        throw new HttpError(
+          400,
+          "This sign-in has expired, or it began in another browser",
+        );
+      }
+      dropCookie(c, cookie);
+      if (error !== undefined || code === undefined) throw refused();
+      // The tokens are not kept. Nor are they revoked: some providers would
+      // end every other connection of this person with them.
+      const { identity } = await ask(() =>
+        provider.redeem({
+          code,
+          ...upstreamSecrets(handle, browser),
+          redirectUri,
+          issuer,
+        })
+      );
+      const id = await accountSessions.save({
+        subject: subjectOf(providerId, identity),
+        identity,
+      });
+      keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
+      return redirect(c, `${baseUrl}/account`);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/**
+ * The hook around tool calls.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Context } from "./context.ts";
+import type { MaybePromise } from "./service.ts";
+import type { Tool } from "./tool.ts";
+
+/** A call on its way to its tool. */
+export interface ToolCall {
+  tool: Tool;
+  /** The arguments, parsed by the tool's input schema. */
+  input: Readonly<Record<string, unknown>>;
+  /** What the tool is given. */
+  context: Context;
+}
+
+/**
+ * Runs around every tool call that passed sign-in, scopes and the input
+ * schema: for audit, quotas, caching. `next` runs the tool and gives its
+ * result; return that, another one, or throw a
+ * {@linkcode import("./tool.ts").ToolError} to refuse. Of a long task it runs
+ * around the work itself. Refused requests and unknown tools never reach it.
+ *
+ * @example
+ * ```ts
+ * const audit: Around = async ({ tool, context }, next) => {
+ *   const result = await next();
+ *   console.log(tool.name, context.caller.subject, result.isError ?? false);
+ *   return result;
+ * };
+ * ```
+ */
+export type Around = (
+  call: ToolCall,
+  next: () => Promise<CallToolResult>,
+) => MaybePromise<CallToolResult>;

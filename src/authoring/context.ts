@@ -1,0 +1,123 @@
+/**
+ * Everything around one call, as its author sees it. One API for both protocol
+ * generations: a tool never learns which one its client speaks.
+ *
+ * @module
+ */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  Icon,
+  Implementation,
+  LoggingLevel,
+  Root,
+} from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import type { Caller, Upstream } from "../caller.ts";
+import type { Services, ServiceValues } from "./service.ts";
+import type { SettingSchemas, SettingValues } from "./setting.ts";
+
+/** What a person said to {@linkcode Context.ask}. */
+export type Elicited<T> =
+  | { action: "accept"; content: T }
+  | { action: "decline" | "cancel" };
+
+/** A question to the person behind the client, as a form or as a page to open. */
+export type Question<S extends z.ZodObject = z.ZodObject> =
+  & {
+    message: string;
+    /** Names the question within its call; by default its position does. */
+    key?: string;
+  }
+  & (
+    | { schema: S }
+    /** A form's JSON Schema, for what Zod cannot express. */
+    | { requestedSchema: Record<string, unknown> }
+    | { url: string }
+  );
+
+/** What a question's answer holds: the form's values, nothing for a page. */
+export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
+  ? Elicited<z.output<S>>
+  : Q extends { url: string } ? Elicited<undefined>
+  : Elicited<Record<string, string | number | boolean | string[]>>;
+
+/** What a client says it is and can do. Self-reported: never a reason to trust. */
+export interface McpClient {
+  info?: Implementation;
+  capabilities: Readonly<Record<string, unknown>>;
+  /** The protocol revision of this request, such as `2025-11-25`. */
+  revision: string;
+}
+
+/** A list that can change while a client listens. */
+export type ChangingList = "tools" | "prompts" | "resources";
+
+/**
+ * Everything around one call. The members are safe to destructure.
+ *
+ * The one rule about `ask`, `sample` and `roots`: ask before you act. For some
+ * clients the answer arrives with a second request, and the function then runs
+ * again from its beginning with the answers at hand.
+ */
+export interface Context<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+> {
+  /** Who the call is for. */
+  readonly caller: Caller;
+  /**
+   * The provider's API as the caller.
+   *
+   * @throws {import("./tool.ts").ToolError} when the caller did not sign in at
+   * a provider
+   */
+  readonly upstream: Upstream;
+  /** The values of the settings that the definition declares. */
+  readonly settings: SettingValues<S>;
+  /** The services that the definition declares, started. */
+  readonly services: ServiceValues<V>;
+  /** Fires when the client cancels, ends its stream, or the server stops. */
+  readonly signal: AbortSignal;
+  /** Names this request in the log. */
+  readonly requestId: string;
+  readonly client: McpClient;
+  /** The request's `_meta`, trace context (`traceparent`) included. */
+  readonly meta: Readonly<Record<string, unknown>>;
+  /**
+   * Tells the client how far the work is. Values must grow; one that does not
+   * is not sent. Does nothing for a client that did not ask for progress.
+   */
+  progress(done: number, total?: number, message?: string): Promise<void>;
+  /** A log message for the client, sent if it asked for this level. */
+  log(level: LoggingLevel, data: unknown, logger?: string): Promise<void>;
+  /** Asks the person (elicitation). */
+  ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
+  /** Asks the client's model for a completion (sampling). */
+  sample(request: CreateMessageRequestParams): Promise<CreateMessageResult>;
+  /** The client's root directories. */
+  roots(): Promise<Root[]>;
+  /** Tells every listener that a resource has changed. */
+  resourceUpdated(uri: string): Promise<void>;
+  /** Tells every listener that a list has changed. */
+  listChanged(list: ChangingList): Promise<void>;
+}
+
+/** What tools, resources and prompts have in common. */
+export interface Described<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> {
+  name: string;
+  title?: string;
+  description?: string;
+  icons?: Icon[];
+  /** Scopes a caller must have been granted. */
+  scopes?: readonly string[];
+  /** Settings it needs; their values are in its context. */
+  settings?: S;
+  /** Services it needs; they are in its context. */
+  services?: V;
+  /** Sent to the client unchanged. */
+  _meta?: Record<string, unknown>;
+}

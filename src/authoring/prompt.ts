@@ -1,0 +1,66 @@
+/**
+ * Prompts: conversation openers that a person can pick.
+ *
+ * @module
+ */
+import type { PromptMessage } from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import type { Context, Described } from "./context.ts";
+import type { MaybePromise } from "./service.ts";
+import type { Complete } from "./resource.ts";
+import type { Services } from "./service.ts";
+import type { SettingSchemas } from "./setting.ts";
+
+export type { PromptMessage } from "@modelcontextprotocol/server";
+
+/** A prompt's answer: one user message as text, or the messages. */
+export type PromptAnswer = string | PromptMessage | PromptMessage[];
+
+/** A conversation opener that a person can pick. */
+export interface PromptDefinition<
+  A extends z.ZodObject = z.ZodObject,
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Described<S, V> {
+  /** Arguments; on the wire each is a string. */
+  args?: A;
+  /** Proposals for the arguments. */
+  complete?: { [K in keyof z.output<A>]?: Complete };
+  get(
+    args: z.output<A>,
+    context: Context<S, V>,
+  ): MaybePromise<PromptAnswer>;
+}
+
+/** A declared prompt, its types erased. */
+export interface Prompt extends Described {
+  readonly kind: "prompt";
+  args?: z.ZodObject;
+  complete?: Readonly<Record<string, Complete | undefined>>;
+  get(
+    args: Record<string, unknown>,
+    context: Context,
+  ): MaybePromise<PromptAnswer>;
+}
+
+/**
+ * Declares a prompt.
+ *
+ * @example
+ * ```ts
+ * import * as z from "zod";
+ *
+ * const explain = prompt({
+ *   name: "explain",
+ *   args: z.object({ topic: z.string() }),
+ *   get: ({ topic }) => `Explain ${topic} in plain words.`,
+ * });
+ * ```
+ */
+export function prompt<
+  A extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(definition: PromptDefinition<A, S, V>): Prompt {
+  return { kind: "prompt", ...definition } as unknown as Prompt;
+}

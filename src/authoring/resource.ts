@@ -1,0 +1,99 @@
+/**
+ * Resources: what clients can read by its URI.
+ *
+ * @module
+ */
+import type { Annotations } from "@modelcontextprotocol/server";
+import type { Context, Described } from "./context.ts";
+import type { MaybePromise } from "./service.ts";
+import type { Services } from "./service.ts";
+import type { SettingSchemas } from "./setting.ts";
+
+/** The variables of a URI template: `notes://{folder}/{id}` has two. */
+export type Variables<U extends string> = U extends
+  `${string}{${infer V}}${infer Rest}` ?
+    & { readonly [K in Operand<V>]: string }
+    & Variables<Rest>
+  : unknown;
+
+/** The name in an expression of a URI template, without its operator. */
+export type Operand<V extends string> = V extends `+${infer Name}` ? Name : V;
+
+/** One resource's content: text, bytes, or contents as the wire has them. */
+export type ResourceAnswer = string | Uint8Array | ResourceContents[];
+
+/** Contents as the wire has them; `blob` is base64. */
+export interface ResourceContents {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+  _meta?: Record<string, unknown>;
+}
+
+/** Proposes values for an argument, best first; `known` holds the others so far. */
+export type Complete = (
+  value: string,
+  known: Readonly<Record<string, string>>,
+) => MaybePromise<readonly string[]>;
+
+/** Something a client can read by its URI. */
+export interface ResourceDefinition<
+  U extends string = string,
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Described<S, V> {
+  /** A URI, or an RFC 6570 template with `{name}` and `{+path}` variables. */
+  uri: U;
+  mimeType?: string;
+  annotations?: Annotations;
+  /** Size in bytes, if it is known beforehand. */
+  size?: number;
+  /** How long a client may keep what it read; 0 by default. */
+  ttlSeconds?: number;
+  /** `public`: the same for every caller. `private` by default. */
+  cacheScope?: "public" | "private";
+  /** Proposals for the variables of `uri`. */
+  complete?: { [K in keyof Variables<U>]?: Complete };
+  /** Undefined means that there is no such resource. */
+  read(
+    variables: Variables<U>,
+    context: Context<S, V>,
+  ): MaybePromise<ResourceAnswer | undefined>;
+}
+
+/** A declared resource, its types erased. */
+export interface Resource extends Described {
+  readonly kind: "resource";
+  uri: string;
+  mimeType?: string;
+  annotations?: Annotations;
+  size?: number;
+  ttlSeconds?: number;
+  cacheScope?: "public" | "private";
+  complete?: Readonly<Record<string, Complete>>;
+  read(
+    variables: Record<string, string>,
+    context: Context,
+  ): MaybePromise<ResourceAnswer | undefined>;
+}
+
+/**
+ * Declares a resource or a family of them.
+ *
+ * @example
+ * ```ts
+ * const greeting = resource({
+ *   uri: "greeting://{name}",
+ *   name: "greeting",
+ *   read: ({ name }) => `Hello, ${name}!`,
+ * });
+ * ```
+ */
+export function resource<
+  const U extends string,
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(definition: ResourceDefinition<U, S, V>): Resource {
+  return { kind: "resource", ...definition } as unknown as Resource;
+}

@@ -1,0 +1,41 @@
+/**
+ * Settings that a tool, a resource, a prompt or a service needs: variables of
+ * the environment, declared where they are used.
+ *
+ * @module
+ */
+import type * as z from "zod";
+
+/**
+ * Settings by the name of their variable. Each is a Zod schema for the
+ * variable's text: `z.string()`, `z.coerce.number()`, `z.stringbool()`,
+ * `z.url()`. With `.default()` or `.optional()` it may be unset; its
+ * `.describe()` is what complaints and `.env.example` say about it.
+ */
+export type SettingSchemas = Readonly<Record<string, z.ZodType>>;
+
+/** The parsed values of {@linkcode SettingSchemas}. */
+export type SettingValues<S extends SettingSchemas> = {
+  readonly [Name in keyof S]: z.output<S[Name]>;
+};
+
+/**
+ * Marks a setting as secret: its value never appears in a complaint.
+ *
+ * @example
+ * ```ts
+ * import * as z from "zod";
+ *
+ * const settings = {
+ *   WEATHER_KEY: secret(z.string().min(20).describe("Key of the weather API")),
+ * };
+ * ```
+ */
+export function secret<T extends z.ZodType>(schema: T): T {
+  return schema.meta({ ...schema.meta(), secret: true }) as T;
+}
+
+/** Whether {@linkcode secret} marked a setting. */
+export function isSecret(schema: z.ZodType): boolean {
+  return schema.meta()?.secret === true;
+}

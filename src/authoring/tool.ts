@@ -1,0 +1,131 @@
+/**
+ * Tools: functions that models can call.
+ *
+ * @module
+ */
+import type {
+  CallToolResult,
+  ContentBlock,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import type { Context, Described } from "./context.ts";
+import type { MaybePromise } from "./service.ts";
+import type { Services } from "./service.ts";
+import type { SettingSchemas } from "./setting.ts";
+
+export type {
+  CallToolResult,
+  ContentBlock,
+  ToolAnnotations,
+} from "@modelcontextprotocol/server";
+
+/**
+ * A failure that the model should read: what went wrong and what to do
+ * instead. Of any other exception the model sees an error ID only; the log
+ * has the rest under that ID.
+ */
+export class ToolError extends Error {
+  override name = "ToolError";
+}
+
+/** A tool's answer without an `output` schema: text, blocks, or the whole result. */
+export type ToolAnswer =
+  | string
+  | ContentBlock
+  | ContentBlock[]
+  | CallToolResult;
+
+/** What every tool definition may say. */
+export interface ToolDescription<
+  I extends z.ZodObject = z.ZodObject,
+  P = unknown,
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Described<S, V> {
+  /** Arguments. Anything else is refused with words the model can act on. */
+  input?: I;
+  /** Hints for clients; none of them is trusted. */
+  annotations?: ToolAnnotations;
+  /**
+   * Long work as a durable task: `required` refuses clients without support
+   * for tasks, `optional` runs it in the request for them.
+   */
+  task?: "optional" | "required";
+  /** Answers to `ask` may be used once only: for what must not be repeated. */
+  singleUse?: boolean;
+  /**
+   * Runs in the request, before a task begins: the place to ask what must be
+   * known first. `run` is given what it returns, which must be JSON.
+   */
+  prepare?(input: z.output<I>, context: Context<S, V>): MaybePromise<P>;
+}
+
+/** A tool that answers with text, blocks, or a whole result. */
+export interface PlainTool<
+  I extends z.ZodObject = z.ZodObject,
+  P = unknown,
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ToolDescription<I, P, S, V> {
+  output?: undefined;
+  run(
+    input: z.output<I>,
+    context: Context<S, V>,
+    prepared: P,
+  ): MaybePromise<ToolAnswer>;
+}
+
+/** A tool whose answer has a schema. */
+export interface StructuredTool<
+  I extends z.ZodObject = z.ZodObject,
+  O extends z.ZodType = z.ZodType,
+  P = unknown,
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ToolDescription<I, P, S, V> {
+  /** The result: checked, sent as `structuredContent` and as its JSON text. */
+  output: O;
+  run(
+    input: z.output<I>,
+    context: Context<S, V>,
+    prepared: P,
+  ): MaybePromise<z.input<O>>;
+}
+
+/** A declared tool, its types erased. */
+export interface Tool extends Described {
+  readonly kind: "tool";
+  input?: z.ZodObject;
+  output?: z.ZodType;
+  annotations?: ToolAnnotations;
+  task?: "optional" | "required";
+  singleUse?: boolean;
+  prepare?(input: unknown, context: Context): unknown;
+  run(input: unknown, context: Context, prepared?: unknown): unknown;
+}
+
+/**
+ * Declares a tool. Input and output are typed by their schemas.
+ *
+ * @example
+ * ```ts
+ * import * as z from "zod";
+ *
+ * const add = tool({
+ *   name: "add",
+ *   description: "Adds two numbers.",
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   run: ({ a, b }) => `${a + b}`,
+ * });
+ * ```
+ */
+export function tool<
+  I extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  O extends z.ZodType = z.ZodType,
+  P = undefined,
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(definition: PlainTool<I, P, S, V> | StructuredTool<I, O, P, S, V>): Tool {
+  return { kind: "tool", ...definition } as unknown as Tool;
+}

@@ -1,0 +1,136 @@
+/**
+ * The authorization server's endpoints and its gate, wired together.
+ *
+ * @module
+ */
+import type { OAuthConfig } from "../config/auth.ts";
+import { logger } from "../log.ts";
+import { type Grant, isGrantOf } from "../oauth/grant.ts";
+import { resourceOf } from "../oauth/resource.ts";
+import type { ScopeInWords } from "../pages/consent_page.tsx";
+import { providerId } from "../config/application.ts";
+import { accountSessionStore } from "../store/account_sessions.ts";
+import { accessTokenStore } from "../store/access_tokens.ts";
+import { approvalStore } from "../store/approvals.ts";
+import { attemptStore } from "../store/attempts.ts";
+import { authorizationRequestStore } from "../store/authorization_requests.ts";
+import { registrationStore } from "../store/registrations.ts";
+import { documentStore, type FetchDocument } from "../store/documents.ts";
+import { grantStore } from "../store/grants.ts";
+import { refreshTokenStore } from "../store/refresh_tokens.ts";
+import { sessionStore } from "../store/sessions.ts";
+import { upstreamTokenStore } from "../store/upstream_tokens.ts";
+import { isAllowed } from "../oauth/allowed_users.ts";
+import { providerTokens } from "../upstream/provider_tokens.ts";
+import type { Provider } from "../upstream/provider.ts";
+import type { SignIn } from "./sign_in_endpoints.ts";
+import { accountEndpoints } from "../account/account.ts";
+import { accountSignIn } from "../account/account_sign_in.ts";
+import { attemptRecorder } from "./attempt_recorder.ts";
+import { authorizeEndpoint } from "./authorize.ts";
+import { clientDirectory } from "./client_directory.ts";
+import { consentEndpoint } from "./consent.ts";
+import {
+  authorizationServerMetadataEndpoint,
+  protectedResourceMetadataEndpoint,
+} from "./well_known.ts";
+import { oauthGate } from "../gates/oauth_gate.ts";
+import { providerCallbackEndpoint } from "./provider_callback.ts";
+import { rateLimit } from "../http/rate_limit.ts";
+import { registerEndpoint } from "./register.ts";
+import { revokeEndpoint } from "./revoke.ts";
+import { tokenEndpoint } from "./token.ts";
+
+/** What an authorization server is made of. */
+export interface AuthorizationServerOptions {
+  config: OAuthConfig;
+  kv: Deno.Kv;
+  baseUrl: string;
+  serverTitle: string;
+  provider: Provider;
+  fetchDocument: FetchDocument;
+  scopesSupported: readonly string[];
+  inWords(scopes: readonly string[]): ScopeInWords[];
+}
+
+/** The authorization server of `AUTH_STRATEGY=oauth`. */
+export function authorizationServer(
+  options: AuthorizationServerOptions,
+): SignIn {
+  const { config, kv, baseUrl, provider, serverTitle, scopesSupported } =
+    options;
+  const { metadataDocuments, allowedUsers } = config;
+  const grants = grantStore(kv);
+  const registrations = registrationStore(kv);
+  const documents = documentStore(kv, options.fetchDocument);
+  const upstreamTokens = upstreamTokenStore(kv);
+  const services = {
+    ...options,
+    log: logger("oauth"),
+    providerName: provider.name,
+    providerId: providerId(config.provider),
+    allowedUsers,
+    clients: clientDirectory({
+      kv,
+      baseUrl,
+      registrations,
+      documents,
+      metadataDocuments,
+    }),
+    registrations,
+    approvals: approvalStore(kv),
+    requests: authorizationRequestStore(kv),
+    grants,
+    accessTokens: accessTokenStore(kv),
+    refreshTokens: refreshTokenStore(kv),
+    sessions: sessionStore(kv),
+    accountSessions: accountSessionStore(kv),
+    attempts: attemptStore(kv),
+    admins: config.admins,
+    providerTokens: providerTokens({ provider, grants, upstreamTokens }),
+    mayStay(grant: Grant): boolean {
+      const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+      return isGrantOf(grant, here) &&
+        // Somebody may have been taken off the list since.
+        isAllowed(grant.identity, allowedUsers);
+    },
+  };
+  const limited = (endpoint: string) => ({
+    ...services,
+    checkRate: rateLimit(kv, endpoint),
+  });
+  const authorizing = limited("authorize");
+  const tokens = limited("token");
+  const signIn = accountSignIn(limited("account"));
+  const account = accountEndpoints(services);
+  const providerCallback = providerCallbackEndpoint(services);
+  const recorded = attemptRecorder(services);
+  return {
+    endpoints: {
+      protectedResourceMetadata: protectedResourceMetadataEndpoint({
+        baseUrl,
+        issuer: baseUrl,
+        scopesSupported,
+        title: serverTitle,
+      }),
+      authorizationServerMetadata: authorizationServerMetadataEndpoint({
+        baseUrl,
+        scopesSupported,
+        metadataDocuments: metadataDocuments.enabled,
+      }),
+      register: recorded(registerEndpoint(limited("register"))),
+      authorize: recorded(authorizeEndpoint(authorizing)),
+      consent: recorded(consentEndpoint(authorizing)),
+      providerCallback: recorded((c) =>
+        signIn.isReturning(c) ? signIn.finish(c) : providerCallback(c)
+      ),
+      token: recorded(tokenEndpoint(tokens)),
+      revoke: revokeEndpoint(tokens),
+      account: account.show,
+      accountSignIn: signIn.start,
+      accountSignOut: account.signOut,
+      accountEnd: account.end,
+    },
+    gate: oauthGate(services),
+  };
+}

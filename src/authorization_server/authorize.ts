@@ -1,0 +1,122 @@
+/**
+ * `GET /authorize`: checks what a client asks for and shows it to the person.
+ * The provider comes after consent, never before: a client must not ride on a
+ * session that the person has there.
+ *
+ * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { basePathOf } from "../base_path.ts";
+import { OAuthError } from "../errors.ts";
+import {
+  type AuthorizationRequest,
+  parseAuthorizationRequest,
+  parseRedirectUri,
+} from "../oauth/authorization_request.ts";
+import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { Parameters } from "../oauth/parameters.ts";
+import { redirectKind } from "../oauth/redirect_uri.ts";
+import { resourceOf } from "../oauth/resource.ts";
+import { unionOfScopes } from "../oauth/scope.ts";
+import { ConsentPage, type ScopeInWords } from "../pages/consent_page.tsx";
+import { page } from "../pages/respond.ts";
+import type { ApprovalStore } from "../store/approvals.ts";
+import type { AuthorizationRequestStore } from "../store/authorization_requests.ts";
+import { keepBrowser } from "../http/browser_cookie.ts";
+import type { ClientDirectory } from "./client_directory.ts";
+import type { CheckRate } from "../http/rate_limit.ts";
+import { redirect } from "../http/redirect.ts";
+
+/** Starts a sign-in. */
+export function authorizeEndpoint(
+  {
+    baseUrl,
+    serverTitle,
+    providerName,
+    scopesSupported,
+    inWords,
+    clients,
+    approvals,
+    requests,
+    checkRate,
+  }: {
+    baseUrl: string;
+    serverTitle: string;
+    /** Who people sign in with. */
+    providerName: string;
+    scopesSupported: readonly string[];
+    inWords(scopes: readonly string[]): ScopeInWords[];
+    clients: ClientDirectory;
+    approvals: ApprovalStore;
+    requests: AuthorizationRequestStore;
+    checkRate: CheckRate;
+  },
+): (c: Context) => Promise<Response> {
+  const base = basePathOf(baseUrl);
+  return async function authorize(c) {
+    await checkRate(c);
+    const parameters = new Parameters(new URL(c.req.url).searchParams);
+    const client = await clients.find(parameters.require("client_id"));
+    const redirectUri = parseRedirectUri(parameters, client);
+    const browser = keepBrowser(c, baseUrl);
+    const approved = await approvals.find(browser, {
+      clientId: client.clientId,
+      redirectUri,
+      resource: resourceOf(baseUrl),
+    });
+    let request: AuthorizationRequest;
+    try {
+      request = parseAuthorizationRequest(parameters, {
+        client,
+        baseUrl,
+        scopesSupported,
+      });
+    } catch (error) {
+      // An address that the person never approved gets nothing by redirect,
+      // or this endpoint would send browsers wherever a stranger likes.
+      if (!approved || !(error instanceof OAuthError)) throw error;
+      const { code, description } = error;
+      const state = parameters.get("state");
+      return redirect(
+        c,
+        authorizationResponseUrl({ redirectUri, state }, {
+          error: code,
+          error_description: description,
+        }, baseUrl),
+      );
+    }
+    // Asking for one more scope must not lose those approved before.
+    const scopes = unionOfScopes(
+      request.scopes,
+      (approved ?? []).filter((scope) => scopesSupported.includes(scope)),
+    );
+    const handle = await requests.save(browser, {
+      request: { ...request, scopes },
+      clientName: clientName(client),
+    });
+    return page(
+      c,
+      ConsentPage({
+        serverTitle,
+        clientName: clientName(client),
+        clientVerification: verificationOf(client),
+        redirectUri,
+        redirectKind: redirectKind(redirectUri),
+        providerName,
+        scopes: inWords(scopes),
+        fields: { request: handle },
+        action: `${base}/authorize`,
+        base,
+      }),
+      { forms: "any" },
+    );
+  };
+}
+
+function verificationOf({ domain }: Client) {
+  return domain === undefined
+    ? { kind: "self-asserted" as const }
+    : { kind: "document" as const, domain };
+}

@@ -1,0 +1,109 @@
+/**
+ * `POST /authorize`: what the person decided on the consent page.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
+import { codeChallenge } from "../oauth/pkce.ts";
+import type { ApprovalStore } from "../store/approvals.ts";
+import type {
+  AuthorizationRequestStore,
+  FoundRequest,
+} from "../store/authorization_requests.ts";
+import { type Provider, UpstreamError } from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
+import { readParameters } from "../http/body.ts";
+import { findOwnRequest } from "./own_request.ts";
+import type { CheckRate } from "../http/rate_limit.ts";
+import { redirect } from "../http/redirect.ts";
+import { upstreamSecrets } from "./upstream_secrets.ts";
+
+/** Sends the browser to the provider, or the refusal to the client. */
+export function consentEndpoint(
+  { baseUrl, provider, approvals, requests, checkRate, log }: {
+    baseUrl: string;
+    provider: Provider;
+    approvals: ApprovalStore;
+    requests: AuthorizationRequestStore;
+    checkRate: CheckRate;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  async function deny(c: Context, found: FoundRequest): Promise<Response> {
+    if (!await requests.finish(found)) throw answeredAlready();
+    const { request, clientName } = found.value;
+    log.info("Consent denied", {
+      clientId: request.clientId,
+      client: clientName,
+    });
+    return redirect(
+      c,
+      authorizationResponseUrl(request, {
+        error: "access_denied",
+        error_description: "The person said no",
+      }, baseUrl),
+    );
+  }
+
+  async function approve(
+    c: Context,
+    found: FoundRequest,
+    browser: string,
+  ): Promise<Response> {
+    const { handle } = found;
+    // Before anything is written: if the provider cannot be reached, the
+    // person presses the button again.
+    const url = await providerUrl(handle, browser);
+    await approvals.save(browser, found.value.request);
+    if (found.value.phase === "consent") await requests.approve(found);
+    return redirect(c, url.href);
+  }
+
+  async function providerUrl(handle: string, browser: string): Promise<URL> {
+    const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
+    try {
+      return await provider.authorizationUrl({
+        state: handle,
+        nonce,
+        codeChallenge: codeChallenge(codeVerifier),
+        redirectUri: `${baseUrl}/oauth/provider-callback`,
+      });
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw cause;
+      log.warning("The provider cannot be reached", { error: cause });
+      throw providerUnavailable(provider.name, cause);
+    }
+  }
+
+  return async function consent(c) {
+    await checkRate(c);
+    const parameters = await readParameters(c.req.raw);
+    const handle = parameters.require("request");
+    const { found, browser } = await findOwnRequest(c, handle, {
+      baseUrl,
+      requests,
+    });
+    if (found.value.phase === "done") throw answeredAlready();
+    switch (parameters.get("decision")) {
+      case "approve":
+        return await approve(c, found, browser);
+      case "deny":
+        return await deny(c, found);
+      default:
+        throw new OAuthError(
+          "invalid_request",
+          "decision must be approve or deny",
+        );
+    }
+  };
+}
+
+function answeredAlready(): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in has been answered already",
+  );
+}

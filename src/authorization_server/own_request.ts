@@ -1,0 +1,35 @@
+/**
+ * The authorization request that a browser is on.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../errors.ts";
+import type {
+  AuthorizationRequestStore,
+  FoundRequest,
+} from "../store/authorization_requests.ts";
+import { browserOf } from "../http/browser_cookie.ts";
+
+/**
+ * The request with this handle, and the cookie that opens it.
+ *
+ * @throws {OAuthError} `invalid_request` when there is none, or when it began
+ * in another browser: nobody learns which
+ */
+export async function findOwnRequest(
+  c: Context,
+  handle: string,
+  { baseUrl, requests }: {
+    baseUrl: string;
+    requests: AuthorizationRequestStore;
+  },
+): Promise<{ found: FoundRequest; browser: string }> {
+  const browser = browserOf(c, baseUrl);
+  const found = browser && await requests.find(handle, browser);
+  if (browser && found) return { found, browser };
+  throw new OAuthError(
+    "invalid_request",
+    "This sign-in has expired, or it began in another browser",
+  );
+}

@@ -1,0 +1,187 @@
+/**
+ * `GET /oauth/provider-callback`: the person is back from the provider. Its
+ * tokens are sealed here and the client gets a code of ours.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { Identity } from "../caller.ts";
+import { OAuthError, type OAuthErrorCode } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import {
+  type AuthorizationResponse,
+  authorizationResponseUrl,
+} from "../oauth/authorization_response.ts";
+import { openGrant } from "../oauth/grant.ts";
+import { Parameters } from "../oauth/parameters.ts";
+import type {
+  AuthorizationRequestStore,
+  FoundRequest,
+} from "../store/authorization_requests.ts";
+import { now } from "../clock.ts";
+import { isAllowed } from "../oauth/allowed_users.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamTokens,
+} from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
+import { findOwnRequest } from "./own_request.ts";
+import { redirect } from "../http/redirect.ts";
+import { upstreamSecrets } from "./upstream_secrets.ts";
+
+/** Finishes a sign-in. */
+export function providerCallbackEndpoint(
+  { baseUrl, provider, providerId, allowedUsers, requests, log }: {
+    baseUrl: string;
+    provider: Provider;
+    /** Keeps its subjects apart from another provider's. */
+    providerId: string;
+    /** Empty: everybody. */
+    allowedUsers: readonly string[];
+    requests: AuthorizationRequestStore;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  function answer(
+    c: Context,
+    { value: { request } }: FoundRequest,
+    response: AuthorizationResponse,
+  ): Response {
+    return redirect(c, authorizationResponseUrl(request, response, baseUrl));
+  }
+
+  async function refuse(
+    c: Context,
+    found: FoundRequest,
+    error: OAuthErrorCode,
+    description: string,
+    facts: Record<string, unknown> = {},
+  ): Promise<Response> {
+    const { request, clientName } = found.value;
+    log.warning("Sign-in failed", {
+      clientId: request.clientId,
+      client: clientName,
+      outcome: description,
+      ...facts,
+    });
+    if (!await requests.finish(found)) throw finishedAlready();
+    return answer(c, found, { error, error_description: description });
+  }
+
+  async function redeem(
+    c: Context,
+    leased: FoundRequest,
+    { code, issuer, browser }: {
+      code: string;
+      issuer: string | undefined;
+      browser: string;
+    },
+  ): Promise<Response> {
+    let signedIn: { tokens: UpstreamTokens; identity: Identity };
+    try {
+      signedIn = await provider.redeem({
+        code,
+        ...upstreamSecrets(leased.handle, browser),
+        redirectUri: `${baseUrl}/oauth/provider-callback`,
+        issuer,
+      });
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === "denied") {
+        return await refuse(
+          c,
+          leased,
+          "access_denied",
+          `${provider.name} refused`,
+        );
+      }
+      if (error instanceof UpstreamError && error.kind !== "unavailable") {
+        return await refuse(
+          c,
+          leased,
+          "server_error",
+          `Signing in with ${provider.name} failed`,
+          { error },
+        );
+      }
+      // Loading the page again may work: the provider's code is still good.
+      await requests.release(leased);
+      if (!(error instanceof UpstreamError)) throw error;
+      throw providerUnavailable(provider.name, error);
+    }
+    const { tokens, identity } = signedIn;
+    if (!isAllowed(identity, allowedUsers)) {
+      return await refuse(
+        c,
+        leased,
+        "access_denied",
+        "This account may not sign in here",
+        { subject: identity.subject },
+      );
+    }
+    const { request, clientName } = leased.value;
+    const grant = openGrant(request, {
+      issuer: baseUrl,
+      provider: providerId,
+      identity,
+      clientName,
+      now: now(),
+    });
+    const ours = await requests.complete(leased, {
+      grant,
+      upstreamTokens: JSON.stringify(tokens),
+    });
+    if (ours === undefined) throw finishedAlready();
+    log.info("Signed in", {
+      clientId: request.clientId,
+      client: clientName,
+      subject: grant.subject,
+      grantId: grant.id,
+    });
+    return answer(c, leased, { code: ours });
+  }
+
+  return async function providerCallback(c) {
+    const parameters = new Parameters(new URL(c.req.url).searchParams);
+    const handle = parameters.require("state");
+    const { found, browser } = await findOwnRequest(c, handle, {
+      baseUrl,
+      requests,
+    });
+    switch (found.value.phase) {
+      case "done":
+        throw finishedAlready();
+      case "consent":
+        throw new OAuthError(
+          "invalid_request",
+          "Nobody has approved this sign-in",
+        );
+    }
+    const error = parameters.get("error");
+    if (error === "access_denied") {
+      return await refuse(c, found, error, `${provider.name} refused`);
+    }
+    if (error !== undefined) {
+      return await refuse(
+        c,
+        found,
+        error === "temporarily_unavailable" ? error : "server_error",
+        `Signing in with ${provider.name} failed`,
+        // A code by the standard; what else a stranger may put here stays out.
+        { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
+      );
+    }
+    const code = parameters.require("code");
+    const leased = await requests.lease(found);
+    if (!leased) throw finishedAlready();
+    const issuer = parameters.get("iss");
+    return await redeem(c, leased, { code, issuer, browser });
+  };
+}
+
+function finishedAlready(): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in has finished, or another window is finishing it",
+  );
+}

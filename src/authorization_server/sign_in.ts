@@ -1,0 +1,89 @@
+/**
+ * Who may call, and how they come to be allowed to: one strategy of
+ * `AUTH_STRATEGY`.
+ *
+ * @module
+ */
+import type { Endpoint, SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
+import type { AuthConfig } from "../config/auth.ts";
+import { HttpError } from "../errors.ts";
+import { logger } from "../log.ts";
+import type { ProviderConfig } from "../config/application.ts";
+import type { Provider } from "../upstream/provider.ts";
+import {
+  authorizationServer,
+  type AuthorizationServerOptions,
+} from "./authorization_server.ts";
+import { jwtGate } from "../gates/jwt_gate.ts";
+import { protectedResourceMetadataEndpoint } from "./well_known.ts";
+
+/** What the strategies are made of. */
+export interface SignInOptions
+  extends Omit<AuthorizationServerOptions, "config" | "provider"> {
+  auth: AuthConfig;
+  /** Made only where people sign in. */
+  provider(settings: ProviderConfig): Provider;
+}
+
+/** Puts the chosen strategy to work. */
+export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
+  const endpoints = nobodySignsIn(auth);
+  switch (auth.strategy) {
+    case "none":
+    case "bearer":
+    case "api_key":
+      return { endpoints };
+    case "jwt": {
+      const { baseUrl, serverTitle: title } = options;
+      const { issuer } = auth;
+      return {
+        gate: jwtGate({ ...auth, baseUrl }),
+        endpoints: {
+          ...endpoints,
+          protectedResourceMetadata: protectedResourceMetadataEndpoint({
+            ...options,
+            issuer,
+            title,
+          }),
+        },
+      };
+    }
+    case "oauth":
+      return authorizationServer({
+        ...options,
+        config: auth,
+        provider: provider(auth.provider),
+      });
+  }
+}
+
+/** The routes of a server that is no authorization server. */
+function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
+  const log = logger("oauth");
+  const refuse = (status: number): Endpoint => (c) => {
+    log.warning("Nobody can sign in here", {
+      path: c.req.path,
+      strategy,
+      needs: "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, " +
+        "OAUTH_CLIENT_SECRET",
+    });
+    throw new HttpError(status, "Nobody signs in at this server");
+  };
+  // ClientDirectory take a missing document for "no sign-in", and a 5xx for trouble.
+  const notFound = refuse(404);
+  const notImplemented = refuse(501);
+  return {
+    protectedResourceMetadata: notFound,
+    authorizationServerMetadata: notFound,
+    register: notImplemented,
+    authorize: notImplemented,
+    consent: notImplemented,
+    providerCallback: notImplemented,
+    token: notImplemented,
+    revoke: notImplemented,
+    account: notImplemented,
+    accountSignIn: notImplemented,
+    accountSignOut: notImplemented,
+    accountEnd: notImplemented,
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * `POST /token`: a code for tokens, a refresh token for its successors.
+ *
+ * @see RFC 6749 §3.2
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { ChallengeError, OAuthError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { Client } from "../oauth/client.ts";
+import type { Grant } from "../oauth/grant.ts";
+import type { Parameters } from "../oauth/parameters.ts";
+import { narrowScopes } from "../oauth/scope.ts";
+import {
+  type IssuedTokens,
+  parseTokenRequest,
+  printTokenResponse,
+} from "../oauth/token_request.ts";
+import type { RegistrationStore } from "../store/registrations.ts";
+import { useCode } from "../store/codes.ts";
+import { now } from "../clock.ts";
+import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
+import type { ProviderTokens } from "../upstream/provider_tokens.ts";
+import { readParameters } from "../http/body.ts";
+import type { ClientDirectory } from "./client_directory.ts";
+import type { CheckRate } from "../http/rate_limit.ts";
+
+/** Issues tokens. */
+export function tokenEndpoint(
+  {
+    kv,
+    baseUrl,
+    scopesSupported,
+    mayStay,
+    clients,
+    registrations,
+    refreshTokens,
+    providerTokens,
+    checkRate,
+    log,
+  }: {
+    kv: Deno.Kv;
+    baseUrl: string;
+    scopesSupported: readonly string[];
+    /** Whether a grant is still good here. */
+    mayStay(grant: Grant): boolean;
+    clients: ClientDirectory;
+    registrations: RegistrationStore;
+    refreshTokens: RefreshTokenStore;
+    providerTokens: ProviderTokens;
+    checkRate: CheckRate;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  async function refresh(
+    { refreshToken, scopes, clientId }: {
+      refreshToken: string;
+      scopes: string[];
+      clientId: string;
+    },
+  ): Promise<IssuedTokens> {
+    for (;;) {
+      const found = await refreshTokens.find(refreshToken, clientId);
+      if ("successors" in found) return found.successors;
+      const { grant, dataKey } = found;
+      if (!mayStay(grant)) throw ended();
+      const narrowed = narrowScopes(scopes, grant.scopes, scopesSupported);
+      // Before our own rotation: if the provider does not answer, the client
+      // still holds a refresh token that works.
+      await keepUpstream(grant.id, dataKey);
+      const tokens = await refreshTokens.rotate(refreshToken, found, narrowed);
+      if (tokens) return tokens;
+    }
+  }
+
+  async function keepUpstream(
+    grantId: string,
+    dataKey: Uint8Array,
+  ): Promise<void> {
+    try {
+      await providerTokens.keep({
+        grantId,
+        dataKey: () => Promise.resolve(dataKey),
+      });
+    } catch (error) {
+      throw error instanceof ChallengeError ? ended(error) : error;
+    }
+  }
+
+  async function issue(
+    { clientId, metadata }: Client,
+    parameters: Parameters,
+  ): Promise<IssuedTokens> {
+    const request = parseTokenRequest(parameters, baseUrl);
+    if (request.grantType === "refresh_token") {
+      return await refresh({ ...request, clientId });
+    }
+    return await useCode(kv, {
+      ...request,
+      clientId,
+      refreshable: metadata.grant_types.includes("refresh_token"),
+    });
+  }
+
+  return async function token(c) {
+    c.header("Cache-Control", "no-store");
+    await checkRate(c);
+    const { headers } = c.req.raw;
+    const parameters = await readParameters(c.req.raw);
+    const client = await clients.authenticate(headers, parameters);
+    c.set("clientId", client.clientId);
+    try {
+      const tokens = await issue(client, parameters);
+      await registrations.keep(client.clientId);
+      return c.json(printTokenResponse(tokens, now()));
+    } catch (error) {
+      log.warning("Tokens refused", {
+        clientId: client.clientId,
+        outcome: error instanceof OAuthError ? error.message : "failed",
+      });
+      throw error;
+    }
+  };
+}
+
+function ended(cause?: unknown): OAuthError {
+  return new OAuthError("invalid_grant", "The sign-in has ended", { cause });
+}

@@ -1,0 +1,184 @@
+/**
+ * The settings of who people sign in with.
+ *
+ * @module
+ */
+import * as z from "zod";
+import type { Settings } from "./environment.ts";
+import { isLoopback } from "../loopback.ts";
+
+/** Our application at the provider. */
+export interface ProviderApplication {
+  clientId: string;
+  clientSecret: string;
+  /** What we ask of the provider; undefined: the provider's preset. */
+  scopes?: readonly string[];
+  /** Query parameters added to the provider's authorization request. */
+  extraAuthParams: Readonly<Record<string, string>>;
+}
+
+/** Who people sign in with. */
+export type ProviderConfig =
+  | { provider: "dev" }
+  | ProviderApplication & {
+    provider: "github" | "google" | "microsoft" | "gitlab";
+    /** A tenant's or a self-hosted instance's issuer in place of the public one. */
+    issuer?: string;
+  }
+  | ProviderApplication & { provider: "oidc"; issuer: string }
+  | ProviderApplication & {
+    provider: "custom";
+    authorizationUrl: string;
+    tokenUrl: string;
+    userinfoUrl: string;
+    revocationUrl?: string;
+  };
+
+const PROVIDERS = [
+  "github",
+  "google",
+  "microsoft",
+  "gitlab",
+  "oidc",
+  "custom",
+  "dev",
+] as const;
+
+const PROVIDER = {
+  schema: z.enum(PROVIDERS),
+  wants: `one of ${PROVIDERS.join(", ")}`,
+  fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured.",
+};
+
+/** Any text. */
+export const TEXT = z.string();
+
+/** Words between commas or spaces. */
+export const LIST = z.string().transform((text) =>
+  text.split(/[\s,]+/).filter((item) => item !== "")
+);
+
+/** An https URL, or http on this machine, kept as it was written. */
+const SERVER_URL = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url !== null && !url.hash && !url.username && !url.password &&
+    (url.protocol === "https:" ||
+      url.protocol === "http:" && isLoopback(url));
+});
+
+/** The words for a setting that is a server's address. */
+export function serverUrl(what: string, example: string) {
+  return {
+    schema: SERVER_URL,
+    wants: `${what}: an https URL`,
+    fix: `It looks like ${example}.`,
+  };
+}
+
+const PARAMETERS = {
+  schema: z.string().transform((text) =>
+    Object.fromEntries(new URLSearchParams(text))
+  ),
+  wants: "query parameters",
+  fix: "Write them as in a URL: prompt=consent&access_type=offline.",
+};
+
+/** Parses `OAUTH_PROVIDER` and what it needs. */
+export function parseProvider(
+  settings: Settings,
+  { deployed, loopback }: { deployed: boolean; loopback: boolean },
+): ProviderConfig {
+  const provider = settings.require("OAUTH_PROVIDER", PROVIDER);
+  if (provider === undefined || provider === "dev") {
+    if (provider && (deployed || !loopback)) {
+      settings.complain({
+        variable: "OAUTH_PROVIDER",
+        got: provider,
+        wants: "a real provider, because other machines can reach this server",
+        fix: "dev lets anybody in under any name: use it on loopback only.",
+      });
+    }
+    return { provider: "dev" };
+  }
+  const application = parseApplication(settings);
+  const issuer = serverUrl("the provider's issuer", "https://id.example.com");
+  switch (provider) {
+    case "oidc":
+      return {
+        ...application,
+        provider,
+        issuer: settings.require("OAUTH_ISSUER", issuer) ?? "",
+      };
+    case "custom": {
+      const endpoint = (name: string) =>
+        serverUrl(
+          `the provider's ${name} endpoint`,
+          `https://id.example.com/${name}`,
+        );
+      return {
+        ...application,
+        provider,
+        authorizationUrl: settings.require(
+          "OAUTH_AUTHORIZATION_URL",
+          endpoint("authorization"),
+        ) ?? "",
+        tokenUrl: settings.require("OAUTH_TOKEN_URL", endpoint("token")) ?? "",
+        userinfoUrl: settings.require(
+          "OAUTH_USERINFO_URL",
+          endpoint("userinfo"),
+        ) ?? "",
+        revocationUrl: settings.read(
+          "OAUTH_REVOCATION_URL",
+          endpoint("revocation"),
+        ),
+      };
+    }
+    default:
+      return {
+        ...application,
+        provider,
+        issuer: settings.read("OAUTH_ISSUER", issuer),
+      };
+  }
+}
+
+function parseApplication(settings: Settings): ProviderApplication {
+  const fix = "Register an application at the provider, with the callback " +
+    "address BASE_URL/oauth/provider-callback.";
+  return {
+    clientId: settings.require("OAUTH_CLIENT_ID", {
+      schema: TEXT,
+      wants: "our application's client ID at the provider",
+      fix,
+    }) ?? "",
+    clientSecret: settings.require("OAUTH_CLIENT_SECRET", {
+      schema: TEXT,
+      wants: "our application's client secret at the provider",
+      fix,
+      secret: true,
+    }) ?? "",
+    scopes: settings.read("OAUTH_SCOPES", {
+      schema: LIST,
+      wants: "scopes of the provider, separated by spaces",
+      fix: "Leave it unset for what signing in needs.",
+    }),
+    extraAuthParams: settings.read("OAUTH_EXTRA_AUTH_PARAMS", PARAMETERS) ?? {},
+  };
+}
+
+/**
+ * What keeps a provider's subjects apart from another's: its name, or its host
+ * where the name could mean several.
+ */
+export function providerId(config: ProviderConfig): string {
+  switch (config.provider) {
+    case "dev":
+      return "dev";
+    case "custom":
+      return new URL(config.userinfoUrl).host;
+    default:
+      return config.issuer === undefined
+        ? config.provider
+        : config.issuer.replace(/^https?:\/\//, "").replace(/\/$/, "");
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * The environment, parsed once. Every complaint is collected, so that one
+ * start tells everything there is to fix.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { type AuthConfig, parseAuth } from "./auth.ts";
+import { isSecret } from "../authoring/setting.ts";
+import { LOG_LEVELS, type LogLevel } from "../log.ts";
+import { isLoopback } from "../loopback.ts";
+import { ConfigError, type Environment, Settings } from "./environment.ts";
+
+export type { AuthConfig } from "./auth.ts";
+
+/** The settings of one server. */
+export interface Config {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on; 0 lets the system pick. */
+  port: number;
+  /** Public address without a trailing slash; undefined: the loopback one. */
+  baseUrl?: string;
+  /** Argument of `Deno.openKv`; undefined: the platform's default database. */
+  kvPath?: string;
+  /** Browser origins beside our own and loopback; `*` allows all. */
+  allowedOrigins: readonly string[];
+  logLevel: LogLevel;
+  /** `serverInfo.title`: what clients show. */
+  title: string;
+  /** What a model is told about using this server. */
+  instructions?: string;
+  auth: AuthConfig;
+  /** On Deno Deploy: several isolates, public, no files. */
+  deployed: boolean;
+  /** Parsed values of the settings that authors declared. */
+  own: Readonly<Record<string, unknown>>;
+}
+
+/** What the author of a server says about settings. */
+export interface ConfigOptions {
+  /** In place of `MCP_TITLE` where that is unset. */
+  title?: string;
+  /** In place of `MCP_INSTRUCTIONS` where that is unset. */
+  instructions?: string;
+  /** Settings that authors declared, by the name of their variable. */
+  settings?: ReadonlyMap<string, z.ZodType>;
+  /** Variables that the process has no permission to read. */
+  denied?: ReadonlySet<string>;
+}
+
+const HOST = {
+  schema: z.string().regex(/^([0-9a-f:]*:[0-9a-f:.]*|[a-z0-9.-]+)$/i),
+  wants: "an address or a name to listen on, without a port",
+  fix: "Use 127.0.0.1 for this machine only, or 0.0.0.0 for every network.",
+};
+
+const PORT = {
+  schema: z.coerce.number().int().min(0).max(65535),
+  wants: "a port from 0 to 65535",
+  fix: "Use PORT=3000, or 0 to let the system pick one.",
+};
+
+/** Nothing that two parsers could read differently. */
+const BASE_PATH = /^\/(?:[\w~-]+(?:\.[\w~-]+)*\/)*(?:[\w~-]+(?:\.[\w~-]+)*)?$/;
+
+const BASE_URL = {
+  schema: z.string().transform((text, context) => {
+    const url = URL.parse(text);
+    const isPlain = url && BASE_PATH.test(url.pathname) && !url.search &&
+      !url.hash && !url.username && !url.password;
+    const isLocal = isPlain && url.protocol === "http:" && isLoopback(url);
+    if (isPlain && url.protocol === "https:" || isLocal) {
+      return url.origin + url.pathname.replace(/\/$/, "");
+    }
+    context.addIssue("not a public address");
+    return z.NEVER;
+  }),
+  wants: "an https address, or http on a loopback address",
+  fix: "Use the address people type, such as https://tools.example.com.",
+};
+
+const KV_PATH = {
+  schema: z.string(),
+  wants: "a file, :memory:, or the http(s) URL of a remote database",
+  fix: "Leave it unset for the default database, or use data/tools.db.",
+};
+
+/** Deno Deploy has no files; its own database needs no setting. */
+const KV_URL = {
+  schema: z.string().regex(/^https?:\/\//),
+  wants: "the http(s) URL of a remote database, when deployed",
+  fix: "Leave it unset for the database that is assigned to the app.",
+};
+
+const KV_ACCESS_TOKEN = {
+  schema: z.string(),
+  wants: "the access token of the database that KV_PATH names",
+  fix: "Use the token that the database was started with.",
+  secret: true,
+};
+
+const ALLOWED_ORIGINS = {
+  schema: z.string().transform((text, context) => {
+    const origins = text.split(",").map((origin) => origin.trim());
+    for (const origin of origins) {
+      if (origin === "*" || URL.parse(origin)?.origin === origin) continue;
+      context.addIssue("not an origin");
+    }
+    return origins;
+  }),
+  wants: "origins separated by commas, or *",
+  fix: "Use scheme, host and port only, such as https://app.example.com.",
+};
+
+const LOG_LEVEL = {
+  schema: z.enum(LOG_LEVELS),
+  wants: `one of ${LOG_LEVELS.join(", ")}`,
+  fix: "Use LOG_LEVEL=info, or leave it unset.",
+};
+
+/**
+ * Parses an environment.
+ *
+ * @throws {ConfigError} with every complaint at once
+ */
+export function parseConfig(
+  environment: Environment,
+  { title = "Tool Server", instructions, ...own }: ConfigOptions = {},
+): Config {
+  const settings = new Settings(environment);
+  const baseUrl = settings.read("BASE_URL", BASE_URL);
+  const deployed = settings.text("DENO_DEPLOYMENT_ID") !== undefined;
+  const kvPath = settings.read("KV_PATH", deployed ? KV_URL : KV_PATH);
+  if (kvPath && KV_URL.schema.safeParse(kvPath).success) {
+    settings.require("DENO_KV_ACCESS_TOKEN", KV_ACCESS_TOKEN);
+  }
+  const host = settings.read("HOST", HOST) ?? "127.0.0.1";
+  const config: Config = {
+    host,
+    port: settings.read("PORT", PORT) ?? 3000,
+    baseUrl,
+    kvPath,
+    allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
+    logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
+    title: settings.text("MCP_TITLE") ?? title,
+    instructions: settings.text("MCP_INSTRUCTIONS") ?? instructions,
+    auth: parseAuth(settings, {
+      deployed,
+      loopback: isLoopback({ hostname: host }) &&
+        (baseUrl === undefined || isLoopback(new URL(baseUrl))),
+    }),
+    deployed,
+    own: parseOwn(settings, own),
+  };
+  if (settings.complaints.length > 0) {
+    throw new ConfigError(settings.complaints);
+  }
+  return config;
+}
+
+/** The settings of authors: their schemas speak of text, as the variables hold. */
+function parseOwn(
+  settings: Settings,
+  { settings: declared = new Map(), denied = new Set() }: ConfigOptions,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [variable, schema] of declared) {
+    const got = settings.text(variable);
+    const parsed = schema.safeParse(got);
+    if (parsed.success) values[variable] = parsed.data;
+    else {
+      settings.complain({
+        variable,
+        got: got !== undefined && isSecret(schema) ? "(hidden)" : got,
+        wants: schema.description ?? "a value that its schema accepts",
+        fix: denied.has(variable)
+          ? "It may not be read: add it to permissions.default.env in " +
+            `deno.json, or run with --allow-env=${variable}.`
+          : parsed.error.issues.map(({ message }) => `${message}.`).join(" "),
+      });
+    }
+  }
+  return values;
+}

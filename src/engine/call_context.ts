@@ -1,0 +1,212 @@
+/**
+ * The second argument of a tool: one face for both generations, over whatever
+ * channel leads back to the client.
+ *
+ * @module
+ */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  LoggingLevel,
+  Root,
+} from "@modelcontextprotocol/server";
+import type { Caller, Upstream } from "../caller.ts";
+import { RpcCode, RpcError } from "../errors.ts";
+import type { ChangeStore } from "../store/changes.ts";
+import type {
+  AnswerTo,
+  Context,
+  McpClient,
+  Question,
+} from "../authoring/context.ts";
+import { ToolError } from "../authoring/tool.ts";
+import { elicitationParams, parseAnswer } from "../protocol/elicitation.ts";
+import { invalidParams, type RequestId } from "../protocol/messages.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { LOGGING_LEVELS } from "../protocol/request_meta.ts";
+
+/** The way back to a client while its request is being worked on. */
+export interface Channel {
+  /** Sends a notification that belongs to the request. */
+  notify(method: string, params: JsonObject): Promise<void>;
+  /**
+   * Asks the client and gives its result. `key` names the question, where the
+   * tool cares; otherwise its place among the others does.
+   *
+   * @throws {ToolError} when the client answers with an error
+   */
+  request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject>;
+}
+
+/** What a {@linkcode CallContext} is made of. */
+export interface CallSettings {
+  caller: Caller;
+  upstream?: Upstream;
+  requestId: string;
+  client: McpClient;
+  /** Whether the client belongs to the generation without sessions. */
+  stateless: boolean;
+  meta: JsonObject;
+  /** Where progress goes; undefined when nobody asked for it. */
+  progressToken?: RequestId;
+  /** The least severe message the client wants; undefined: none at all. */
+  logLevel?: LoggingLevel;
+  /** Made when somebody first looks. */
+  signal: () => AbortSignal;
+  channel: Channel;
+  changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
+}
+
+/**
+ * {@linkcode Context} over a {@linkcode Channel}. Its methods are arrows made
+ * when they are first asked for: a tool takes them apart, and most calls need
+ * none of them.
+ */
+export class CallContext implements Context {
+  /** Set before a definition that declares needs runs. */
+  settings: Readonly<Record<string, never>> = {};
+  services: Readonly<Record<string, never>> = {};
+  #settings: CallSettings;
+  #progress = -Infinity;
+
+  constructor(settings: CallSettings) {
+    this.#settings = settings;
+  }
+
+  get caller(): Caller {
+    return this.#settings.caller;
+  }
+
+  get upstream(): Upstream {
+    const { upstream } = this.#settings;
+    if (upstream === undefined) {
+      throw new ToolError("No provider stands behind this caller.");
+    }
+    return upstream;
+  }
+
+  get signal(): AbortSignal {
+    return this.#settings.signal();
+  }
+
+  get requestId(): string {
+    return this.#settings.requestId;
+  }
+
+  get client(): McpClient {
+    return this.#settings.client;
+  }
+
+  get meta(): JsonObject {
+    return this.#settings.meta;
+  }
+
+  get progress(): Context["progress"] {
+    return async (progress, total, message) => {
+      const { progressToken, channel } = this.#settings;
+      if (progressToken === undefined || !(progress > this.#progress)) return;
+      this.#progress = progress;
+      await channel.notify("notifications/progress", {
+        progressToken,
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      });
+    };
+  }
+
+  get log(): Context["log"] {
+    return async (level, data, logger) => {
+      const { logLevel, channel } = this.#settings;
+      if (logLevel === undefined || isBelow(level, logLevel)) return;
+      await channel.notify("notifications/message", {
+        level,
+        ...(logger !== undefined && { logger }),
+        data,
+      });
+    };
+  }
+
+  get ask(): Context["ask"] {
+    return async <const Q extends Question>(question: Q) => {
+      const url = "url" in question;
+      this.#requireCapability(
+        "elicitation",
+        (elicitation) =>
+          url ? "url" in elicitation : !("url" in elicitation) ||
+            "form" in elicitation,
+        { [url ? "url" : "form"]: {} },
+      );
+      const result = await this.#settings.channel.request(
+        "elicitation/create",
+        elicitationParams(question, this.#settings),
+        question.key,
+      );
+      return parseAnswer(question, result) as AnswerTo<Q>;
+    };
+  }
+
+  get sample(): Context["sample"] {
+    return async (request: CreateMessageRequestParams) => {
+      const withTools = request.tools !== undefined;
+      this.#requireCapability(
+        "sampling",
+        (sampling) => !withTools || "tools" in sampling,
+        withTools ? { tools: {} } : {},
+      );
+      const result = await this.#settings.channel.request(
+        "sampling/createMessage",
+        request as unknown as JsonObject,
+      );
+      if (typeof result.model !== "string" || result.content === undefined) {
+        throw invalidParams("A sampling answer has a model and content");
+      }
+      return result as unknown as CreateMessageResult;
+    };
+  }
+
+  get roots(): Context["roots"] {
+    return async () => {
+      this.#requireCapability("roots", () => true, {});
+      const { roots } = await this.#settings.channel.request("roots/list", {});
+      if (!Array.isArray(roots)) {
+        throw invalidParams("A roots answer has a list of roots");
+      }
+      return roots as Root[];
+    };
+  }
+
+  get resourceUpdated(): Context["resourceUpdated"] {
+    return (uri) => this.#settings.changes.resourceUpdated(uri);
+  }
+
+  get listChanged(): Context["listChanged"] {
+    return (list) => this.#settings.changes.listChanged(list);
+  }
+
+  /** MCP 2026-07-28, Base Protocol: nothing the client did not declare. */
+  #requireCapability(
+    name: string,
+    isEnough: (capability: JsonObject) => boolean,
+    needed: JsonObject,
+  ): void {
+    const capability = this.#settings.client.capabilities[name];
+    if (isObject(capability) && isEnough(capability)) return;
+    const message = `The client does not support ${name} as this needs it`;
+    // 2025 has no code for this: the model may find another way.
+    if (!this.#settings.stateless) throw new ToolError(message);
+    throw new RpcError(
+      RpcCode.missingCapability,
+      message,
+      { status: 400, data: { requiredCapabilities: { [name]: needed } } },
+    );
+  }
+}
+
+function isBelow(level: LoggingLevel, least: LoggingLevel): boolean {
+  return LOGGING_LEVELS.indexOf(level) < LOGGING_LEVELS.indexOf(least);
+}

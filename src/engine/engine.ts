@@ -1,0 +1,48 @@
+/**
+ * Everything the MCP endpoint needs from the rest of the server.
+ *
+ * @module
+ */
+import type { Authenticated } from "../caller.ts";
+import type { Gate } from "../gates/gate.ts";
+import type { CheckOrigin } from "../gates/origin.ts";
+import type { Around } from "../authoring/around.ts";
+import type { Logger } from "../log.ts";
+import type { CancellationStore } from "../store/cancellations.ts";
+import type { ChangeStore } from "../store/changes.ts";
+import type { ReplyStore } from "../store/replies.ts";
+import type { SessionStore } from "../store/sessions.ts";
+import type { StateStore } from "../store/request_states.ts";
+import type { TaskStore } from "../store/tasks.ts";
+import type { Catalogue } from "../protocol/catalogue.ts";
+import type { ListenerCount } from "./listener_count.ts";
+import type { RunningRequests } from "./running.ts";
+import type { TaskRunner } from "./tasks/task_runner.ts";
+
+/** The parts of one server, made once in `server.ts`. */
+export interface Engine {
+  catalogue: Catalogue;
+  gate: Gate;
+  checkOrigin: CheckOrigin;
+  log: Logger;
+  /** The hook around tool calls. */
+  around?: Around;
+  running: RunningRequests;
+  sessions: SessionStore;
+  replies: ReplyStore;
+  cancellations: CancellationStore;
+  changes: ChangeStore;
+  requestStates: StateStore;
+  listeners: ListenerCount;
+  tasks: TaskStore;
+  taskRunner: TaskRunner;
+}
+
+/** A request that has passed the gate. */
+export interface Passed {
+  request: Request;
+  headers: Headers;
+  /** `MCP-Protocol-Version`. */
+  version: string | null;
+  authenticated: Authenticated;
+}

@@ -1,0 +1,102 @@
+/**
+ * `completion/complete`: proposals for an argument of a prompt or a variable
+ * of a resource template.
+ *
+ * @module
+ * @see MCP 2026-07-28, Completion
+ */
+import type { Complete } from "../../authoring/resource.ts";
+import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
+import type { Catalogue } from "../../protocol/catalogue.ts";
+import { invalidParams } from "../../protocol/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+
+/** The most values one answer may hold. */
+const MOST = 100;
+
+/** Answers `completion/complete`. */
+export function complete(
+  { catalogue, params, introduction: { printer } }: Call,
+): MaybePromise<Printed> {
+  return then(
+    completionValues(catalogue, params),
+    (completion) => printer.result({ completion }),
+  );
+}
+
+/** The answer's `completion` member. */
+export interface Completion {
+  values: readonly string[];
+  total: number;
+  hasMore: boolean;
+}
+
+/**
+ * Proposals for the argument that a request names.
+ *
+ * @throws {import("../../errors.ts").RpcError} -32602 for a reference or an
+ * argument that does not exist
+ */
+export function completionValues(
+  catalogue: Catalogue,
+  { ref, argument, context }: JsonObject,
+): Completion | Promise<Completion> {
+  if (
+    !isObject(argument) || typeof argument.name !== "string" ||
+    typeof argument.value !== "string"
+  ) {
+    throw invalidParams("argument has a name and a value");
+  }
+  const { names, complete } = findReference(catalogue, ref);
+  if (!names.includes(argument.name)) {
+    throw invalidParams(`Unknown argument: ${argument.name}`);
+  }
+  const propose = complete?.[argument.name];
+  if (propose === undefined) return cut([]);
+  const proposed = propose(argument.value, knownArguments(context));
+  return proposed instanceof Promise ? proposed.then(cut) : cut(proposed);
+}
+
+function findReference(
+  { prompts, templates, resources }: Catalogue,
+  ref: unknown,
+): {
+  names: readonly string[];
+  complete?: Readonly<Record<string, Complete | undefined>>;
+} {
+  if (isObject(ref) && ref.type === "ref/prompt") {
+    const prompt = prompts.get(ref.name as string);
+    if (!prompt) throw invalidParams(`Unknown prompt: ${ref.name}`);
+    return {
+      names: Object.keys(prompt.args?.shape ?? {}),
+      complete: prompt.complete,
+    };
+  }
+  if (isObject(ref) && ref.type === "ref/resource") {
+    const found = templates.find(({ resource }) => resource.uri === ref.uri);
+    if (found) {
+      return {
+        names: found.template.variables,
+        complete: found.resource.complete,
+      };
+    }
+    if (resources.has(ref.uri as string)) return { names: [] };
+    throw invalidParams(`Unknown resource: ${ref.uri}`);
+  }
+  throw invalidParams("ref is a ref/prompt or a ref/resource");
+}
+
+function knownArguments(context: unknown): Record<string, string> {
+  const known = isObject(context) && isObject(context.arguments)
+    ? context.arguments
+    : {};
+  return known as Record<string, string>;
+}
+
+function cut(proposed: readonly string[]): Completion {
+  return {
+    values: proposed.slice(0, MOST),
+    total: proposed.length,
+    hasMore: proposed.length > MOST,
+  };
+}

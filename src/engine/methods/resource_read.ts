@@ -1,0 +1,72 @@
+/**
+ * `resources/read`.
+ *
+ * @module
+ * @see MCP 2026-07-28, Resources, Reading Resources
+ */
+import { base64 } from "../../crypto.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
+import type {
+  Resource,
+  ResourceAnswer,
+  ResourceContents,
+} from "../../authoring/resource.ts";
+import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
+import type { Catalogue } from "../../protocol/catalogue.ts";
+import { invalidParams } from "../../protocol/messages.ts";
+
+/** The resource of a URI and the variables that its template found in it. */
+export function findResource(
+  { resources, templates }: Pick<Catalogue, "resources" | "templates">,
+  uri: unknown,
+): { resource: Resource; variables: Record<string, string> } | undefined {
+  if (typeof uri !== "string") return undefined;
+  const resource = resources.get(uri);
+  if (resource) return { resource, variables: {} };
+  for (const { template, resource } of templates) {
+    const variables = template.match(uri);
+    if (variables) return { resource, variables };
+  }
+  return undefined;
+}
+
+/** Reads the resource that a request names. @throws {RpcError} when there is none */
+export function readResource(call: Call): MaybePromise<Printed> {
+  const { catalogue, params: { uri }, introduction, context, stateless } = call;
+  if (typeof uri !== "string") throw invalidParams("uri is a string");
+  const found = findResource(catalogue, uri);
+  const missing = () =>
+    new RpcError(
+      stateless ? RpcCode.invalidParams : RpcCode.resourceNotFound,
+      `Resource not found: ${uri}`,
+      { data: { uri } },
+    );
+  if (!found) throw missing();
+  const { resource, variables } = found;
+  const { ttlSeconds = 0, cacheScope = "private", mimeType } = resource;
+  return then(resource.read(variables, context), (answer) => {
+    if (answer === undefined) throw missing();
+    return introduction.printer.result(
+      { contents: contentsOf(answer, uri, mimeType) },
+      { ttlMs: ttlSeconds * 1000, cacheScope },
+    );
+  });
+}
+
+function contentsOf(
+  answer: ResourceAnswer,
+  uri: string,
+  mimeType: string | undefined,
+): ResourceContents[] {
+  if (typeof answer === "string") {
+    return [{ uri, mimeType: mimeType ?? "text/plain", text: answer }];
+  }
+  if (answer instanceof Uint8Array) {
+    return [{
+      uri,
+      mimeType: mimeType ?? "application/octet-stream",
+      blob: base64(answer),
+    }];
+  }
+  return answer;
+}

@@ -1,0 +1,169 @@
+/**
+ * `subscriptions/listen`: a stream of the changes a 2026 client asked for,
+ * made in whatever process.
+ *
+ * @module
+ * @see MCP 2026-07-28, Subscriptions
+ */
+import type { Change } from "../../store/changes.ts";
+import type { Exchange } from "../exchange.ts";
+import {
+  invalidParams,
+  printNotification,
+  type RequestId,
+} from "../../protocol/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import type { Printed } from "../call.ts";
+import { Meta } from "../../protocol/request_meta.ts";
+import {
+  parseTaskIds,
+  TaskFeed,
+  taskNotification,
+} from "../tasks/task_feed.ts";
+import { checkKnowsTasks } from "../tasks/task_methods.ts";
+
+/** Changes a slow client may fall behind before its stream is closed. */
+const BEHIND = 1000;
+
+/** Resources one subscription may name. */
+const URIS = 1000;
+
+/** The changes a client wants to hear of, as far as they are honoured. */
+export interface SubscriptionFilter {
+  toolsListChanged?: true;
+  promptsListChanged?: true;
+  resourcesListChanged?: true;
+  resourceSubscriptions?: string[];
+  /** In the acknowledgement: those that are the caller's. */
+  taskIds?: string[];
+}
+
+const LISTS = ["tools", "prompts", "resources"] as const;
+
+/**
+ * The filter of a request, without what nobody offers.
+ *
+ * @throws {import("../../errors.ts").RpcError} -32602 when it is malformed
+ */
+export function parseFilter(
+  { notifications }: JsonObject,
+  capabilities: JsonObject,
+): SubscriptionFilter {
+  if (!isObject(notifications)) {
+    throw invalidParams("notifications is an object");
+  }
+  const filter: SubscriptionFilter = {};
+  for (const list of LISTS) {
+    const wanted = notifications[`${list}ListChanged`];
+    if (wanted !== undefined && typeof wanted !== "boolean") {
+      throw invalidParams(`${list}ListChanged is a boolean`);
+    }
+    if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
+  }
+  const taskIds = parseTaskIds(notifications);
+  if (taskIds) filter.taskIds = taskIds;
+  const { resourceSubscriptions: uris } = notifications;
+  if (uris === undefined) return filter;
+  if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
+    throw invalidParams("resourceSubscriptions is a list of URIs");
+  }
+  if (uris.length > URIS) {
+    throw invalidParams(`resourceSubscriptions has at most ${URIS} URIs`);
+  }
+  if (capabilities.resources) filter.resourceSubscriptions = uris;
+  return filter;
+}
+
+/** The notification a change becomes; undefined when the filter leaves it out. */
+export function notificationOf(
+  change: Change,
+  filter: SubscriptionFilter,
+  subscriptionId: RequestId,
+): string | undefined {
+  const _meta = { [Meta.subscriptionId]: subscriptionId };
+  if (change.kind === "list") {
+    const { list } = change;
+    if (!filter[`${list}ListChanged`]) return undefined;
+    return printNotification(`notifications/${list}/list_changed`, { _meta });
+  }
+  if (!filter.resourceSubscriptions?.includes(change.uri)) return undefined;
+  const { uri } = change;
+  return printNotification("notifications/resources/updated", { _meta, uri });
+}
+
+/** The first message of a subscription. */
+export function acknowledgement(
+  notifications: SubscriptionFilter,
+  subscriptionId: RequestId,
+): string {
+  return printNotification("notifications/subscriptions/acknowledged", {
+    _meta: { [Meta.subscriptionId]: subscriptionId },
+    notifications,
+  });
+}
+
+/** Serves a subscription until the client leaves or the server stops. */
+export async function listen(exchange: Exchange): Promise<Printed> {
+  const { engine, introduction, params } = exchange;
+  const filter = parseFilter(params, introduction.capabilities);
+  if (filter.taskIds) checkKnowsTasks(exchange.client);
+  engine.listeners.take();
+  try {
+    return await follow(exchange, filter);
+  } finally {
+    engine.listeners.release();
+  }
+}
+
+async function follow(
+  exchange: Exchange,
+  filter: SubscriptionFilter,
+): Promise<Printed> {
+  const { engine, introduction, message: { id }, answer } = exchange;
+  const feed = new TaskFeed(engine.tasks, exchange.caller.binding);
+  const signal = exchange.signal();
+  const acknowledged = Promise.withResolvers<void>();
+  let sent: Promise<void> = acknowledged.promise;
+  let behind = 0;
+  const notify = (notification: string) => {
+    if (++behind > BEHIND) return exchange.cancel("the client fell behind");
+    sent = sent.then(() => answer.send(notification)).then(() => {
+      behind--;
+    });
+  };
+  // Listening comes first: what changes after the acknowledgement is heard.
+  const leave = await engine.changes.listen((change) => {
+    const notification = notificationOf(change, filter, id);
+    if (notification !== undefined) notify(notification);
+  });
+  try {
+    const tasks = await feed.find(filter.taskIds ?? []);
+    const honoured = {
+      ...filter,
+      ...(filter.taskIds && { taskIds: tasks.map(({ taskId }) => taskId) }),
+    };
+    await answer.send(acknowledgement(honoured, id));
+    acknowledged.resolve();
+    for (const task of tasks) {
+      feed.follow(task, (task) => notify(taskNotification(task, id)), signal)
+        .catch((error) => {
+          if (signal.aborted) return;
+          engine.log.warning("A task could not be followed", { error });
+          exchange.cancel("a task could not be followed");
+        });
+    }
+    await aborted(signal);
+    return introduction.printer.result({
+      _meta: { [Meta.subscriptionId]: id },
+    });
+  } finally {
+    leave();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}

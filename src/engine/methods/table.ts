@@ -1,0 +1,115 @@
+/**
+ * The method table: what each request asks for and which revisions have it.
+ *
+ * @module
+ */
+import { type Caller, missingScopes } from "../../caller.ts";
+import { ChallengeError, RpcCode, RpcError } from "../../errors.ts";
+import type { Call, Method, Printed } from "../call.ts";
+import type { Catalogue } from "../../protocol/catalogue.ts";
+import { complete } from "./completion.ts";
+import { invalidParams, type RpcRequest } from "../../protocol/messages.ts";
+import type { JsonObject } from "../../json.ts";
+import { getPrompt } from "./prompt_get.ts";
+import { isLoggingLevel } from "../../protocol/request_meta.ts";
+import { findResource, readResource } from "./resource_read.ts";
+import { cancelTask, getTask, updateTask } from "../tasks/task_methods.ts";
+import { callTool } from "./tool_call.ts";
+
+const EMPTY: Method = () => "{}";
+
+/** Methods that both generations have. */
+const SHARED: readonly (readonly [string, Method])[] = [
+  [
+    "tools/list",
+    ({ introduction, params }) => introduction.tools.at(params.cursor),
+  ],
+  ["tools/call", callTool],
+  [
+    "resources/list",
+    ({ introduction, params }) => introduction.resources.at(params.cursor),
+  ],
+  [
+    "resources/templates/list",
+    ({ introduction, params }) =>
+      introduction.resourceTemplates.at(params.cursor),
+  ],
+  ["resources/read", readResource],
+  [
+    "prompts/list",
+    ({ introduction, params }) => introduction.prompts.at(params.cursor),
+  ],
+  ["prompts/get", getPrompt],
+  ["completion/complete", complete],
+];
+
+/**
+ * Methods of 2025 beside `initialize`. Subscribing answers and promises nothing:
+ * without a GET stream there is no way to push.
+ */
+export const SESSION_METHODS: ReadonlyMap<string, Method> = new Map([
+  ...SHARED,
+  ["ping", EMPTY],
+  ["resources/subscribe", EMPTY],
+  ["resources/unsubscribe", EMPTY],
+  ["logging/setLevel", setLevel],
+]);
+
+/** Methods of 2026 beside `subscriptions/listen`, which needs a stream. */
+export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
+  ...SHARED,
+  ["server/discover", ({ catalogue }) => catalogue.discovery],
+  ["tasks/get", getTask],
+  ["tasks/update", updateTask],
+  ["tasks/cancel", cancelTask],
+]);
+
+/** -32601; 2026 wants it on HTTP 404. */
+export function methodNotFound(method: string, stateless: boolean): RpcError {
+  return new RpcError(RpcCode.methodNotFound, `Method not found: ${method}`, {
+    status: stateless ? 404 : 200,
+  });
+}
+
+/**
+ * Checks that a caller was granted what a request needs.
+ *
+ * @throws {ChallengeError} 403 that lists every scope the request needs
+ */
+export function checkScopes(
+  catalogue: Catalogue,
+  { method, params }: RpcRequest,
+  caller: Caller,
+): void {
+  if (caller.scopes === "all") return;
+  const needed = scopesFor(catalogue, method, params);
+  if (missingScopes(caller, needed).length === 0) return;
+  throw new ChallengeError(
+    "The call needs scopes that were not granted",
+    "insufficient_scope",
+    needed,
+  );
+}
+
+/** The scopes a request needs; none for a name that nothing has. */
+function scopesFor(
+  catalogue: Catalogue,
+  method: string,
+  params: JsonObject,
+): readonly string[] {
+  switch (method) {
+    case "tools/call":
+      return catalogue.tools.get(params.name as string)?.scopes ?? [];
+    case "prompts/get":
+      return catalogue.prompts.get(params.name as string)?.scopes ?? [];
+    case "resources/read":
+      return findResource(catalogue, params.uri)?.resource.scopes ?? [];
+    default:
+      return [];
+  }
+}
+
+function setLevel({ params: { level }, setLogLevel }: Call): Promise<Printed> {
+  if (!isLoggingLevel(level)) throw invalidParams("level is a logging level");
+  return setLogLevel!(level).then(() => "{}");
+}

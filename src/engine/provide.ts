@@ -1,0 +1,50 @@
+/**
+ * Definitions that find in their context what they declared they need.
+ *
+ * @module
+ */
+import type { Context } from "../authoring/context.ts";
+import type { Needing } from "../authoring/needs.ts";
+import type { Definitions } from "../protocol/catalogue.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** The same definitions; those without needs are untouched. */
+export function provideNeeds(
+  { tools = [], resources = [], prompts = [] }: Definitions,
+  lifecycle: Lifecycle,
+): Definitions {
+  const needs = ({ settings, services }: Needing) =>
+    settings !== undefined || services !== undefined;
+  const fill = (definition: Needing, context: Context): Context =>
+    Object.assign(context, lifecycle.provide(definition));
+  return {
+    tools: tools.map((tool) =>
+      needs(tool)
+        ? {
+          ...tool,
+          prepare: tool.prepare &&
+            ((input, context) => tool.prepare!(input, fill(tool, context))),
+          run: (input, context, prepared) =>
+            tool.run(input, fill(tool, context), prepared),
+        }
+        : tool
+    ),
+    resources: resources.map((resource) =>
+      needs(resource)
+        ? {
+          ...resource,
+          read: (variables, context) =>
+            resource.read(variables, fill(resource, context)),
+        }
+        : resource
+    ),
+    prompts: prompts.map((prompt) =>
+      needs(prompt)
+        ? {
+          ...prompt,
+          get: (args, context) => prompt.get(args, fill(prompt, context)),
+        }
+        : prompt
+    ),
+  };
+}

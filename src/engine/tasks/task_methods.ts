@@ -1,0 +1,92 @@
+/**
+ * The tasks extension: a tool's work goes on after its request was answered,
+ * and the client asks any process how far it is.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import { RpcCode, RpcError } from "../../errors.ts";
+import { TASK_SECONDS } from "../../store/task_record.ts";
+import type { Task } from "../../store/tasks.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import type { Call, Printed } from "../call.ts";
+import { invalidParams } from "../../protocol/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+
+/** The name both sides declare the extension by. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** How often a client should ask, in milliseconds. */
+const POLL_MILLISECONDS = 1000;
+
+const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** Whether a client declared the extension on this request. */
+export function knowsTasks(
+  { capabilities: { extensions } }: McpClient,
+): boolean {
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
+export function checkKnowsTasks(client: McpClient): void {
+  if (knowsTasks(client)) return;
+  throw new RpcError(
+    RpcCode.missingCapability,
+    "The client does not support tasks",
+    { status: 400, data: { requiredCapabilities: REQUIRED } },
+  );
+}
+
+/** A task as the wire has it. */
+export function printTask(task: Task): JsonObject {
+  const { taskId, status, statusMessage, inputRequests, outcome } = task;
+  return {
+    taskId,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(task.createdMilliseconds).toISOString(),
+    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
+    ttlMs: TASK_SECONDS * 1000,
+    pollIntervalMs: POLL_MILLISECONDS,
+    ...(inputRequests && { inputRequests }),
+    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
+  };
+}
+
+/** `tasks/get` */
+export async function getTask(call: Call): Promise<Printed> {
+  const { introduction: { printer } } = call;
+  return printer.result(printTask(await findOwnTask(call)));
+}
+
+/** `tasks/update` */
+export async function updateTask(call: Call): Promise<Printed> {
+  const { tasks, params: { inputResponses }, introduction } = call;
+  const { taskId } = await findOwnTask(call);
+  if (!isObject(inputResponses)) {
+    throw invalidParams("inputResponses is an object");
+  }
+  if (!Object.values(inputResponses).every(isObject)) {
+    throw invalidParams("Each of inputResponses is an object");
+  }
+  await tasks.answer(taskId, inputResponses);
+  return introduction.printer.result({});
+}
+
+/** `tasks/cancel`: the process that works on it notices soon. */
+export async function cancelTask(call: Call): Promise<Printed> {
+  const { taskId } = await findOwnTask(call);
+  await call.tasks.end(taskId, { status: "cancelled" });
+  return call.introduction.printer.result({});
+}
+
+/** The caller's task that a request names. */
+async function findOwnTask({ context, tasks, params }: Call): Promise<Task> {
+  checkKnowsTasks(context.client);
+  const { taskId } = params;
+  if (typeof taskId !== "string") throw invalidParams("taskId is a string");
+  const task = await tasks.find(taskId, context.caller.binding);
+  if (task === undefined) throw invalidParams("Unknown task");
+  return task;
+}

@@ -1,0 +1,60 @@
+/**
+ * Who may call from a browser. A page on any site can make a browser send
+ * requests to this server, so `Origin` decides; and a name that suddenly
+ * points at this machine must not reach a server bound to it, so `Host` does.
+ *
+ * @module
+ * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
+ */
+import type { Config } from "../config/config.ts";
+import { HttpError } from "../errors.ts";
+import { isLoopback } from "../loopback.ts";
+
+/** @throws {HttpError} 403 */
+export type CheckOrigin = (headers: Headers) => void;
+
+/**
+ * Allows requests without `Origin`, from our own, from loopback pages (the
+ * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback is
+ * reached by loopback names and that of `BASE_URL` only.
+ */
+export function originCheck(
+  { host, baseUrl, allowedOrigins }: Pick<
+    Config,
+    "host" | "baseUrl" | "allowedOrigins"
+  >,
+): CheckOrigin {
+  const origins = new Set(allowedOrigins);
+  if (baseUrl) origins.add(new URL(baseUrl).origin);
+  const ownHost = baseUrl && new URL(baseUrl).host;
+  const isBoundToLoopback = isLoopback({ hostname: host });
+
+  function isAllowedOrigin(origin: string): boolean {
+    if (origins.has("*") || origins.has(origin)) return true;
+    const url = URL.parse(origin);
+    return url !== null && url.origin === origin && isLoopback(url);
+  }
+
+  function isOwnHost(name: string): boolean {
+    if (name === ownHost) return true;
+    const url = URL.parse(`http://${name}`);
+    return url !== null && url.host === name && isLoopback(url);
+  }
+
+  /** Clients call by one name all day long: it is parsed once. */
+  let accepted: string | undefined;
+
+  return (headers) => {
+    const origin = headers.get("origin");
+    if (origin !== null && !isAllowedOrigin(origin)) {
+      throw new HttpError(403, "This origin may not call this server");
+    }
+    if (!isBoundToLoopback) return;
+    const name = headers.get("host");
+    if (name === null || name === accepted) return;
+    if (!isOwnHost(name)) {
+      throw new HttpError(403, "This host name does not belong to this server");
+    }
+    accepted = name;
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * `sid`: a name that a client's address may carry (`/mcp?sid=…`), to
+ * correlate its requests. It is passed on in the address of the metadata, and
+ * means nothing else.
+ *
+ * @module
+ */
+
+const SID = /^[A-Za-z0-9._~-]{1,128}$/;
+
+/** Whether a text may correlate requests as `sid`. It never means more. */
+export function isSid(text: string): boolean {
+  return SID.test(text);
+}

@@ -1,0 +1,13 @@
+/**
+ * JSON values.
+ *
+ * @module
+ */
+
+/** A JSON object. */
+export type JsonObject = Record<string, unknown>;
+
+/** Whether a value is a JSON object: neither null nor an array. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

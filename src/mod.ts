@@ -1,0 +1,92 @@
+/**
+ * Write functions; language-model clients call them over the network, as the
+ * person who is using them.
+ *
+ * - {@linkcode tool}, {@linkcode resource} and {@linkcode prompt} declare what
+ *   a server offers.
+ * - {@linkcode serve} runs it as a process; {@linkcode createServer} puts it
+ *   into an application of your own.
+ * - {@linkcode service}, {@linkcode secret} and {@linkcode Around} are for
+ *   what surrounds the calls.
+ *
+ * @example The smallest server
+ * ```ts ignore
+ * import { serve, tool } from "@tool-server/tool-server";
+ *
+ * serve({
+ *   name: "greeter",
+ *   version: "1.0.0",
+ *   tools: [tool({ name: "greet", run: () => "Hello!" })],
+ * });
+ * ```
+ *
+ * @module
+ */
+export { serve, type ServeOptions } from "./serve.ts";
+export {
+  type AddRoutes,
+  createServer,
+  type CreateServerOptions,
+  type RoutesContext,
+  type Server,
+  type ServerOptions,
+} from "./server.ts";
+export type { ConnectionInfo } from "./http/connection_info.ts";
+
+export {
+  type CallToolResult,
+  type ContentBlock,
+  type PlainTool,
+  type StructuredTool,
+  type Tool,
+  tool,
+  type ToolAnnotations,
+  type ToolAnswer,
+  type ToolDescription,
+  ToolError,
+} from "./authoring/tool.ts";
+export {
+  type Complete,
+  type Operand,
+  type Resource,
+  resource,
+  type ResourceAnswer,
+  type ResourceContents,
+  type ResourceDefinition,
+  type Variables,
+} from "./authoring/resource.ts";
+export {
+  type Prompt,
+  prompt,
+  type PromptAnswer,
+  type PromptDefinition,
+  type PromptMessage,
+} from "./authoring/prompt.ts";
+export type {
+  AnswerTo,
+  ChangingList,
+  Context,
+  Described,
+  Elicited,
+  McpClient,
+  Question,
+} from "./authoring/context.ts";
+export {
+  type MaybePromise,
+  type Service,
+  service,
+  type ServiceDefinition,
+  type Services,
+  type ServiceValues,
+  type StartContext,
+} from "./authoring/service.ts";
+export {
+  secret,
+  type SettingSchemas,
+  type SettingValues,
+} from "./authoring/setting.ts";
+export type { Around, ToolCall } from "./authoring/around.ts";
+export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
+export { type Complaint, ConfigError } from "./config/environment.ts";
+export { CatalogueError } from "./protocol/catalogue.ts";
+export { ServiceError } from "./engine/lifecycle.ts";

@@ -1,0 +1,221 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The account page: which clients are connected in a person's name, and the
+ * means to end each of them.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+import { displayName, Layout } from "./layout.tsx";
+import { Moment } from "./moment.tsx";
+
+/** One grant, as its person sees it. Times are epoch seconds. */
+export interface ConnectionInWords {
+  grantId: string;
+  createdAt: number;
+  usedAt: number;
+  scopes: readonly string[];
+  /** Sessions that are open now. */
+  sessions: number;
+}
+
+/** A client and all that it was granted. */
+export interface ConnectedClient {
+  clientId: string;
+  /** As it called itself; cleaned before it is shown. */
+  name: string;
+  /** The verified domain of its metadata document. */
+  domain?: string;
+  /** Newest first. */
+  connections: readonly ConnectionInWords[];
+}
+
+/** What the page shows. */
+export interface AccountProps {
+  /** Path of the public address; empty at a root. */
+  base?: string;
+  /** `MCP_TITLE`. */
+  serverTitle: string;
+  /** The signed-in person, as the provider calls them. */
+  person: string;
+  providerName: string;
+  clients: readonly ConnectedClient[];
+  /** Goes with every form of this rendering. */
+  csrf: string;
+  /** Epoch seconds. */
+  now: number;
+  /** How many connections were ended just now. */
+  ended?: number;
+  /** What only an operator sees. */
+  children?: Child;
+}
+
+/** The clients connected in a person's name. Send it with `forms: "self"`. */
+export function AccountPage(props: AccountProps) {
+  const { base = "", serverTitle, person, providerName } = props;
+  const { clients, csrf, now } = props;
+  return (
+    <Layout title="Your connections" serverTitle={serverTitle} wide>
+      <main>
+        <h1>Your connections</h1>
+        <div class="row-head">
+          <p class="soft">
+            Signed in as{" "}
+            <strong>
+              <bdi>{displayName(person)}</bdi>
+            </strong>{" "}
+            with {providerName}
+          </p>
+          <form method="post" action={`${base}/account/sign-out`}>
+            <input type="hidden" name="csrf" value={csrf} />
+            <button class="quiet" type="submit">Sign out</button>
+          </form>
+        </div>
+        {props.ended !== undefined && (
+          <p class="note good" role="status">
+            {props.ended === 0
+              ? "That connection had already ended."
+              : "Ended. The app has to ask you again before it can come back."}
+          </p>
+        )}
+        <div class="card">
+          {clients.length === 0
+            ? <p class="soft">No app is connected in your name.</p>
+            : (
+              <ul class="rows">
+                {clients.map((client) => (
+                  <ClientRow
+                    base={base}
+                    client={client}
+                    csrf={csrf}
+                    now={now}
+                  />
+                ))}
+              </ul>
+            )}
+        </div>
+        {props.children}
+      </main>
+    </Layout>
+  );
+}
+
+function ClientRow(
+  { base, client, csrf, now }: {
+    base: string;
+    client: ConnectedClient;
+    csrf: string;
+    now: number;
+  },
+) {
+  const { connections } = client;
+  const name = displayName(client.name);
+  const isOne = connections.length === 1;
+  return (
+    <li>
+      <div class="row-head">
+        <h2 class="row-title">
+          <bdi>{name}</bdi> {client.domain
+            ? <span class="badge good">{client.domain}</span>
+            : <span class="badge warn">Unverified</span>}
+        </h2>
+        <EndForm
+          base={base}
+          grantIds={connections.map(({ grantId }) => grantId)}
+          csrf={csrf}
+          label={isOne ? "End" : `End all ${connections.length}`}
+          of={name}
+        />
+      </div>
+      {connections.map((connection, index) => (
+        <div class="row-head connection">
+          <ConnectionFacts connection={connection} now={now} />
+          {!isOne && (
+            <EndForm
+              base={base}
+              grantIds={[connection.grantId]}
+              csrf={csrf}
+              label="End"
+              of={`${name}, connection ${index + 1}`}
+            />
+          )}
+        </div>
+      ))}
+    </li>
+  );
+}
+
+function ConnectionFacts(
+  { connection, now }: { connection: ConnectionInWords; now: number },
+) {
+  const { createdAt, usedAt, scopes, sessions } = connection;
+  return (
+    <p class="small soft">
+      Last used <Moment at={usedAt} now={now} />, connected{" "}
+      <Moment at={createdAt} now={now} />
+      {sessions > 0 && `, ${sessions} open session${sessions > 1 ? "s" : ""}`}
+      {scopes.length > 0 && (
+        <>
+          <br />
+          May use {scopes.map((scope) => (
+            <>
+              <code>{scope}</code>
+              {" "}
+            </>
+          ))}
+        </>
+      )}
+    </p>
+  );
+}
+
+/** A button that ends grants. */
+export function EndForm(
+  { base = "", grantIds, csrf, label, of }: {
+    base?: string;
+    grantIds: readonly string[];
+    csrf: string;
+    label: string;
+    /** What is ended, for those who hear the button without its row. */
+    of: string;
+  },
+) {
+  return (
+    <form method="post" action={`${base}/account/end`}>
+      <input type="hidden" name="csrf" value={csrf} />
+      <input type="hidden" name="grants" value={grantIds.join(" ")} />
+      <button class="quiet danger" type="submit">
+        {label}
+        <span class="visually-hidden">{` ${of}`}</span>
+      </button>
+    </form>
+  );
+}
+
+/** The account page of somebody who has not signed in. `forms: "any"`. */
+export function SignInPage(
+  { base = "", serverTitle, providerName }: {
+    base?: string;
+    serverTitle: string;
+    providerName: string;
+  },
+) {
+  return (
+    <Layout title="Your connections" serverTitle={serverTitle}>
+      <main class="card">
+        <h1>Your connections</h1>
+        <p class="lead">
+          Sign in to see which apps are connected in your name, and to end any
+          of them.
+        </p>
+        <form method="post" action={`${base}/account/sign-in`}>
+          <div class="actions">
+            <button class="primary" type="submit">
+              Sign in with {providerName}
+            </button>
+          </div>
+        </form>
+      </main>
+    </Layout>
+  );
+}

@@ -1,0 +1,173 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The consent page: who asks, how far that is verified, where the answer
+ * goes, what it may do, and which account comes next. It precedes the
+ * provider, so that no client rides on a consent the person gave to another.
+ *
+ * @module
+ * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
+ */
+import { displayName, Layout } from "./layout.tsx";
+
+/** One scope, and what it lets a client do: "Finds mail. Reads mail." */
+export interface ScopeInWords {
+  scope: string;
+  words: string;
+}
+
+/** What the person is asked. */
+export interface ConsentProps {
+  /** `MCP_TITLE`. */
+  /** Path of the public address; empty at a root. */
+  base?: string;
+  serverTitle: string;
+  /** As the client calls itself; cleaned before it is shown. */
+  clientName: string;
+  /**
+   * `document`: the client is described by a metadata document on `domain`,
+   * which was fetched from there. `self-asserted`: anybody could have
+   * registered under this name.
+   */
+  clientVerification:
+    | { kind: "document"; domain: string }
+    | { kind: "self-asserted" };
+  redirectUri: string;
+  redirectKind: "https" | "loopback" | "private-use";
+  /** "GitHub", "Google" or the host of the provider. */
+  providerName: string;
+  /** Empty: the client asks for no scope beyond calling tools. */
+  scopes: readonly ScopeInWords[];
+  /** Hidden fields of the form, the CSRF token of this rendering among them. */
+  fields: Readonly<Record<string, string>>;
+  /** Where the form is posted. */
+  action: string;
+}
+
+/**
+ * The page, one form: `decision` is `approve` or `deny`. Send it with
+ * `forms: "any"`.
+ */
+export function ConsentPage(props: ConsentProps) {
+  const { serverTitle, providerName, scopes } = props;
+  const clientName = displayName(props.clientName);
+  return (
+    <Layout title={`Allow ${clientName}?`} serverTitle={serverTitle}>
+      <main class="card">
+        <h1>
+          Let <bdi>{clientName}</bdi> use {serverTitle}?
+        </h1>
+        <p class="lead">
+          It would act in your name. Approve only if you started this yourself.
+        </p>
+        <dl class="facts">
+          <Asker {...props} clientName={clientName} />
+          <Destination {...props} />
+          <div>
+            <dt>What it may do</dt>
+            <dd>
+              {scopes.length === 0 ? "Call the tools of this server." : (
+                <ul>
+                  {scopes.map(({ scope, words }) => (
+                    <li>
+                      {words} <code>{scope}</code>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </dd>
+          </div>
+          <div>
+            <dt>What comes next</dt>
+            <dd>
+              If you approve, you sign in with{" "}
+              <strong>{providerName}</strong>. The app sees neither your
+              password nor your {providerName}{" "}
+              token. You can end the connection at any time on your{" "}
+              <a href={`${props.base ?? ""}/account`}>account page</a>.
+            </dd>
+          </div>
+        </dl>
+        <form method="post" action={props.action}>
+          {Object.entries(props.fields).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <div class="actions">
+            <button
+              class="primary"
+              type="submit"
+              name="decision"
+              value="approve"
+            >
+              Approve
+            </button>
+            <button type="submit" name="decision" value="deny">Deny</button>
+          </div>
+        </form>
+      </main>
+    </Layout>
+  );
+}
+
+function Asker({ clientName, clientVerification }: ConsentProps) {
+  return (
+    <div>
+      <dt>Who asks</dt>
+      {clientVerification.kind === "document"
+        ? (
+          <dd>
+            <strong>{clientVerification.domain}</strong>{" "}
+            <span class="badge good">Domain verified</span>
+            <p class="small soft">
+              It calls its app <bdi>{clientName}</bdi>.
+            </p>
+          </dd>
+        )
+        : (
+          <dd>
+            <strong>
+              <bdi>{clientName}</bdi>
+            </strong>{" "}
+            <span class="badge warn">Unverified</span>
+            <p class="small soft">
+              The app chose this name itself. Nobody has checked it.
+            </p>
+          </dd>
+        )}
+    </div>
+  );
+}
+
+function Destination(
+  { clientVerification, redirectUri, redirectKind }: ConsentProps,
+) {
+  return (
+    <div>
+      <dt>Where the answer goes</dt>
+      <dd>
+        {redirectKind === "https"
+          ? <strong>{new URL(redirectUri).host}</strong>
+          : redirectKind === "loopback"
+          ? "A program on this device"
+          : (
+            <>
+              The app on this device that opens{" "}
+              <strong>
+                {redirectUri.slice(0, redirectUri.indexOf(":") + 1)}
+              </strong>{" "}
+              links
+            </>
+          )}
+        <p class="small">
+          <code>{redirectUri}</code>
+        </p>
+        {redirectKind !== "https" && (
+          <p class="small soft">
+            Which program that is cannot be checked from here
+            {clientVerification.kind === "document" &&
+              ", whatever the domain above says"}.
+          </p>
+        )}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * What a browser gets at `/` and `/mcp`.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { Config } from "../config/config.ts";
+import type { Catalogue } from "../protocol/catalogue.ts";
+import { entryOf } from "./client_guides.ts";
+import { LandingPage } from "./landing_page.tsx";
+import { page } from "./respond.ts";
+
+/** The landing page, with another status and a notice where it stands in. */
+export type ShowLanding = (
+  c: Context,
+  options?: { status?: number; notice?: string },
+) => Response;
+
+/** Shows how to connect to this server. */
+export function landing(
+  { config, baseUrl, catalogue }: {
+    config: Config;
+    baseUrl: string;
+    catalogue: Catalogue;
+  },
+): ShowLanding {
+  const facts = {
+    serverTitle: config.title,
+    baseUrl,
+    tools: [...catalogue.tools.values()],
+    entry: entryOf(config.auth),
+  };
+  return (c, { status, notice } = {}) =>
+    page(c, LandingPage({ ...facts, notice }), { status });
+}

@@ -1,0 +1,87 @@
+/**
+ * Tools, resources and prompts as the lists show them.
+ *
+ * @module
+ * @see MCP 2026-07-28, Server Features
+ */
+import type { Described } from "../authoring/context.ts";
+import type { Prompt } from "../authoring/prompt.ts";
+import type { Resource } from "../authoring/resource.ts";
+import type { Tool } from "../authoring/tool.ts";
+import { toJsonSchema } from "./json_schema.ts";
+import type { JsonObject } from "../json.ts";
+
+/** A tool as `tools/list` shows it. */
+export type ListedTool = JsonObject & {
+  inputSchema: JsonObject;
+  outputSchema?: JsonObject;
+};
+
+/** A tool as `tools/list` shows it. @throws {Error} for a schema JSON cannot express */
+export function listTool(tool: Tool): ListedTool {
+  const { input, output, annotations } = tool;
+  return {
+    ...describe(tool),
+    inputSchema: input
+      ? toJsonSchema(input, "input")
+      : { type: "object", additionalProperties: false },
+    ...(output && { outputSchema: toJsonSchema(output, "output") }),
+    ...(annotations && { annotations }),
+  };
+}
+
+/** 2025 clients refuse an output schema that is not an object's. */
+export function withObjectOutput(listed: ListedTool): JsonObject {
+  if (listed.outputSchema?.type === "object") return listed;
+  const { outputSchema: _, ...rest } = listed;
+  return rest;
+}
+
+/** A prompt as `prompts/list` shows it. */
+export function listPrompt(prompt: Prompt): JsonObject {
+  const { properties = {}, required = [] } = prompt.args
+    ? toJsonSchema(prompt.args, "input")
+    : {};
+  const args = Object.entries(properties as Record<string, JsonObject>);
+  return {
+    ...describe(prompt),
+    ...(args.length > 0 && {
+      arguments: args.map(([name, { title, description }]) => ({
+        name,
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        required: (required as string[]).includes(name),
+      })),
+    }),
+  };
+}
+
+/** A resource as `resources/list` shows it. */
+export function listResource(resource: Resource): JsonObject {
+  const { uri, mimeType, annotations, size } = resource;
+  return {
+    uri,
+    ...describe(resource),
+    ...(mimeType && { mimeType }),
+    ...(annotations && { annotations }),
+    ...(size !== undefined && { size }),
+  };
+}
+
+/** A family of resources as `resources/templates/list` shows it. */
+export function listTemplate(resource: Resource): JsonObject {
+  const { uri, size: _, ...rest } = listResource(resource);
+  return { uriTemplate: uri, ...rest };
+}
+
+function describe(
+  { name, title, description, icons, _meta }: Described,
+): JsonObject {
+  return {
+    name,
+    ...(title && { title }),
+    ...(description && { description }),
+    ...(icons && { icons }),
+    ...(_meta && { _meta }),
+  };
+}

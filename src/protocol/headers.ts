@@ -1,0 +1,151 @@
+/**
+ * The headers in which a 2026 request repeats its body, so that
+ * intermediaries can route it without reading it. They must agree.
+ *
+ * @module
+ * @see MCP 2026-07-28, Streamable HTTP, Request Metadata
+ */
+import { fromBase64 } from "../crypto.ts";
+import { RpcCode, RpcError } from "../errors.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { RpcRequest } from "./messages.ts";
+
+/** Where `Mcp-Name` comes from, for the methods that need it. */
+const NAME_SOURCE: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/**
+ * Checks `Mcp-Method` and `Mcp-Name` against the message.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkStandardHeaders(
+  headers: Headers,
+  { method, params }: RpcRequest,
+): void {
+  checkHeader("mcp-method", headers.get("mcp-method"), method);
+  const source = NAME_SOURCE[method];
+  if (source === undefined) return;
+  const name = params[source];
+  // A body without a name is refused for that, with a clearer message.
+  if (typeof name !== "string") return;
+  const value = headers.get("mcp-name");
+  if (value === null) throw mismatch("Mcp-Name is missing");
+  if (decodeHeaderValue(value) !== name) {
+    throw mismatch(`Mcp-Name does not match params.${source}`);
+  }
+}
+
+/**
+ * Checks `MCP-Protocol-Version` alone: a disagreement about the revision comes
+ * before the question whether it is spoken here.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkVersionHeader(
+  value: string | null,
+  expected: string,
+): void {
+  checkHeader("mcp-protocol-version", value, expected);
+}
+
+function checkHeader(
+  name: string,
+  value: string | null,
+  expected: string,
+): void {
+  if (value === expected) return;
+  throw mismatch(
+    value === null ? `${name} is missing` : `${name} does not match the body`,
+  );
+}
+
+/** An argument that a tool wants repeated in `Mcp-Param-{name}`. */
+export interface ParamHeader {
+  /** The whole header name, in lower case. */
+  header: string;
+  /** The chain of `properties` keys that leads to the argument. */
+  path: readonly string[];
+}
+
+/**
+ * Checks a tool's `Mcp-Param-*` headers against its arguments. An argument
+ * that is absent or null expects no header.
+ *
+ * @throws {RpcError} -32020 on HTTP 400
+ */
+export function checkParamHeaders(
+  headers: Headers,
+  params: readonly ParamHeader[],
+  args: JsonObject,
+): void {
+  for (const { header, path } of params) {
+    const value = valueAt(args, path);
+    const found = headers.get(header);
+    if (value === undefined || value === null) {
+      if (found === null) continue;
+      throw mismatch(`${header} has no argument to match`);
+    }
+    if (found === null) throw mismatch(`${header} is missing`);
+    if (!isSameValue(value, decodeHeaderValue(found))) {
+      throw mismatch(`${header} does not match its argument`);
+    }
+  }
+}
+
+function valueAt(args: JsonObject, path: readonly string[]): unknown {
+  let value: unknown = args;
+  for (const step of path) {
+    if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
+    value = value[step];
+  }
+  return value;
+}
+
+function isSameValue(value: unknown, text: string): boolean {
+  if (typeof value !== "number") return String(value) === text;
+  return /^-?\d+(\.\d+)?$/.test(text) && Number(text) === value;
+}
+
+const SENTINEL = /^=\?base64\?(.*)\?=$/;
+
+/** RFC 4648 §4 with its padding, which `atob` does not ask for. */
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/**
+ * A header value as its sender meant it: plain visible ASCII, or the UTF-8
+ * text inside `=?base64?…?=`.
+ *
+ * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
+ */
+export function decodeHeaderValue(value: string): string {
+  const encoded = SENTINEL.exec(value)?.[1];
+  if (encoded === undefined) {
+    if (/[^\t\x20-\x7e]/.test(value)) {
+      throw mismatch("A header value has invalid characters");
+    }
+    return value;
+  }
+  if (!BASE64.test(encoded)) throw mismatch("A header value is not base64");
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+      .decode(fromBase64(encoded));
+  } catch (cause) {
+    throw mismatch("A header value is not UTF-8", cause);
+  }
+}
+
+function mismatch(message: string, cause?: unknown): RpcError {
+  return new RpcError(RpcCode.headerMismatch, `Header mismatch: ${message}`, {
+    status: 400,
+    cause,
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * Questions of a 2026 tool. There is no way to ask while it runs, so its
+ * request ends with the questions, comes again with the answers, and the tool
+ * runs from its beginning, now finding them here.
+ *
+ * @module
+ * @see MCP 2026-07-28, Multi Round-Trip Requests
+ */
+import { fingerprint } from "../crypto.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import {
+  type Answered,
+  canonicalJson,
+  type RequestState,
+} from "./request_state.ts";
+
+/** A question as it stands in `inputRequests`. */
+export interface InputRequest {
+  method: string;
+  params: JsonObject;
+}
+
+/** Thrown into a tool whose run ends because it has to wait for an answer. */
+export class Suspended extends Error {
+  override name = "Suspended";
+}
+
+/** The questions and answers of one request, over all of its rounds. */
+export class Inquiry {
+  /** Questions asked in this round that have no answer yet, by key. */
+  readonly open = new Map<string, InputRequest>();
+  #answered: Map<string, Answered>;
+  #count = 0;
+
+  /**
+   * @param responses `inputResponses` of this round. Keys that were not asked
+   * for are ignored; without a state, every key may have been.
+   */
+  constructor(state?: RequestState, responses: JsonObject = {}) {
+    this.#answered = new Map(Object.entries(state?.answered ?? {}));
+    const asked = state && new Map(Object.entries(state.asked));
+    for (const [key, answer] of Object.entries(responses)) {
+      const question = asked ? asked.get(key) : ANY;
+      if (question === undefined || !isObject(answer)) continue;
+      this.#answered.set(key, [question, answer]);
+    }
+  }
+
+  /**
+   * The answer to a question, or undefined (and the question is open) when it
+   * has not been given. One that changed between two rounds is asked again.
+   */
+  ask(
+    method: string,
+    params: JsonObject,
+    key = `${method.split("/")[0]}-${++this.#count}`,
+  ): JsonObject | undefined {
+    const [question, answer] = this.#answered.get(key) ?? [];
+    if (question === ANY || question === questionOf({ method, params })) {
+      return answer;
+    }
+    this.#answered.delete(key);
+    this.open.set(key, { method, params });
+    return undefined;
+  }
+
+  /** What the next round must bring back. */
+  get state(): Pick<RequestState, "answered" | "asked"> {
+    const asked = [...this.open].map(([k, question]) =>
+      [k, questionOf(question)] as const
+    );
+    return {
+      answered: Object.fromEntries(this.#answered),
+      asked: Object.fromEntries(asked),
+    };
+  }
+}
+
+/** Stands for whatever question an answer was given to. */
+const ANY = "*";
+
+function questionOf(question: InputRequest): string {
+  return fingerprint(canonicalJson([question.method, question.params]));
+}

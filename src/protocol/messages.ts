@@ -1,0 +1,136 @@
+/**
+ * JSON-RPC messages: one parse for what arrives, one print for what leaves.
+ *
+ * @module
+ * @see JSON-RPC 2.0; MCP 2025-11-25, Base Protocol, Messages
+ */
+import { isObject, type JsonObject } from "../json.ts";
+import { RpcCode, RpcError } from "../errors.ts";
+
+/** A name the client chose for a request; `1` and `"1"` are different. */
+export type RequestId = string | number;
+
+/** A message that wants a response. */
+export interface RpcRequest {
+  kind: "request";
+  id: RequestId;
+  method: string;
+  params: JsonObject;
+}
+
+/** A message that wants none. */
+export interface RpcNotification {
+  kind: "notification";
+  method: string;
+  params: JsonObject;
+}
+
+/** An answer to a question that this server asked. */
+export interface RpcResponse {
+  kind: "response";
+  id: RequestId;
+  result?: JsonObject;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+/** Any message of JSON-RPC. */
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
+
+const NONE: JsonObject = Object.freeze({});
+
+/** Whether a value may name a request: a string or an integer, never null. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" || Number.isSafeInteger(value);
+}
+
+/**
+ * A parsed JSON value as a message.
+ *
+ * @throws {RpcError} -32600 on HTTP 400 when it is none
+ */
+export function parseMessage(value: unknown): RpcMessage {
+  if (!isObject(value)) throw invalidRequest("A message is a JSON object");
+  if (value.jsonrpc !== "2.0") {
+    throw invalidRequest('A message has "jsonrpc": "2.0"');
+  }
+  const { method, params, id } = value;
+  if (method === undefined) return parseResponse(value);
+  if (typeof method !== "string") throw invalidRequest("method is a string");
+  if (value.result !== undefined || value.error !== undefined) {
+    throw invalidRequest("A message asks or answers, not both");
+  }
+  if (params !== undefined) {
+    if (!isObject(params)) throw invalidRequest("params is an object");
+    checkMeta(params._meta);
+  }
+  if (!("id" in value)) {
+    return { kind: "notification", method, params: params ?? NONE };
+  }
+  if (!isRequestId(id)) {
+    throw invalidRequest("id is a string or an integer");
+  }
+  return { kind: "request", id, method, params: params ?? NONE };
+}
+
+function checkMeta(meta: unknown): void {
+  if (meta === undefined) return;
+  if (!isObject(meta)) throw invalidRequest("params._meta is an object");
+  const { progressToken } = meta;
+  if (progressToken !== undefined && !isRequestId(progressToken)) {
+    throw invalidRequest("progressToken is a string or an integer");
+  }
+}
+
+function parseResponse({ id, result, error }: JsonObject): RpcResponse {
+  if (!isRequestId(id)) {
+    throw invalidRequest("A message has a method, or answers an id");
+  }
+  if (isObject(result) && error === undefined) {
+    return { kind: "response", id, result };
+  }
+  if (
+    isObject(error) && result === undefined && Number.isInteger(error.code) &&
+    typeof error.message === "string"
+  ) {
+    return { kind: "response", id, error: error as RpcResponse["error"] };
+  }
+  throw invalidRequest("A response has either a result or an error");
+}
+
+/** -32600 on HTTP 400. */
+export function invalidRequest(message: string): RpcError {
+  return new RpcError(RpcCode.invalidRequest, message, { status: 400 });
+}
+
+/** -32602: in band, unless the status says otherwise. */
+export function invalidParams(message: string, status = 200): RpcError {
+  return new RpcError(RpcCode.invalidParams, message, { status });
+}
+
+/** The JSON text of a result response; `result` is JSON text already. */
+export function printResult(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${printId(id)},"result":${result}}`;
+}
+
+/** The JSON text of an error response; no `id` when none could be read. */
+export function printError(
+  id: RequestId | undefined,
+  { code, message, data }: { code: number; message: string; data?: unknown },
+): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
+}
+
+/** The JSON text of a notification. */
+export function printNotification(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+/** An id as JSON text. */
+export function printId(id: RequestId): string {
+  return typeof id === "number" ? String(id) : JSON.stringify(id);
+}
+
+/** The id of a broken message, where one can still be made out. */
+export function salvageId(value: unknown): RequestId | undefined {
+  return isObject(value) && isRequestId(value.id) ? value.id : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * What a 2026 client carries for us between two rounds of one request. It
+ * passes through hostile hands, so it is sealed, and opens only for the same
+ * caller, the same request and a short while.
+ *
+ * @module
+ * @see MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements
+ */
+import { fingerprint } from "../crypto.ts";
+import { seal, unseal } from "../seal.ts";
+import { invalidParams } from "./messages.ts";
+import { isObject, type JsonObject } from "../json.ts";
+
+/** How long a person has for one round. */
+export const REQUEST_STATE_SECONDS = 60 * 60;
+
+/** An answer and the fingerprint of the question it was given to. */
+export type Answered = readonly [question: string, answer: JsonObject];
+
+/** What the rounds so far have left. */
+export interface RequestState {
+  /** Answers of earlier rounds, by key. */
+  answered: Readonly<Record<string, Answered>>;
+  /** Fingerprints of the questions of the last round, by key. */
+  asked: Readonly<Record<string, string>>;
+  /** Names this state, where it may be used once only. */
+  nonce?: string;
+  expiresAt: number;
+}
+
+/** What a state is bound to: who may use it, and for what. */
+export interface StateBinding {
+  caller: string;
+  method: string;
+  params: JsonObject;
+}
+
+interface Sealed extends RequestState {
+  /** Fingerprint of the {@linkcode StateBinding}. */
+  boundTo: string;
+}
+
+/** Seals a state with a key of 32 bytes. */
+export function sealRequestState(
+  key: Uint8Array,
+  state: RequestState,
+  binding: StateBinding,
+): Promise<string> {
+  const sealed: Sealed = { ...state, boundTo: bindingOf(binding) };
+  return seal(key, JSON.stringify(sealed));
+}
+
+/**
+ * Opens a state.
+ *
+ * @throws {import("../errors.ts").RpcError} -32602 when it was not sealed with
+ * this key, for this caller and request, or has lapsed
+ */
+export async function openRequestState(
+  key: Uint8Array,
+  text: unknown,
+  binding: StateBinding,
+  now: number,
+): Promise<RequestState> {
+  const state = await opened(key, text);
+  if (state?.boundTo !== bindingOf(binding) || state.expiresAt <= now) {
+    throw invalidParams("requestState is not valid for this request");
+  }
+  return state;
+}
+
+async function opened(
+  key: Uint8Array,
+  text: unknown,
+): Promise<Sealed | undefined> {
+  if (typeof text !== "string") return undefined;
+  try {
+    return JSON.parse(await unseal(key, text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The rounds of one request differ in these members only. */
+const CHANGING = ["_meta", "inputResponses", "requestState"];
+
+function bindingOf({ caller, method, params }: StateBinding): string {
+  const same = Object.entries(params).filter(([k]) => !CHANGING.includes(k));
+  return fingerprint(canonicalJson([caller, method, Object.fromEntries(same)]));
+}
+
+/** JSON text that does not depend on the order of members. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, member) =>
+      isObject(member)
+        ? Object.fromEntries(
+          Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1),
+        )
+        : member,
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * What a tool returns or throws, as the result its client reads.
+ *
+ * @module
+ * @see MCP 2026-07-28, Tools, Tool Result
+ */
+import type {
+  CallToolResult,
+  ContentBlock,
+} from "@modelcontextprotocol/server";
+import type * as z from "zod";
+import type { ToolAnswer } from "../authoring/tool.ts";
+
+/** A tool's answer without an output schema. */
+export function resultOf(answer: ToolAnswer): CallToolResult {
+  if (typeof answer === "string") return textResult(answer);
+  if (Array.isArray(answer)) return { content: answer };
+  if ("content" in answer && Array.isArray(answer.content)) {
+    return answer as CallToolResult;
+  }
+  return { content: [answer as ContentBlock] };
+}
+
+/**
+ * A tool's checked output: structured, and as JSON text for clients that read
+ * only that. `asStructured` is false for what a 2025 client would refuse.
+ */
+export function structuredResult(
+  output: unknown,
+  asStructured: boolean,
+): CallToolResult {
+  const { content } = textResult(JSON.stringify(output));
+  if (!asStructured) return { content };
+  return {
+    content,
+    structuredContent: output as CallToolResult["structuredContent"],
+  };
+}
+
+/** A failure that a model can read and mend. */
+export function errorResult(text: string): CallToolResult {
+  return { ...textResult(text), isError: true };
+}
+
+/** Which arguments were wrong and how, one line each. */
+export function inputErrorText(error: z.ZodError): string {
+  const lines = error.issues.map(({ path, message }) =>
+    `- ${path.length > 0 ? path.join(".") : "arguments"}: ${message}`
+  );
+  return ["The arguments do not match the input schema:", ...lines].join("\n");
+}
+
+function textResult(text: string): { content: ContentBlock[] } {
+  return { content: [{ type: "text", text }] };
+}

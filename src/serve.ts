@@ -1,0 +1,270 @@
+/**
+ * The process: its environment, its database, its socket and its end. Besides
+ * the command line tools the only file that touches `Deno`.
+ *
+ * @module
+ */
+import {
+  ConfigError,
+  type Environment,
+  VARIABLES,
+} from "./config/environment.ts";
+import type { Config } from "./config/config.ts";
+import { ServiceError } from "./engine/lifecycle.ts";
+import { configureLog, flushLog, logger } from "./log.ts";
+import { needsOf } from "./authoring/needs.ts";
+import { isLoopback } from "./loopback.ts";
+import { clientGuides, entryOf } from "./pages/client_guides.ts";
+import { CatalogueError } from "./protocol/catalogue.ts";
+import {
+  assemble,
+  type CreateServerOptions,
+  needing,
+  type Plan,
+  planServer,
+  type Server,
+  type ServerOptions,
+} from "./server.ts";
+import { whileLocked } from "./store/kv.ts";
+
+const DRAIN_MILLISECONDS = 10_000;
+
+/** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
+export interface ServeOptions
+  extends
+    ServerOptions,
+    Partial<Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument">> {}
+
+/** A start that failed for a reason that the person at the terminal can fix. */
+class StartError extends Error {
+  override name = "StartError";
+}
+
+const log = logger("main");
+
+/**
+ * Runs a server as this process: reads the environment, opens the database,
+ * listens, and ends on SIGINT and SIGTERM. A mistake in the settings or the
+ * definitions ends the process with all complaints at once.
+ *
+ * @example A whole server
+ * ```ts ignore
+ * import { serve, tool } from "./mod.ts";
+ *
+ * serve({
+ *   name: "greeter",
+ *   version: "1.0.0",
+ *   tools: [tool({ name: "greet", run: () => "Hello!" })],
+ * });
+ * ```
+ */
+export async function serve(options: ServeOptions): Promise<void> {
+  const terminal = Deno.stdout.isTerminal();
+  const { environment, denied } = readEnvironment(options);
+  configureLog({ level: "info", terminal });
+  try {
+    const plan = planServer(options, environment, denied);
+    configureLog({ level: plan.config.logLevel, terminal });
+    await start(plan, options);
+    surviveStrayRejections();
+  } catch (error) {
+    await flushLog();
+    const isMistake = error instanceof ConfigError ||
+      error instanceof CatalogueError || error instanceof ServiceError;
+    if (!isMistake && !(error instanceof StartError)) throw error;
+    if (isMistake && environment.DENO_DEPLOYMENT_ID) {
+      serveMisconfigured(error);
+    } else {
+      console.error(error.message);
+      Deno.exit(1);
+    }
+  }
+}
+
+/** What may be read without a prompt for permission, and what may not. */
+function readEnvironment(
+  options: ServerOptions,
+): { environment: Environment; denied: ReadonlySet<string> } {
+  const declared = needsOf(needing(options)).settings.keys();
+  const environment: Record<string, string | undefined> = {};
+  const denied = new Set<string>();
+  for (const variable of [...VARIABLES, ...declared]) {
+    const { state } = Deno.permissions.querySync({ name: "env", variable });
+    if (state === "granted") environment[variable] = Deno.env.get(variable);
+    else denied.add(variable);
+  }
+  return { environment, denied };
+}
+
+async function start(plan: Plan, options: ServeOptions): Promise<void> {
+  const { config } = plan;
+  const opening = options.kv ?? openKv(config);
+  // Compiled meanwhile: a thread of its own opens the database.
+  void plan.catalogue;
+  const kv = await opening;
+  const http = listen(
+    config,
+    (request, info) => server.fetch(request, info),
+  );
+  const origin = localOrigin(http.addr);
+  const { provider, fetchDocument } = options;
+  const server = assemble(plan, { kv, provider, fetchDocument, origin });
+  await server.start();
+  // Under --watch an exit is the wait for a change: there a signal must end
+  // the process by itself.
+  if (!Deno.args.includes("--no-drain")) stopOnSignal(server, http, kv);
+  warnOfOpenDoors(config);
+  announce(config, config.baseUrl ?? origin);
+}
+/** @throws {StartError} */
+async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
+  // Without --unstable-kv there is none, whatever the types say.
+  if (typeof Deno.openKv !== "function") {
+    if (kvPath !== undefined && kvPath !== ":memory:") {
+      throw new StartError(
+        "KV_PATH: a database needs Deno KV. Run with --unstable-kv.",
+      );
+    }
+    log.warning(
+      "Everything is kept in memory and lost at the end: run with " +
+        "--unstable-kv to keep sessions and sign-ins",
+    );
+    const { memoryKv } = await import("./store/memory_kv.ts");
+    return memoryKv();
+  }
+  try {
+    if (kvPath && !kvPath.startsWith(":") && !URL.canParse(kvPath)) {
+      await prepareFile(kvPath);
+    }
+    // Another process may be opening the same file.
+    return await whileLocked(() => Deno.openKv(kvPath));
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const { message } = error as Error;
+    throw new StartError(
+      `KV_PATH: ${kvPath ?? "the default database"} cannot be opened: ` +
+        message,
+    );
+  }
+}
+
+/** @throws {StartError} where Deno would ask for permission */
+async function prepareFile(path: string): Promise<void> {
+  for (const name of ["read", "write"] as const) {
+    const { state } = await Deno.permissions.query({ name, path });
+    if (state !== "granted") {
+      throw new StartError(
+        `KV_PATH: ${path} may not be opened. Use a path such as ` +
+          `data/tools.db, or run with --allow-read and --allow-write for it.`,
+      );
+    }
+  }
+  const directory = path.replace(/[^/\\]*$/, "");
+  if (directory) await Deno.mkdir(directory, { recursive: true });
+}
+
+/** @throws {StartError} */
+function listen(
+  { host, port }: Config,
+  handler: Deno.ServeHandler<Deno.NetAddr>,
+): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve({ hostname: host, port, onListen() {} }, handler);
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) {
+      throw new StartError(
+        `PORT: ${port} on ${host} is in use. Stop the other program, or use ` +
+          `another port: PORT=${port + 1}.`,
+      );
+    }
+    const { message } = error as Error;
+    throw new StartError(`HOST, PORT: cannot listen on ${host}: ${message}`);
+  }
+}
+
+/** How this machine itself reaches the server. */
+function localOrigin({ hostname, port }: Deno.NetAddr): string {
+  const isEverywhere = hostname === "0.0.0.0" || hostname === "::";
+  const host = isEverywhere ? "localhost" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function warnOfOpenDoors({ host, baseUrl, auth, deployed }: Config): void {
+  if (!deployed && isLoopback({ hostname: host })) return;
+  if (auth.strategy === "none") {
+    log.warning(
+      "Everybody who reaches this server may use it: set AUTH_STRATEGY",
+    );
+  }
+  if (baseUrl === undefined) {
+    log.warning("Pages cannot tell how to connect: set BASE_URL");
+  }
+}
+
+/** Tells where the server is and how to connect a client. */
+function announce({ title, auth }: Config, baseUrl: string): void {
+  const url = `${baseUrl}/mcp`;
+  const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
+    .filter(({ line }) => line?.includes(" "));
+  if (!Deno.stdout.isTerminal()) {
+    const connect = commands.map(({ line }) => line);
+    return log.info("Listening", { url, connect });
+  }
+  console.log(`\n${title} listens on ${url}\n`);
+  for (const { client, line } of commands) {
+    console.log(`  ${client.padEnd(12)} ${line}`);
+  }
+  console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
+}
+
+/** A signal that comes again this soon is the same one, passed on. */
+const SAME_SIGNAL_MILLISECONDS = 500;
+
+/**
+ * The first signal drains; a second one ends the process at once. A terminal
+ * sends its signal to everybody, and `deno task` passes its own on.
+ */
+function stopOnSignal(app: Server, server: Deno.HttpServer, kv: Deno.Kv): void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM"];
+  let stoppingSinceMilliseconds: number | undefined;
+  const onSignal = async () => {
+    const time = Date.now();
+    if (stoppingSinceMilliseconds !== undefined) {
+      if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
+      await flushLog();
+      Deno.exit(1);
+    }
+    stoppingSinceMilliseconds = time;
+    log.info("Stopping");
+    app.stop();
+    await Promise.race([
+      server.shutdown().then(() => app.close()),
+      new Promise((resolve) => setTimeout(resolve, DRAIN_MILLISECONDS)),
+    ]);
+    kv.close();
+    await flushLog();
+    Deno.exit(0);
+  };
+  for (const signal of signals) Deno.addSignalListener(signal, onSignal);
+}
+
+/** Where nobody sees a process end, the requests are told instead. */
+function serveMisconfigured({ message }: Error): void {
+  const body = { error: "server_misconfigured" };
+  const headers = { "access-control-allow-origin": "*" };
+  Deno.serve(
+    { onListen() {} },
+    () => Response.json(body, { status: 500, headers }),
+  );
+  log.error("Misconfigured", { details: message });
+}
+
+/** What a tool left behind must not take everybody's server down. */
+function surviveStrayRejections(): void {
+  addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("Unhandled rejection", { error: event.reason });
+  });
+}

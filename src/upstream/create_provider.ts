@@ -1,0 +1,74 @@
+/**
+ * The provider that the settings name.
+ *
+ * @module
+ */
+import type {
+  ProviderApplication,
+  ProviderConfig,
+} from "../config/application.ts";
+import { customProvider } from "./custom.ts";
+import { gitHubProvider } from "./github.ts";
+import { type OpenIdOptions, openIdProvider } from "./openid.ts";
+import { type Preset, PRESETS } from "./presets.ts";
+import type { Provider } from "./provider.ts";
+import { upstreamFetch } from "./upstream_fetch.ts";
+
+/** A provider's settings. */
+export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
+
+/** How a provider is reached. */
+export interface ProviderDependencies {
+  fetch?: typeof fetch;
+  /** How long the provider may take to answer; 10 by default. */
+  timeoutSeconds?: number;
+}
+
+/** The provider that the settings name. Nothing is fetched yet. */
+export function createProvider(
+  settings: ProviderSettings,
+  { fetch: send = fetch, timeoutSeconds }: ProviderDependencies = {},
+): Provider {
+  const fetchUpstream = upstreamFetch(send, timeoutSeconds);
+  switch (settings.provider) {
+    case "github": {
+      const { issuer, extraAuthParams: extra } = settings;
+      const origin = issuer && new URL(issuer).origin;
+      return gitHubProvider({ ...settings, origin, extra }, fetchUpstream);
+    }
+    case "custom": {
+      const { extraAuthParams: extra } = settings;
+      return customProvider({ ...settings, extra }, fetchUpstream);
+    }
+    case "oidc": {
+      const { issuer, extraAuthParams: extra } = settings;
+      const name = new URL(issuer).host;
+      return openIdProvider({ ...settings, name, extra }, fetchUpstream);
+    }
+    default:
+      return openIdProvider(
+        applyPreset(PRESETS[settings.provider], settings),
+        fetchUpstream,
+      );
+  }
+}
+
+function applyPreset(
+  preset: Preset,
+  { clientId, clientSecret, issuer = preset.issuer, scopes, extraAuthParams }:
+    & ProviderApplication
+    & { issuer?: string },
+): OpenIdOptions {
+  const extra = { ...preset.extra, ...extraAuthParams };
+  for (const name of preset.refusedParams ?? []) delete extra[name];
+  return {
+    ...preset,
+    clientId,
+    clientSecret,
+    extra,
+    issuer,
+    scopes: scopes ?? preset.scopes,
+    // The API of a self-hosted instance is on the instance.
+    apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * The development provider: an OpenID provider below our own origin that takes
+ * everybody at their word, so that the whole sign-in runs on one machine.
+ *
+ * It is reached by people through their browser and by us through these same
+ * routes, called in-process: a request over the network would have to find its
+ * way back through whatever stands in front of us (a proxy, a port mapping, a
+ * name that only browsers resolve), and may reach another process anyway.
+ * Codes and tokens are sealed and not stored, so any process answers for any
+ * other.
+ *
+ * @see OpenID Connect Core 1.0
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import { basePathOf } from "../../base_path.ts";
+import { fingerprint } from "../../crypto.ts";
+import { DevSignInPage } from "./dev_sign_in_page.tsx";
+import { page } from "../../pages/respond.ts";
+import { stateStore } from "../../store/request_states.ts";
+import {
+  checkDevProvider,
+  DEV_CLIENT_ID,
+  DEV_PATH,
+} from "./dev_application.ts";
+import { openIdProvider } from "../openid.ts";
+import type { Provider } from "../provider.ts";
+import { upstreamFetch } from "../upstream_fetch.ts";
+import { type Claims, devSeal } from "./dev_seal.ts";
+
+const CODE_TTL_SECONDS = 60;
+
+/** Short, so that refreshing is seen in an afternoon of development. */
+const ACCESS_TTL_SECONDS = 300;
+
+const REFRESH_TTL_SECONDS = 30 * 86_400;
+
+/** What the development provider is made of. */
+export interface DevProviderOptions {
+  kv: Deno.Kv;
+  /** Our public origin, without a trailing slash. */
+  baseUrl: string;
+  deployed: boolean;
+  /** `MCP_TITLE`. */
+  serverTitle: string;
+}
+
+/** The development provider, seen from both sides. */
+export interface DevProvider {
+  /** What browsers open, to be mounted at the root of the server. */
+  routes: Hono;
+  /** Its client: it calls the routes in this process. */
+  provider: Provider;
+}
+
+/**
+ * The development provider.
+ *
+ * @throws {Error} when the server is not for this machine alone
+ */
+export function devProvider(
+  { kv, baseUrl, deployed, serverTitle }: DevProviderOptions,
+): DevProvider {
+  checkDevProvider({ baseUrl, deployed });
+  const issuer = `${baseUrl}${DEV_PATH}`;
+  const redirectUri = `${baseUrl}/oauth/provider-callback`;
+  const { seal, open, sign, publicKey } = devSeal(kv);
+  const codes = stateStore(kv);
+  const app = new Hono().basePath(DEV_PATH);
+
+  app.get("/.well-known/openid-configuration", (c) =>
+    c.json({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      jwks_uri: `${issuer}/jwks`,
+      response_types_supported: ["code"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["EdDSA"],
+      code_challenge_methods_supported: ["S256"],
+      token_endpoint_auth_methods_supported: ["none"],
+      scopes_supported: ["openid", "profile", "email", "offline_access"],
+      authorization_response_iss_parameter_supported: true,
+    }));
+
+  app.get("/jwks", async (c) => c.json({ keys: [await publicKey()] }));
+
+  app.get("/authorize", (c) => {
+    const request = c.req.query();
+    if (!isOurs(request, redirectUri)) return refuse(c, "invalid_request");
+    const props = {
+      serverTitle,
+      action: `${basePathOf(baseUrl)}${DEV_PATH}/authorize`,
+    };
+    // The redirects that follow may end at any client's address.
+    return page(c, DevSignInPage({ ...props, fields: request }), {
+      forms: "any",
+    });
+  });
+
+  app.post("/authorize", async (c) => {
+    const form = await readForm(c);
+    const { state, nonce, code_challenge, name = "", cancel } = form;
+    if (!isOurs(form, redirectUri)) return refuse(c, "invalid_request");
+    const answer = new URL(redirectUri);
+    answer.searchParams.set("state", state);
+    answer.searchParams.set("iss", issuer);
+    if (cancel !== undefined || name.trim() === "") {
+      answer.searchParams.set("error", "access_denied");
+    } else {
+      const claims = { nonce, code_challenge, person: person(name) };
+      const code = await seal("code", claims, CODE_TTL_SECONDS);
+      answer.searchParams.set("code", code);
+    }
+    c.header("Cache-Control", "no-store");
+    return c.redirect(answer.href, 303);
+  });
+
+  app.post("/token", async (c) => {
+    const form = await readForm(c);
+    if (form.client_id !== DEV_CLIENT_ID) return refuse(c, "invalid_client");
+    c.header("Cache-Control", "no-store");
+    const granted = form.grant_type === "refresh_token"
+      ? await open("refresh", form.refresh_token ?? "")
+      : await redeem(form);
+    if (granted === undefined) return refuse(c, "invalid_grant");
+    const { person, nonce } = granted;
+    return c.json({
+      token_type: "Bearer",
+      access_token: await seal("access", { person }, ACCESS_TTL_SECONDS),
+      expires_in: ACCESS_TTL_SECONDS,
+      refresh_token: form.refresh_token ??
+        await seal("refresh", { person }, REFRESH_TTL_SECONDS),
+      id_token: await sign({
+        ...(person as Person),
+        iss: issuer,
+        aud: DEV_CLIENT_ID,
+        nonce,
+      }),
+    });
+  });
+
+  app.get("/userinfo", async (c) => {
+    const [, token = ""] = (c.req.header("authorization") ?? "").split(" ");
+    const granted = await open("access", token);
+    if (granted !== undefined) return c.json(granted.person as Person);
+    c.header("WWW-Authenticate", 'Bearer error="invalid_token"');
+    return c.json({ error: "invalid_token" }, 401);
+  });
+
+  // Whoever mounts the routes writes the answer; in-process, it is our error.
+  app.onError((error) => {
+    throw error;
+  });
+
+  /** The code's claims, once, for whoever made its challenge. */
+  async function redeem(
+    form: Record<string, string>,
+  ): Promise<Claims | undefined> {
+    const code = await open("code", form.code ?? "");
+    const ours = code !== undefined && form.redirect_uri === redirectUri &&
+      fingerprint(form.code_verifier ?? "") === code.code_challenge;
+    if (!ours) return undefined;
+    return await codes.spend(code.jti, { expiresAt: code.exp })
+      ? code
+      : undefined;
+  }
+
+  const fetchRoutes: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const path = request.url.slice(baseUrl.length);
+    return await app.request(path, request);
+  };
+  const provider = openIdProvider({
+    name: "Dev Provider",
+    issuer,
+    clientId: DEV_CLIENT_ID,
+    extra: {},
+    apiUrl: issuer,
+  }, upstreamFetch(fetchRoutes));
+  return { routes: app, provider };
+}
+
+/** OpenID claims of somebody who typed a name. */
+interface Person {
+  sub: string;
+  name: string;
+  preferred_username: string;
+  email?: string;
+  email_verified?: boolean;
+}
+
+/** The same name, in any case of letters, is the same person. */
+function person(typed: string): Person {
+  const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+  const sub = name.toLowerCase();
+  const mail = /^\S+@\S+$/.test(sub)
+    ? { email: sub, email_verified: true }
+    : undefined;
+  return { sub, name, preferred_username: sub, ...mail };
+}
+
+/** Whether an authorization request is our own server's. */
+function isOurs(
+  request: Readonly<Record<string, string>>,
+  redirectUri: string,
+): boolean {
+  return request.client_id === DEV_CLIENT_ID &&
+    request.redirect_uri === redirectUri &&
+    request.response_type === "code" && Boolean(request.state) &&
+    Boolean(request.code_challenge) && request.code_challenge_method === "S256";
+}
+
+async function readForm(c: Context): Promise<Record<string, string>> {
+  return Object.fromEntries(new URLSearchParams(await c.req.text()));
+}
+
+function refuse(c: Context, error: string): Response {
+  return c.json({ error }, 400);
+}

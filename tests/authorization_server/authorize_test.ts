@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
+import { Client, type OAuthServer, startOAuthServer } from "../flow/kit.ts";
+
+const mail = tool({
+  name: "mail",
+  title: "Read mail",
+  scopes: ["mail:read"],
+  run: () => "mail",
+});
+const send = tool({
+  name: "send",
+  title: "Send mail",
+  scopes: ["mail:send"],
+  run: () => "sent",
+});
+
+/** Opens an authorization request that must end on a page. */
+async function refusedPage(
+  server: OAuthServer,
+  url: string,
+  status = 400,
+): Promise<string> {
+  const page = await server.browser().open(url);
+  assert.equal(page.status, status, page.url);
+  assert.match(page.headers.get("content-type")!, /^text\/html/);
+  return page.text;
+}
+
+Deno.test("GET /authorize shows who asks, where the answer goes and what it may do", async () => {
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server, { client_name: "<b>App</b>" });
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 200);
+  assert.match(page.text, /&lt;b&gt;App&lt;\/b&gt;/);
+  assert.match(page.text, /Unverified/);
+  assert.match(page.text, /https:\/\/app\.example\.com\/cb/);
+  assert.match(page.text, /Read mail/);
+  assert.match(page.text, /Example ID/);
+  assert.doesNotMatch(
+    page.headers.get("content-security-policy")!,
+    /form-action/,
+  );
+  assert.match(
+    page.headers.get("content-security-policy")!,
+    /frame-ancestors 'none'/,
+  );
+  assert.equal(page.headers.get("cache-control"), "no-store");
+  const cookie = page.headers.get("set-cookie")!;
+  assert.match(cookie, /^browser=[\w-]{43};/);
+  assert.match(cookie, /HttpOnly/);
+  assert.match(cookie, /SameSite=Lax/);
+  assert.deepEqual(server.provider.log, []);
+});
+
+const REFUSED: [string, Record<string, string>, RegExp][] = [
+  ["an unregistered redirect URI", {
+    redirect_uri: "https://evil.example/cb",
+  }, /not one that the client registered/],
+  ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
+  ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
+  ["another response type", { response_type: "token" }, /must be code/],
+  ["somebody else's resource", {
+    resource: "https://other.example.com/mcp",
+  }, /The resource of this server is/],
+  ["a scope that is none", { scope: 'a"b' }, /invalid characters/],
+];
+
+for (const [what, changes, words] of REFUSED) {
+  Deno.test(`GET /authorize shows a page for ${what}, and redirects nowhere`, async () => {
+    await using server = await startOAuthServer();
+    const client = await Client.register(server);
+    const text = await refusedPage(server, client.authorizationUrl(changes));
+    assert.match(text, words);
+  });
+}
+
+Deno.test("GET /authorize shows a page for a client that is gone", async () => {
+  await using server = await startOAuthServer();
+  const client = new Client(server, "unknown");
+  const text = await refusedPage(server, client.authorizationUrl(), 401);
+  assert.match(text, /not registered here/);
+});
+
+Deno.test("GET /authorize shows a page for a parameter that stands twice", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  await refusedPage(server, client.authorizationUrl() + "&state=again");
+});
+
+Deno.test("GET /authorize answers a program with the OAuth error as JSON", async () => {
+  await using server = await startOAuthServer();
+  const response = await server.fetch("/authorize?client_id=x");
+  assert.equal(response.status, 401);
+  assert.equal((await response.json()).error, "invalid_client");
+});
+
+Deno.test("GET /authorize sends an error to an address that this browser approved before", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const bad = client.authorizationUrl({ response_type: "token" });
+  assert.equal((await browser.open(bad)).status, 400);
+  await client.signIn({ browser });
+  const { url } = await browser.open(bad);
+  assert(url.startsWith(client.redirectUri), url);
+  const { searchParams } = new URL(url);
+  assert.equal(searchParams.get("error"), "unsupported_response_type");
+  assert.equal(searchParams.get("state"), client.state);
+  assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
+  // Another browser knows nothing of it.
+  assert.equal((await server.browser().open(bad)).status, 400);
+});
+
+Deno.test("GET /authorize adds the scopes approved before to those asked for now", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const first = await client.connect({ browser, scope: "mail:read" });
+  assert.equal(first.scope, "mail:read");
+
+  const refused = await client.call(first.access_token, "send");
+  assert.equal(refused.status, 403);
+  assert.match(
+    refused.headers.get("www-authenticate")!,
+    /error="insufficient_scope".*scope="mail:send"/,
+  );
+  await refused.body?.cancel();
+
+  const page = await browser.open(
+    client.authorizationUrl({ scope: "mail:send" }),
+  );
+  assert.match(page.text, /Read mail/);
+  assert.match(page.text, /Send mail/);
+  const again = await client.connect({ browser, scope: "mail:send" });
+  assert.equal(again.scope, "mail:send mail:read");
+  const answered = await client.call(again.access_token, "send");
+  assert.equal(answered.status, 200);
+  await answered.body?.cancel();
+});
+
+Deno.test("GET /authorize gives all scopes to a client that names none", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const { scope } = await client.connect({ scope: "" });
+  assert.equal(scope, "mail:read mail:send");
+});
+
+for (
+  const [what, redirectUri, used] of [
+    [
+      "a loopback address on another port",
+      "http://localhost/callback",
+      "http://localhost:49152/callback",
+    ],
+    [
+      "Cursor's own scheme",
+      "cursor://anysphere.cursor-mcp/oauth/callback",
+      "cursor://anysphere.cursor-mcp/oauth/callback",
+    ],
+    [
+      "VS Code's loopback address",
+      "http://127.0.0.1/",
+      "http://127.0.0.1:33418/",
+    ],
+  ]
+) {
+  Deno.test(`a sign-in ends at ${what}`, async () => {
+    await using server = await startOAuthServer();
+    const { clientId } = await Client.register(server, {
+      redirect_uris: [redirectUri],
+    });
+    const client = new Client(server, clientId, used);
+    const tokens = await client.connect();
+    assert(tokens.access_token);
+  });
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { now } from "../../src/clock.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
+
+const URL = "https://app.example.com/client.json";
+const DOCUMENT = {
+  client_id: URL,
+  client_name: "App with a document",
+  redirect_uris: ["https://app.example.com/cb", "http://localhost/callback"],
+};
+
+/** A web with these documents. */
+function web(documents: Record<string, unknown>) {
+  const state = { isUp: true, fetched: [] as string[] };
+  return {
+    state,
+    fetchDocument(url: string) {
+      state.fetched.push(url);
+      if (!state.isUp) return Promise.reject(new Error("192.168.0.1 says no"));
+      const expiresAt = now() + 60;
+      return Promise.resolve({ document: documents[url], expiresAt });
+    },
+  };
+}
+
+Deno.test("a client with a metadata document signs in, and consent names its domain", async () => {
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({ fetchDocument });
+  const client = new Client(server, URL, "http://localhost:5555/callback");
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.match(page.text, /App with a document/);
+  assert.match(page.text, /Domain verified/);
+  assert.match(page.text, /app\.example\.com/);
+  assert((await client.connect()).refresh_token);
+  assert.deepEqual(state.fetched, [URL]);
+});
+
+Deno.test("a document that cannot be read is one generic page, and an established client goes on", async () => {
+  using time = new FakeTime();
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({ fetchDocument });
+  const client = new Client(server, URL);
+  const { refresh_token } = await client.connect();
+  state.isUp = false;
+  time.tick(61);
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 503);
+  assert.doesNotMatch(page.text, /192\.168/);
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
+const REFUSED: [string, string, unknown, number][] = [
+  ["names another client", URL, { ...DOCUMENT, client_id: "x" }, 401],
+  ["has no name", URL, { ...DOCUMENT, client_name: undefined }, 400],
+  ["is no object", URL, "text", 401],
+  [
+    "stands at an address without path",
+    "https://app.example.com/",
+    DOCUMENT,
+    401,
+  ],
+  [
+    "stands at an address without TLS",
+    "http://app.example.com/c.json",
+    DOCUMENT,
+    401,
+  ],
+];
+
+for (const [what, url, document, status] of REFUSED) {
+  Deno.test(`a document that ${what} is refused`, async () => {
+    const { fetchDocument } = web({ [url]: document });
+    await using server = await startOAuthServer({ fetchDocument });
+    const client = new Client(server, url, DOCUMENT.redirect_uris[0]);
+    const page = await server.browser().open(client.authorizationUrl());
+    assert.equal(page.status, status);
+  });
+}
+
+Deno.test("a document from elsewhere is not even fetched when only some domains are welcome", async () => {
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({
+    fetchDocument,
+    environment: { CIMD_ALLOWED_DOMAINS: "claude.ai" },
+  });
+  const client = new Client(server, URL);
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 401);
+  assert.deepEqual(state.fetched, []);
+});
+
+Deno.test("no document is fetched when they are switched off", async () => {
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({
+    fetchDocument,
+    environment: { CIMD_ENABLED: "false" },
+  });
+  const client = new Client(server, URL);
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 401);
+  assert.deepEqual(state.fetched, []);
+});
+
+Deno.test("a client with a document signs its token requests with the keys that it publishes", async () => {
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const jwksUrl = "https://app.example.com/jwks";
+  const { fetchDocument } = web({
+    [URL]: {
+      ...DOCUMENT,
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks_uri: jwksUrl,
+    },
+    [jwksUrl]: { keys: [{ ...await exportJWK(publicKey), kid: "1" }] },
+  });
+  await using server = await startOAuthServer({ fetchDocument });
+  const client = new Client(server, URL);
+  const code = await client.signIn();
+  assert.equal((await client.redeem(code)).body.error, "invalid_client");
+  const assertion = await new SignJWT({ jti: crypto.randomUUID() })
+    .setProtectedHeader({ alg: "ES256", kid: "1" })
+    .setIssuer(URL).setSubject(URL).setAudience(`${BASE_URL}/token`)
+    .setExpirationTime("1m").sign(privateKey);
+  const { status } = await client.redeem(code, {
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: assertion,
+  });
+  assert.equal(status, 200);
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { Client, startOAuthServer } from "../flow/kit.ts";
+
+const greet = tool({ name: "greet", run: () => "hello" });
+
+async function status(response: Response | Promise<Response>) {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+async function connected() {
+  const server = await startOAuthServer({ tools: [greet] });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const revoke = (token: string, changes: Record<string, string> = {}) =>
+    status(
+      server.form("/revoke", { token, client_id: client.clientId, ...changes }),
+    );
+  const call = () => status(client.call(tokens.access_token, "greet"));
+  return {
+    server,
+    client,
+    tokens,
+    revoke,
+    call,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("POST /revoke ends a refresh token's grant within a second, and tells the provider", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client, server } = flow;
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(server.provider.log.at(-1), "revoke");
+  time.tick(1);
+  assert.equal(await call(), 401);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke ends an access token and leaves its grant", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client } = flow;
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.access_token), 200);
+  time.tick(1);
+  assert.equal(await call(), 401);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client } = flow;
+  const { body } = await client.refresh(tokens.refresh_token);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(flow.server.provider.log.at(-1), "revoke");
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call } = flow;
+  assert.equal(await revoke("unknown"), 200);
+  assert.equal(await revoke(tokens.access_token.slice(0, -1) + "_"), 200);
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke does not let one client end another's tokens", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call, client, server } = flow;
+  const other = await Client.register(server);
+  for (const token of [tokens.access_token, tokens.refresh_token]) {
+    assert.equal(await revoke(token, { client_id: other.clientId }), 200);
+  }
+  assert.equal(await call(), 200);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke refuses a client that does not authenticate", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call } = flow;
+  assert.equal(
+    await revoke(tokens.refresh_token, { client_secret: "wrong" }),
+    401,
+  );
+  assert.equal(await revoke(""), 400);
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke takes a token without a client for its holder's own wish", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client } = flow;
+  assert.equal(await revoke(tokens.refresh_token, { client_id: "" }), 200);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+  assert.equal(await revoke("unknown", { client_id: "" }), 200);
+});
+
+Deno.test("POST /revoke ends the grant even if the provider does not answer", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client, server } = flow;
+  server.provider.failure = "unavailable";
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  server.provider.failure = undefined;
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke asks a confidential client for its secret", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    token_endpoint_auth_method: "client_secret_post",
+  });
+  const { refresh_token: token } = await client.connect();
+  assert.equal(await status(server.form("/revoke", { token })), 200);
+  const { status: refreshed, body } = await client.refresh(token);
+  assert.equal(refreshed, 200);
+  const { clientId: client_id, clientSecret: client_secret = "" } = client;
+  const form = { token: body.refresh_token, client_id, client_secret };
+  assert.equal(await status(server.form("/revoke", form)), 200);
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});

@@ -1,0 +1,346 @@
+import assert from "node:assert/strict";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { tool } from "../../src/authoring/tool.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
+
+const greet = tool({ name: "greet", run: () => "hello" });
+
+async function status(response: Response | Promise<Response>) {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", async () => {
+  using _time = new FakeTime();
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const { status, headers, body } = await client.redeem(await client.signIn());
+  assert.equal(status, 200);
+  assert.equal(headers.get("cache-control"), "no-store");
+  assert.match(headers.get("content-type")!, /^application\/json/);
+  assert.equal(headers.get("access-control-allow-origin"), "*");
+  assert.match(body.access_token, /^tsa_/);
+  assert.match(body.refresh_token, /^tsr_/);
+  assert.equal(body.token_type, "Bearer");
+  assert.equal(body.expires_in, 3600);
+  assert(!("scope" in body));
+});
+
+Deno.test("POST /token takes JSON too", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const response = await server.json("/token", {
+    grant_type: "authorization_code",
+    client_id: client.clientId,
+    code: await client.signIn(),
+    code_verifier: client.verifier,
+  });
+  assert.equal(await status(response), 200);
+});
+
+for (
+  const resource of [
+    `${BASE_URL}/mcp`,
+    `${BASE_URL}/`,
+    BASE_URL,
+    `${BASE_URL}/mcp?sid=1`,
+    "",
+  ]
+) {
+  Deno.test(`POST /token takes ${resource || "no resource"} for ours`, async () => {
+    await using server = await startOAuthServer();
+    const client = await Client.register(server);
+    const code = await client.signIn({ resource });
+    assert.equal((await client.redeem(code, { resource })).status, 200);
+  });
+}
+
+const REFUSED: [string, Record<string, string>, number, string][] = [
+  ["no grant type", { grant_type: "" }, 400, "invalid_request"],
+  [
+    "another grant type",
+    { grant_type: "password" },
+    400,
+    "unsupported_grant_type",
+  ],
+  ["no code", { code: "" }, 400, "invalid_request"],
+  ["an unknown code", { code: "x" }, 400, "invalid_grant"],
+  ["another verifier", { code_verifier: "x".repeat(43) }, 400, "invalid_grant"],
+  [
+    "another redirect URI",
+    { redirect_uri: "https://x.example/" },
+    400,
+    "invalid_grant",
+  ],
+  [
+    "another resource",
+    { resource: "https://x.example/mcp" },
+    400,
+    "invalid_target",
+  ],
+  ["no client", { client_id: "" }, 401, "invalid_client"],
+  ["an unknown client", { client_id: "x" }, 401, "invalid_client"],
+  [
+    "a secret where there is none",
+    { client_secret: "x" },
+    401,
+    "invalid_client",
+  ],
+];
+
+for (const [what, changes, expected, error] of REFUSED) {
+  Deno.test(`POST /token refuses ${what} with ${error}`, async () => {
+    await using server = await startOAuthServer();
+    const client = await Client.register(server);
+    const code = await client.signIn();
+    const { status, body, headers } = await client.redeem(code, changes);
+    assert.equal(status, expected);
+    assert.equal(body.error, error);
+    assert(body.error_description);
+    assert.equal(headers.get("cache-control"), "no-store");
+    // The code was not harmed.
+    assert.equal((await client.redeem(code)).status, 200);
+  });
+}
+
+Deno.test("POST /token refuses a parameter that stands twice", async () => {
+  await using server = await startOAuthServer();
+  const response = await server.fetch("/token", {
+    method: "POST",
+    body: new URLSearchParams([["code", "1"], ["code", "2"]]),
+  });
+  assert.equal(response.status, 400);
+  assert.equal((await response.json()).error, "invalid_request");
+});
+
+for (
+  const [type, body, expected] of [
+    ["text/plain", "grant_type=refresh_token", 400],
+    ["application/json", "{", 400],
+    ["application/json", "[]", 400],
+    ["application/json", '{"grant_type":1}', 400],
+    ["application/x-www-form-urlencoded", `a=${"x".repeat(17_000)}`, 413],
+  ] as const
+) {
+  Deno.test(`POST /token refuses ${body.slice(0, 20)} as ${type} with ${expected}`, async () => {
+    await using server = await startOAuthServer();
+    const response = await server.fetch("/token", {
+      method: "POST",
+      headers: { "content-type": type },
+      body,
+    });
+    assert.equal(await status(response), expected);
+  });
+}
+
+Deno.test("POST /token ends the grant when a code is used twice", async () => {
+  await using server = await startOAuthServer({ tools: [greet] });
+  const client = await Client.register(server);
+  const code = await client.signIn();
+  const { body } = await client.redeem(code);
+  assert.equal((await client.redeem(code)).body.error, "invalid_grant");
+  assert.equal(await status(client.call(body.access_token, "greet")), 401);
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
+
+Deno.test("POST /token leaves a grant alone when somebody else replays its code", async () => {
+  await using server = await startOAuthServer({ tools: [greet] });
+  const client = await Client.register(server);
+  const thief = await Client.register(server);
+  const code = await client.signIn();
+  const { body } = await client.redeem(code);
+  const replay = { code_verifier: client.verifier };
+  assert.equal((await thief.redeem(code, replay)).body.error, "invalid_grant");
+  assert.equal(await status(client.call(body.access_token, "greet")), 200);
+});
+
+Deno.test("POST /token answers a lost refresh with the same pair, and a late one with the end", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const first = await client.refresh(refresh_token);
+  const second = await client.refresh(refresh_token);
+  assert.equal(second.body.access_token, first.body.access_token);
+  assert.equal(second.body.refresh_token, first.body.refresh_token);
+  time.tick(31);
+  assert.equal(
+    (await client.refresh(refresh_token)).body.error,
+    "invalid_grant",
+  );
+  assert.equal(
+    (await client.refresh(first.body.refresh_token)).body.error,
+    "invalid_grant",
+  );
+});
+
+Deno.test("POST /token narrows scopes for one token and not for the grant", async () => {
+  const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
+  const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const narrow = await client.refresh(refresh_token, { scope: "mail:read" });
+  assert.equal(narrow.body.scope, "mail:read");
+  const { access_token } = narrow.body;
+  assert.equal(await status(client.call(access_token, "mail")), 200);
+  assert.equal(await status(client.call(access_token, "send")), 403);
+  const wide = await client.refresh(narrow.body.refresh_token);
+  assert.equal(wide.body.scope, "mail:read mail:send");
+});
+
+Deno.test("POST /token refuses scopes beyond the grant", async () => {
+  const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
+  const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect({ scope: "mail:read" });
+  const { body } = await client.refresh(refresh_token, { scope: "mail:send" });
+  assert.equal(body.error, "invalid_scope");
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
+Deno.test("POST /token gives no refresh token to a client that registered without", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    grant_types: ["authorization_code"],
+  });
+  assert.equal((await client.connect()).refresh_token, undefined);
+});
+
+Deno.test("POST /token refreshes the provider's token first", async () => {
+  await using server = await startOAuthServer();
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+  assert.equal(server.provider.log.at(-1), "refresh");
+});
+
+Deno.test("POST /token rotates nothing while the provider does not answer", async () => {
+  await using server = await startOAuthServer();
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  server.provider.failure = "unavailable";
+  const { status, headers, body } = await client.refresh(refresh_token);
+  assert.equal(status, 503);
+  assert.equal(headers.get("retry-after"), "5");
+  assert.equal(body.error, "temporarily_unavailable");
+  server.provider.failure = undefined;
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
+Deno.test("POST /token ends a grant whose provider token died", async () => {
+  await using server = await startOAuthServer();
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  server.provider.failure = "dead";
+  assert.equal(
+    (await client.refresh(refresh_token)).body.error,
+    "invalid_grant",
+  );
+  server.provider.failure = undefined;
+  assert.equal(
+    (await client.refresh(refresh_token)).body.error,
+    "invalid_grant",
+  );
+});
+
+Deno.test("POST /token lets a grant outlive a provider token that cannot be refreshed", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools: [greet] });
+  server.provider.givesRefreshTokens = false;
+  server.provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  time.tick(60);
+  const { body } = await client.refresh(refresh_token);
+  assert.equal(await status(client.call(body.access_token, "greet")), 200);
+});
+
+Deno.test("POST /token refuses people who were taken off the list since", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    const tools = [greet];
+    await using before = await startOAuthServer({ kv, tools });
+    const client = await Client.register(before);
+    const { access_token, refresh_token } = await client.connect();
+    await using after = await startOAuthServer({
+      kv,
+      tools,
+      environment: { OAUTH_ALLOWED_USERS: "43" },
+    });
+    client.server = after;
+    assert.equal(
+      (await client.refresh(refresh_token)).body.error,
+      "invalid_grant",
+    );
+    assert.equal(await status(client.call(access_token, "greet")), 401);
+  } finally {
+    kv.close();
+  }
+});
+
+for (const method of ["client_secret_basic", "client_secret_post"]) {
+  Deno.test(`POST /token authenticates a client by ${method}`, async () => {
+    await using server = await startOAuthServer();
+    const client = await Client.register(server, {
+      token_endpoint_auth_method: method,
+    });
+    const code = await client.signIn();
+    const parameters = {
+      grant_type: "authorization_code",
+      code,
+      code_verifier: client.verifier,
+    };
+    const basic = (secret: string) => ({
+      authorization: `Basic ${btoa(`${client.clientId}:${secret}`)}`,
+    });
+    const wrong = await server.form("/token", parameters, basic("wrong"));
+    assert.equal(await status(wrong), 401);
+    assert.match(wrong.headers.get("www-authenticate")!, /^Basic /);
+    const none = await server.form("/token", {
+      ...parameters,
+      client_id: client.clientId,
+    });
+    assert.equal(await status(none), 401);
+    const right = method === "client_secret_basic"
+      ? await server.form("/token", parameters, basic(client.clientSecret!))
+      : await server.form("/token", {
+        ...parameters,
+        client_id: client.clientId,
+        client_secret: client.clientSecret!,
+      });
+    assert.equal(await status(right), 200);
+  });
+}
+
+Deno.test("POST /token takes a client's signed assertion once", async () => {
+  using _time = new FakeTime();
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const jwks = { keys: [{ ...await exportJWK(publicKey), kid: "1" }] };
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks,
+  });
+  const assertion = await new SignJWT({ jti: crypto.randomUUID() })
+    .setProtectedHeader({ alg: "ES256", kid: "1" })
+    .setIssuer(client.clientId).setSubject(client.clientId)
+    .setAudience(BASE_URL).setExpirationTime("1m").sign(privateKey);
+  const parameters = {
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: assertion,
+  };
+  const code = await client.signIn();
+  assert.equal((await client.redeem(code)).body.error, "invalid_client");
+  const { status, body } = await client.redeem(code, parameters);
+  assert.equal(status, 200);
+  const replay = await client.refresh(body.refresh_token, parameters);
+  assert.equal(replay.body.error, "invalid_client");
+});

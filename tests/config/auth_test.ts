@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { parseConfig } from "../../src/config/config.ts";
+import { ConfigError, type Environment } from "../../src/config/environment.ts";
+import { providerId } from "../../src/config/application.ts";
+
+function complaints(environment: Environment): string[] {
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    assert(error instanceof ConfigError);
+    for (const { fix, wants } of error.complaints) assert(fix && wants);
+    return error.complaints.map(({ variable }) => variable);
+  }
+  return [];
+}
+
+const APPLICATION = { OAUTH_CLIENT_ID: "app", OAUTH_CLIENT_SECRET: "hush" };
+
+const GITHUB = {
+  AUTH_STRATEGY: "oauth",
+  OAUTH_PROVIDER: "github",
+  ...APPLICATION,
+};
+
+Deno.test("parseAuth() lets everybody in when nothing is set", () => {
+  assert.deepEqual(parseConfig({}).auth, { strategy: "none" });
+});
+
+Deno.test("parseAuth() reads a provider with our application there", () => {
+  const { auth } = parseConfig({
+    ...GITHUB,
+    OAUTH_SCOPES: "read:user repo",
+    OAUTH_EXTRA_AUTH_PARAMS: "prompt=consent&hd=example.com",
+    OAUTH_ALLOWED_USERS: "jo@example.com, @example.org",
+    CIMD_ALLOWED_DOMAINS: "claude.ai,vscode.dev",
+  });
+  assert.deepEqual(auth, {
+    strategy: "oauth",
+    provider: {
+      provider: "github",
+      clientId: "app",
+      clientSecret: "hush",
+      scopes: ["read:user", "repo"],
+      extraAuthParams: { prompt: "consent", hd: "example.com" },
+      issuer: undefined,
+    },
+    allowedUsers: ["jo@example.com", "@example.org"],
+    admins: [],
+    metadataDocuments: {
+      enabled: true,
+      allowedDomains: ["claude.ai", "vscode.dev"],
+    },
+  });
+});
+
+Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {
+  const { auth } = parseConfig({
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    BASE_URL: "http://127.0.0.1:3000",
+  });
+  assert.deepEqual(auth.strategy === "oauth" && auth.provider, {
+    provider: "dev",
+  });
+});
+
+const REFUSALS: [string, Environment, string[]][] = [
+  ["an unknown strategy", { AUTH_STRATEGY: "magic" }, ["AUTH_STRATEGY"]],
+  ["oauth without a provider", { AUTH_STRATEGY: "oauth" }, ["OAUTH_PROVIDER"]],
+  ["a provider that it does not know", {
+    ...GITHUB,
+    OAUTH_PROVIDER: "myspace",
+  }, ["OAUTH_PROVIDER"]],
+  ["a provider without our application", {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "google",
+  }, ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET"]],
+  ["oidc without an issuer", { ...GITHUB, OAUTH_PROVIDER: "oidc" }, [
+    "OAUTH_ISSUER",
+  ]],
+  ["an issuer without TLS", {
+    ...GITHUB,
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: "http://id.example.com",
+  }, ["OAUTH_ISSUER"]],
+  ["custom without its endpoints", { ...GITHUB, OAUTH_PROVIDER: "custom" }, [
+    "OAUTH_AUTHORIZATION_URL",
+    "OAUTH_TOKEN_URL",
+    "OAUTH_USERINFO_URL",
+  ]],
+  ["the dev provider on a public address", {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    BASE_URL: "https://tools.example.com",
+  }, ["OAUTH_PROVIDER"]],
+  ["the dev provider on every network", {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    HOST: "0.0.0.0",
+  }, ["OAUTH_PROVIDER"]],
+  ["the dev provider when deployed, and no BASE_URL there", {
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    DENO_DEPLOYMENT_ID: "d",
+  }, ["BASE_URL", "OAUTH_PROVIDER"]],
+  ["bearer without a token", { AUTH_STRATEGY: "bearer" }, ["BEARER_TOKEN"]],
+  ["bearer with only commas", { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "," }, [
+    "BEARER_TOKEN",
+  ]],
+  ["a token that does not fit into a header", {
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "schlüssel",
+  }, ["BEARER_TOKEN"]],
+  ["api_key without a key", { AUTH_STRATEGY: "api_key" }, ["API_KEY"]],
+  ["a header name that is none", {
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "k",
+    API_KEY_HEADER: "x key",
+  }, ["API_KEY_HEADER"]],
+  ["jwt without its server", { AUTH_STRATEGY: "jwt" }, [
+    "JWT_ISSUER",
+    "JWT_AUDIENCE",
+    "JWT_JWKS_URL",
+  ]],
+  [
+    "a switch that is neither on nor off",
+    { ...GITHUB, CIMD_ENABLED: "maybe" },
+    [
+      "CIMD_ENABLED",
+    ],
+  ],
+  ["credentials without a strategy, which would be an open server", {
+    BEARER_TOKEN: "t",
+  }, ["AUTH_STRATEGY"]],
+];
+
+for (const [what, environment, variables] of REFUSALS) {
+  Deno.test(`parseAuth() complains of ${what}`, () => {
+    assert.deepEqual(complaints(environment), variables);
+  });
+}
+
+Deno.test("parseAuth() splits static credentials for rotation", () => {
+  const bearer = parseConfig({
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "new, old",
+  });
+  assert.deepEqual(bearer.auth, {
+    strategy: "bearer",
+    tokens: ["new", "old"],
+  });
+  const key = parseConfig({ AUTH_STRATEGY: "api_key", API_KEY: "a,b" });
+  assert.deepEqual(key.auth, {
+    strategy: "api_key",
+    keys: ["a", "b"],
+    header: "x-api-key",
+  });
+});
+
+Deno.test("parseAuth() keeps a secret out of its complaint", () => {
+  try {
+    parseConfig({ AUTH_STRATEGY: "bearer", BEARER_TOKEN: ",,," });
+    assert.fail("no complaint");
+  } catch (error) {
+    assert(error instanceof ConfigError);
+    assert(error.message.includes("(hidden)"));
+    assert(!error.message.includes(",,,"));
+  }
+});
+
+Deno.test("providerId() keeps the subjects of different providers apart", () => {
+  const idOf = (environment: Environment) => {
+    const { auth } = parseConfig({ ...GITHUB, ...environment });
+    return auth.strategy === "oauth" ? providerId(auth.provider) : undefined;
+  };
+  assert.equal(idOf({}), "github");
+  assert.equal(idOf({ OAUTH_PROVIDER: "dev" }), "dev");
+  assert.equal(
+    idOf({
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: "https://id.example.com/t1/",
+    }),
+    "id.example.com/t1",
+  );
+  assert.equal(
+    idOf({ OAUTH_PROVIDER: "gitlab", OAUTH_ISSUER: "https://git.example.com" }),
+    "git.example.com",
+  );
+  assert.equal(
+    idOf({
+      OAUTH_PROVIDER: "custom",
+      OAUTH_AUTHORIZATION_URL: "https://id.example.com/authorize",
+      OAUTH_TOKEN_URL: "https://id.example.com/token",
+      OAUTH_USERINFO_URL: "https://api.example.com/me",
+    }),
+    "api.example.com",
+  );
+});

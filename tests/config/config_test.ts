@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { needsOf } from "../../src/authoring/needs.ts";
+import { tools } from "../../src/tools/mod.ts";
+import { parseConfig } from "../../src/config/config.ts";
+import {
+  ConfigError,
+  type Environment,
+  VARIABLES,
+} from "../../src/config/environment.ts";
+
+function configError(environment: Environment): ConfigError {
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    assert(error instanceof ConfigError);
+    return error;
+  }
+  assert.fail("there was no complaint");
+}
+
+Deno.test("parseConfig() needs nothing", () => {
+  assert.deepEqual(parseConfig({}), {
+    host: "127.0.0.1",
+    port: 3000,
+    baseUrl: undefined,
+    kvPath: undefined,
+    allowedOrigins: [],
+    logLevel: "info",
+    title: "Tool Server",
+    instructions: undefined,
+    auth: { strategy: "none" },
+    deployed: false,
+    own: {},
+  });
+});
+
+Deno.test("parseConfig() takes a blank variable for an unset one", () => {
+  const blank = Object.fromEntries(
+    VARIABLES.map((variable) => [variable, "  "]),
+  );
+  assert.deepEqual(parseConfig(blank), parseConfig({}));
+});
+
+const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
+  [{ HOST: "0.0.0.0" }, { host: "0.0.0.0" }],
+  [{ HOST: "::1" }, { host: "::1" }],
+  [{ HOST: "::ffff:127.0.0.1" }, { host: "::ffff:127.0.0.1" }],
+  [{ HOST: "localhost" }, { host: "localhost" }],
+  [{ PORT: "0" }, { port: 0 }],
+  [{ PORT: " 65535 " }, { port: 65535 }],
+  [{ BASE_URL: "https://tools.example.com/" }, {
+    baseUrl: "https://tools.example.com",
+  }],
+  [{ BASE_URL: "HTTPS://Tools.Example.com:443" }, {
+    baseUrl: "https://tools.example.com",
+  }],
+  [{ BASE_URL: "https://example.com/tools/" }, {
+    baseUrl: "https://example.com/tools",
+  }],
+  [{ BASE_URL: "http://localhost:3000" }, { baseUrl: "http://localhost:3000" }],
+  [{ KV_PATH: ":memory:" }, { kvPath: ":memory:" }],
+  [{ KV_PATH: "data/tools.db" }, { kvPath: "data/tools.db" }],
+  [{ KV_PATH: "https://kv.example.com", DENO_KV_ACCESS_TOKEN: "t" }, {
+    kvPath: "https://kv.example.com",
+  }],
+  [{ ALLOWED_ORIGINS: "https://a.example, http://b.example:8080" }, {
+    allowedOrigins: ["https://a.example", "http://b.example:8080"],
+  }],
+  [{ ALLOWED_ORIGINS: "*" }, { allowedOrigins: ["*"] }],
+  [{ LOG_LEVEL: "debug" }, { logLevel: "debug" }],
+  [{ MCP_TITLE: "Mail", MCP_INSTRUCTIONS: "Ask first." }, {
+    title: "Mail",
+    instructions: "Ask first.",
+  }],
+  [{ DENO_DEPLOYMENT_ID: "d1" }, { deployed: true }],
+];
+
+for (const [environment, expected] of TAKEN) {
+  Deno.test(`parseConfig() takes ${JSON.stringify(environment)}`, () => {
+    assert.deepEqual(parseConfig(environment), {
+      ...parseConfig({}),
+      ...expected,
+    });
+  });
+}
+
+const REFUSED: Environment[] = [
+  { HOST: "http://localhost" },
+  { HOST: "localhost:3000" },
+  { HOST: "127.0.0.1:3000" },
+  { PORT: "http" },
+  { PORT: "65536" },
+  { PORT: "-1" },
+  { PORT: "30.5" },
+  { BASE_URL: "tools.example.com" },
+  { BASE_URL: "http://tools.example.com" },
+  { BASE_URL: "https://example.com/a//b" },
+  { BASE_URL: "https://example.com/%61" },
+  { BASE_URL: "https://tools.example.com/?a" },
+  { BASE_URL: "https://tools.example.com/#a" },
+  { BASE_URL: "https://user:pass@tools.example.com" },
+  { BASE_URL: "ftp://localhost" },
+  { ALLOWED_ORIGINS: "app.example.com" },
+  { ALLOWED_ORIGINS: "https://a.example/" },
+  { ALLOWED_ORIGINS: "https://a.example,," },
+  { LOG_LEVEL: "loud" },
+  { AUTH_STRATEGY: "password" },
+  { KV_PATH: "data/tools.db", DENO_DEPLOYMENT_ID: "d" },
+  { KV_PATH: ":memory:", DENO_DEPLOYMENT_ID: "d" },
+];
+
+for (const environment of REFUSED) {
+  Deno.test(`parseConfig() refuses ${JSON.stringify(environment)}`, () => {
+    const [variable, got] = Object.entries(environment)[0];
+    const { complaints } = configError(environment);
+    assert.deepEqual(
+      complaints.map((complaint) => [complaint.variable, complaint.got]),
+      [[variable, got]],
+    );
+  });
+}
+
+Deno.test("parseConfig() refuses a remote database without its token", () => {
+  const { complaints } = configError({ KV_PATH: "https://kv.example.com" });
+  assert.deepEqual(complaints.map(({ variable }) => variable), [
+    "DENO_KV_ACCESS_TOKEN",
+  ]);
+});
+
+Deno.test("ConfigError tells every complaint with its fix, one to a line", () => {
+  const { message } = configError({
+    PORT: "http",
+    LOG_LEVEL: "loud",
+    AUTH_STRATEGY: "bearer",
+  });
+  assert.equal(
+    message,
+    `These settings need fixing:
+  PORT: got "http", wants a port from 0 to 65535. Use PORT=3000, or 0 to let the system pick one.
+  LOG_LEVEL: got "loud", wants one of debug, info, warning, error, off. Use LOG_LEVEL=info, or leave it unset.
+  BEARER_TOKEN: got nothing, wants the token that clients must send. Make one with: openssl rand -base64 32.`,
+  );
+});
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** Set by the platform, not by people. */
+const PLATFORM = ["DENO_DEPLOYMENT_ID"];
+
+Deno.test(".env.example names every variable once", async () => {
+  const text = await Deno.readTextFile(new URL(".env.example", ROOT));
+  const named = [...text.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]
+    .map(([, name]) => name);
+  assert.deepEqual(
+    named.toSorted(),
+    VARIABLES.filter((variable) => !PLATFORM.includes(variable)).toSorted(),
+  );
+});
+
+Deno.test("README.md explains every variable", async () => {
+  const text = await Deno.readTextFile(new URL("README.md", ROOT));
+  const missing = VARIABLES.filter((variable) =>
+    !PLATFORM.includes(variable) && !text.includes(`\`${variable}\``)
+  );
+  assert.deepEqual(missing, []);
+});
+
+Deno.test("the tasks grant what main.ts needs, by name and nothing else", async () => {
+  const { tasks, permissions } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", ROOT)),
+  );
+  for (const name of ["dev", "dev:oauth", "start", "start:bundle"]) {
+    assert.match(tasks[name], / -P --no-prompt /, name);
+    assert.doesNotMatch(tasks[name], /--allow-/, name);
+  }
+  const { env, ...others } = permissions.default;
+  assert.deepEqual(others, { net: true, read: ["data"], write: ["data"] });
+  const isMatch = (pattern: string, name: string) =>
+    pattern === name ||
+    pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
+  const { settings } = needsOf(tools);
+  const needed = [...VARIABLES, ...settings.keys()];
+  const granted: string[] = env.allow;
+  assert.deepEqual(
+    needed.filter((name) => !granted.some((it) => isMatch(it, name))),
+    [],
+  );
+  assert.deepEqual(
+    granted.filter((it) => !needed.some((name) => isMatch(it, name))),
+    [],
+  );
+});

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { ANONYMOUS } from "../../src/caller.ts";
+import { RpcError } from "../../src/errors.ts";
+import { ToolError } from "../../src/authoring/tool.ts";
+import {
+  CallContext,
+  type CallSettings,
+} from "../../src/engine/call_context.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { rejects } from "../protocol/refuses.ts";
+
+type Sent = [method: string, params: JsonObject, key?: string];
+
+/** A context whose client answers every question with `answer`. */
+function contextOf(
+  settings: Partial<CallSettings> & { capabilities?: JsonObject } = {},
+  answer: JsonObject = {},
+) {
+  const sent: Sent[] = [];
+  const keep = (...message: Sent) => {
+    sent.push(message);
+    return Promise.resolve(answer);
+  };
+  const changes: unknown[] = [];
+  const note = (change: unknown) => {
+    changes.push(change);
+    return Promise.resolve();
+  };
+  const context = new CallContext({
+    caller: ANONYMOUS,
+    requestId: "r",
+    client: {
+      revision: "2026-07-28",
+      capabilities: settings.capabilities ?? {},
+    },
+    stateless: true,
+    meta: {},
+    signal: () => AbortSignal.abort(),
+    channel: {
+      notify: (...message) => keep(...message).then(() => {}),
+      request: keep,
+    },
+    changes: { resourceUpdated: note, listChanged: note },
+    ...settings,
+  });
+  return { context, sent, changes };
+}
+
+const SCHEMA = z.object({ name: z.string(), age: z.int().optional() });
+const QUESTION = { message: "Who?", schema: SCHEMA };
+const FORMS = { capabilities: { elicitation: {} } };
+
+Deno.test("progress() sends what the client asked for", async () => {
+  const { context, sent } = contextOf({ progressToken: 0 });
+  const { progress } = context;
+  await progress(1);
+  await progress(2, 3, "two");
+  assert.deepEqual(sent, [
+    ["notifications/progress", { progressToken: 0, progress: 1 }],
+    ["notifications/progress", {
+      progressToken: 0,
+      progress: 2,
+      total: 3,
+      message: "two",
+    }],
+  ]);
+});
+
+Deno.test("progress() sends nothing to a client that did not ask", async () => {
+  const { context, sent } = contextOf();
+  await context.progress(1);
+  assert.deepEqual(sent, []);
+});
+
+Deno.test("progress() must grow", async () => {
+  const { context, sent } = contextOf({ progressToken: "t" });
+  for (const done of [0, 0, -1, NaN, 0.5, 0.5, 1]) await context.progress(done);
+  assert.deepEqual(sent.map(([, { progress }]) => progress), [0, 0.5, 1]);
+});
+
+Deno.test("log() sends what is as severe as the client wants", async () => {
+  const { context, sent } = contextOf({ logLevel: "warning" });
+  const { log } = context;
+  await log("debug", 1);
+  await log("notice", 2);
+  await log("warning", 3, "disk");
+  await log("emergency", { four: 4 });
+  assert.deepEqual(sent, [
+    ["notifications/message", { level: "warning", logger: "disk", data: 3 }],
+    ["notifications/message", { level: "emergency", data: { four: 4 } }],
+  ]);
+});
+
+Deno.test("log() sends nothing to a client that named no level", async () => {
+  const { context, sent } = contextOf();
+  await context.log("emergency", 1);
+  assert.deepEqual(sent, []);
+});
+
+Deno.test("ask() puts a form to the client and parses what comes back", async () => {
+  const { context, sent } = contextOf(FORMS, {
+    action: "accept",
+    content: { name: "Ada", age: 36, more: true },
+  });
+  const { ask } = context;
+  assert.deepEqual(await ask({ ...QUESTION, key: "who" }), {
+    action: "accept",
+    content: { name: "Ada", age: 36 },
+  });
+  const [[method, { mode, message, requestedSchema }, key]] = sent;
+  assert.deepEqual([method, mode, message, key], [
+    "elicitation/create",
+    "form",
+    "Who?",
+    "who",
+  ]);
+  const { type, required, ...rest } = requestedSchema as JsonObject;
+  assert.deepEqual([type, required], ["object", ["name"]]);
+  assert.deepEqual(Object.keys(rest), ["properties"]);
+});
+
+Deno.test("ask() tells decline from cancel", async () => {
+  for (const action of ["decline", "cancel"]) {
+    const { context } = contextOf(FORMS, { action, content: { name: "x" } });
+    assert.deepEqual(await context.ask(QUESTION), { action });
+  }
+});
+
+Deno.test("ask() sends a person to a page", async () => {
+  const settings = { capabilities: { elicitation: { url: {} } } };
+  const { context, sent } = contextOf(settings, { action: "accept" });
+  const url = "https://example.com/pay";
+  assert.deepEqual(await context.ask({ message: "Pay", url }), {
+    action: "accept",
+    content: undefined,
+  });
+  assert.deepEqual(sent[0][1], { mode: "url", message: "Pay", url });
+});
+
+Deno.test("ask() puts a schema that Zod cannot say as it stands", async () => {
+  const content = { choice: "a" };
+  const { context, sent } = contextOf(FORMS, { action: "accept", content });
+  const requestedSchema = {
+    type: "object",
+    properties: { choice: { type: "string", enum: ["a"] } },
+  };
+  const answer = await context.ask({ message: "Which?", requestedSchema });
+  assert.deepEqual(answer, { action: "accept", content });
+  assert.deepEqual(sent[0][1], {
+    mode: "form",
+    message: "Which?",
+    requestedSchema,
+  });
+  const { context: empty } = contextOf(FORMS, { action: "accept" });
+  await rejects(empty.ask({ message: "Which?", requestedSchema }), -32602);
+});
+
+for (
+  const [what, answer] of Object.entries({
+    "no action": {},
+    "another action": { action: "maybe", content: { name: "Ada" } },
+    "an accepted form without content": { action: "accept" },
+    "content that does not match": { action: "accept", content: { name: 1 } },
+  })
+) {
+  Deno.test(`ask() refuses an answer with ${what}`, async () => {
+    const { context } = contextOf(FORMS, answer);
+    await rejects(context.ask(QUESTION), -32602);
+  });
+}
+
+const SAMPLE = {
+  messages: [{ role: "user", content: { type: "text", text: "?" } }],
+  maxTokens: 5,
+} as Parameters<CallContext["sample"]>[0];
+const TOOL_SAMPLE = { ...SAMPLE, tools: [] };
+const PAGE = { message: "Pay", url: "https://example.com" };
+
+type Use = (context: CallContext) => Promise<unknown>;
+
+/** What is refused, for which capabilities, and what it would need. */
+const MISSING: [what: string, Use, JsonObject, needs: JsonObject][] = [
+  ["a form", (c) => c.ask(QUESTION), {}, { elicitation: { form: {} } }],
+  ["a form", (c) => c.ask(QUESTION), { elicitation: { url: {} } }, {
+    elicitation: { form: {} },
+  }],
+  ["a page", (c) => c.ask(PAGE), { elicitation: {} }, {
+    elicitation: { url: {} },
+  }],
+  ["sampling", (c) => c.sample(SAMPLE), { sampling: true }, { sampling: {} }],
+  ["sampling with tools", (c) => c.sample(TOOL_SAMPLE), { sampling: {} }, {
+    sampling: { tools: {} },
+  }],
+  ["roots", (c) => c.roots(), {}, { roots: {} }],
+];
+
+for (const [what, use, capabilities, requiredCapabilities] of MISSING) {
+  const declared = JSON.stringify(capabilities);
+  Deno.test(`${what} is refused for a client that declares ${declared}`, async () => {
+    const { context, sent } = contextOf({ capabilities });
+    await assert.rejects(use(context), (error) => {
+      assert.ok(error instanceof RpcError);
+      assert.deepEqual([error.code, error.status], [-32021, 400]);
+      assert.deepEqual(error.data, { requiredCapabilities });
+      return true;
+    });
+    assert.deepEqual(sent, []);
+    const session = contextOf({ capabilities, stateless: false });
+    await assert.rejects(use(session.context), ToolError);
+  });
+}
+
+Deno.test("ask() takes a client with both forms and pages at its word", async () => {
+  const settings = { capabilities: { elicitation: { form: {}, url: {} } } };
+  const { context, sent } = contextOf(settings, { action: "cancel" });
+  await context.ask(QUESTION);
+  await context.ask(PAGE);
+  assert.equal(sent.length, 2);
+});
+
+Deno.test("sample() hands the request on and the answer back", async () => {
+  const answer = { model: "m", role: "assistant", content: { type: "text" } };
+  const { context, sent } = contextOf(
+    { capabilities: { sampling: { tools: {} } } },
+    answer,
+  );
+  assert.deepEqual(await context.sample(TOOL_SAMPLE), answer);
+  assert.deepEqual(sent[0].slice(0, 2), [
+    "sampling/createMessage",
+    TOOL_SAMPLE,
+  ]);
+});
+
+Deno.test("sample() refuses an answer without a model or content", async () => {
+  for (const answer of [{ model: "m" }, { content: {} }]) {
+    const { context } = contextOf({ capabilities: { sampling: {} } }, answer);
+    await rejects(context.sample(SAMPLE), -32602);
+  }
+});
+
+Deno.test("roots() gives the list, and refuses an answer without one", async () => {
+  const settings = { capabilities: { roots: {} } };
+  const roots = [{ uri: "file:///a" }];
+  assert.deepEqual(await contextOf(settings, { roots }).context.roots(), roots);
+  await rejects(contextOf(settings, {}).context.roots(), -32602);
+});
+
+Deno.test("upstream is a clear failure where no provider stands behind", () => {
+  assert.throws(() => contextOf().context.upstream, ToolError);
+});
+
+Deno.test("resourceUpdated() and listChanged() tell who listens", async () => {
+  const { context, changes } = contextOf();
+  await context.resourceUpdated("a://b");
+  await context.listChanged("tools");
+  assert.deepEqual(changes, ["a://b", "tools"]);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import type { Caller } from "../../../src/caller.ts";
+import { ChallengeError } from "../../../src/errors.ts";
+import { prompt } from "../../../src/authoring/prompt.ts";
+import { resource } from "../../../src/authoring/resource.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { checkScopes } from "../../../src/engine/methods/table.ts";
+
+const scopes = ["mail:read", "mail:send"];
+const catalogue = compileCatalogue({
+  tools: [
+    tool({ name: "send", scopes, run: () => "" }),
+    tool({ name: "open", run: () => "" }),
+  ],
+  resources: [resource({ uri: "a://{b}", name: "a", scopes, read: () => "" })],
+  prompts: [prompt({ name: "p", scopes, get: () => "" })],
+}, { serverInfo: { name: "s", version: "1" } });
+
+function check(
+  method: string,
+  params: JsonObject,
+  granted: Caller["scopes"],
+): void {
+  const caller = { subject: "ada", binding: "ada", scopes: granted };
+  checkScopes(catalogue, { kind: "request", id: 1, method, params }, caller);
+}
+
+const GUARDED: [method: string, params: JsonObject][] = [
+  ["tools/call", { name: "send" }],
+  ["prompts/get", { name: "p" }],
+  ["resources/read", { uri: "a://1" }],
+];
+
+for (const [method, params] of GUARDED) {
+  Deno.test(`checkScopes() guards ${method} and lists all that it needs`, () => {
+    check(method, params, scopes);
+    check(method, params, "all");
+    for (const granted of [[], ["mail:read"], ["mail"]]) {
+      assert.throws(() => check(method, params, granted), (error) => {
+        assert.ok(error instanceof ChallengeError);
+        assert.deepEqual([error.status, error.error, error.scopes], [
+          403,
+          "insufficient_scope",
+          scopes,
+        ]);
+        return true;
+      });
+    }
+  });
+}
+
+Deno.test("checkScopes() asks nothing for what needs nothing or is not there", () => {
+  check("tools/call", { name: "open" }, []);
+  check("tools/call", { name: "none" }, []);
+  check("prompts/get", { name: 1 }, []);
+  check("resources/read", { uri: "other://" }, []);
+  check("tools/list", { name: "send" }, []);
+});

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import {
+  PendingResponse,
+  resultBody,
+} from "../../src/engine/pending_response.ts";
+
+const encoder = new TextEncoder();
+
+/** An answer that has become a stream, and what its client reads. */
+async function openStream() {
+  const answer = new PendingResponse();
+  answer.open();
+  const response = await answer.response;
+  return { answer, response };
+}
+
+Deno.test("PendingResponse is JSON with its status and headers when nothing precedes the end", async () => {
+  const answer = new PendingResponse();
+  answer.end("{}", 403, { "www-authenticate": "Bearer" });
+  const { status, headers, text } = await read(answer);
+  assert.deepEqual([status, text], [403, "{}"]);
+  assert.equal(headers.get("content-type"), "application/json");
+  assert.equal(headers.get("www-authenticate"), "Bearer");
+});
+
+Deno.test("PendingResponse is a stream as soon as something is sent", async () => {
+  const answer = new PendingResponse();
+  await answer.send("1");
+  assert.ok(answer.isStream);
+  answer.comment();
+  answer.end(encoder.encode("2"));
+  const { text } = await read(answer);
+  assert.equal(
+    text,
+    ":\n\nevent: message\ndata: 1\n\n:\n\nevent: message\ndata: 2\n\n",
+  );
+});
+
+Deno.test("PendingResponse ends once", async () => {
+  for (
+    const { answer } of [{ answer: new PendingResponse() }, await openStream()]
+  ) {
+    answer.end("1");
+    answer.end("2");
+    await answer.send("3");
+    answer.comment();
+    answer.abandon();
+    answer.open();
+    const { text } = await read(answer);
+    assert.match(text, /1/);
+    assert.doesNotMatch(text, /2|3/);
+  }
+});
+
+Deno.test("abandon() ends a stream without an answer", async () => {
+  const answer = new PendingResponse();
+  answer.abandon();
+  answer.end("1");
+  const { status, text } = await read(answer);
+  assert.deepEqual([status, text], [200, ":\n\n"]);
+});
+
+Deno.test("onGone tells of a client that leaves before the end", async () => {
+  const { answer, response } = await openStream();
+  let gone = 0;
+  answer.onGone = () => gone++;
+  await response.body!.cancel();
+  assert.deepEqual([gone, answer.hasEnded], [1, true]);
+  await answer.send("1");
+  answer.end("2");
+});
+
+Deno.test("onGone tells nothing of a client that leaves after the end", async () => {
+  const { answer, response } = await openStream();
+  answer.onGone = () => assert.fail("the answer was complete");
+  answer.end("1");
+  await response.body!.cancel();
+});
+
+Deno.test("send() waits for a client that does not read, until it leaves", async () => {
+  const { answer, response } = await openStream();
+  let sent = 0;
+  const sending = (async () => {
+    while (!answer.hasEnded) {
+      await answer.send("1");
+      sent++;
+    }
+  })();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.ok(sent < 50);
+  await response.body!.cancel();
+  await sending;
+});
+
+Deno.test("lastSentMilliseconds is the time of the last byte", async () => {
+  const before = Date.now();
+  const { answer } = await openStream();
+  assert.ok(answer.lastSentMilliseconds >= before);
+  answer.end("1");
+  await read(answer);
+});
+
+Deno.test("resultBody() gives bytes and text the same meaning", () => {
+  for (const id of [1, "1", '"']) {
+    const bytes = resultBody(id, encoder.encode('{"a":"é"}')) as Uint8Array;
+    const text = resultBody(id, '{"a":"é"}') as string;
+    const parsed = JSON.parse(new TextDecoder().decode(bytes));
+    assert.deepEqual(parsed, JSON.parse(text));
+    assert.deepEqual(parsed, { jsonrpc: "2.0", id, result: { a: "é" } });
+  }
+});
+
+async function read(answer: PendingResponse) {
+  const { status, headers, body } = await answer.response;
+  return { status, headers, text: await new Response(body).text() };
+}
+
+/** Runs with a runtime that cancels a stream from within `enqueue`. */
+async function withLeavingClient(
+  run: (answer: PendingResponse) => Promise<void> | void,
+): Promise<void> {
+  const { prototype } = ReadableStreamDefaultController;
+  const { enqueue } = prototype;
+  const answer = new PendingResponse();
+  answer.open();
+  const { body } = await answer.response;
+  prototype.enqueue = function (chunk) {
+    enqueue.call(this, chunk);
+    body!.cancel();
+  };
+  try {
+    await run(answer);
+  } finally {
+    prototype.enqueue = enqueue;
+  }
+}
+
+Deno.test("send() waits for no room when the client leaves as it writes", () =>
+  withLeavingClient(async (answer) => {
+    let isGone = false;
+    answer.onGone = () => isGone = true;
+    await answer.send("{}");
+    assert.equal(isGone, true);
+    assert.equal(answer.hasEnded, true);
+  }));
+
+Deno.test("end() throws nothing when the client leaves as it writes", () =>
+  withLeavingClient((answer) => {
+    answer.end("{}");
+    assert.equal(answer.hasEnded, true);
+  }));

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { parseTaskIds, TaskFeed } from "../../../src/engine/tasks/task_feed.ts";
+import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
+import type { TaskStatus } from "../../../src/store/task_record.ts";
+import { LEASE_SECONDS, taskStore } from "../../../src/store/tasks.ts";
+import { until } from "../../kit.ts";
+import { testOnDatabases } from "../../store/databases.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { refuses } from "../../protocol/refuses.ts";
+
+const never = new AbortController().signal;
+
+Deno.test("parseTaskIds() gives each task once, and nothing for nothing", () => {
+  assert.deepEqual(parseTaskIds({ taskIds: ["a", "b", "a"] }), ["a", "b"]);
+  assert.deepEqual(parseTaskIds({ taskIds: [] }), []);
+  assert.equal(parseTaskIds({}), undefined);
+});
+
+for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
+  Deno.test(`parseTaskIds() refuses ${JSON.stringify(taskIds).slice(0, 9)}`, () => {
+    refuses(() => parseTaskIds({ taskIds }), -32602);
+  });
+}
+
+testOnDatabases("find() gives a caller's own tasks", async (kv) => {
+  const tasks = taskStore(kv);
+  await tasks.create("mine", "me");
+  await tasks.create("yours", "you");
+  const found = await new TaskFeed(tasks, "me").find(["yours", "mine", "x"]);
+  assert.deepEqual(found.map(({ taskId }) => taskId), ["mine"]);
+});
+
+testOnDatabases(
+  "follow() tells every state that another process makes, to the last",
+  async (kv, other) => {
+    const feed = new TaskFeed(taskStore(kv), "me");
+    const elsewhere = taskStore(other);
+    const task = await elsewhere.create("t", "me");
+    const heard: TaskStatus[] = [];
+    const following = feed.follow(
+      task,
+      ({ status }) => heard.push(status),
+      never,
+    );
+    const asked = elsewhere.ask(
+      "t",
+      "key",
+      { method: "elicitation/create", params: {} },
+      never,
+    );
+    await until(() => heard.includes("input_required"));
+    await elsewhere.answer("t", { key: {} });
+    await asked;
+    await until(() => heard.at(-1) === "working");
+    const outcome = {};
+    await elsewhere.end("t", { status: "completed", outcome });
+    await following;
+    assert.deepEqual(heard, [
+      "working",
+      "input_required",
+      "working",
+      "completed",
+    ]);
+  },
+);
+
+testOnDatabases(
+  "follow() tells the state of a task that has ended",
+  async (kv) => {
+    const tasks = taskStore(kv);
+    await tasks.create("t", "me");
+    await tasks.end("t", { status: "cancelled" });
+    const feed = new TaskFeed(tasks, "me");
+    const heard: TaskStatus[] = [];
+    const [task] = await feed.find(["t"]);
+    await feed.follow(task, ({ status }) => heard.push(status), never);
+    assert.deepEqual(heard, ["cancelled"]);
+  },
+);
+
+testOnDatabases(
+  "follow() notices that the process of a task has died",
+  async (kv) => {
+    using time = new FakeTime();
+    const tasks = taskStore(kv);
+    const task = await tasks.create("t", "me");
+    const heard: TaskStatus[] = [];
+    const following = new TaskFeed(tasks, "me").follow(
+      task,
+      ({ status }) => heard.push(status),
+      never,
+    );
+    await kv.delete(taskLeaseKey("t"));
+    time.tick(LEASE_SECONDS);
+    await following;
+    assert.deepEqual(heard, ["working", "failed"]);
+  },
+);
+
+testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
+  const tasks = taskStore(kv);
+  const task = await tasks.create("t", "me");
+  const feed = new TaskFeed(tasks, "me");
+  const following = feed.follow(task, () => {}, never);
+  await other.delete(taskKey("t"));
+  await following;
+});
+
+testOnDatabases("follow() ends with the signal's reason", async (kv) => {
+  const tasks = taskStore(kv);
+  const task = await tasks.create("t", "me");
+  const abort = new AbortController();
+  const feed = new TaskFeed(tasks, "me");
+  const following = feed.follow(task, () => {}, abort.signal);
+  abort.abort(new Error("enough"));
+  await assert.rejects(following, /enough/);
+});

@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { Environment } from "../../src/config/environment.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { type HeadersOf, startServer } from "../kit.ts";
+import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
+
+const whoami = tool({
+  name: "whoami",
+  run: (_, { caller }) => JSON.stringify(caller),
+});
+const mail = tool({
+  name: "mail",
+  scopes: ["mail:read"],
+  run: () => "mail",
+});
+const tools = [whoami, mail];
+
+function start(environment: Environment) {
+  return startServer({ tools, env: environment });
+}
+
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+async function call(server: Server, headers: HeadersOf, name = "whoami") {
+  const response = await server.call("tools/call", { name }, { headers });
+  const body = await response.json();
+  return {
+    status: response.status,
+    challenge: response.headers.get("www-authenticate"),
+    caller: body.result && JSON.parse(body.result.content[0].text),
+  };
+}
+
+Deno.test("bearerGate() lets in every token that is listed, and nobody else", async () => {
+  await using server = await start({
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "new,old",
+  });
+  for (const token of ["new", "old"]) {
+    const { status, caller } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(caller, {
+      subject: "operator",
+      scopes: "all",
+      binding: "operator",
+    });
+  }
+  assert.deepEqual(await call(server, {}), {
+    status: 401,
+    challenge: "Bearer",
+    caller: undefined,
+  });
+  for (const token of ["new,old", "ne", "newer"]) {
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+  }
+});
+
+Deno.test("apiKeyGate() reads the header that it was told", async () => {
+  await using server = await start({
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "k1,k2",
+    API_KEY_HEADER: "X-Tool-Key",
+  });
+  assert.equal((await call(server, { "x-tool-key": "k1" })).status, 200);
+  assert.equal((await call(server, { "x-tool-key": "k2" })).status, 200);
+  for (const headers of [{}, { "x-tool-key": "k" }, { "x-api-key": "k1" }]) {
+    assert.deepEqual(await call(server, headers as HeadersOf), {
+      status: 401,
+      challenge: 'ApiKey header="x-tool-key"',
+      caller: undefined,
+    });
+  }
+});
+
+/** An authorization server with nothing but keys. */
+async function keyServer() {
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  const jwks = { keys: [{ ...await exportJWK(publicKey), kid: "1" }] };
+  const state = { isUp: true };
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () =>
+      state.isUp ? Response.json(jwks) : new Response(null, { status: 500 }),
+  );
+  return {
+    state,
+    url: `http://127.0.0.1:${server.addr.port}/jwks`,
+    sign: (claims: JWTPayload, key: CryptoKey = privateKey) =>
+      new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: "1" })
+        .sign(key),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+const ISSUER = "https://login.example.com";
+const CLAIMS = {
+  iss: ISSUER,
+  aud: "tools",
+  sub: "42",
+  client_id: "app",
+  scope: "mail:read other",
+  exp: Math.floor(Date.now() / 1000) + 600,
+};
+
+function startJwt(url: string) {
+  return start({
+    AUTH_STRATEGY: "jwt",
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: url,
+  });
+}
+
+Deno.test("jwtGate() lets in a token that was made for this server", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
+  const { status, caller } = await call(server, { authorization });
+  assert.equal(status, 200);
+  assert.equal(caller.subject, "42");
+  assert.equal(caller.clientId, "app");
+  assert.deepEqual(caller.scopes, ["mail:read", "other"]);
+  const narrow = await keys.sign({ ...CLAIMS, scope: "other" });
+  assert.equal(
+    (await call(server, { authorization: `Bearer ${narrow}` }, "mail")).status,
+    403,
+  );
+});
+
+const BAD_TOKENS: [string, JWTPayload][] = [
+  ["of another issuer", { iss: "https://evil.example.com" }],
+  ["for another audience", { aud: "other" }],
+  ["that has expired", { exp: 1 }],
+  ["that never expires", { exp: undefined }],
+  ["of nobody", { sub: undefined }],
+  ["that is not good yet", { nbf: CLAIMS.exp }],
+];
+
+for (const [what, changes] of BAD_TOKENS) {
+  Deno.test(`jwtGate() refuses a token ${what}`, async () => {
+    await using keys = await keyServer();
+    await using server = await startJwt(keys.url);
+    const token = await keys.sign({ ...CLAIMS, ...changes });
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+    assert.match(challenge!, /resource_metadata="/);
+  });
+}
+
+Deno.test("jwtGate() refuses other keys, other algorithms and other texts", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const stranger = await generateKeyPair("ES256");
+  const none = `${btoa('{"alg":"none"}')}.${btoa(JSON.stringify(CLAIMS))}.`
+    .replaceAll("=", "");
+  const symmetric = await new SignJWT(CLAIMS)
+    .setProtectedHeader({ alg: "HS256", kid: "1" })
+    .sign(new TextEncoder().encode("x".repeat(32)));
+  for (
+    const token of [
+      await keys.sign(CLAIMS, stranger.privateKey),
+      none,
+      symmetric,
+      "text",
+    ]
+  ) {
+    const { status } = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(status, 401);
+  }
+  assert.equal((await call(server, {})).status, 401);
+});
+
+Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
+  keys.state.isUp = false;
+  assert.equal((await call(server, { authorization })).status, 503);
+  keys.state.isUp = true;
+  assert.equal((await call(server, { authorization })).status, 200);
+});
+
+Deno.test("oauthGate() names no error to who presents nothing, and all scopes", async () => {
+  await using server = await startOAuthServer({ tools });
+  const { challenge } = await call(server, {});
+  assert.equal(
+    challenge,
+    `Bearer resource_metadata="${BASE_URL}/.well-known/` +
+      `oauth-protected-resource/mcp", authorization_uri="${BASE_URL}/` +
+      `.well-known/oauth-authorization-server", scope="mail:read"`,
+  );
+});
+
+Deno.test("oauthGate() refuses what is no live access token", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  for (
+    const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]
+  ) {
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+  }
+  const authorization = `Bearer ${access_token}`;
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(3600);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("oauthGate() refuses a token that expired since it was last looked up", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  const found = await accessTokenStore(server.kv).find(access_token);
+  const { expiresAt } = found!;
+  // Both calls fall into the second for which a token is remembered.
+  time.tick(expiresAt - 0.4 - Date.now() / 1000);
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(0.5);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("oauthGate() checks DELETE and notifications too", async () => {
+  await using server = await startOAuthServer({ tools });
+  const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+  const posted = await server.post(notification, { "mcp-session-id": "x" });
+  assert.equal(posted.status, 401);
+  await posted.body?.cancel();
+  const ended = await server.fetch("/mcp", {
+    method: "DELETE",
+    headers: { "mcp-session-id": "x" },
+  });
+  assert.equal(ended.status, 401);
+  await ended.body?.cancel();
+});
+
+Deno.test("oauthGate() refuses tokens of a server with another address on the same database", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = await startOAuthServer({ kv, tools });
+    const client = await Client.register(server);
+    const { access_token } = await client.connect();
+    const authorization = `Bearer ${access_token}`;
+    assert.equal((await call(server, { authorization })).status, 200);
+    await using other = await startOAuthServer({
+      kv,
+      tools,
+      baseUrl: "https://other.example.com",
+    });
+    assert.equal((await call(other, { authorization })).status, 401);
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("oauthGate() answers 503 while the database does not, and not 401", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let isUp = true;
+  const faulty = new Proxy(kv, {
+    get(target, name) {
+      if (!isUp) return () => Promise.reject(new Error("no database"));
+      const member = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  try {
+    await using server = await startOAuthServer({ kv: faulty, tools });
+    const client = await Client.register(server);
+    const { access_token, refresh_token } = await client.connect();
+    isUp = false;
+    const authorization = `Bearer ${access_token}`;
+    const response = await server.call("tools/call", { name: "whoami" }, {
+      headers: { authorization },
+    });
+    assert.equal(response.status, 503);
+    assert(response.headers.get("retry-after"));
+    assert.equal(response.headers.get("www-authenticate"), null);
+    await response.body?.cancel();
+    const refused = await client.refresh(refresh_token);
+    assert.equal(refused.status, 503);
+    assert.equal(refused.body.error, "temporarily_unavailable");
+    isUp = true;
+    assert.equal((await client.refresh(refresh_token)).status, 200);
+    assert.equal((await call(server, { authorization })).status, 200);
+  } finally {
+    isUp = true;
+    kv.close();
+  }
+});
+
+Deno.test("a session belongs to its grant: it survives rotation, and is nobody else's", async () => {
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const opened = await server.post({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "t", version: "1" },
+    },
+  }, bearer(tokens.access_token));
+  await opened.body?.cancel();
+  const sessionId = opened.headers.get("mcp-session-id")!;
+  const ping = async (token: string) => {
+    const response = await server.post(
+      { jsonrpc: "2.0", id: 2, method: "ping" },
+      { ...bearer(token), "mcp-session-id": sessionId },
+    );
+    await response.body?.cancel();
+    return response.status;
+  };
+  const { body: rotated } = await client.refresh(tokens.refresh_token);
+  assert.equal(await ping(rotated.access_token), 200);
+  const stranger = await (await Client.register(server)).connect();
+  assert.equal(await ping(stranger.access_token), 404);
+});

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { HttpError } from "../../src/errors.ts";
+import { originCheck } from "../../src/gates/origin.ts";
+
+const LOCAL = { host: "127.0.0.1", allowedOrigins: [] };
+const PUBLIC = {
+  host: "0.0.0.0",
+  baseUrl: "https://tools.example.com",
+  allowedOrigins: ["https://app.example.com"],
+};
+
+type Settings = Parameters<typeof originCheck>[0];
+
+function passes(settings: Settings, headers: Record<string, string>): void {
+  originCheck(settings)(new Headers(headers));
+}
+
+function isRefused(settings: Settings, headers: Record<string, string>): void {
+  assert.throws(
+    () => passes(settings, headers),
+    (error) => error instanceof HttpError && error.status === 403,
+    JSON.stringify(headers),
+  );
+}
+
+Deno.test("originCheck() lets requests without Origin pass", () => {
+  passes(LOCAL, {});
+  passes(PUBLIC, {});
+});
+
+Deno.test("originCheck() lets our own and the listed origins pass", () => {
+  passes(PUBLIC, { origin: "https://tools.example.com" });
+  passes(PUBLIC, { origin: "https://app.example.com" });
+});
+
+Deno.test("originCheck() lets loopback pages pass", () => {
+  for (
+    const origin of [
+      "http://localhost:6274",
+      "http://127.0.0.1",
+      "http://[::1]:8080",
+    ]
+  ) passes(PUBLIC, { origin });
+});
+
+Deno.test("originCheck() refuses every other origin", () => {
+  for (
+    const origin of [
+      "https://evil.example",
+      "http://tools.example.com",
+      "https://tools.example.com:8443",
+      "https://tools.example.com.evil.example",
+      "https://localhost.evil.example",
+      "http://127.0.0.1.evil.example",
+      "http://localhost@evil.example",
+      "http://localhost/",
+      "null",
+      "",
+    ]
+  ) isRefused(PUBLIC, { origin });
+});
+
+Deno.test("originCheck() lets everybody pass for *", () => {
+  passes({ ...PUBLIC, allowedOrigins: ["*"] }, { origin: "https://a.example" });
+});
+
+Deno.test("originCheck() keeps rebound names from a loopback server", () => {
+  for (const host of ["localhost:3000", "127.0.0.1:3000", "[::1]:3000"]) {
+    passes(LOCAL, { host });
+  }
+  for (
+    const host of [
+      "evil.example:3000",
+      "localhost.evil.example",
+      "evil.example#localhost",
+      "localhost@evil.example",
+    ]
+  ) isRefused(LOCAL, { host });
+});
+
+Deno.test("originCheck() takes the name of BASE_URL for a loopback server behind a proxy", () => {
+  const settings = { ...PUBLIC, host: "localhost" };
+  passes(settings, { host: "tools.example.com" });
+  isRefused(settings, { host: "other.example.com" });
+});
+
+Deno.test("originCheck() asks a public server's clients for no name", () => {
+  passes(PUBLIC, { host: "whatever.example" });
+});
+
+Deno.test("originCheck() judges each host name, whatever it accepted before", () => {
+  const check = originCheck(LOCAL);
+  check(new Headers({ host: "localhost:3000" }));
+  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
+  check(new Headers({ host: "localhost:3000" }));
+  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
+});

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import {
+  authorizationServerMetadata,
+  protectedResourceMetadata,
+} from "../../src/oauth/server_metadata.ts";
+
+const BASE_URL = "https://tools.example.com";
+
+Deno.test("authorizationServerMetadata() advertises what clients look for", () => {
+  const metadata = authorizationServerMetadata({
+    baseUrl: BASE_URL,
+    scopesSupported: ["mail:read"],
+    metadataDocuments: true,
+  });
+  assert.equal(metadata.issuer, BASE_URL);
+  assert.equal(metadata.authorization_endpoint, `${BASE_URL}/authorize`);
+  assert.equal(metadata.token_endpoint, `${BASE_URL}/token`);
+  assert.equal(metadata.registration_endpoint, `${BASE_URL}/register`);
+  assert.equal(metadata.revocation_endpoint, `${BASE_URL}/revoke`);
+  assert.deepEqual(metadata.scopes_supported, ["mail:read", "offline_access"]);
+  assert.deepEqual(metadata.response_types_supported, ["code"]);
+  assert.deepEqual(metadata.response_modes_supported, ["query"]);
+  assert.deepEqual(metadata.code_challenge_methods_supported, ["S256"]);
+  assert.deepEqual(metadata.token_endpoint_auth_methods_supported, [
+    "none",
+    "client_secret_basic",
+    "client_secret_post",
+    "private_key_jwt",
+  ]);
+  assert.equal(metadata.authorization_response_iss_parameter_supported, true);
+  assert.equal(metadata.client_id_metadata_document_supported, true);
+});
+
+Deno.test("protectedResourceMetadata() names the resource and its server, byte for byte", () => {
+  const resource = (scopesSupported: string[]) =>
+    protectedResourceMetadata({
+      baseUrl: BASE_URL,
+      issuer: BASE_URL,
+      scopesSupported,
+      title: "Tools",
+    });
+  assert.deepEqual(resource(["mail:read"]), {
+    resource: "https://tools.example.com/mcp",
+    authorization_servers: ["https://tools.example.com"],
+    scopes_supported: ["mail:read"],
+    bearer_methods_supported: ["header"],
+    resource_name: "Tools",
+  });
+  assert(!("scopes_supported" in resource([])));
+});

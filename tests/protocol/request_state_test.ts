@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { CompactEncrypt, CompactSign } from "jose";
+import {
+  canonicalJson,
+  openRequestState,
+  type RequestState,
+  sealRequestState,
+  type StateBinding,
+} from "../../src/protocol/request_state.ts";
+import { rejects } from "./refuses.ts";
+
+const NOW = 1_000_000;
+const KEY = new Uint8Array(32).fill(7);
+const STATE: RequestState = {
+  answered: { a: ["question", { action: "accept" }] },
+  asked: { b: "question" },
+  nonce: "n",
+  expiresAt: NOW + 60,
+};
+const BINDING: StateBinding = {
+  caller: "ada",
+  method: "tools/call",
+  params: { name: "t", arguments: { x: 1, y: { z: 2 } } },
+};
+
+const sealed = await sealRequestState(KEY, STATE, BINDING);
+
+Deno.test("openRequestState() opens what was sealed for the same request", async () => {
+  const { boundTo: _, ...state } = await openRequestState(
+    KEY,
+    sealed,
+    BINDING,
+    NOW,
+  ) as RequestState & { boundTo: string };
+  assert.deepEqual(state, STATE);
+});
+
+Deno.test("openRequestState() takes another round of the request", async () => {
+  const params = {
+    _meta: { progressToken: 1 },
+    arguments: { y: { z: 2 }, x: 1 },
+    inputResponses: { b: {} },
+    requestState: sealed,
+    name: "t",
+  };
+  await openRequestState(KEY, sealed, { ...BINDING, params }, NOW);
+});
+
+Deno.test("sealRequestState() hides what it seals", () => {
+  assert.equal(sealed.split(".").length, 5);
+  for (const part of sealed.split(".")) {
+    assert.ok(
+      !atob(part.replaceAll("-", "+").replaceAll("_", "/"))
+        .includes("question"),
+    );
+  }
+});
+
+const FOREIGN: Record<string, Partial<StateBinding>> = {
+  "another caller": { caller: "eve" },
+  "another method": { method: "prompts/get" },
+  "another tool": { params: { ...BINDING.params, name: "u" } },
+  "other arguments": {
+    params: { ...BINDING.params, arguments: { x: 1, y: { z: 3 } } },
+  },
+};
+
+for (const [what, change] of Object.entries(FOREIGN)) {
+  Deno.test(`openRequestState() refuses a state of ${what}`, async () => {
+    const binding = { ...BINDING, ...change };
+    await rejects(openRequestState(KEY, sealed, binding, NOW), -32602);
+  });
+}
+
+Deno.test("openRequestState() refuses a state that has lapsed", async () => {
+  await openRequestState(KEY, sealed, BINDING, NOW + 59);
+  await rejects(openRequestState(KEY, sealed, BINDING, NOW + 60), -32602);
+});
+
+Deno.test("openRequestState() refuses every tampered part", async () => {
+  const parts = sealed.split(".");
+  for (const at of [0, 2, 3, 4]) {
+    const changed = parts.with(at, flip(parts[at])).join(".");
+    await rejects(openRequestState(KEY, changed, BINDING, NOW), -32602);
+  }
+});
+
+Deno.test("openRequestState() refuses a state sealed with another key", async () => {
+  const other = new Uint8Array(32).fill(8);
+  const forged = await sealRequestState(other, STATE, BINDING);
+  await rejects(openRequestState(KEY, forged, BINDING, NOW), -32602);
+});
+
+Deno.test("openRequestState() refuses what is no state", async () => {
+  const plain = new TextEncoder().encode(JSON.stringify(STATE));
+  const signed = await new CompactSign(plain)
+    .setProtectedHeader({ alg: "HS256" })
+    .sign(KEY);
+  const otherwise = await new CompactEncrypt(plain)
+    .setProtectedHeader({ alg: "A256KW", enc: "A256GCM" })
+    .encrypt(KEY);
+  for (const text of ["", "x", "a.b.c.d.e", signed, otherwise, null, 1, {}]) {
+    await rejects(openRequestState(KEY, text, BINDING, NOW), -32602);
+  }
+});
+
+Deno.test("canonicalJson() does not depend on the order of members", () => {
+  assert.equal(
+    canonicalJson({ b: [{ d: 1, c: 2 }], a: null }),
+    '{"a":null,"b":[{"c":2,"d":1}]}',
+  );
+  assert.notEqual(canonicalJson([1, 2]), canonicalJson([2, 1]));
+});
+
+/** Another character in the middle, where no padding bits are. */
+function flip(text: string): string {
+  const at = text.length >> 1;
+  const other = text[at] === "A" ? "B" : "A";
+  return text.slice(0, at) + other + text.slice(at + 1);
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import {
+  isTemplate,
+  parseUriTemplate,
+} from "../../src/protocol/uri_template.ts";
+
+Deno.test("parseUriTemplate() matches {name} with one path segment", () => {
+  const { variables, match } = parseUriTemplate("notes://{folder}/{id}");
+  assert.deepEqual(variables, ["folder", "id"]);
+  assert.deepEqual(match("notes://work/1"), { folder: "work", id: "1" });
+  for (
+    const uri of [
+      "notes://work",
+      "notes://work/",
+      "notes:///1",
+      "notes://work/1/2",
+      "notes://work/1?a",
+      "notes://work/1#a",
+      "other://work/1",
+      "xnotes://work/1",
+    ]
+  ) assert.equal(match(uri), undefined, uri);
+});
+
+Deno.test("parseUriTemplate() matches {+name} with the rest of a path", () => {
+  const { match } = parseUriTemplate("files:///{+path}");
+  assert.deepEqual(match("files:///a/b.txt"), { path: "a/b.txt" });
+  assert.equal(match("files:///"), undefined);
+});
+
+Deno.test("parseUriTemplate() decodes what it finds", () => {
+  const { match } = parseUriTemplate("notes://{id}");
+  assert.deepEqual(match("notes://a%20b%2Fc"), { id: "a b/c" });
+});
+
+Deno.test("parseUriTemplate() matches no broken percent-encoding", () => {
+  const { match } = parseUriTemplate("notes://{id}");
+  assert.equal(match("notes://%E0%A4%A"), undefined);
+});
+
+Deno.test("parseUriTemplate() takes what stands around variables literally", () => {
+  const { match } = parseUriTemplate("a://x.y/{id}.(json)");
+  assert.deepEqual(match("a://x.y/1.(json)"), { id: "1" });
+  assert.equal(match("a://xzy/1.(json)"), undefined);
+});
+
+for (
+  const [what, template] of [
+    ["an operator it does not match", "a://{?query}"],
+    ["a modifier", "a://{name*}"],
+    ["a list", "a://{a,b}"],
+    ["an empty expression", "a://{}"],
+    ["a variable that stands twice", "a://{id}/{id}"],
+    ["an unclosed brace", "a://{id"],
+    ["an unopened brace", "a://id}"],
+  ]
+) {
+  Deno.test(`parseUriTemplate() refuses ${what}`, () => {
+    assert.throws(() => parseUriTemplate(template), SyntaxError);
+  });
+}
+
+Deno.test("isTemplate() sees any brace", () => {
+  assert.ok(isTemplate("a://{id}"));
+  assert.ok(isTemplate("a://id}"));
+  assert.ok(!isTemplate("a://id"));
+});
