@@ -8,12 +8,15 @@
 export interface Identity {
   /** The provider's stable name for the person (OpenID `sub`). */
   subject: string;
+  /** The full name. */
   name?: string;
+  /** The e-mail address; see `emailVerified`. */
   email?: string;
   /** Whether the provider says that it checked `email`. */
   emailVerified?: boolean;
   /** The account's short name, where a provider has one. */
   login?: string;
+  /** The URL of a picture. */
   picture?: string;
 }
 
@@ -73,6 +76,7 @@ export interface Upstream {
 
 /** What the gate found out about a request. */
 export interface Authenticated {
+  /** Who the request is for. */
   caller: Caller;
   /** Absent where no provider stands behind the caller. */
   upstream?: Upstream;

@@ -10,14 +10,16 @@
  *   what surrounds the calls.
  *
  * @example The smallest server
- * ```ts ignore
- * import { serve, tool } from "@tool-server/tool-server";
+ * ```ts
+ * import { serve, tool, z } from "@tool-server/tool-server";
  *
- * serve({
- *   name: "greeter",
- *   version: "1.0.0",
- *   tools: [tool({ name: "greet", run: () => "Hello!" })],
+ * const greet = tool({
+ *   name: "greet",
+ *   input: z.object({ name: z.string() }),
+ *   run: ({ name }) => `Hello, ${name}!`,
  * });
+ *
+ * await serve({ name: "greeter", version: "1.0.0", tools: [greet] });
  * ```
  *
  * @module
@@ -31,6 +33,8 @@ export {
   type Server,
   type ServerOptions,
 } from "./server.ts";
+export type { Definitions } from "./protocol/catalogue.ts";
+export type { Provided } from "./engine/lifecycle.ts";
 export type { ConnectionInfo } from "./http/connection_info.ts";
 
 export {
@@ -87,6 +91,38 @@ export {
 } from "./authoring/setting.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
-export { type Complaint, ConfigError } from "./config/environment.ts";
+export {
+  type Provider,
+  UpstreamError,
+  type UpstreamErrorKind,
+  type UpstreamRequest,
+  type UpstreamResponse,
+  type UpstreamTokens,
+} from "./upstream/provider.ts";
+export type { FetchDocument } from "./store/documents.ts";
+export {
+  type Complaint,
+  ConfigError,
+  type Environment,
+} from "./config/environment.ts";
 export { CatalogueError } from "./protocol/catalogue.ts";
 export { ServiceError } from "./engine/lifecycle.ts";
+
+/** Zod, which schemas are written in: the same one that checks them. */
+export * as z from "zod";
+export type {
+  input as SchemaInput,
+  output as SchemaOutput,
+  ZodObject,
+  ZodType,
+} from "zod";
+export type { Hono } from "@hono/hono";
+export type {
+  Annotations,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  Icon,
+  Implementation,
+  LoggingLevel,
+  Root,
+} from "@modelcontextprotocol/server";

@@ -48,10 +48,10 @@ const log = logger("main");
  * definitions ends the process with all complaints at once.
  *
  * @example A whole server
- * ```ts ignore
- * import { serve, tool } from "./mod.ts";
+ * ```ts
+ * import { serve, tool } from "@tool-server/tool-server";
  *
- * serve({
+ * await serve({
  *   name: "greeter",
  *   version: "1.0.0",
  *   tools: [tool({ name: "greet", run: () => "Hello!" })],

@@ -138,7 +138,7 @@ export interface Plan {
  *
  * @example
  * ```ts
- * import { createServer, tool } from "./mod.ts";
+ * import { createServer, tool } from "@tool-server/tool-server";
  *
  * await using server = createServer({
  *   name: "greeter",

@@ -159,7 +159,7 @@ Deno.test("Zod is one namespace, so that a bundle leaves its languages out", asy
         /^.*"zod";$/gm,
       )
     ) {
-      if (!/^import (type )?\* as z from /.test(line)) {
+      if (!/^(import (type )?|export )\* as z from |^} from /.test(line)) {
         others.push(`${path}: ${line}`);
       }
     }

@@ -10,6 +10,7 @@ import type { Tool } from "./tool.ts";
 
 /** A call on its way to its tool. */
 export interface ToolCall {
+  /** What is called. */
   tool: Tool;
   /** The arguments, parsed by the tool's input schema. */
   input: Readonly<Record<string, unknown>>;
@@ -26,6 +27,8 @@ export interface ToolCall {
  *
  * @example
  * ```ts
+ * import type { Around } from "@tool-server/tool-server";
+ *
  * const audit: Around = async ({ tool, context }, next) => {
  *   const result = await next();
  *   console.log(tool.name, context.caller.subject, result.isError ?? false);

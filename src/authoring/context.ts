@@ -44,7 +44,9 @@ export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
 
 /** What a client says it is and can do. Self-reported: never a reason to trust. */
 export interface McpClient {
+  /** Its name and version. */
   info?: Implementation;
+  /** What it can do, such as `elicitation`. */
   capabilities: Readonly<Record<string, unknown>>;
   /** The protocol revision of this request, such as `2025-11-25`. */
   revision: string;
@@ -81,6 +83,7 @@ export interface Context<
   readonly signal: AbortSignal;
   /** Names this request in the log. */
   readonly requestId: string;
+  /** What the client says it is and can do. */
   readonly client: McpClient;
   /** The request's `_meta`, trace context (`traceparent`) included. */
   readonly meta: Readonly<Record<string, unknown>>;
@@ -108,9 +111,13 @@ export interface Described<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > {
+  /** Names it for programs: letters, digits, `_`, `-` and `.`. */
   name: string;
+  /** Names it for people. */
   title?: string;
+  /** What models and people are told about it. */
   description?: string;
+  /** Pictures for clients to show. */
   icons?: Icon[];
   /** Scopes a caller must have been granted. */
   scopes?: readonly string[];

@@ -26,6 +26,7 @@ export interface PromptDefinition<
   args?: A;
   /** Proposals for the arguments. */
   complete?: { [K in keyof z.output<A>]?: Complete };
+  /** Writes the conversation's beginning. */
   get(
     args: z.output<A>,
     context: Context<S, V>,
@@ -34,9 +35,13 @@ export interface PromptDefinition<
 
 /** A declared prompt, its types erased. */
 export interface Prompt extends Described {
+  /** Tells a prompt from a tool and a resource. */
   readonly kind: "prompt";
+  /** The arguments' schema. */
   args?: z.ZodObject;
+  /** Proposals for the arguments. */
   complete?: Readonly<Record<string, Complete | undefined>>;
+  /** Writes the conversation's beginning. */
   get(
     args: Record<string, unknown>,
     context: Context,
@@ -48,7 +53,7 @@ export interface Prompt extends Described {
  *
  * @example
  * ```ts
- * import * as z from "zod";
+ * import { prompt, z } from "@tool-server/tool-server";
  *
  * const explain = prompt({
  *   name: "explain",

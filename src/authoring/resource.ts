@@ -24,10 +24,15 @@ export type ResourceAnswer = string | Uint8Array | ResourceContents[];
 
 /** Contents as the wire has them; `blob` is base64. */
 export interface ResourceContents {
+  /** What was read. */
   uri: string;
+  /** Its media type, such as `text/markdown`. */
   mimeType?: string;
+  /** The content as text. */
   text?: string;
+  /** The content as bytes, in base64. */
   blob?: string;
+  /** Sent to the client unchanged. */
   _meta?: Record<string, unknown>;
 }
 
@@ -45,7 +50,9 @@ export interface ResourceDefinition<
 > extends Described<S, V> {
   /** A URI, or an RFC 6570 template with `{name}` and `{+path}` variables. */
   uri: U;
+  /** Its media type, such as `text/markdown`. */
   mimeType?: string;
+  /** Hints for clients: whom it is for, how important it is. */
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
@@ -64,14 +71,23 @@ export interface ResourceDefinition<
 
 /** A declared resource, its types erased. */
 export interface Resource extends Described {
+  /** Tells a resource from a tool and a prompt. */
   readonly kind: "resource";
+  /** A URI, or an RFC 6570 template. */
   uri: string;
+  /** Its media type. */
   mimeType?: string;
+  /** Hints for clients. */
   annotations?: Annotations;
+  /** Size in bytes, if it is known beforehand. */
   size?: number;
+  /** How long a client may keep what it read. */
   ttlSeconds?: number;
+  /** Whether it is the same for every caller. */
   cacheScope?: "public" | "private";
+  /** Proposals for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;
+  /** Reads it; undefined means that there is no such resource. */
   read(
     variables: Record<string, string>,
     context: Context,
@@ -83,6 +99,8 @@ export interface Resource extends Described {
  *
  * @example
  * ```ts
+ * import { resource } from "@tool-server/tool-server";
+ *
  * const greeting = resource({
  *   uri: "greeting://{name}",
  *   name: "greeting",

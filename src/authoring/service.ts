@@ -48,11 +48,17 @@ export interface ServiceDefinition<
 
 /** A declared service; `T` is what it starts as. */
 export interface Service<T> {
+  /** Tells a service from other definitions. */
   readonly kind: "service";
+  /** Names it in the log and in errors. */
   readonly name: string;
+  /** Settings it needs. */
   readonly settings?: SettingSchemas;
+  /** Services that start before it and stop after it. */
   readonly services?: Services;
+  /** Runs once, before the first request is served. */
   start(context: StartContext): MaybePromise<T>;
+  /** Runs once, after the last request. */
   stop?(value: T): MaybePromise<void>;
 }
 
@@ -62,6 +68,8 @@ export interface Service<T> {
  *
  * @example
  * ```ts
+ * import { service, tool } from "@tool-server/tool-server";
+ *
  * const counter = service({
  *   name: "counter",
  *   start: () => ({ count: 0 }),

@@ -24,7 +24,7 @@ export type SettingValues<S extends SettingSchemas> = {
  *
  * @example
  * ```ts
- * import * as z from "zod";
+ * import { secret, z } from "@tool-server/tool-server";
  *
  * const settings = {
  *   WEATHER_KEY: secret(z.string().min(20).describe("Key of the weather API")),

@@ -26,6 +26,7 @@ export type {
  * has the rest under that ID.
  */
 export class ToolError extends Error {
+  /** The name of the class. */
   override name = "ToolError";
 }
 
@@ -68,7 +69,9 @@ export interface PlainTool<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends ToolDescription<I, P, S, V> {
+  /** Absent: the answer has no schema. */
   output?: undefined;
+  /** Does the work; `prepared` is what `prepare` returned. */
   run(
     input: z.output<I>,
     context: Context<S, V>,
@@ -86,6 +89,7 @@ export interface StructuredTool<
 > extends ToolDescription<I, P, S, V> {
   /** The result: checked, sent as `structuredContent` and as its JSON text. */
   output: O;
+  /** Does the work; `prepared` is what `prepare` returned. */
   run(
     input: z.output<I>,
     context: Context<S, V>,
@@ -95,13 +99,21 @@ export interface StructuredTool<
 
 /** A declared tool, its types erased. */
 export interface Tool extends Described {
+  /** Tells a tool from a resource and a prompt. */
   readonly kind: "tool";
+  /** The arguments' schema. */
   input?: z.ZodObject;
+  /** The answer's schema. */
   output?: z.ZodType;
+  /** Hints for clients. */
   annotations?: ToolAnnotations;
+  /** Whether it runs as a durable task. */
   task?: "optional" | "required";
+  /** Whether answers to its questions may be used once only. */
   singleUse?: boolean;
+  /** Runs in the request, before a task begins. */
   prepare?(input: unknown, context: Context): unknown;
+  /** Does the work. */
   run(input: unknown, context: Context, prepared?: unknown): unknown;
 }
 
@@ -110,7 +122,7 @@ export interface Tool extends Described {
  *
  * @example
  * ```ts
- * import * as z from "zod";
+ * import { tool, z } from "@tool-server/tool-server";
  *
  * const add = tool({
  *   name: "add",

@@ -50,13 +50,17 @@ export interface Complaint {
   variable: string;
   /** What was found; undefined when nothing was set. Never a secret. */
   got?: string;
+  /** What is wanted instead. */
   wants: string;
+  /** What to do about it. */
   fix: string;
 }
 
 /** All complaints about an environment. */
 export class ConfigError extends Error {
+  /** The name of the class. */
   override name = "ConfigError";
+  /** Tells every complaint, one to a line. */
   constructor(readonly complaints: readonly Complaint[]) {
     super(
       ["These settings need fixing:", ...complaints.map(complaintLine)].join(

@@ -9,7 +9,9 @@ import type { Logger } from "../log.ts";
 
 /** A service did not start; `cause` is what it threw. */
 export class ServiceError extends Error {
+  /** The name of the class. */
   override name = "ServiceError";
+  /** Tells which service, and what it threw. */
   constructor(service: string, cause: unknown) {
     super(`The service ${service} did not start: ${messageOf(cause)}`, {
       cause,
@@ -104,6 +106,8 @@ export class Lifecycle {
 
 /** The members of a context that its definition declared. */
 export interface Provided {
+  /** Parsed values by the name of their variable. */
   settings: Record<string, unknown>;
+  /** What each service started as, by the name its user gave it. */
   services: Record<string, unknown>;
 }

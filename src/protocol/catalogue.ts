@@ -31,8 +31,11 @@ import {
 
 /** What a server offers, as its authors wrote it. */
 export interface Definitions {
+  /** Functions that models call, in the order in which clients list them. */
   tools?: readonly Tool[];
+  /** What clients read by its URI. */
   resources?: readonly Resource[];
+  /** Conversation openers that people pick. */
   prompts?: readonly Prompt[];
 }
 
@@ -90,7 +93,9 @@ export interface Catalogue {
 
 /** Everything that is wrong with a set of definitions. */
 export class CatalogueError extends Error {
+  /** The name of the class. */
   override name = "CatalogueError";
+  /** Tells every complaint, one to a line. */
   constructor(readonly complaints: readonly string[]) {
     super(["These definitions need fixing:", ...complaints].join("\n  "));
   }

@@ -10,9 +10,11 @@ export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
 
 /** The provider's tokens for one person. */
 export interface UpstreamTokens {
+  /** Opens the provider's API. */
   accessToken: string;
   /** As the provider spelled it: `Bearer`, `bearer`. */
   tokenType: string;
+  /** Gets the next access token, where the provider gave one. */
   refreshToken?: string;
   /** What was granted, where the provider told. */
   scope?: string;
@@ -28,14 +30,19 @@ export interface UpstreamRequest {
   nonce: string;
   /** S256 (RFC 7636 §4.2). */
   codeChallenge: string;
+  /** Our callback address, as registered at the provider. */
   redirectUri: string;
 }
 
 /** A code that came back, with what the request was made of. */
 export interface UpstreamResponse {
+  /** The authorization code. */
   code: string;
+  /** What the request's `codeChallenge` was made of. */
   codeVerifier: string;
+  /** The request's `nonce`. */
   nonce: string;
+  /** The request's `redirectUri`. */
   redirectUri: string;
   /** The `iss` parameter, where the answer had one (RFC 9207). */
   issuer?: string;

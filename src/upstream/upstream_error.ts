@@ -21,9 +21,11 @@ export type UpstreamErrorKind =
 
 /** A failed conversation with the provider. The message holds no secret. */
 export class UpstreamError extends Error {
+  /** The name of the class. */
   override name = "UpstreamError";
   /** The provider's own error code, where it gave one (RFC 6749 §5.2). */
   readonly code?: string;
+  /** `message` must hold no secret. */
   constructor(
     readonly kind: UpstreamErrorKind,
     message: string,

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { VERSION } from "../../src/version.ts";
+
+const ROOT = new URL("../../", import.meta.url);
+
+async function readJson(path: string) {
+  return JSON.parse(await Deno.readTextFile(new URL(path, ROOT)));
+}
+
+/** Runs `deno` in the repository, and gives what it printed. */
+async function deno(...args: string[]): Promise<string> {
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const decoder = new TextDecoder();
+  return decoder.decode(stdout) + decoder.decode(stderr);
+}
+
+/** What others may build on: a line less is a major version. */
+const VALUES = [
+  "CatalogueError",
+  "ConfigError",
+  "ServiceError",
+  "ToolError",
+  "UpstreamError",
+  "createServer",
+  "prompt",
+  "resource",
+  "secret",
+  "serve",
+  "service",
+  "tool",
+  "z",
+];
+
+const TYPES = [
+  "AddRoutes",
+  "Annotations",
+  "AnswerTo",
+  "Around",
+  "Authenticated",
+  "CallToolResult",
+  "Caller",
+  "ChangingList",
+  "Complaint",
+  "Complete",
+  "ConnectionInfo",
+  "ContentBlock",
+  "Context",
+  "CreateMessageRequestParams",
+  "CreateMessageResult",
+  "CreateServerOptions",
+  "Definitions",
+  "Described",
+  "Elicited",
+  "Environment",
+  "FetchDocument",
+  "Hono",
+  "Icon",
+  "Identity",
+  "Implementation",
+  "LoggingLevel",
+  "MaybePromise",
+  "McpClient",
+  "Operand",
+  "PlainTool",
+  "Prompt",
+  "PromptAnswer",
+  "PromptDefinition",
+  "PromptMessage",
+  "Provided",
+  "Provider",
+  "Question",
+  "Resource",
+  "ResourceAnswer",
+  "ResourceContents",
+  "ResourceDefinition",
+  "Root",
+  "RoutesContext",
+  "SchemaInput",
+  "SchemaOutput",
+  "ServeOptions",
+  "Server",
+  "ServerOptions",
+  "Service",
+  "ServiceDefinition",
+  "ServiceValues",
+  "Services",
+  "SettingSchemas",
+  "SettingValues",
+  "StartContext",
+  "StructuredTool",
+  "Tool",
+  "ToolAnnotations",
+  "ToolAnswer",
+  "ToolCall",
+  "ToolDescription",
+  "Upstream",
+  "UpstreamErrorKind",
+  "UpstreamRequest",
+  "UpstreamResponse",
+  "UpstreamTokens",
+  "Variables",
+  "ZodObject",
+  "ZodType",
+];
+
+Deno.test("src/mod.ts exports these values and nothing else", async () => {
+  const values = Object.keys(await import("../../src/mod.ts"));
+  assert.deepEqual(values.toSorted(), VALUES);
+});
+
+Deno.test("src/mod.ts exports these types and nothing else", async () => {
+  const source = await Deno.readTextFile(new URL("src/mod.ts", ROOT));
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, "");
+  const types: string[] = [];
+  for (const [, type, names] of code.matchAll(/export (type )?\{([^}]*)\}/g)) {
+    for (const item of names.split(",").map((name) => name.trim())) {
+      const name = /^(type )?(?:\w+ as )?(\w+)$/.exec(item);
+      if (name && (type ?? name[1])) types.push(name[2]);
+    }
+  }
+  assert.deepEqual(types.toSorted(), TYPES);
+});
+
+Deno.test("every export is documented, with types that are exports too", async () => {
+  const { exports } = await readJson("deno.json");
+  const entries = Object.values<string>(exports);
+  const output = await deno("doc", "--lint", ...entries);
+  assert.match(output, /documentation lint errors/);
+  // What npm packages leave without words is theirs.
+  const ours = output.split("\n\n\n").filter((complaint) =>
+    /-->\s+\S*\/src\//.test(complaint) && !complaint.includes("/npm/")
+  );
+  assert.deepEqual(ours, []);
+});
+
+Deno.test("the examples in the documentation compile", async () => {
+  const output = await deno(
+    ...["check", "--doc", "src/mod.ts", "src/serve.ts", "src/server.ts"],
+    ...["around", "prompt", "resource", "service", "setting", "tool"]
+      .map((name) => `src/authoring/${name}.ts`),
+  );
+  // What was checked before is not named again.
+  assert.equal(output.replaceAll(/^Check .*\n/gm, ""), "");
+});
+
+Deno.test("deno publish takes the package, its samples and tests left out", async () => {
+  const output = await deno("publish", "--dry-run", "--allow-dirty");
+  assert.match(output, /Success/);
+  assert.doesNotMatch(output, /warning|problem/i);
+  assert.match(output, /src\/mod\.ts/);
+  assert.doesNotMatch(output, /\/(tests|bench|docs|src\/tools)\//);
+});
+
+Deno.test("the version is the same in deno.json, the source and CHANGELOG.md", async () => {
+  const { version } = await readJson("deno.json");
+  assert.equal(VERSION, version);
+  const changes = await Deno.readTextFile(new URL("CHANGELOG.md", ROOT));
+  assert.equal(/^## (\S+)/m.exec(changes)?.[1], version);
+});
