@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): App {
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
   app.get("/mcp", (c, next) => {
-    checkOrigin(c.req.raw.headers);
+    checkOrigin(c.req.raw);
     if (!prefersPage(c)) return next();
     c.header("allow", ALLOWED_METHODS);
     return showLanding(c, {

@@ -9,10 +9,8 @@ const OAUTH_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
   invalid_grant: 400,
-  unauthorized_client: 400,
   unsupported_grant_type: 400,
   unsupported_response_type: 400,
-  unsupported_token_type: 400,
   invalid_scope: 400,
   invalid_target: 400,
   access_denied: 403,
@@ -22,8 +20,14 @@ const OAUTH_STATUS = {
   temporarily_unavailable: 503,
 } as const;
 
-/** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7009 §2.2.1, RFC 7591 §3.2.2 and RFC 8707 §2. */
+/** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are used here. */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
+
+/** What a refusal may say besides its message. */
+export interface RefusalOptions extends ErrorOptions {
+  /** For a person who sees it on a page: what to do now. */
+  advice?: string;
+}
 
 /**
  * A refusal by the authorization server. `description` is public; what is not
@@ -34,13 +38,15 @@ export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 export class OAuthError extends Error {
   override name = "OAuthError";
   readonly status: number;
+  readonly advice?: string;
   constructor(
     readonly code: OAuthErrorCode,
     readonly description: string,
-    options?: ErrorOptions,
+    { status, advice, cause }: RefusalOptions & { status?: number } = {},
   ) {
-    super(`${code}: ${description}`, options);
-    this.status = OAUTH_STATUS[code];
+    super(`${code}: ${description}`, { cause });
+    this.status = status ?? OAUTH_STATUS[code];
+    this.advice = advice;
   }
 }
 
@@ -72,13 +78,15 @@ export class ChallengeError extends Error {
 /** A refusal that is plain HTTP: neither OAuth nor JSON-RPC has a word for it. */
 export class HttpError extends Error {
   override name = "HttpError";
+  readonly advice?: string;
   constructor(
     readonly status: number,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions,
+    options?: RefusalOptions,
   ) {
     super(message, options);
+    this.advice = options?.advice;
   }
 }
 

@@ -221,9 +221,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       addRoutes: options.routes && ((app) =>
         options.routes!(app, {
           ...lifecycle.provide(options),
-          authenticate: async ({ headers }) => {
-            checkOrigin(headers);
-            return await gate.authenticate(headers);
+          authenticate: async (request) => {
+            checkOrigin(request);
+            return await gate.authenticate(request.headers);
           },
         })),
       challenge: (refusal) => gate.challenge(refusal),

@@ -20,7 +20,7 @@ const message = {
 } as const;
 
 Deno.bench("originCheck() of a host name seen before", () => {
-  checkOrigin(headers);
+  checkOrigin({ headers, url: "http://127.0.0.1/mcp" });
 });
 
 Deno.bench("checkContentType() and checkAccept()", () => {

@@ -55,10 +55,23 @@ export function authorizeEndpoint(
   },
 ): (c: Context) => Promise<Response> {
   const base = basePathOf(baseUrl);
+
+  async function findClient(clientId: string): Promise<Client> {
+    try {
+      return await clients.find(clientId);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const { code, description, cause, advice } = error;
+      if (code !== "invalid_client") throw error;
+      // Nobody has tried to authenticate here, so 401 would be a lie.
+      throw new OAuthError(code, description, { cause, advice, status: 400 });
+    }
+  }
+
   return async function authorize(c) {
     await checkRate(c);
     const parameters = new Parameters(new URL(c.req.url).searchParams);
-    const client = await clients.find(parameters.require("client_id"));
+    const client = await findClient(parameters.require("client_id"));
     const redirectUri = parseRedirectUri(parameters, client);
     const browser = keepBrowser(c, baseUrl);
     const approved = await approvals.find(browser, {

@@ -1,20 +1,22 @@
 /**
- * ClientDirectory by their identifier, whichever way they came to be known, and the
+ * Clients by their identifier, whichever way they came to be known, and the
  * proof that a request comes from one.
  *
  * @module
  */
 import type { JSONWebKeySet } from "jose";
-import { OAuthError } from "../errors.ts";
+import { DocumentError } from "../client_documents/document_error.ts";
+import { HttpError, OAuthError } from "../errors.ts";
 import type { Client } from "../oauth/client.ts";
 import {
   checkClientSecret,
+  checkSignsAssertions,
   parseClientCredentials,
   verifyClientAssertion,
 } from "../oauth/client_authentication.ts";
 import {
   checkDocumentUrl,
-  isDocumentUrl,
+  namesDocument,
   parseMetadataDocument,
 } from "../oauth/metadata_document.ts";
 import type { Parameters } from "../oauth/parameters.ts";
@@ -57,12 +59,25 @@ export function clientDirectory(
     try {
       return await documents.find(url, options);
     } catch (cause) {
-      // One message whatever the reason: it must not map a network.
-      throw new OAuthError(
-        "temporarily_unavailable",
-        "The client's own document cannot be read",
-        { cause },
-      );
+      if (cause instanceof HttpError) throw cause;
+      // No more than that: it must not map a network.
+      throw cause instanceof DocumentError && cause.isPermanent
+        ? new OAuthError(
+          "invalid_client",
+          "The address that the client names must answer with a JSON " +
+            "document of at most 16 KiB, without a redirect",
+          { cause },
+        )
+        : new OAuthError(
+          "temporarily_unavailable",
+          "The client's metadata document could not be fetched",
+          {
+            cause,
+            advice: "Wait a minute, then load this page again. If it stays " +
+              "so, this server may not reach the Internet: with " +
+              "CIMD_ENABLED=false apps register here instead.",
+          },
+        );
     }
   }
 
@@ -70,7 +85,7 @@ export function clientDirectory(
     clientId: string,
     options?: { stale?: boolean },
   ): Promise<Client> {
-    if (metadataDocuments.enabled && isDocumentUrl(clientId)) {
+    if (metadataDocuments.enabled && namesDocument(clientId)) {
       checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
       const document = await read(clientId, options);
       return parseMetadataDocument(clientId, document, now());
@@ -79,7 +94,11 @@ export function clientDirectory(
     if (client) return client;
     throw new OAuthError(
       "invalid_client",
-      "This client is not registered here, or no longer",
+      "client_id must be one that this server has registered",
+      {
+        advice: "In the app, remove the connection to this server and add it " +
+          "again: it then registers anew.",
+      },
     );
   }
 
@@ -87,6 +106,7 @@ export function clientDirectory(
     client: Client,
     assertion: string,
   ): Promise<void> {
+    checkSignsAssertions(client);
     const { jwks, jwks_uri } = client.metadata;
     const keys = jwks ?? await read(jwks_uri ?? "", { stale: true });
     const used = await verifyClientAssertion(client, assertion, {

@@ -7,6 +7,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { acceptedAuthMethods } from "../oauth/client_metadata.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { GrantStore } from "../store/grants.ts";
@@ -93,7 +94,7 @@ export function revokeEndpoint(
     if (!grant) return undefined;
     const { clientId } = grant.value;
     const { metadata } = await clients.find(clientId, { stale: true });
-    return metadata.token_endpoint_auth_method === "none"
+    return acceptedAuthMethods(metadata).includes("none")
       ? clientId
       : undefined;
   }

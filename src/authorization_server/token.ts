@@ -30,7 +30,6 @@ export function tokenEndpoint(
   {
     kv,
     baseUrl,
-    scopesSupported,
     mayStay,
     clients,
     registrations,
@@ -41,7 +40,6 @@ export function tokenEndpoint(
   }: {
     kv: Deno.Kv;
     baseUrl: string;
-    scopesSupported: readonly string[];
     /** Whether a grant is still good here. */
     mayStay(grant: Grant): boolean;
     clients: ClientDirectory;
@@ -64,7 +62,7 @@ export function tokenEndpoint(
       if ("successors" in found) return found.successors;
       const { grant, dataKey } = found;
       if (!mayStay(grant)) throw ended();
-      const narrowed = narrowScopes(scopes, grant.scopes, scopesSupported);
+      const narrowed = narrowScopes(scopes, grant.scopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
       await keepUpstream(grant.id, dataKey);

@@ -8,7 +8,9 @@
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { parseDocumentUrl } from "../oauth/document_url.ts";
 import { isPublicAddress } from "./address.ts";
+import { DocumentError, NoDocument } from "./document_error.ts";
 import { freshSeconds } from "./freshness.ts";
 
 /** From the name's look-up to the last byte. */
@@ -40,17 +42,6 @@ export interface DocumentOptions {
   resolve?: (hostname: string) => Promise<readonly string[]>;
   /** Where an address that has been checked is connected to. */
   connect?: (address: string) => { host: string; port: number; ca?: string };
-}
-
-/**
- * The document could not be had. The message is the same whatever happened, so
- * that nobody can use us to look around; the log finds the reason in `cause`.
- */
-export class DocumentError extends Error {
-  override name = "DocumentError";
-  constructor(options: ErrorOptions) {
-    super("The document could not be fetched", options);
-  }
 }
 
 /**
@@ -111,26 +102,6 @@ export async function fetchDocument(
   }
 }
 
-/**
- * A URL that means the same to every reader: https on its usual port, with a
- * path, written as a parser would print it. What parsers fold away (dot
- * segments, tabs, backslashes, upper-case hosts, numbers for addresses) is
- * therefore refused, not followed.
- *
- * @throws {Error}
- */
-export function parseDocumentUrl(text: string): URL {
-  const url = URL.parse(text);
-  const plain = url !== null && url.href === text && !text.includes("#") &&
-    url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
-    url.username === "" && url.password === "";
-  // A name, because a certificate vouches for it and people read it.
-  if (!plain || /[\d\].]$/.test(url.hostname)) {
-    throw new Error("It is not a plain https URL with a host name and a path");
-  }
-  return url;
-}
-
 async function resolveAddresses(hostname: string): Promise<string[]> {
   const found = await lookup(hostname, { all: true, order: "ipv4first" });
   return found.map(({ address }) => address);
@@ -172,7 +143,7 @@ async function readText(message: IncomingMessage): Promise<string> {
     bytes += chunk.byteLength;
     if (bytes > MAX_DOCUMENT_BYTES) {
       message.destroy();
-      throw new Error(`It has more than ${MAX_DOCUMENT_BYTES} bytes`);
+      throw new NoDocument(`It has more than ${MAX_DOCUMENT_BYTES} bytes`);
     }
     chunks.push(chunk);
   }
@@ -183,11 +154,22 @@ function parseDocument(
   { statusCode, headers }: IncomingMessage,
   text: string,
 ): unknown {
-  // Redirects too: the document is at its own address (§5).
-  if (statusCode !== 200) throw new Error(`The answer was ${statusCode}`);
+  if (statusCode !== 200) {
+    const says = `The answer was ${statusCode}`;
+    // Redirects are final too: the document is at its own address (§5).
+    throw isTemporary(statusCode) ? new Error(says) : new NoDocument(says);
+  }
   const type = headers["content-type"]?.split(";")[0].trim().toLowerCase();
   if (!/^application\/(?:json|[\w.!#$&^+-]+\+json)$/.test(type ?? "")) {
-    throw new Error(`The answer's type was ${type}`);
+    throw new NoDocument(`The answer's type was ${type}`);
   }
-  return JSON.parse(text);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new NoDocument("The answer was not JSON", { cause });
+  }
+}
+
+function isTemporary(status = 500): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }

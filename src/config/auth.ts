@@ -58,17 +58,27 @@ const TELLTALES = {
   JWT_ISSUER: "jwt",
 } as const;
 
+/** Shorter ones are guessed, and nothing slows a guess down here. */
+const MIN_SECRET_CHARACTERS = 16;
+
 /** A list of credentials that fit into a header. */
 const SECRETS = LIST.refine((secrets) =>
-  secrets.length > 0 && secrets.every((it) => /^[\x21-\x7E]+$/.test(it))
+  secrets.length > 0 &&
+  secrets.every((it) =>
+    /^[\x21-\x7E]+$/.test(it) && it.length >= MIN_SECRET_CHARACTERS
+  )
 );
+
+const HOST_NAMES = LIST.transform((names) =>
+  names.map((name) => name.toLowerCase())
+).refine((names) => names.every((name) => /^[a-z0-9.-]+$/.test(name)));
 
 const BOOLEAN = {
   schema: z.enum(["true", "false", "1", "0"]).transform((text) =>
     text === "true" || text === "1"
   ),
   wants: "true or false",
-  fix: "Leave it unset for true.",
+  fix: "Leave it unset for the usual.",
 };
 
 const HEADER_NAME = {
@@ -100,7 +110,8 @@ export function parseAuth(
     case "bearer": {
       const tokens = settings.require("BEARER_TOKEN", {
         schema: SECRETS,
-        wants: "the token that clients must send",
+        wants:
+          `the token that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
         fix: "Make one with: openssl rand -base64 32.",
         secret: true,
       });
@@ -109,7 +120,8 @@ export function parseAuth(
     case "api_key": {
       const keys = settings.require("API_KEY", {
         schema: SECRETS,
-        wants: "the key that clients must send",
+        wants:
+          `the key that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
         fix: "Make one with: openssl rand -base64 32.",
         secret: true,
       });
@@ -117,6 +129,7 @@ export function parseAuth(
       return { strategy, keys: keys ?? [], header: header ?? "x-api-key" };
     }
     case "jwt":
+      requireBaseUrl(settings, place);
       return {
         strategy,
         issuer: settings.require(
@@ -153,31 +166,44 @@ function complainOfTelltales(settings: Settings): void {
   }
 }
 
+/** Without it clients are told the address of the machine that they run on. */
+function requireBaseUrl(
+  settings: Settings,
+  { deployed, loopback }: { deployed: boolean; loopback: boolean },
+): void {
+  if (settings.text("BASE_URL") !== undefined || loopback && !deployed) return;
+  settings.complain({
+    variable: "BASE_URL",
+    wants: "the public address, because other machines can reach this server " +
+      "and clients must be told where to sign in",
+    fix: "Use the address people type, such as https://tools.example.com, or " +
+      "HOST=127.0.0.1 for this machine only.",
+  });
+}
+
 function parseOAuth(
   settings: Settings,
   place: { deployed: boolean; loopback: boolean },
 ): OAuthConfig {
-  if (place.deployed && settings.text("BASE_URL") === undefined) {
-    settings.complain({
-      variable: "BASE_URL",
-      wants: "the public address, because sign-in must return to it",
-      fix: "Use the address people type, such as https://tools.example.com.",
-    });
-  }
+  requireBaseUrl(settings, place);
   const users = {
     schema: LIST,
     wants: "subjects, e-mail addresses or @domains, separated by commas",
     fix: "For example: jo@example.com,@example.org.",
   };
+  const provider = parseProvider(settings, place);
   return {
     strategy: "oauth",
-    provider: parseProvider(settings, place),
+    provider,
     allowedUsers: settings.read("OAUTH_ALLOWED_USERS", users) ?? [],
     admins: settings.read("OAUTH_ADMINS", users) ?? [],
     metadataDocuments: {
-      enabled: settings.read("CIMD_ENABLED", BOOLEAN) ?? true,
+      // Whoever tries things out may be offline, and clients that could name
+      // a document then register instead.
+      enabled: settings.read("CIMD_ENABLED", BOOLEAN) ??
+        provider.provider !== "dev",
       allowedDomains: settings.read("CIMD_ALLOWED_DOMAINS", {
-        schema: LIST,
+        schema: HOST_NAMES,
         wants: "host names separated by commas",
         fix: "For example: claude.ai,vscode.dev.",
       }) ?? [],

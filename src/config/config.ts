@@ -80,15 +80,21 @@ const BASE_URL = {
   fix: "Use the address people type, such as https://tools.example.com.",
 };
 
+/** Its token has a variable of its own, which no log and no error repeats. */
+const REMOTE = /^https?:\/\/(?![^/?#]*@)/;
+
 const KV_PATH = {
-  schema: z.string(),
-  wants: "a file, :memory:, or the http(s) URL of a remote database",
+  schema: z.string().refine((text) =>
+    !/^https?:/.test(text) || REMOTE.test(text)
+  ),
+  wants: "a file, :memory:, or the http(s) URL of a remote database, " +
+    "without a password",
   fix: "Leave it unset for the default database, or use data/tools.db.",
 };
 
 /** Deno Deploy has no files; its own database needs no setting. */
 const KV_URL = {
-  schema: z.string().regex(/^https?:\/\//),
+  schema: z.string().regex(REMOTE),
   wants: "the http(s) URL of a remote database, when deployed",
   fix: "Leave it unset for the database that is assigned to the app.",
 };

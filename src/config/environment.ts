@@ -88,6 +88,11 @@ interface Setting<T> {
   secret?: boolean;
 }
 
+/** An address without the user and the password in front of its host. */
+function withoutPassword(text: string): string {
+  return text.replaceAll(/\/\/[^/?#]*@/g, "//(hidden)@");
+}
+
 /** Reads settings one by one and remembers what was wrong with them. */
 export class Settings {
   readonly complaints: Complaint[] = [];
@@ -105,7 +110,12 @@ export class Settings {
     const parsed = setting.schema.safeParse(got);
     if (parsed.success) return parsed.data;
     const { wants, fix, secret } = setting;
-    this.complain({ variable, got: secret ? "(hidden)" : got, wants, fix });
+    this.complain({
+      variable,
+      got: secret ? "(hidden)" : withoutPassword(got),
+      wants,
+      fix,
+    });
     return undefined;
   }
 

@@ -69,7 +69,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   /** Who may not call learns nothing else. */
   function pass(request: Request): MaybePromise<Passed> {
     const { headers } = request;
-    checkOrigin(headers);
+    checkOrigin(request);
     const version = headers.get("mcp-protocol-version");
     return then(
       gate.authenticate(headers),

@@ -16,11 +16,18 @@ import type { JwtConfig } from "../config/auth.ts";
 import type { Authenticated } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
-import { ASSERTION_ALGORITHMS } from "../oauth/client_authentication.ts";
+import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
+import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import { resourceMetadataUrl } from "../oauth/resource.ts";
 import type { Gate } from "./gate.ts";
+
+/**
+ * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. What
+ * names another kind, such as a logout token, is not an access token.
+ */
+const ACCESS_TOKEN_TYPES = [undefined, "jwt", "at+jwt", "application/at+jwt"];
 
 /** What is remembered of a token for up to a second. */
 interface Verified {
@@ -44,21 +51,25 @@ export function jwtGate(
 
   async function verify(token: string): Promise<Verified> {
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload, protectedHeader } = await jwtVerify(token, keys, {
         issuer,
         audience,
-        algorithms: ASSERTION_ALGORITHMS,
+        algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "sub"],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(now() * 1000),
       });
+      if (!ACCESS_TOKEN_TYPES.includes(protectedHeader.typ?.toLowerCase())) {
+        throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
+      }
       return {
         authenticated: { caller: callerOf(payload) },
-        expiresAt: payload.exp!,
+        expiresAt: payload.exp! + CLOCK_TOLERANCE_SECONDS,
       };
     } catch (cause) {
       throw isTokensFault(cause)
         ? new ChallengeError(
-          "The access token is not good here",
+          "The access token is not valid for this server",
           "invalid_token",
           [],
           { cause },
@@ -114,20 +125,23 @@ function callerOf(payload: JWTPayload): Authenticated["caller"] {
     typeof claim === "string" ? claim : undefined;
   const { iss, sub, client_id, azp, scope, scp } = payload;
   const clientId = text(client_id) ?? text(azp);
+  if (typeof sub !== "string" || sub === "") {
+    throw new errors.JWTInvalid("sub is not a text");
+  }
   const granted = scope ?? scp;
   return {
-    subject: sub!,
+    subject: sub,
     clientId,
     scopes: Array.isArray(granted)
       ? granted.filter((one) => typeof one === "string")
       : text(granted)?.split(" ").filter((one) => one !== "") ?? [],
     identity: {
-      subject: sub!,
+      subject: sub,
       name: text(payload.name),
       email: text(payload.email),
       emailVerified: payload.email_verified === true,
     },
-    // Tokens come and go; the same person with the same client stays.
-    binding: JSON.stringify([iss, sub, clientId]),
+    // Tokens and clients come and go; the person stays.
+    binding: JSON.stringify([iss, sub]),
   };
 }

@@ -11,7 +11,7 @@ import { HttpError } from "../errors.ts";
 import { isLoopback } from "../loopback.ts";
 
 /** @throws {HttpError} 403 */
-export type CheckOrigin = (headers: Headers) => void;
+export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
 
 /**
  * Allows requests without `Origin`, from our own, from loopback pages (the
@@ -44,17 +44,23 @@ export function originCheck(
   /** Clients call by one name all day long: it is parsed once. */
   let accepted: string | undefined;
 
-  return (headers) => {
+  return ({ headers, url }) => {
     const origin = headers.get("origin");
     if (origin !== null && !isAllowedOrigin(origin)) {
       throw new HttpError(403, "This origin may not call this server");
     }
     if (!isBoundToLoopback) return;
-    const name = headers.get("host");
-    if (name === null || name === accepted) return;
+    // HTTP/2 has `:authority` in its place, which is in the address.
+    const name = headers.get("host") ?? authorityOf(url);
+    if (name === accepted) return;
     if (!isOwnHost(name)) {
       throw new HttpError(403, "This host name does not belong to this server");
     }
     accepted = name;
   };
+}
+
+/** The host and port of an absolute URL. */
+function authorityOf(url: string): string {
+  return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
 }

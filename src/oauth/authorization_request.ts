@@ -93,7 +93,7 @@ export function parseRedirectUri(
   if (!isRegisteredRedirectUri(requested, registered)) {
     throw new OAuthError(
       "invalid_request",
-      "redirect_uri is not one that the client registered",
+      "redirect_uri must be one that the client registered",
     );
   }
   return requested;

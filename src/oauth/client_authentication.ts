@@ -4,11 +4,16 @@
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
  */
-import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
+import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from "jose";
 import { fingerprint, isSameSecret } from "../crypto.ts";
 import { OAuthError } from "../errors.ts";
+import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
 import type { Client } from "./client.ts";
-import { ASSERTION_MAX_TTL_SECONDS } from "./lifetimes.ts";
+import { acceptedAuthMethods } from "./client_metadata.ts";
+import {
+  ASSERTION_MAX_TTL_SECONDS,
+  CLOCK_TOLERANCE_SECONDS,
+} from "./lifetimes.ts";
 import type { Parameters } from "./parameters.ts";
 
 /** What a request presents, not yet checked. */
@@ -19,20 +24,8 @@ export type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** Asymmetric only: a shared secret would make it `client_secret_jwt`. */
-export const ASSERTION_ALGORITHMS = [
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-  "PS256",
-  "PS384",
-  "PS512",
-  "RS256",
-  "RS384",
-  "RS512",
-];
+/** RFC 7523 names no `typ`; one that names another kind of JWT is that kind. */
+const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
   throw new OAuthError("invalid_client", "Client authentication failed", {
@@ -58,7 +51,7 @@ export function parseClientCredentials(
   if (methods.length > 1 || basic && clientId && clientId !== basic.clientId) {
     throw new OAuthError(
       "invalid_request",
-      "More than one way of client authentication",
+      "A request must use one way of client authentication, and one client_id",
     );
   }
   if (basic) return basic;
@@ -81,22 +74,28 @@ export function parseClientCredentials(
     : { method: "secret", clientId, secret };
 }
 
-/** RFC 6749 §2.3.1: both halves are form-encoded before they are joined. */
+/**
+ * RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Whoever
+ * tries Basic is held to it: what cannot be read is not taken for no attempt.
+ */
 function parseBasic(
   authorization: string | null,
 ): ClientCredentials | undefined {
-  const match = /^Basic +([\w+/=-]+)$/i.exec(authorization ?? "");
-  if (!match) return undefined;
+  const [scheme, encoded = "", ...more] = (authorization ?? "").trim()
+    .split(/ +/);
+  if (scheme.toLowerCase() !== "basic") return undefined;
   try {
-    const [id, ...rest] = atob(match[1]).split(":").map((half) =>
+    const [id, ...rest] = atob(encoded).split(":").map((half) =>
       decodeURIComponent(half.replaceAll("+", " "))
     );
+    if (id === "" || rest.length === 0 || more.length > 0) refuse();
     // An empty password is how some clients write that they have none.
     const secret = rest.join(":");
     return secret === ""
       ? { method: "none", clientId: id }
       : { method: "secret", clientId: id, secret };
   } catch (cause) {
+    if (cause instanceof OAuthError) throw cause;
     refuse(cause);
   }
 }
@@ -124,10 +123,9 @@ export function checkClientSecret(
   client: Client,
   credentials: ClientCredentials,
 ): void {
-  const { token_endpoint_auth_method: method } = client.metadata;
   switch (credentials.method) {
     case "none":
-      if (method !== "none") refuse();
+      if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
       // Basic or in the body: libraries choose for themselves.
@@ -142,6 +140,21 @@ export function checkClientSecret(
     default:
       refuse();
   }
+}
+
+/**
+ * Refuses a client that does not sign assertions, before anybody looks for its
+ * keys.
+ *
+ * @throws {OAuthError} `invalid_client`
+ */
+export function checkSignsAssertions({ metadata }: Client): void {
+  if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
+}
+
+/** Whether an assertion was refused because none of the keys is the one it names. */
+export function isUnknownKey({ cause }: OAuthError): boolean {
+  return cause instanceof errors.JWKSNoMatchingKey;
 }
 
 /**
@@ -160,24 +173,27 @@ export async function verifyClientAssertion(
     now: number;
   },
 ): Promise<{ jti: string; expiresAt: number }> {
-  if (client.metadata.token_endpoint_auth_method !== "private_key_jwt") {
-    refuse();
-  }
+  checkSignsAssertions(client);
   try {
-    const { payload } = await jwtVerify(assertion, createLocalJWKSet(keys), {
-      issuer: client.clientId,
-      subject: client.clientId,
-      audience: audiences,
-      algorithms: ASSERTION_ALGORITHMS,
-      requiredClaims: ["exp", "jti"],
-      clockTolerance: 10,
-      currentDate: new Date(now * 1000),
-    });
+    const { payload, protectedHeader } = await jwtVerify(
+      assertion,
+      createLocalJWKSet(keys),
+      {
+        issuer: client.clientId,
+        subject: client.clientId,
+        audience: audiences,
+        algorithms: SIGNATURE_ALGORITHMS,
+        requiredClaims: ["exp", "jti"],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(now * 1000),
+      },
+    );
     const { jti, exp } = payload as { jti: string; exp: number };
-    if (typeof jti !== "string" || exp > now + ASSERTION_MAX_TTL_SECONDS) {
-      refuse();
-    }
-    return { jti, expiresAt: exp + 10 };
+    const isGood = typeof jti === "string" &&
+      exp <= now + ASSERTION_MAX_TTL_SECONDS &&
+      ASSERTION_TYPES.includes(protectedHeader.typ?.toLowerCase());
+    if (!isGood) refuse();
+    return { jti, expiresAt: exp + CLOCK_TOLERANCE_SECONDS };
   } catch (cause) {
     if (cause instanceof OAuthError) throw cause;
     refuse(cause);

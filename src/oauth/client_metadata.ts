@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { OAuthError } from "../errors.ts";
+import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
 /** How a client proves at the token endpoint who it is. */
@@ -25,10 +26,15 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 /** No control characters: it is shown and logged. */
 const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
 const ADDRESS = z.string().max(2048).regex(/^\P{Cc}*$/u);
-/** Fetched, so nothing but https. */
-const WEB_URL = z.string().max(2048).startsWith("https://").refine((text) =>
-  URL.canParse(text)
+/** Members of a JWK that only its owner may know (RFC 7518 §6). */
+const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+const PUBLIC_KEY = z.record(z.string(), z.unknown()).refine((key) =>
+  PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
 );
+
+/** More than there are; what is unknown is dropped, after it was counted. */
+const CHOICES = z.array(z.string().max(100)).max(20);
 
 const METADATA = z.object({
   redirect_uris: z.array(z.string()).min(1).max(20),
@@ -36,8 +42,10 @@ const METADATA = z.object({
   // Public clients with PKCE are the rule here, so that is the default; the
   // response says so (RFC 7591 §3.2.1 lets a server fill in its own).
   token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-  grant_types: z.array(z.string()).default([...GRANT_TYPES]),
-  response_types: z.array(z.string()).default(["code"]),
+  // Which of them a client with a document may use besides the one above.
+  token_endpoint_auth_methods_supported: CHOICES.optional(),
+  grant_types: CHOICES.default([...GRANT_TYPES]),
+  response_types: CHOICES.default(["code"]),
   scope: z.string().max(1000).optional(),
   application_type: z.enum(["web", "native"]).optional(),
   client_uri: ADDRESS.optional(),
@@ -47,10 +55,19 @@ const METADATA = z.object({
   contacts: z.array(WORDS).max(10).optional(),
   software_id: WORDS.optional(),
   software_version: WORDS.optional(),
-  jwks: z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(20) })
-    .optional(),
-  jwks_uri: WEB_URL.optional(),
+  jwks: z.object({ keys: z.array(PUBLIC_KEY).max(20) }).optional(),
+  jwks_uri: z.string().refine(isDocumentUrl).optional(),
 });
+
+/** What a member must be, where "see RFC 7591" would not help anybody. */
+const WANTED: Readonly<Record<string, string>> = {
+  token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
+  client_name: "at most 200 characters, without control characters",
+  scope: "at most 1000 characters",
+  contacts: "an array of at most 10 texts",
+  jwks: "a set of at most 20 public keys, without private members",
+  jwks_uri: "a plain https URL with a host name and a path, without a port",
+};
 
 /** Client metadata in the wire's own spelling, checked, with defaults. */
 export type ClientMetadata = z.output<typeof METADATA>;
@@ -68,7 +85,7 @@ function refuse(description: string): never {
  */
 export function parseClientMetadata(body: unknown): ClientMetadata {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
-    refuse("Client metadata is a JSON object");
+    refuse("Client metadata must be a JSON object");
   }
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
@@ -79,10 +96,11 @@ export function parseClientMetadata(body: unknown): ClientMetadata {
     if (member === "redirect_uris") {
       throw new OAuthError(
         "invalid_redirect_uri",
-        "redirect_uris is an array of 1 to 20 URIs",
+        "redirect_uris must be an array of 1 to 20 URIs",
       );
     }
-    refuse(`${String(member)} is not as RFC 7591 has it`);
+    const wanted = WANTED[String(member)] ?? "as RFC 7591 §2 describes it";
+    refuse(`${String(member)} must be ${wanted}`);
   }
   const metadata = parsed.data;
   metadata.redirect_uris.forEach(checkRedirectUri);
@@ -98,13 +116,26 @@ export function parseClientMetadata(body: unknown): ClientMetadata {
   if (metadata.response_types.length === 0) {
     refuse("response_types must include code");
   }
+  // A secret cannot be a choice: there is one, or there is none.
+  metadata.token_endpoint_auth_methods_supported &&= metadata
+    .token_endpoint_auth_methods_supported.filter((method) =>
+      method === "none" || method === "private_key_jwt"
+    );
   const keySources = [metadata.jwks, metadata.jwks_uri].filter(Boolean).length;
   if (
     keySources === 2 ||
     metadata.token_endpoint_auth_method === "private_key_jwt" &&
       keySources === 0
   ) {
-    refuse("private_key_jwt needs either jwks or jwks_uri");
+    refuse("private_key_jwt needs either jwks or jwks_uri, and not both");
   }
   return metadata;
+}
+
+/** The ways in which a client may authenticate at the token endpoint. */
+export function acceptedAuthMethods(
+  metadata: ClientMetadata,
+): readonly string[] {
+  const choices = metadata.token_endpoint_auth_methods_supported ?? [];
+  return [metadata.token_endpoint_auth_method, ...choices];
 }

@@ -31,6 +31,8 @@ export const CLIENT_IDLE_TTL_SECONDS = 90 * DAY;
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /** How long a stale document still serves grants when its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
+/** How far the clock of whoever signed a token may be from ours. */
+export const CLOCK_TOLERANCE_SECONDS = MINUTE;
 /** The latest `exp` of a client assertion. */
 export const ASSERTION_MAX_TTL_SECONDS = HOUR;
 /** How long one process may take to refresh a grant's provider token. */

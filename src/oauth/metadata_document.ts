@@ -8,19 +8,16 @@
 import { OAuthError } from "../errors.ts";
 import type { Client } from "./client.ts";
 import { parseClientMetadata } from "./client_metadata.ts";
-
-const DOCUMENT_URL =
-  /^https:\/\/[a-z0-9.-]+(?::\d{1,5})?(\/[\w.~:/?@!$&'()*+,;=%-]+)$/i;
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+import { isDocumentUrl } from "./document_url.ts";
 
 /** Whether a client identifier is meant as the address of a document. */
-export function isDocumentUrl(clientId: string): boolean {
+export function namesDocument(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
 
 /**
- * Checks a document's address: https, a host, a path, nothing that two
- * parsers could read differently; and its host, if only some are welcome.
+ * Checks the address of a client's document, and its host if only some are
+ * welcome.
  *
  * @throws {OAuthError} `invalid_client`
  */
@@ -28,18 +25,18 @@ export function checkDocumentUrl(
   clientId: string,
   allowedDomains: readonly string[],
 ): void {
-  const match = clientId.length <= 1024 ? DOCUMENT_URL.exec(clientId) : null;
-  if (!match || DOT_SEGMENT.test(match[1])) {
+  if (!isDocumentUrl(clientId)) {
     throw new OAuthError(
       "invalid_client",
-      "The client identifier is not the address of a metadata document",
+      "A client_id that begins with https:// must be the plain address of a " +
+        "metadata document, with a host name and a path and without a port",
     );
   }
   const { hostname } = new URL(clientId);
   if (allowedDomains.length > 0 && !allowedDomains.includes(hostname)) {
     throw new OAuthError(
       "invalid_client",
-      "This server does not accept metadata documents from that domain",
+      `This server does not accept metadata documents from ${hostname}`,
     );
   }
 }
@@ -64,14 +61,14 @@ export function parseMetadataDocument(
   if (client_id !== clientId) {
     throw new OAuthError(
       "invalid_client",
-      "The client's metadata document names another client",
+      "client_id in the metadata document must be the document's own address",
     );
   }
   const metadata = parseClientMetadata(document);
   if (typeof client_name !== "string" || client_name === "") {
     throw new OAuthError(
       "invalid_client_metadata",
-      "A metadata document needs a client_name",
+      "A metadata document must have a client_name",
     );
   }
   if (
@@ -80,7 +77,7 @@ export function parseMetadataDocument(
   ) {
     throw new OAuthError(
       "invalid_client_metadata",
-      "A metadata document cannot rely on a shared secret",
+      "A metadata document must not rely on a client secret: it is public",
     );
   }
   return {

@@ -60,6 +60,16 @@ const REFUSED_SCHEMES = new Set([
   "x-apple.systempreferences",
 ]);
 
+/** What the answer puts there itself (RFC 6749 §4.1.2, RFC 9207 §2). */
+const ANSWER_PARAMETERS = [
+  "code",
+  "state",
+  "iss",
+  "error",
+  "error_description",
+  "error_uri",
+];
+
 function refuse(description: string): never {
   throw new OAuthError("invalid_redirect_uri", description);
 }
@@ -72,14 +82,21 @@ function refuse(description: string): never {
  */
 export function checkRedirectUri(uri: string): RedirectKind {
   const match = uri.length <= MAX_LENGTH ? URI.exec(uri) : null;
-  if (!match) refuse("A redirect URI is not an absolute URI without fragment");
+  if (!match) refuse("A redirect URI must be an absolute URI, no fragment");
   const [, scheme, rest] = match;
   if (REFUSED_SCHEMES.has(scheme) || scheme.startsWith("ms-")) {
-    refuse(`Redirect URIs may not use the scheme ${scheme}`);
+    refuse(`A redirect URI must not use the scheme ${scheme}`);
   }
-  if (DOT_SEGMENT.test(rest)) refuse("A redirect URI has dot segments");
+  if (DOT_SEGMENT.test(rest)) {
+    refuse("A redirect URI must not have dot segments");
+  }
+  const query = new URLSearchParams(rest.split("?").slice(1).join("?"));
+  const taken = ANSWER_PARAMETERS.find((name) => query.has(name));
+  if (taken !== undefined) {
+    refuse(`A redirect URI must not have ${taken} in its query`);
+  }
   const authority = AUTHORITY.exec(rest)?.[1];
-  if (authority?.includes("@")) refuse("A redirect URI has user information");
+  if (authority?.includes("@")) refuse("A redirect URI must not have a user");
   if (LOOPBACK.test(uri)) return "loopback";
   if (scheme === "http") {
     refuse("http redirect URIs must use 127.0.0.1, [::1] or localhost");
@@ -88,12 +105,12 @@ export function checkRedirectUri(uri: string): RedirectKind {
     if (
       !authority || !HOST_AND_PORT.test(authority) || isOddNumber(authority)
     ) {
-      refuse("A redirect URI has no proper host");
+      refuse("An https redirect URI must have a host name or an address");
     }
     return "https";
   }
   if (!rest.startsWith("/")) {
-    refuse("A redirect URI with a private-use scheme needs a path");
+    refuse("A redirect URI with a private-use scheme must have a path");
   }
   return "private-use";
 }

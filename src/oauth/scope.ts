@@ -22,7 +22,10 @@ export function parseScope(text: string | undefined): string[] {
   for (const scope of text?.split(" ") ?? []) {
     if (scope === "") continue;
     if (!SCOPE_TOKEN.test(scope)) {
-      throw new OAuthError("invalid_scope", "A scope has invalid characters");
+      throw new OAuthError(
+        "invalid_scope",
+        "scope must be visible ASCII without quotes and backslashes",
+      );
     }
     scopes.add(scope);
   }
@@ -35,18 +38,40 @@ export function printScope(scopes: readonly string[]): string {
 }
 
 /**
- * What a request for scopes comes down to. Asking for nothing asks for all
- * the server has; scopes that the server does not know are left out (RFC 6749
- * §3.3 lets us, and clients ask for `openid` or their own name everywhere).
+ * What clients ask for everywhere, whatever the server. They name nothing that
+ * a resource here has, so a request for only these is one for no scope.
+ *
+ * @see OpenID Connect Core §5.4 and §11
+ */
+const GENERIC = ["openid", "profile", "email", "address", "phone"];
+
+/**
+ * What an authorization request for scopes comes down to. Asking for none asks
+ * for all that the server has. Scopes that it does not know are left out (RFC
+ * 6749 §3.3 lets us), as long as that leaves something: nobody is handed a
+ * token that opens nothing without being told.
+ *
+ * @throws {OAuthError} `invalid_scope` when none of them is known
  */
 export function grantableScopes(
   requested: readonly string[],
   supported: readonly string[],
 ): string[] {
-  if (requested.length === 0) return [...supported];
-  return requested.filter((scope) =>
-    scope === OFFLINE_ACCESS || supported.includes(scope)
+  const known = requested.filter((scope) => supported.includes(scope));
+  const specific = requested.filter((scope) =>
+    scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
+  // A server whose tools need no scopes refuses nobody for naming some.
+  if (known.length === 0 && specific.length > 0 && supported.length > 0) {
+    throw new OAuthError(
+      "invalid_scope",
+      `scope must name at least one of: ${printScope(supported)}`,
+    );
+  }
+  return [
+    ...known.length > 0 ? known : supported,
+    ...requested.filter((scope) => scope === OFFLINE_ACCESS),
+  ];
 }
 
 /** Two lists of scopes as one, each scope once. */
@@ -65,15 +90,14 @@ export function unionOfScopes(
 export function narrowScopes(
   requested: readonly string[],
   granted: readonly string[],
-  supported: readonly string[],
 ): readonly string[] {
   if (requested.length === 0) return granted;
-  const narrowed = grantableScopes(requested, supported);
-  if (!narrowed.every((scope) => granted.includes(scope))) {
+  const beyond = requested.filter((scope) => !granted.includes(scope));
+  if (beyond.length > 0) {
     throw new OAuthError(
       "invalid_scope",
-      "The grant does not cover the scopes asked for",
+      `scope must not go beyond what was granted: ${printScope(beyond)}`,
     );
   }
-  return narrowed;
+  return requested;
 }

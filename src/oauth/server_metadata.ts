@@ -4,7 +4,7 @@
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
  */
-import { ASSERTION_ALGORITHMS } from "./client_authentication.ts";
+import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
 import { AUTH_METHODS, GRANT_TYPES } from "./client_metadata.ts";
 import { resourceOf } from "./resource.ts";
 import { OFFLINE_ACCESS } from "./scope.ts";
@@ -30,9 +30,9 @@ export function authorizationServerMetadata(
     grant_types_supported: GRANT_TYPES,
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
-    token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
-    revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: metadataDocuments,
   };

@@ -79,7 +79,7 @@ export function printTokenResponse(
     token_type: "Bearer",
     expires_in: expiresAt - now,
     ...refreshToken !== undefined && { refresh_token: refreshToken },
-    // RFC 6749 appendix A.4 has no empty scope.
-    ...scopes.length > 0 && { scope: printScope(scopes) },
+    // Always, empty too: what was asked may have been something else (§5.1).
+    scope: printScope(scopes),
   };
 }

@@ -31,12 +31,14 @@ export function errorPage(
 }
 
 function wordsFor(error: Error, status: number): Words {
-  if (error instanceof OAuthError && status < 500) {
+  const isRefusal = error instanceof OAuthError || error instanceof HttpError;
+  const told = isRefusal ? error.advice : undefined;
+  if (error instanceof OAuthError && (status < 500 || told !== undefined)) {
     return {
       title: "This request cannot go on",
       happened: `${error.description}.`.replace(/\.\.$/, "."),
-      move: "Go back to the app and connect again. If that ends here too, " +
-        "its makers can mend it.",
+      move: told ?? "Go back to the app and connect again. If that ends here " +
+          "too, only the makers of the app can fix it.",
     };
   }
   switch (status) {
@@ -61,16 +63,18 @@ function wordsFor(error: Error, status: number): Words {
     case 503:
       return {
         title: "Not available at the moment",
-        happened: "Something this server depends on does not answer. " +
-          "Nothing was lost.",
-        move: "Wait a minute, then load this page again.",
+        happened: told === undefined
+          ? "Something that this server depends on does not answer. Nothing " +
+            "was lost."
+          : `${error.message}.`,
+        move: told ?? "Wait a minute, then load this page again.",
       };
   }
   if (error instanceof HttpError) {
     return {
       title: "This request cannot go on",
       happened: `${error.message}.`.replace(/\.\.$/, "."),
-      move: "Go back and begin again.",
+      move: told ?? "Go back and begin again.",
     };
   }
   return {

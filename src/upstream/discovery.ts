@@ -5,27 +5,13 @@
  * @module
  */
 import { isLoopback } from "../loopback.ts";
+import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 import { AUTH_METHODS, type AuthMethod } from "./token_endpoint.ts";
 
 /** How long a provider's metadata is believed. */
 const METADATA_TTL_SECONDS = 3600;
-
-/** Signatures that only the provider can make: never `none`, never HMAC. */
-const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-];
 
 /** The parts of a provider's metadata that matter here. */
 export interface Metadata {
@@ -148,7 +134,7 @@ export function parseMetadata(
     revocationEndpoint: endpoint("revocation_endpoint"),
     jwksUri: required("jwks_uri"),
     authMethods: AUTH_METHODS.filter((method) => offered.includes(method)),
-    algorithms: ALGORITHMS.filter((algorithm) => signed.includes(algorithm)),
+    algorithms: SIGNATURE_ALGORITHMS.filter((it) => signed.includes(it)),
     scopes: list(document.scopes_supported) ?? [],
     sendsIssuer: document.authorization_response_iss_parameter_supported ===
       true,

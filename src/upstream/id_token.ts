@@ -12,11 +12,9 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
 } from "jose";
+import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
-
-/** The provider's clock may be this far from ours. */
-const CLOCK_TOLERANCE_SECONDS = 60;
 
 /** What an `id_token` must match. */
 export interface IdTokenOptions {

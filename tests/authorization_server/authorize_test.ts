@@ -56,14 +56,14 @@ Deno.test("GET /authorize shows who asks, where the answer goes and what it may 
 const REFUSED: [string, Record<string, string>, RegExp][] = [
   ["an unregistered redirect URI", {
     redirect_uri: "https://evil.example/cb",
-  }, /not one that the client registered/],
+  }, /must be one that the client registered/],
   ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
   ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
   ["another response type", { response_type: "token" }, /must be code/],
   ["somebody else's resource", {
     resource: "https://other.example.com/mcp",
   }, /The resource of this server is/],
-  ["a scope that is none", { scope: 'a"b' }, /invalid characters/],
+  ["a scope that is none", { scope: 'a"b' }, /must be visible ASCII/],
 ];
 
 for (const [what, changes, words] of REFUSED) {
@@ -78,8 +78,9 @@ for (const [what, changes, words] of REFUSED) {
 Deno.test("GET /authorize shows a page for a client that is gone", async () => {
   await using server = await startOAuthServer();
   const client = new Client(server, "unknown");
-  const text = await refusedPage(server, client.authorizationUrl(), 401);
-  assert.match(text, /not registered here/);
+  const text = await refusedPage(server, client.authorizationUrl());
+  assert.match(text, /client_id must be one that this server has registered/);
+  assert.match(text, /remove the connection to this server and add it again/);
 });
 
 Deno.test("GET /authorize shows a page for a parameter that stands twice", async () => {
@@ -91,7 +92,7 @@ Deno.test("GET /authorize shows a page for a parameter that stands twice", async
 Deno.test("GET /authorize answers a program with the OAuth error as JSON", async () => {
   await using server = await startOAuthServer();
   const response = await server.fetch("/authorize?client_id=x");
-  assert.equal(response.status, 401);
+  assert.equal(response.status, 400);
   assert.equal((await response.json()).error, "invalid_client");
 });
 

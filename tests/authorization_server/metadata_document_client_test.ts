@@ -52,20 +52,20 @@ Deno.test("a document that cannot be read is one generic page, and an establishe
 });
 
 const REFUSED: [string, string, unknown, number][] = [
-  ["names another client", URL, { ...DOCUMENT, client_id: "x" }, 401],
+  ["names another client", URL, { ...DOCUMENT, client_id: "x" }, 400],
   ["has no name", URL, { ...DOCUMENT, client_name: undefined }, 400],
-  ["is no object", URL, "text", 401],
+  ["is no object", URL, "text", 400],
   [
     "stands at an address without path",
     "https://app.example.com/",
     DOCUMENT,
-    401,
+    400,
   ],
   [
     "stands at an address without TLS",
     "http://app.example.com/c.json",
     DOCUMENT,
-    401,
+    400,
   ],
 ];
 
@@ -87,7 +87,7 @@ Deno.test("a document from elsewhere is not even fetched when only some domains 
   });
   const client = new Client(server, URL);
   const page = await server.browser().open(client.authorizationUrl());
-  assert.equal(page.status, 401);
+  assert.equal(page.status, 400);
   assert.deepEqual(state.fetched, []);
 });
 
@@ -99,7 +99,7 @@ Deno.test("no document is fetched when they are switched off", async () => {
   });
   const client = new Client(server, URL);
   const page = await server.browser().open(client.authorizationUrl());
-  assert.equal(page.status, 401);
+  assert.equal(page.status, 400);
   assert.deepEqual(state.fetched, []);
 });
 

@@ -25,7 +25,7 @@ Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", 
   assert.match(body.refresh_token, /^tsr_/);
   assert.equal(body.token_type, "Bearer");
   assert.equal(body.expires_in, 3600);
-  assert(!("scope" in body));
+  assert.equal(body.scope, "");
 });
 
 Deno.test("POST /token takes JSON too", async () => {
@@ -191,6 +191,16 @@ Deno.test("POST /token narrows scopes for one token and not for the grant", asyn
   assert.equal(wide.body.scope, "mail:read mail:send");
 });
 
+Deno.test("POST /token tells the scope, because less was granted than was asked for", async () => {
+  const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server);
+  const tokens = await client.connect({ scope: "mail:read mail:send" });
+  assert.equal(tokens.scope, "mail:read");
+  const refreshed = await client.refresh(tokens.refresh_token);
+  assert.equal(refreshed.body.scope, "mail:read");
+});
+
 Deno.test("POST /token refuses scopes beyond the grant", async () => {
   const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
   const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
@@ -318,6 +328,31 @@ for (const method of ["client_secret_basic", "client_secret_post"]) {
     assert.equal(await status(right), 200);
   });
 }
+
+Deno.test("POST /token refuses an assertion of a client that signs none, and Basic that cannot be read", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const code = await client.signIn();
+  const signed = await client.redeem(code, {
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: "x.y.z",
+  });
+  assert.equal(signed.status, 401);
+  assert.equal(signed.body.error, "invalid_client");
+  const parameters = {
+    grant_type: "authorization_code",
+    client_id: client.clientId,
+    code,
+    code_verifier: client.verifier,
+  };
+  const authorization = "Basic !";
+  const unread = await server.form("/token", parameters, { authorization });
+  assert.equal(unread.status, 401);
+  assert.match(unread.headers.get("www-authenticate")!, /^Basic /);
+  assert.equal((await unread.json()).error, "invalid_client");
+  assert.equal((await client.redeem(code)).status, 200);
+});
 
 Deno.test("POST /token takes a client's signed assertion once", async () => {
   using _time = new FakeTime();

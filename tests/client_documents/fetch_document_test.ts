@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import {
-  DocumentError,
   type DocumentOptions,
   fetchDocument,
   MAX_DOCUMENT_BYTES,
-  parseDocumentUrl,
 } from "../../src/client_documents/fetch_document.ts";
+import { DocumentError } from "../../src/client_documents/document_error.ts";
+import { parseDocumentUrl } from "../../src/oauth/document_url.ts";
 import { createAuthority } from "./authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";
@@ -211,7 +211,7 @@ const ANSWERS: [string, () => Response, RegExp][] = [
     "what is no JSON",
     () =>
       new Response("{", { headers: { "content-type": "application/json" } }),
-    /SyntaxError/,
+    /not JSON/,
   ],
   [
     "too much",
@@ -283,6 +283,48 @@ Deno.test("fetchDocument() does not wait for ever for a name", async () => {
     }),
     /No answer within/,
   );
+});
+
+const FAILURES: [string, () => Response, boolean][] = [
+  ["404", () => new Response(null, { status: 404 }), true],
+  [
+    "a redirect",
+    () => new Response(null, { status: 302, headers: { location: "/c" } }),
+    true,
+  ],
+  ["another type", () => new Response("{}"), true],
+  [
+    "no JSON",
+    () =>
+      new Response("{", { headers: { "content-type": "application/json" } }),
+    true,
+  ],
+  ["too much", () => Response.json("x".repeat(MAX_DOCUMENT_BYTES)), true],
+  ["500", () => new Response(null, { status: 500 }), false],
+  ["429", () => new Response(null, { status: 429 }), false],
+  ["408", () => new Response(null, { status: 408 }), false],
+];
+
+for (const [what, answer, isPermanent] of FAILURES) {
+  Deno.test(`fetchDocument() takes ${what} for a ${isPermanent ? "permanent" : "temporary"} failure`, async () => {
+    await using client = serve(answer);
+    await assert.rejects(fetchDocument(URL_TEXT, client.options), {
+      name: "DocumentError",
+      isPermanent,
+    });
+  });
+}
+
+Deno.test("fetchDocument() does not tell an address inside from one that does not answer", async () => {
+  await using inside = serve(() => Response.json({}), {
+    addresses: ["10.0.0.7"],
+  });
+  await using silent = serve(() => Response.json({}), { closed: [PUBLIC] });
+  for (const { options } of [inside, silent]) {
+    await assert.rejects(fetchDocument(URL_TEXT, options), {
+      isPermanent: false,
+    });
+  }
 });
 
 Deno.test("parseDocumentUrl() takes plain addresses", () => {

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { parseConfig } from "../../src/config/config.ts";
-import { ConfigError, type Environment } from "../../src/config/environment.ts";
-import { providerId } from "../../src/config/application.ts";
+import {
+  ConfigError,
+  type Environment,
+  Settings,
+} from "../../src/config/environment.ts";
+import { parseProvider, providerId } from "../../src/config/application.ts";
 
 function complaints(environment: Environment): string[] {
   try {
@@ -32,7 +36,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     OAUTH_SCOPES: "read:user repo",
     OAUTH_EXTRA_AUTH_PARAMS: "prompt=consent&hd=example.com",
     OAUTH_ALLOWED_USERS: "jo@example.com, @example.org",
-    CIMD_ALLOWED_DOMAINS: "claude.ai,vscode.dev",
+    CIMD_ALLOWED_DOMAINS: "Claude.ai,vscode.dev",
   });
   assert.deepEqual(auth, {
     strategy: "oauth",
@@ -97,7 +101,7 @@ const REFUSALS: [string, Environment, string[]][] = [
     AUTH_STRATEGY: "oauth",
     OAUTH_PROVIDER: "dev",
     HOST: "0.0.0.0",
-  }, ["OAUTH_PROVIDER"]],
+  }, ["BASE_URL", "OAUTH_PROVIDER"]],
   ["the dev provider when deployed, and no BASE_URL there", {
     AUTH_STRATEGY: "oauth",
     OAUTH_PROVIDER: "dev",
@@ -109,12 +113,45 @@ const REFUSALS: [string, Environment, string[]][] = [
   ]],
   ["a token that does not fit into a header", {
     AUTH_STRATEGY: "bearer",
-    BEARER_TOKEN: "schlüssel",
+    BEARER_TOKEN: "schlüssel-schlüssel",
   }, ["BEARER_TOKEN"]],
+  ["a token that is quickly guessed", {
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "a-long-enough-token,fifteen-letters",
+  }, ["BEARER_TOKEN"]],
+  ["a key that is quickly guessed", {
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "abc",
+  }, ["API_KEY"]],
+  ["sign-in without BASE_URL on every network", {
+    ...GITHUB,
+    HOST: "0.0.0.0",
+  }, ["BASE_URL"]],
+  ["others' tokens without BASE_URL on every network", {
+    AUTH_STRATEGY: "jwt",
+    HOST: "::",
+    JWT_ISSUER: "https://id.example.com",
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: "https://id.example.com/jwks",
+  }, ["BASE_URL"]],
+  ["a password in the issuer", {
+    ...GITHUB,
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: "https://:hush@id.example.com",
+  }, ["OAUTH_ISSUER"]],
+  ["a user in the issuer", {
+    ...GITHUB,
+    OAUTH_PROVIDER: "oidc",
+    OAUTH_ISSUER: "https://jo@id.example.com",
+  }, ["OAUTH_ISSUER"]],
+  ["a domain that is an address", {
+    ...GITHUB,
+    CIMD_ALLOWED_DOMAINS: "https://claude.ai",
+  }, ["CIMD_ALLOWED_DOMAINS"]],
   ["api_key without a key", { AUTH_STRATEGY: "api_key" }, ["API_KEY"]],
   ["a header name that is none", {
     AUTH_STRATEGY: "api_key",
-    API_KEY: "k",
+    API_KEY: "the-only-api-key",
     API_KEY_HEADER: "x key",
   }, ["API_KEY_HEADER"]],
   ["jwt without its server", { AUTH_STRATEGY: "jwt" }, [
@@ -143,16 +180,19 @@ for (const [what, environment, variables] of REFUSALS) {
 Deno.test("parseAuth() splits static credentials for rotation", () => {
   const bearer = parseConfig({
     AUTH_STRATEGY: "bearer",
-    BEARER_TOKEN: "new, old",
+    BEARER_TOKEN: "the-new-secret-token, the-old-secret-token",
   });
   assert.deepEqual(bearer.auth, {
     strategy: "bearer",
-    tokens: ["new", "old"],
+    tokens: ["the-new-secret-token", "the-old-secret-token"],
   });
-  const key = parseConfig({ AUTH_STRATEGY: "api_key", API_KEY: "a,b" });
+  const key = parseConfig({
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "the-first-api-key,the-second-api-key",
+  });
   assert.deepEqual(key.auth, {
     strategy: "api_key",
-    keys: ["a", "b"],
+    keys: ["the-first-api-key", "the-second-api-key"],
     header: "x-api-key",
   });
 });
@@ -166,6 +206,38 @@ Deno.test("parseAuth() keeps a secret out of its complaint", () => {
     assert(error.message.includes("(hidden)"));
     assert(!error.message.includes(",,,"));
   }
+});
+
+Deno.test("parseAuth() fetches no documents beside the dev provider, unless it is told to", () => {
+  const isEnabled = (environment: Environment) => {
+    const { auth } = parseConfig({ AUTH_STRATEGY: "oauth", ...environment });
+    return auth.strategy === "oauth" && auth.metadataDocuments.enabled;
+  };
+  assert.equal(isEnabled(GITHUB), true);
+  assert.equal(isEnabled({ ...GITHUB, CIMD_ENABLED: "false" }), false);
+  assert.equal(isEnabled({ OAUTH_PROVIDER: "dev" }), false);
+  assert.equal(
+    isEnabled({ OAUTH_PROVIDER: "dev", CIMD_ENABLED: "true" }),
+    true,
+  );
+});
+
+Deno.test("parseProvider() marks the client secret as one", () => {
+  // Any text is a client secret, so only what it is read with can tell.
+  const read: [string, boolean | undefined][] = [];
+  class Watched extends Settings {
+    override require<T>(
+      variable: string,
+      setting: Parameters<Settings["require"]>[1],
+    ): T | undefined {
+      read.push([variable, setting.secret]);
+      return super.require(variable, setting) as T | undefined;
+    }
+  }
+  parseProvider(new Watched(GITHUB), { deployed: false, loopback: true });
+  assert.deepEqual(read.filter(([, secret]) => secret), [
+    ["OAUTH_CLIENT_SECRET", true],
+  ]);
 });
 
 Deno.test("providerId() keeps the subjects of different providers apart", () => {

@@ -254,7 +254,7 @@ Deno.test("a requestState of another request is -32602", async () => {
 });
 
 Deno.test("a requestState of another caller is -32602", async () => {
-  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "a-secret-of-the-test" };
   await using open = await start();
   await using closed = await startServer({
     ...DEFINITIONS,
@@ -266,7 +266,10 @@ Deno.test("a requestState of another caller is -32602", async () => {
     name: "meet",
     requestState,
     inputResponses: { name: ADA },
-  }, { capabilities, headers: { authorization: "Bearer secret" } });
+  }, {
+    capabilities,
+    headers: { authorization: "Bearer a-secret-of-the-test" },
+  });
   assert.equal(await refusal(answer), "200 -32602");
 });
 

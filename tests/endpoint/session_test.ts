@@ -145,7 +145,7 @@ Deno.test("a foreign Host is 403 on a server that is bound to loopback", async (
 });
 
 Deno.test("a caller without credentials learns nothing but that", async () => {
-  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "a-secret-of-the-test" };
   await using server = await startServer({ ...CATALOGUE, env });
   for (
     const answer of [
@@ -161,7 +161,7 @@ Deno.test("a caller without credentials learns nothing but that", async () => {
     assert.match(response.headers.get("www-authenticate")!, /^Bearer/);
     await response.body?.cancel();
   }
-  const authorization = "Bearer secret";
+  const authorization = "Bearer a-secret-of-the-test";
   const response = server.post(initialize("2025-11-25"), { authorization });
   assert.equal((await outcome(response)).status, 200);
 });

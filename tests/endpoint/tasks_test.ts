@@ -200,7 +200,10 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
   });
 
   Deno.test(`${method} knows no other id, and no other caller's`, async () => {
-    const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "secret" };
+    const env = {
+      AUTH_STRATEGY: "bearer",
+      BEARER_TOKEN: "a-secret-of-the-test",
+    };
     await using open = await start();
     await using closed = await startServer({
       ...DEFINITIONS,
@@ -218,7 +221,7 @@ for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
     ) {
       const answer = server.call(method, { ...params, inputResponses: {} }, {
         capabilities,
-        headers: { authorization: "Bearer secret" },
+        headers: { authorization: "Bearer a-secret-of-the-test" },
       });
       assert.equal(await refusal(answer), "200 -32602");
     }

@@ -37,9 +37,9 @@ async function call(server: Server, headers: HeadersOf, name = "whoami") {
 Deno.test("bearerGate() lets in every token that is listed, and nobody else", async () => {
   await using server = await start({
     AUTH_STRATEGY: "bearer",
-    BEARER_TOKEN: "new,old",
+    BEARER_TOKEN: "the-new-secret-token,the-old-secret-token",
   });
-  for (const token of ["new", "old"]) {
+  for (const token of ["the-new-secret-token", "the-old-secret-token"]) {
     const { status, caller } = await call(server, {
       authorization: `Bearer ${token}`,
     });
@@ -55,7 +55,13 @@ Deno.test("bearerGate() lets in every token that is listed, and nobody else", as
     challenge: "Bearer",
     caller: undefined,
   });
-  for (const token of ["new,old", "ne", "newer"]) {
+  for (
+    const token of [
+      "the-new-secret-token,the-old-secret-token",
+      "the-new-secret-toke",
+      "the-new-secret-token1",
+    ]
+  ) {
     const { status, challenge } = await call(server, {
       authorization: `Bearer ${token}`,
     });
@@ -67,12 +73,22 @@ Deno.test("bearerGate() lets in every token that is listed, and nobody else", as
 Deno.test("apiKeyGate() reads the header that it was told", async () => {
   await using server = await start({
     AUTH_STRATEGY: "api_key",
-    API_KEY: "k1,k2",
+    API_KEY: "the-first-api-key,the-second-api-key",
     API_KEY_HEADER: "X-Tool-Key",
   });
-  assert.equal((await call(server, { "x-tool-key": "k1" })).status, 200);
-  assert.equal((await call(server, { "x-tool-key": "k2" })).status, 200);
-  for (const headers of [{}, { "x-tool-key": "k" }, { "x-api-key": "k1" }]) {
+  assert.equal(
+    (await call(server, { "x-tool-key": "the-first-api-key" })).status,
+    200,
+  );
+  assert.equal(
+    (await call(server, { "x-tool-key": "the-second-api-key" })).status,
+    200,
+  );
+  for (
+    const headers of [{}, { "x-tool-key": "k" }, {
+      "x-api-key": "the-first-api-key",
+    }]
+  ) {
     assert.deepEqual(await call(server, headers as HeadersOf), {
       status: 401,
       challenge: 'ApiKey header="x-tool-key"',
@@ -94,8 +110,13 @@ async function keyServer() {
   return {
     state,
     url: `http://127.0.0.1:${server.addr.port}/jwks`,
-    sign: (claims: JWTPayload, key: CryptoKey = privateKey) =>
-      new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: "1" })
+    sign: (
+      claims: JWTPayload,
+      key: CryptoKey = privateKey,
+      header: { kid?: string; typ?: string } = {},
+    ) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: "ES256", kid: "1", ...header })
         .sign(key),
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
@@ -142,6 +163,14 @@ const BAD_TOKENS: [string, JWTPayload][] = [
   ["that has expired", { exp: 1 }],
   ["that never expires", { exp: undefined }],
   ["of nobody", { sub: undefined }],
+  ["of an empty subject", { sub: "" }],
+  ["whose subject is a number", { sub: 42 as unknown as string }],
+  ["whose subject is a list", { sub: ["42"] as unknown as string }],
+  ["whose expiry is a text", { exp: "soon" as unknown as number }],
+  [
+    "that expired more than a minute ago",
+    { exp: Math.floor(Date.now() / 1000) - 62 },
+  ],
   ["that is not good yet", { nbf: CLAIMS.exp }],
 ];
 
@@ -158,6 +187,91 @@ for (const [what, changes] of BAD_TOKENS) {
     assert.match(challenge!, /resource_metadata="/);
   });
 }
+
+for (
+  const [what, claims, expected] of [
+    ["scope as a text", { scope: " a  b " }, ["a", "b"]],
+    ["scope as a list", { scope: ["a", 1, "b"] }, ["a", "b"]],
+    ["scp as a text", { scope: undefined, scp: "a b" }, ["a", "b"]],
+    ["scp as a list", { scope: undefined, scp: ["a", "b"] }, ["a", "b"]],
+    ["scope before scp", { scope: "a", scp: "b" }, ["a"]],
+    ["no scope for none", { scope: undefined }, []],
+    ["a scope of another type for none", { scope: 7 }, []],
+  ] as const
+) {
+  Deno.test(`jwtGate() reads ${what}`, async () => {
+    await using keys = await keyServer();
+    await using server = await startJwt(keys.url);
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { caller } = await call(server, { authorization: `Bearer ${token}` });
+    assert.deepEqual(caller.scopes, expected);
+  });
+}
+
+Deno.test("jwtGate() takes what is typed as an access token, or not typed", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  for (
+    const [typ, status] of [
+      [undefined, 200],
+      ["JWT", 200],
+      ["at+jwt", 200],
+      ["application/at+JWT", 200],
+      ["logout+jwt", 401],
+      ["client-authentication+jwt", 401],
+    ] as const
+  ) {
+    const token = await keys.sign(CLAIMS, undefined, { typ });
+    const answer = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(answer.status, status, typ);
+  }
+});
+
+Deno.test("jwtGate() bears with a clock that is a minute off", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const now = Math.floor(Date.now() / 1000);
+  for (const claims of [{ exp: now - 50 }, { nbf: now + 50 }]) {
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { status } = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(status, 200);
+  }
+});
+
+Deno.test("jwtGate() refuses a token that expired since it was last verified", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  using time = new FakeTime();
+  const start = Math.floor(Date.now() / 1000);
+  const token = await keys.sign({ ...CLAIMS, exp: start });
+  const authorization = `Bearer ${token}`;
+  // Both calls fall into the second for which a token is remembered.
+  time.tick(start + 59.6 - Date.now() / 1000);
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(0.5);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("jwtGate() takes the same person with another client for the same", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const bindingOf = async (claims: JWTPayload) => {
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { caller } = await call(server, { authorization: `Bearer ${token}` });
+    return caller.binding;
+  };
+  const own = await bindingOf({});
+  assert.equal(await bindingOf({ client_id: "other" }), own);
+  assert.notEqual(await bindingOf({ sub: "43" }), own);
+});
+
+Deno.test("jwtGate() answers 401 for a key that the issuer does not have", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const token = await keys.sign(CLAIMS, undefined, { kid: "2" });
+  const { status } = await call(server, { authorization: `Bearer ${token}` });
+  assert.equal(status, 401);
+});
 
 Deno.test("jwtGate() refuses other keys, other algorithms and other texts", async () => {
   await using keys = await keyServer();

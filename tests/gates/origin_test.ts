@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:http2";
 import { HttpError } from "../../src/errors.ts";
 import { originCheck } from "../../src/gates/origin.ts";
 
@@ -9,10 +10,12 @@ const PUBLIC = {
   allowedOrigins: ["https://app.example.com"],
 };
 
+const OWN = "http://localhost:3000/mcp";
+
 type Settings = Parameters<typeof originCheck>[0];
 
 function passes(settings: Settings, headers: Record<string, string>): void {
-  originCheck(settings)(new Headers(headers));
+  originCheck(settings)({ headers: new Headers(headers), url: OWN });
 }
 
 function isRefused(settings: Settings, headers: Record<string, string>): void {
@@ -90,8 +93,41 @@ Deno.test("originCheck() asks a public server's clients for no name", () => {
 
 Deno.test("originCheck() judges each host name, whatever it accepted before", () => {
   const check = originCheck(LOCAL);
-  check(new Headers({ host: "localhost:3000" }));
-  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
-  check(new Headers({ host: "localhost:3000" }));
-  assert.throws(() => check(new Headers({ host: "evil.example" })), HttpError);
+  const call = (host: string) =>
+    check({ headers: new Headers({ host }), url: OWN });
+  call("localhost:3000");
+  assert.throws(() => call("evil.example"), HttpError);
+  call("localhost:3000");
+  assert.throws(() => call("evil.example"), HttpError);
+});
+
+Deno.test("originCheck() keeps rebound names out over HTTP/2, which has no Host header", async () => {
+  const check = originCheck(LOCAL);
+  const seen: string[] = [];
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => {
+      seen.push(request.headers.get("host") ?? "no Host header");
+      try {
+        check(request);
+        return new Response("passed");
+      } catch (error) {
+        return new Response(null, { status: (error as HttpError).status });
+      }
+    },
+  );
+  const { port } = server.addr;
+  const statusFor = async (authority: string) => {
+    const session = connect(`http://127.0.0.1:${port}`);
+    const request = session.request({ ":path": "/", ":authority": authority });
+    const answered = Promise.withResolvers<number>();
+    request.on("response", (headers) => answered.resolve(headers[":status"]!))
+      .on("error", answered.reject).resume().end();
+    const status = await answered.promise;
+    await new Promise<void>((resolve) => session.close(resolve));
+    return status;
+  };
+  assert.equal(await statusFor(`localhost:${port}`), 200);
+  assert.equal(await statusFor("evil.example"), 403);
+  assert.deepEqual(seen, ["no Host header", "no Host header"]);
 });

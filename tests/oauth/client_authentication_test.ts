@@ -73,6 +73,29 @@ Deno.test("parseClientCredentials() finds an assertion's client in its subject",
   );
 });
 
+for (
+  const authorization of [
+    "Basic",
+    "Basic ",
+    "basic ***",
+    "Basic YTpz extra",
+    "Basic ä",
+    `Basic ${btoa("a")}`,
+    `Basic ${btoa(":s")}`,
+    basic("a", "%E0%A4"),
+  ]
+) {
+  Deno.test(`parseClientCredentials() takes ${authorization} for a failed attempt, not for a public client`, () => {
+    assert.throws(() => parse({ client_id: "a" }, authorization), {
+      code: "invalid_client",
+    });
+  });
+}
+
+Deno.test("parseClientCredentials() leaves other schemes to others", () => {
+  assert.equal(parse({ client_id: "a" }, "Bearer Basic").method, "none");
+});
+
 const UNREADABLE: [string, Record<string, string>, string | null, string][] = [
   ["nothing", {}, null, "invalid_client"],
   ["a broken percent sign", {}, basic("a%", "s"), "invalid_client"],
@@ -167,9 +190,12 @@ const CLAIMS = {
   exp: NOW + 60,
 };
 
-async function verify(changes: JWTPayload = {}, signer = privateKey) {
+async function verify(
+  changes: JWTPayload = {},
+  { signer = privateKey, typ }: { signer?: CryptoKey; typ?: string } = {},
+) {
   const assertion = await new SignJWT({ ...CLAIMS, ...changes })
-    .setProtectedHeader({ alg: "ES256", kid: "1" }).sign(signer);
+    .setProtectedHeader({ alg: "ES256", kid: "1", typ }).sign(signer);
   return await verifyClientAssertion(client, assertion, {
     keys: KEYS,
     audiences: [AUDIENCE, `${AUDIENCE}/token`],
@@ -178,18 +204,28 @@ async function verify(changes: JWTPayload = {}, signer = privateKey) {
 }
 
 Deno.test("verifyClientAssertion() takes an assertion for us and gives its jti", async () => {
-  assert.deepEqual(await verify(), { jti: "once", expiresAt: NOW + 70 });
+  assert.deepEqual(await verify(), { jti: "once", expiresAt: NOW + 120 });
   await verify({ aud: `${AUDIENCE}/token` });
+  for (const typ of ["JWT", "client-authentication+jwt"]) {
+    await verify({}, { typ });
+  }
+});
+
+Deno.test("verifyClientAssertion() refuses a JWT that says it is of another kind", async () => {
+  for (const typ of ["at+jwt", "oauth-id-jag+jwt", "dpop+jwt"]) {
+    await assert.rejects(verify({}, { typ }), { code: "invalid_client" });
+  }
 });
 
 const BAD_CLAIMS: [string, JWTPayload][] = [
   ["of another issuer", { iss: "other" }],
   ["of another client", { sub: "other" }],
   ["for another server", { aud: "https://other.example.com" }],
-  ["that has expired", { exp: NOW - 11 }],
+  ["that has expired", { exp: NOW - 61 }],
   ["that never expires", { exp: undefined }],
   ["that is good for a day", { exp: NOW + 86400 }],
   ["without jti", { jti: undefined }],
+  ["whose jti is no text", { jti: 1 as unknown as string }],
 ];
 
 for (const [what, changes] of BAD_CLAIMS) {
@@ -200,7 +236,7 @@ for (const [what, changes] of BAD_CLAIMS) {
 
 Deno.test("verifyClientAssertion() refuses another key's signature", async () => {
   const other = await generateKeyPair("ES256");
-  await assert.rejects(verify({}, other.privateKey), {
+  await assert.rejects(verify({}, { signer: other.privateKey }), {
     code: "invalid_client",
   });
 });
@@ -220,13 +256,56 @@ Deno.test("verifyClientAssertion() refuses a shared secret's signature", async (
 });
 
 Deno.test("verifyClientAssertion() refuses a client that registered another method", async () => {
-  const { client: other } = registerClient(REDIRECTS, 0);
-  await assert.rejects(
-    verifyClientAssertion(other, "x.y.z", {
-      keys: KEYS,
-      audiences: [AUDIENCE],
-      now: NOW,
-    }),
+  // With its own keys and a good signature: only the method is another.
+  for (
+    const method of ["none", "client_secret_basic", "client_secret_post"]
+  ) {
+    const other: typeof client = {
+      ...client,
+      metadata: {
+        ...client.metadata,
+        token_endpoint_auth_method: method as "none",
+      },
+    };
+    const assertion = await new SignJWT(CLAIMS)
+      .setProtectedHeader({ alg: "ES256", kid: "1" }).sign(privateKey);
+    await assert.rejects(
+      verifyClientAssertion(other, assertion, {
+        keys: KEYS,
+        audiences: [AUDIENCE],
+        now: NOW,
+      }),
+      { code: "invalid_client" },
+    );
+  }
+});
+
+Deno.test("a client may authenticate by any method that its metadata names", async () => {
+  const { client: both } = registerClient({
+    ...REDIRECTS,
+    token_endpoint_auth_method: "private_key_jwt",
+    token_endpoint_auth_methods_supported: [
+      "none",
+      "private_key_jwt",
+      "client_secret_post",
+      "tls_client_auth",
+    ],
+    jwks: KEYS,
+  }, 0);
+  const { clientId } = both;
+  checkClientSecret(both, { method: "none", clientId });
+  assert.throws(
+    () => checkClientSecret(both, { method: "secret", clientId, secret: "s" }),
     { code: "invalid_client" },
   );
+  const assertion = await new SignJWT({
+    ...CLAIMS,
+    iss: clientId,
+    sub: clientId,
+  }).setProtectedHeader({ alg: "ES256", kid: "1" }).sign(privateKey);
+  await verifyClientAssertion(both, assertion, {
+    keys: KEYS,
+    audiences: [AUDIENCE],
+    now: NOW,
+  });
 });

@@ -119,7 +119,90 @@ const REFUSED: [string, unknown, string][] = [
     ...REDIRECTS,
     jwks_uri: "http://app.example.com/jwks",
   }, "invalid_client_metadata"],
+  ["keys at an address that is never fetched", {
+    ...REDIRECTS,
+    jwks_uri: "https://127.0.0.1/jwks",
+  }, "invalid_client_metadata"],
 ];
+
+/** The longest and the most that a member may have. */
+const LIMITS: [string, (size: number) => unknown, number][] = [
+  ["client_name", text, 200],
+  ["software_id", text, 200],
+  ["software_version", text, 200],
+  ["scope", text, 1000],
+  ["client_uri", text, 2048],
+  ["logo_uri", text, 2048],
+  ["tos_uri", text, 2048],
+  ["policy_uri", text, 2048],
+  ["contacts", (count) => Array(count).fill("a@example.com"), 10],
+  ["contacts", (length) => [text(length)], 200],
+  ["jwks", (count) => ({ keys: Array(count).fill({ kty: "EC" }) }), 20],
+  ["jwks_uri", (length) => web(length), 1024],
+  ["grant_types", (count) => choices("authorization_code", count), 20],
+  ["grant_types", (size) => ["authorization_code", text(size)], 100],
+  ["response_types", (count) => choices("code", count), 20],
+  ["response_types", (size) => ["code", text(size)], 100],
+  [
+    "token_endpoint_auth_methods_supported",
+    (count) => choices("none", count),
+    20,
+  ],
+  ["redirect_uris", (count) => Array(count).fill("https://a.example/cb"), 20],
+  ["redirect_uris", (length) => [web(length)], 2048],
+];
+
+function text(length: number): string {
+  return "x".repeat(length);
+}
+
+function web(length: number): string {
+  return "https://a.example/".padEnd(length, "x");
+}
+
+function choices(first: string, count: number): string[] {
+  return [first, ...Array(count - 1).fill("other")];
+}
+
+for (const [member, make, limit] of LIMITS) {
+  Deno.test(`parseClientMetadata() takes ${member} up to ${limit}, and not beyond`, () => {
+    parseClientMetadata({ ...REDIRECTS, [member]: make(limit) });
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, [member]: make(limit + 1) }),
+      {
+        code: member === "redirect_uris"
+          ? "invalid_redirect_uri"
+          : "invalid_client_metadata",
+      },
+    );
+  });
+}
+
+for (const member of ["client_uri", "logo_uri", "software_id"]) {
+  Deno.test(`parseClientMetadata() refuses a line break in ${member}`, () => {
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, [member]: "a\nb" }),
+      { code: "invalid_client_metadata" },
+    );
+  });
+}
+
+for (const member of ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]) {
+  Deno.test(`parseClientMetadata() refuses a key with its private member ${member}`, () => {
+    assert.throws(
+      () =>
+        parseClientMetadata({
+          ...REDIRECTS,
+          jwks: { keys: [{ kty: "EC" }, { kty: "EC", [member]: "secret" }] },
+        }),
+      {
+        code: "invalid_client_metadata",
+        description: "jwks must be a set of at most 20 public keys, without " +
+          "private members",
+      },
+    );
+  });
+}
 
 for (const [what, body, code] of REFUSED) {
   Deno.test(`parseClientMetadata() refuses ${what}`, () => {
@@ -180,7 +263,7 @@ Deno.test("checkDocumentUrl() takes https with a path", () => {
   checkDocumentUrl("https://vscode.dev/oauth/client-metadata.json", [
     "vscode.dev",
   ]);
-  checkDocumentUrl("https://app.example.com:8443/a/b?v=1", []);
+  checkDocumentUrl("https://app.example.com/a/b?v=1", []);
 });
 
 for (
@@ -193,6 +276,8 @@ for (
     "https://app.example.com/a/../client.json",
     "https://app.example.com/a/%2e/client.json",
     "https://app.example.com/a b",
+    "https://app.example.com:8443/client.json",
+    "https://192.0.2.1/client.json",
     `https://app.example.com/${"a".repeat(1024)}`,
   ]
 ) {

@@ -89,6 +89,80 @@ for (const uri of REFUSED) {
   });
 }
 
+/** Written so that nothing but the scheme is wrong with them. */
+const REFUSED_SCHEMES = [
+  "about",
+  "android-app",
+  "blob",
+  "chrome",
+  "chrome-extension",
+  "content",
+  "data",
+  "edge",
+  "facetime",
+  "file",
+  "filesystem",
+  "ftp",
+  "intent",
+  "jar",
+  "javascript",
+  "ldap",
+  "livescript",
+  "mailto",
+  "moz-extension",
+  "ms-msdt",
+  "ms-word",
+  "resource",
+  "search-ms",
+  "sftp",
+  "shell",
+  "sms",
+  "smb",
+  "ssh",
+  "tel",
+  "vbscript",
+  "view-source",
+  "ws",
+  "wss",
+  "x-apple.systempreferences",
+];
+
+for (const scheme of REFUSED_SCHEMES) {
+  Deno.test(`checkRedirectUri() refuses the scheme ${scheme}`, () => {
+    for (const uri of [`${scheme}:/cb`, `${scheme}://app.example.com/cb`]) {
+      assert.throws(() => checkRedirectUri(uri), {
+        code: "invalid_redirect_uri",
+        description: `A redirect URI must not use the scheme ${scheme}`,
+      });
+    }
+  });
+}
+
+for (
+  const name of [
+    "code",
+    "state",
+    "iss",
+    "error",
+    "error_description",
+    "error_uri",
+  ]
+) {
+  Deno.test(`checkRedirectUri() refuses ${name} in the query, which the answer adds`, () => {
+    const encoded = name.replace("e", "%65");
+    for (const query of [`${name}=x`, `a=1&${name}`, `a=?&${encoded}=x`]) {
+      assert.throws(
+        () => checkRedirectUri(`https://app.example.com/cb?${query}`),
+        { code: "invalid_redirect_uri" },
+      );
+      assert.throws(() => checkRedirectUri(`com.example.app:/cb?${query}`), {
+        code: "invalid_redirect_uri",
+      });
+    }
+    checkRedirectUri(`https://app.example.com/cb?my_${name}=x`);
+  });
+}
+
 Deno.test("isRegisteredRedirectUri() compares strings, not URLs", () => {
   const registered = ["https://app.example.com/cb"];
   assert(isRegisteredRedirectUri("https://app.example.com/cb", registered));

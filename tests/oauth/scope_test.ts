@@ -25,10 +25,40 @@ Deno.test("grantableScopes() gives everything to who asks for nothing", () => {
 
 Deno.test("grantableScopes() leaves out what the server does not know", () => {
   assert.deepEqual(
-    grantableScopes(["openid", "mail:send", "offline_access"], SUPPORTED),
+    grantableScopes(
+      ["openid", "claudeai", "mail:send", "offline_access"],
+      SUPPORTED,
+    ),
     ["mail:send", "offline_access"],
   );
-  assert.deepEqual(grantableScopes(["claudeai"], SUPPORTED), []);
+});
+
+Deno.test("grantableScopes() refuses a request of which it knows nothing", () => {
+  for (
+    const requested of [["claudeai"], ["openid", "files:read"], ["Mail:read"]]
+  ) {
+    assert.throws(() => grantableScopes(requested, SUPPORTED), {
+      code: "invalid_scope",
+      description: "scope must name at least one of: mail:read mail:send",
+    });
+  }
+});
+
+Deno.test("grantableScopes() takes scopes that clients ask for everywhere for none", () => {
+  assert.deepEqual(
+    grantableScopes(["openid", "email", "profile"], SUPPORTED),
+    SUPPORTED,
+  );
+  assert.deepEqual(grantableScopes(["offline_access"], SUPPORTED), [
+    ...SUPPORTED,
+    "offline_access",
+  ]);
+});
+
+Deno.test("grantableScopes() refuses nobody where no tool needs a scope", () => {
+  assert.deepEqual(grantableScopes(["claudeai", "offline_access"], []), [
+    "offline_access",
+  ]);
 });
 
 Deno.test("unionOfScopes() keeps each scope once", () => {
@@ -37,14 +67,15 @@ Deno.test("unionOfScopes() keeps each scope once", () => {
 
 Deno.test("narrowScopes() gives what was granted, or the part asked for", () => {
   const granted = ["mail:read", "mail:send"];
-  assert.equal(narrowScopes([], granted, SUPPORTED), granted);
-  assert.deepEqual(narrowScopes(["mail:read", "openid"], granted, SUPPORTED), [
-    "mail:read",
-  ]);
+  assert.equal(narrowScopes([], granted), granted);
+  assert.deepEqual(narrowScopes(["mail:read"], granted), ["mail:read"]);
 });
 
 Deno.test("narrowScopes() refuses more than was granted", () => {
-  assert.throws(() => narrowScopes(SUPPORTED, ["mail:read"], SUPPORTED), {
-    code: "invalid_scope",
-  });
+  for (const beyond of ["mail:send", "openid", "offline_access"]) {
+    assert.throws(() => narrowScopes(["mail:read", beyond], ["mail:read"]), {
+      code: "invalid_scope",
+      description: `scope must not go beyond what was granted: ${beyond}`,
+    });
+  }
 });

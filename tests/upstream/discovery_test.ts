@@ -65,7 +65,7 @@ Deno.test("parseMetadata() leaves no algorithm that anybody can sign with", () =
       "RS256",
     ],
   });
-  assert.deepEqual(algorithms, ["RS256", "ES256"]);
+  assert.deepEqual(algorithms, ["ES256", "RS256"]);
 });
 
 Deno.test("parseMetadata() takes plain http between two servers on this machine", () => {

@@ -1,0 +1,25 @@
+/**
+ * How a signature may be made.
+ *
+ * @module
+ */
+
+/**
+ * Asymmetric algorithms only: never `none`, and never HMAC, which whoever can
+ * verify a signature could also make.
+ *
+ * @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864
+ */
+export const SIGNATURE_ALGORITHMS = [
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+  "PS256",
+  "PS384",
+  "PS512",
+  "RS256",
+  "RS384",
+  "RS512",
+];
