@@ -19,7 +19,7 @@ import { landing } from "./pages/landing.ts";
 import { prefersPage } from "./pages/respond.ts";
 import type { CheckOrigin } from "./gates/origin.ts";
 import { type Logger, logger } from "./log.ts";
-import { EXPOSED_HEADERS } from "./engine/pending_response.ts";
+import { EXPOSED_HEADERS } from "./http/cors.ts";
 import type { McpEndpoint } from "./engine/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
@@ -124,8 +124,19 @@ export function createApp(options: AppOptions): App {
   app.get("/", (c) => showLanding(c));
 
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
-  app.notFound(() => {
-    throw new HttpError(404, "There is nothing at this address");
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    const known = app.routes.filter((route) =>
+      route.path === path && route.method !== "ALL"
+    );
+    if (known.length === 0) {
+      throw new HttpError(404, "There is nothing at this address");
+    }
+    const allowed = new Set([...known.map(({ method }) => method), "OPTIONS"]);
+    const allow = [...allowed].join(", ");
+    throw new HttpError(405, `${method} must be one of ${allow} here`, {
+      allow,
+    });
   });
   app.onError((error, c) => {
     if (error instanceof ChallengeError) return challenge(error, c, options);
@@ -144,7 +155,7 @@ function addOwnRoutes(
   addRoutes(own);
   const taken = new Set(app.routes.map(({ method, path }) => method + path));
   for (const { method, path } of own.routes) {
-    if (!taken.has(method + path) && path !== "/mcp") continue;
+    if (!taken.has(method + path) && !/^\/mcp\/?$/.test(path)) continue;
     throw new Error(`routes: ${method} ${path} is the server's own`);
   }
   app.route("/", own);

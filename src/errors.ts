@@ -110,7 +110,7 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** What HTTP's own status says better; in 2025 also: no session is named. */
+  /** 2025: what HTTP's own status says better; also: no session is named. */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or somebody else's. */
   sessionNotFound: -32001,
@@ -124,11 +124,9 @@ export const RpcCode = {
   unsupportedVersion: -32022,
 } as const;
 
-/** One of {@linkcode RpcCode}, or a code of the application's own. */
-export type RpcErrorCode = number;
-
 /**
- * A JSON-RPC error object on its way to the wire. `status` is the HTTP status
+ * A JSON-RPC error object on its way to the wire; `code` is one of
+ * {@linkcode RpcCode}, or an application's own. `status` is the HTTP status
  * it travels with; most errors of a method travel on 200.
  *
  * @see JSON-RPC 2.0 §5.1
@@ -138,7 +136,7 @@ export class RpcError extends Error {
   readonly status: number;
   readonly data?: unknown;
   constructor(
-    readonly code: RpcErrorCode,
+    readonly code: number,
     message: string,
     { status = 200, data, cause }: {
       status?: number;

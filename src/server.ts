@@ -30,6 +30,7 @@ import { withSid } from "./engine/sid_challenge.ts";
 import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
 import { HttpError } from "./errors.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
+import { CORS_HEADERS } from "./http/cors.ts";
 import { logger } from "./log.ts";
 import { isLoopback } from "./loopback.ts";
 import {
@@ -260,6 +261,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     const start = url.indexOf("/", url.indexOf("//") + 2);
     const query = url.indexOf("?", start);
     const path = query === -1 ? url.slice(start) : url.slice(start, query);
+    if (path === `${basePath}/mcp/`) return "/mcp";
     if (basePath === "") return path;
     if (path === basePath) return "/";
     return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
@@ -271,8 +273,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     info: ConnectionInfo,
   ): Promise<Response> {
     const { routes } = await app();
-    if (basePath === "") return await routes.fetch(request, info);
     const url = new URL(request.url);
+    if (url.pathname === path) return await routes.fetch(request, info);
     url.pathname = path;
     return await routes.fetch(new Request(url, request), info);
   }
@@ -345,7 +347,7 @@ function notStarted(error: unknown): Response {
   logger("start").error("Not started", { error });
   return Response.json({ error: "temporarily_unavailable" }, {
     status: 503,
-    headers: { "access-control-allow-origin": "*", "retry-after": "5" },
+    headers: { ...CORS_HEADERS, "retry-after": "5" },
   });
 }
 

@@ -47,9 +47,13 @@ export function then<T, R>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** The arguments of a call. @throws {import("../errors.ts").RpcError} -32602 unless an object */
+/**
+ * The arguments of a call; `null`, which Go writes for an empty map, is none.
+ *
+ * @throws {import("../errors.ts").RpcError} -32602 for anything but an object
+ */
 export function argumentsOf(params: JsonObject): JsonObject {
-  const { arguments: args = {} } = params;
-  if (!isObject(args)) throw invalidParams("arguments is an object");
+  const args = params.arguments ?? {};
+  if (!isObject(args)) throw invalidParams("arguments must be an object");
   return args;
 }

@@ -84,7 +84,7 @@ export class CallContext implements Context {
   get upstream(): Upstream {
     const { upstream } = this.#settings;
     if (upstream === undefined) {
-      throw new ToolError("No provider stands behind this caller.");
+      throw new ToolError("This caller did not sign in with a provider.");
     }
     return upstream;
   }
@@ -163,7 +163,7 @@ export class CallContext implements Context {
         request as unknown as JsonObject,
       );
       if (typeof result.model !== "string" || result.content === undefined) {
-        throw invalidParams("A sampling answer has a model and content");
+        throw invalidParams("A sampling result must have a model and content");
       }
       return result as unknown as CreateMessageResult;
     };
@@ -174,7 +174,7 @@ export class CallContext implements Context {
       this.#requireCapability("roots", () => true, {});
       const { roots } = await this.#settings.channel.request("roots/list", {});
       if (!Array.isArray(roots)) {
-        throw invalidParams("A roots answer has a list of roots");
+        throw invalidParams("A roots result must have an array of roots");
       }
       return roots as Root[];
     };
@@ -196,7 +196,8 @@ export class CallContext implements Context {
   ): void {
     const capability = this.#settings.client.capabilities[name];
     if (isObject(capability) && isEnough(capability)) return;
-    const message = `The client does not support ${name} as this needs it`;
+    const message =
+      `The client does not support ${name} in the form that is needed`;
     // 2025 has no code for this: the model may find another way.
     if (!this.#settings.stateless) throw new ToolError(message);
     throw new RpcError(

@@ -54,7 +54,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
       id = salvageId(body);
       return await serve(parseMessage(body), passed);
     } catch (error) {
-      return refusedResponse(error, id);
+      return refusedResponse(error, request, id);
     }
   }
 
@@ -62,7 +62,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     try {
       return await sessions.end(await pass(request));
     } catch (error) {
-      return refusedResponse(error);
+      return refusedResponse(error, request);
     }
   }
 
@@ -80,15 +80,21 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   function serve(message: RpcMessage, passed: Passed): MaybePromise<Response> {
     if (message.kind === "response") return sessions.take(message, passed);
     const claimed = metaOf(message.params)[Meta.protocolVersion];
-    const isStateless = passed.version === STATELESS_REVISION ||
-      (claimed !== undefined && !isSessionRevision(claimed));
+    // How a client opens decides: `initialize` without a claim is of 2025.
+    const isStateless = claimed === undefined
+      ? passed.version === STATELESS_REVISION && message.method !== "initialize"
+      : passed.version === STATELESS_REVISION || !isSessionRevision(claimed);
     return isStateless
       ? serveStateless(engine, message, passed)
       : sessions.serve(message, passed);
   }
 
-  function refuse(error: unknown, id: RequestId | undefined): Refusal {
-    const refusal = refusalOf(error, id, gate);
+  function refuse(
+    error: unknown,
+    id: RequestId | undefined,
+    stateless = false,
+  ): Refusal {
+    const refusal = refusalOf(error, id, gate, stateless);
     if (refusal) {
       log.debug("Refused", { outcome: refusal.outcome });
       return refusal;
@@ -98,8 +104,14 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     return internalRefusal(reference, id);
   }
 
-  function refusedResponse(error: unknown, id?: RequestId): Response {
-    const { body, status, headers } = refuse(error, id);
+  function refusedResponse(
+    error: unknown,
+    request: Request,
+    id?: RequestId,
+  ): Response {
+    const version = request.headers.get("mcp-protocol-version");
+    const stateless = version === STATELESS_REVISION;
+    const { body, status, headers } = refuse(error, id, stateless);
     return jsonResponse(body, status, headers);
   }
 

@@ -187,7 +187,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
       return this.answer.response;
     }
     const { id } = this.message;
-    let refusal = refusalOf(error, id, this.engine.gate);
+    let refusal = refusalOf(error, id, this.engine.gate, this.stateless);
     if (!refusal) {
       this.report(error);
       refusal = internalRefusal(this.requestId, id);

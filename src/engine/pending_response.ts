@@ -5,22 +5,9 @@
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
+import { CORS_HEADERS } from "../http/cors.ts";
 import type { Printed } from "./call.ts";
 import { printId, printResult, type RequestId } from "../protocol/messages.ts";
-
-/** What a page in a browser may read of an answer beside its body. */
-export const EXPOSED_HEADERS = [
-  "Mcp-Session-Id",
-  "WWW-Authenticate",
-  "Mcp-Protocol-Version",
-  "Retry-After",
-];
-
-/** CORS on every answer: no cookie is ever read here, so any origin may look. */
-const CORS_HEADERS = {
-  "access-control-allow-origin": "*",
-  "access-control-expose-headers": EXPOSED_HEADERS.join(", "),
-} as const;
 
 const JSON_HEADERS: [string, string][] = [
   ["content-type", "application/json"],

@@ -6,7 +6,11 @@
 import { ChallengeError, HttpError, RpcCode, RpcError } from "../errors.ts";
 import type { Gate } from "../gates/gate.ts";
 import { ToolError } from "../authoring/tool.ts";
-import { printError, type RequestId } from "../protocol/messages.ts";
+import {
+  codeOfStatus,
+  printError,
+  type RequestId,
+} from "../protocol/messages.ts";
 
 /** An answer that refuses. */
 export interface Refusal {
@@ -28,16 +32,17 @@ export function refusalOf(
   error: unknown,
   id: RequestId | undefined,
   gate: Gate,
+  stateless: boolean,
 ): Refusal | undefined {
   if (error instanceof RpcError) {
     const { code, status } = error;
     return { body: printError(id, error), status, outcome: `error ${code}` };
   }
-  const body = (message: string) =>
-    printError(id, { code: RpcCode.badRequest, message });
+  const body = (status: number, message: string) =>
+    printError(id, { code: codeOfStatus(status, stateless), message });
   if (error instanceof ChallengeError) {
     return {
-      body: body(error.description),
+      body: body(error.status, error.description),
       status: error.status,
       headers: { "www-authenticate": gate.challenge(error) },
       outcome: error.error ?? "unauthorized",
@@ -45,7 +50,7 @@ export function refusalOf(
   }
   if (error instanceof HttpError) {
     const { message, status, headers } = error;
-    return { body: body(message), status, headers, outcome: message };
+    return { body: body(status, message), status, headers, outcome: message };
   }
   if (error instanceof ToolError) {
     const { message } = error;

@@ -141,7 +141,9 @@ export function sessionServer(engine: Engine): SessionServer {
     passed: Passed,
   ): Promise<Response> {
     if (passed.version === STATELESS_REVISION) {
-      throw invalidRequest("2026-07-28 has no responses from clients");
+      throw invalidRequest(
+        "2026-07-28 has no responses from clients: send inputResponses",
+      );
     }
     const { sessionId } = await openSession(passed, false);
     // An answer nobody waits for any more is accepted and dropped.
@@ -159,20 +161,26 @@ export function sessionServer(engine: Engine): SessionServer {
         isObject(value) && isObject(value.params) &&
         metaOf(value.params)[Meta.protocolVersion] !== undefined
       );
-    if (isStateless) throw invalidRequest("2026-07-28 has no batches");
+    if (isStateless) {
+      throw invalidRequest("2026-07-28 has no batches: send one message");
+    }
     const { sessionId, session } = await openSession(passed, true);
     if (session.revision !== "2025-03-26") {
-      throw invalidRequest(`${session.revision} has no batches`);
+      throw invalidRequest(
+        `${session.revision} has no batches: send one message`,
+      );
     }
-    if (values.length === 0) throw invalidRequest("A batch is not empty");
+    if (values.length === 0) throw invalidRequest("A batch must not be empty");
     if (values.length > BATCH_MESSAGES) {
-      throw invalidRequest(`A batch has at most ${BATCH_MESSAGES} messages`);
+      throw invalidRequest(
+        `A batch must have at most ${BATCH_MESSAGES} messages`,
+      );
     }
     return await answerBatch(values, refuse, async (message, answer) => {
       if (message.kind === "response") {
         await replies.save(sessionId, message);
       } else if (message.method === "initialize") {
-        throw invalidRequest("initialize is not part of a batch");
+        throw invalidRequest("initialize must not be part of a batch");
       } else {
         await serveInSession(message, { sessionId, session }, passed, answer);
       }

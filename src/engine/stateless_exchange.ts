@@ -120,7 +120,7 @@ export class StatelessExchange extends Exchange {
   async #resume(): Promise<void> {
     const { requestState, inputResponses } = this.params;
     if (inputResponses !== undefined && !isObject(inputResponses)) {
-      throw invalidParams("inputResponses is an object");
+      throw invalidParams("inputResponses must be an object");
     }
     const state = requestState === undefined
       ? undefined

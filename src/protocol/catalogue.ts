@@ -219,7 +219,10 @@ export function compileCatalogue(
     scopes: collectScopes([...tools, ...resources, ...prompts]),
     session: introduce(
       sessionPrinter,
-      listedTools.map(withObjectOutput),
+      // A 2025 client has no tasks, so it could not call the others.
+      listedTools
+        .filter(({ name }) => compiledTools.get(name)?.task !== "required")
+        .map(withObjectOutput),
       served,
     ),
     stateless,
@@ -234,7 +237,9 @@ export function compileCatalogue(
 /** MCP 2026-07-28, Tools, Tool Names; prompts keep the same rule. */
 function checkName(name: string): void {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
-    throw new Error("a name has 1 to 128 of A-Z, a-z, 0-9, _, - and .");
+    throw new Error(
+      "a name must have 1 to 128 characters of A-Z, a-z, 0-9, _, - and .",
+    );
   }
 }
 

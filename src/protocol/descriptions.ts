@@ -13,18 +13,28 @@ import type { JsonObject } from "../json.ts";
 
 /** A tool as `tools/list` shows it. */
 export type ListedTool = JsonObject & {
+  name: string;
   inputSchema: JsonObject;
   outputSchema?: JsonObject;
 };
 
-/** A tool as `tools/list` shows it. @throws {Error} for a schema JSON cannot express */
+/**
+ * A tool as `tools/list` shows it. Some clients read `properties` of every
+ * input schema, so it is always there.
+ *
+ * @throws {Error} for a schema JSON cannot express
+ */
 export function listTool(tool: Tool): ListedTool {
   const { input, output, annotations } = tool;
+  const inputSchema: JsonObject = input
+    ? toJsonSchema(input, "input")
+    : { type: "object", additionalProperties: false };
   return {
     ...describe(tool),
-    inputSchema: input
-      ? toJsonSchema(input, "input")
-      : { type: "object", additionalProperties: false },
+    inputSchema: {
+      ...inputSchema,
+      properties: inputSchema.properties ?? {},
+    },
     ...(output && { outputSchema: toJsonSchema(output, "output") }),
     ...(annotations && { annotations }),
   };
@@ -76,7 +86,7 @@ export function listTemplate(resource: Resource): JsonObject {
 
 function describe(
   { name, title, description, icons, _meta }: Described,
-): JsonObject {
+): JsonObject & { name: string } {
   return {
     name,
     ...(title && { title }),

@@ -42,10 +42,12 @@ export function parseAnswer(
 ): Elicited<unknown> {
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") {
-    throw invalidParams("An answer is accept, decline or cancel");
+    throw invalidParams("action must be accept, decline or cancel");
   }
   if ("url" in question) return { action, content: undefined };
-  if (!isObject(content)) throw invalidParams("An accepted form has content");
+  if (!isObject(content)) {
+    throw invalidParams("An accepted form must have content");
+  }
   if ("requestedSchema" in question) return { action, content };
   const parsed = question.schema.safeParse(content);
   if (parsed.success) return { action, content: parsed.data };

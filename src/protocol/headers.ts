@@ -130,11 +130,13 @@ export function decodeHeaderValue(value: string): string {
   const encoded = SENTINEL.exec(value)?.[1];
   if (encoded === undefined) {
     if (/[^\t\x20-\x7e]/.test(value)) {
-      throw mismatch("A header value has invalid characters");
+      throw mismatch("A header value must be visible ASCII or =?base64?…?=");
     }
     return value;
   }
-  if (!BASE64.test(encoded)) throw mismatch("A header value is not base64");
+  if (!BASE64.test(encoded)) {
+    throw mismatch("A header value is not valid base64");
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
       .decode(fromBase64(encoded));

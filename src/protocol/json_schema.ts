@@ -35,7 +35,7 @@ export function paramHeadersOf(schema: JsonObject): ParamHeader[] {
   const found: ParamHeader[] = [];
   collectReachable(schema, [], found);
   if (found.length !== countAnnotations(schema)) {
-    throw new Error("x-mcp-header stands where only `properties` may lead");
+    throw new Error("x-mcp-header must be reached through `properties` only");
   }
   const names = new Set(found.map(({ header }) => header));
   if (names.size !== found.length) {
@@ -62,11 +62,13 @@ function collectReachable(
 
 function headerOf({ "x-mcp-header": name, type }: JsonObject): string {
   if (typeof name !== "string" || !TOKEN.test(name)) {
-    throw new Error(`x-mcp-header ${JSON.stringify(name)} is not a token`);
+    throw new Error(
+      `x-mcp-header ${JSON.stringify(name)} must be a header token`,
+    );
   }
   if (!MIRRORED_TYPES.includes(type as string)) {
     throw new Error(
-      `x-mcp-header ${name} needs a string, an integer or a boolean`,
+      `x-mcp-header ${name} must be on a string, an integer or a boolean`,
     );
   }
   return `mcp-param-${name.toLowerCase()}`;

@@ -49,41 +49,47 @@ export function isRequestId(value: unknown): value is RequestId {
  * @throws {RpcError} -32600 on HTTP 400 when it is none
  */
 export function parseMessage(value: unknown): RpcMessage {
-  if (!isObject(value)) throw invalidRequest("A message is a JSON object");
+  if (!isObject(value)) throw invalidRequest("A message must be a JSON object");
   if (value.jsonrpc !== "2.0") {
-    throw invalidRequest('A message has "jsonrpc": "2.0"');
+    throw invalidRequest('A message must have "jsonrpc": "2.0"');
   }
   const { method, params, id } = value;
   if (method === undefined) return parseResponse(value);
-  if (typeof method !== "string") throw invalidRequest("method is a string");
+  if (typeof method !== "string") {
+    throw invalidRequest("method must be a string");
+  }
   if (value.result !== undefined || value.error !== undefined) {
-    throw invalidRequest("A message asks or answers, not both");
+    throw invalidRequest(
+      "A message must have a method, or a result or error, not both",
+    );
   }
   if (params !== undefined) {
-    if (!isObject(params)) throw invalidRequest("params is an object");
+    if (!isObject(params)) throw invalidRequest("params must be an object");
     checkMeta(params._meta);
   }
   if (!("id" in value)) {
     return { kind: "notification", method, params: params ?? NONE };
   }
   if (!isRequestId(id)) {
-    throw invalidRequest("id is a string or an integer");
+    throw invalidRequest("id must be a string or an integer");
   }
   return { kind: "request", id, method, params: params ?? NONE };
 }
 
 function checkMeta(meta: unknown): void {
   if (meta === undefined) return;
-  if (!isObject(meta)) throw invalidRequest("params._meta is an object");
+  if (!isObject(meta)) throw invalidRequest("params._meta must be an object");
   const { progressToken } = meta;
   if (progressToken !== undefined && !isRequestId(progressToken)) {
-    throw invalidRequest("progressToken is a string or an integer");
+    throw invalidRequest("progressToken must be a string or an integer");
   }
 }
 
 function parseResponse({ id, result, error }: JsonObject): RpcResponse {
   if (!isRequestId(id)) {
-    throw invalidRequest("A message has a method, or answers an id");
+    throw invalidRequest(
+      "A message must have a method, or the id that it answers",
+    );
   }
   if (isObject(result) && error === undefined) {
     return { kind: "response", id, result };
@@ -94,7 +100,7 @@ function parseResponse({ id, result, error }: JsonObject): RpcResponse {
   ) {
     return { kind: "response", id, error: error as RpcResponse["error"] };
   }
-  throw invalidRequest("A response has either a result or an error");
+  throw invalidRequest("A response must have either a result or an error");
 }
 
 /** -32600 on HTTP 400. */
@@ -105,6 +111,17 @@ export function invalidRequest(message: string): RpcError {
 /** -32602: in band, unless the status says otherwise. */
 export function invalidParams(message: string, status = 200): RpcError {
   return new RpcError(RpcCode.invalidParams, message, { status });
+}
+
+/**
+ * The code of a refusal that its HTTP status explains: 401, 403, 406, 413,
+ * 415, 429, 503. 2026 leaves -32000 to -32019 to older implementations.
+ *
+ * @see MCP 2026-07-28, Base Protocol, Error Codes
+ */
+export function codeOfStatus(status: number, stateless: boolean): number {
+  if (!stateless) return RpcCode.badRequest;
+  return status < 500 ? RpcCode.invalidRequest : RpcCode.internalError;
 }
 
 /** The JSON text of a result response; `result` is JSON text already. */

@@ -11,7 +11,7 @@ import type { JsonObject } from "../json.ts";
 /** A printed list. */
 export interface Pages {
   /**
-   * The page a cursor names, the first one without a cursor.
+   * The page a cursor names; the first one without a cursor, or with `null`.
    *
    * @throws {import("../errors.ts").RpcError} -32602 for any other cursor
    */
@@ -50,7 +50,7 @@ export function printPages(
   }
   return {
     at(cursor) {
-      const page = pages.get(cursor as string | undefined);
+      const page = pages.get((cursor ?? undefined) as string | undefined);
       if (page === undefined) throw invalidParams("Unknown cursor");
       return page;
     },

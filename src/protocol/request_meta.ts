@@ -85,7 +85,7 @@ export interface StatelessMeta {
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];
   if (typeof version !== "string") {
-    throw invalidParams(`_meta needs ${Meta.protocolVersion}`, 400);
+    throw invalidParams(`_meta must have ${Meta.protocolVersion}`, 400);
   }
   if (version !== STATELESS_REVISION) {
     throw new RpcError(
@@ -96,7 +96,7 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   }
   const clientCapabilities = meta[Meta.clientCapabilities];
   if (!isObject(clientCapabilities)) {
-    throw invalidParams(`_meta needs ${Meta.clientCapabilities}`, 400);
+    throw invalidParams(`_meta must have ${Meta.clientCapabilities}`, 400);
   }
   const clientInfo = meta[Meta.clientInfo];
   if (
@@ -104,11 +104,14 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
     !(isObject(clientInfo) && typeof clientInfo.name === "string" &&
       typeof clientInfo.version === "string")
   ) {
-    throw invalidParams(`${Meta.clientInfo} has a name and a version`, 400);
+    throw invalidParams(
+      `${Meta.clientInfo} must have a name and a version`,
+      400,
+    );
   }
   const logLevel = meta[Meta.logLevel];
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
-    throw invalidParams(`${Meta.logLevel} is a logging level`, 400);
+    throw invalidParams(`${Meta.logLevel} must be a logging level`, 400);
   }
   return {
     clientInfo: clientInfo as Implementation | undefined,

@@ -37,7 +37,7 @@ export function structuredResult(
   };
 }
 
-/** A failure that a model can read and mend. */
+/** A failure that a model can read and act on. */
 export function errorResult(text: string): CallToolResult {
   return { ...textResult(text), isError: true };
 }

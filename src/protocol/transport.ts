@@ -14,7 +14,7 @@ export function checkContentType(headers: Headers): void {
   const type = headers.get("content-type");
   if (type === "application/json") return;
   if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
-  throw new HttpError(415, "Content-Type is application/json");
+  throw new HttpError(415, "Content-Type must be application/json");
 }
 
 const JSON_RANGE = /(^|[\s,])application\/(json|\*)\s*([;,]|$)/i;
@@ -31,7 +31,7 @@ export function checkAccept(headers: Headers): void {
   if (JSON_RANGE.test(accept) && STREAM_RANGE.test(accept)) return;
   throw new HttpError(
     406,
-    "Accept lists application/json and text/event-stream",
+    "Accept must list application/json and text/event-stream",
   );
 }
 
@@ -57,7 +57,7 @@ export async function readBody(request: Request): Promise<unknown> {
   try {
     return JSON.parse(decode(bytes));
   } catch (cause) {
-    throw new RpcError(RpcCode.parseError, "The body is not JSON", {
+    throw new RpcError(RpcCode.parseError, "The body must be JSON in UTF-8", {
       status: 400,
       cause,
     });
@@ -91,5 +91,5 @@ async function readChunks({ body }: Request): Promise<Uint8Array> {
 }
 
 function tooLarge(): HttpError {
-  return new HttpError(413, `The body is larger than ${BODY_BYTES} bytes`);
+  return new HttpError(413, `The body must have at most ${BODY_BYTES} bytes`);
 }

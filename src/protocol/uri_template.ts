@@ -39,7 +39,7 @@ export function parseUriTemplate(template: string): UriTemplate {
       throw new SyntaxError(`${expression} is not {name} or {+name}`);
     }
     if (variables.includes(name)) {
-      throw new SyntaxError(`{${name}} stands twice`);
+      throw new SyntaxError(`{${name}} is there twice`);
     }
     variables.push(name);
     pattern += literal(template.slice(end, index)) +

@@ -95,7 +95,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: "a revision that is not spoken here is refused for its header",
-    why: "2025-11-25, Protocol Version Header: 400 (the SDK takes 2024-11-05)",
+    why: "2025-11-25, Protocol Version Header: 400",
     isOne: (ours, _theirs, draft) =>
       ours.status === 400 && ours.answer === "-32000" &&
       !SESSION_REVISIONS.includes(header(draft, "mcp-protocol-version") ?? ""),
@@ -132,6 +132,29 @@ export const DIFFERENCES: readonly Difference[] = [
     isOne: (ours, theirs, { message, session }) =>
       message.method === "initialize" && session !== "none" &&
       ours.answer === "result" && theirs.answer === "-32600",
+  },
+  {
+    what: "initialize without a claim is of 2025, whatever header it carries",
+    why:
+      "2026-07-28, Versioning: an initialize request selects legacy semantics",
+    isOne: (ours, theirs, draft) =>
+      draft.message.method === "initialize" && claimOf(draft) === undefined &&
+      header(draft, "mcp-protocol-version") === "2026-07-28" &&
+      ["result", "-32602"].includes(ours.answer) && theirs.answer === "-32020",
+  },
+  {
+    what: "a refusal that HTTP explains has no code of older implementations",
+    why: "2026-07-28, Error Codes: -32000 to -32019 SHOULD NOT be used",
+    isOne: (ours, theirs, draft) =>
+      header(draft, "mcp-protocol-version") === "2026-07-28" &&
+      ours.status === theirs.status && ours.answer === "-32600" &&
+      theirs.answer === "-32000",
+  },
+  {
+    what: "a cursor of null is none",
+    why: "languages without optional members write null for what is absent",
+    isOne: (ours, _theirs, draft) =>
+      ours.answer === "result" && paramsOf(draft).cursor === null,
   },
   {
     what: "malformed initialize parameters are -32602 in band",
@@ -185,13 +208,6 @@ export const DIFFERENCES: readonly Difference[] = [
     isOne: (ours, theirs, draft) =>
       ours.answer === "-32602" && theirs.answer === "result" &&
       paramsOf(draft).cursor !== undefined,
-  },
-  {
-    what: "nothing is proposed for an argument that does not exist",
-    why: "2025-11-25, Completion: invalid arguments are -32602",
-    isOne: (ours, theirs, { message }) =>
-      message.method === "completion/complete" &&
-      ours.answer === "-32602" && theirs.answer === "result",
   },
   {
     what: "answers and states that fit no question are refused",

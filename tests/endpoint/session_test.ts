@@ -27,7 +27,8 @@ Deno.test("initialize settles on the revision asked for, else the latest", async
       ["2025-03-26", "2025-03-26"],
       ["2025-06-18", "2025-06-18"],
       ["2025-11-25", "2025-11-25"],
-      ["2024-11-05", "2025-11-25"],
+      ["2024-11-05", "2024-11-05"],
+      ["2024-10-07", "2025-11-25"],
       ["2026-07-28", "2025-11-25"],
     ]
   ) {
@@ -207,8 +208,43 @@ Deno.test("MCP-Protocol-Version is optional, and refused if it is not spoken", a
     const headers = { "mcp-protocol-version": version };
     assert.deepEqual(await resultOf(session.post(PING, headers)), {});
   }
-  const headers = { "mcp-protocol-version": "2024-11-05" };
+  const headers = { "mcp-protocol-version": "2024-10-07" };
   assert.equal(await refusal(session.post(PING, headers)), "400 -32000");
+});
+
+Deno.test("a client that knows 2024-11-05 only gets it, and all but batches", async () => {
+  await using server = await start();
+  const opened = await server.post(initialize("2024-11-05"));
+  const id = opened.headers.get("mcp-session-id")!;
+  assert.equal((await resultOf(opened)).protocolVersion, "2024-11-05");
+  const headers = { "mcp-session-id": id };
+  const { tools } = await resultOf(server.post(rpc("tools/list"), {
+    ...headers,
+    "mcp-protocol-version": "2024-11-05",
+  }));
+  assert.ok(tools.length > 0);
+  assert.equal(await refusal(server.post([PING], headers)), "400 -32600");
+});
+
+Deno.test("initialize opens a session under a 2026 header too", async () => {
+  await using server = await start();
+  const opened = await server.post(initialize("2025-11-25"), {
+    "mcp-protocol-version": "2026-07-28",
+  });
+  assert.ok(opened.headers.has("mcp-session-id"));
+  assert.equal((await resultOf(opened)).protocolVersion, "2025-11-25");
+  const claimed = await server.call("initialize", initialize("2025-11-25"));
+  assert.equal(await refusal(claimed), "404 -32601");
+});
+
+Deno.test("arguments and a cursor of null count as none", async () => {
+  await using server = await start();
+  const session = await server.openSession();
+  const params = { name: "add", arguments: null };
+  const result = await resultOf(session.request("tools/call", params));
+  assert.match(result.content[0].text, /a: .*number/);
+  const listed = session.request("tools/list", { cursor: null });
+  assert.ok((await resultOf(listed)).tools.length > 0);
 });
 
 Deno.test("a session without the header or with an unknown id is refused", async () => {

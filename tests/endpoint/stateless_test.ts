@@ -303,6 +303,23 @@ Deno.test("a client capability that was not declared is 400 / -32021", async () 
   }]);
 });
 
+Deno.test("no refusal of 2026 carries a code of older implementations", async () => {
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "s".repeat(32) };
+  await using server = await startServer({ env });
+  const authorization = `Bearer ${env.BEARER_TOKEN}`;
+  for (
+    const [expected, headers] of [
+      ["401 -32600", {}],
+      ["403 -32600", { origin: "https://evil.example" }],
+      ["406 -32600", { authorization, accept: "application/json" }],
+      ["415 -32600", { authorization, "content-type": "text/plain" }],
+    ] as const
+  ) {
+    const refused = server.call("tools/list", {}, { headers });
+    assert.equal(await refusal(refused), expected);
+  }
+});
+
 Deno.test("what HTTP has a word for passes through a tool", async () => {
   const busy = tool({
     name: "busy",
@@ -319,8 +336,8 @@ Deno.test("what HTTP has a word for passes through a tool", async () => {
   await using server = await startServer({ tools: [busy, stranger] });
   const away = await server.call("tools/call", { name: "busy" });
   assert.equal(away.headers.get("retry-after"), "5");
-  assert.equal(await refusal(away), "503 -32000");
+  assert.equal(await refusal(away), "503 -32603");
   const dead = await server.call("tools/call", { name: "stranger" });
   assert.match(dead.headers.get("www-authenticate")!, /^Bearer/);
-  assert.equal(await refusal(dead), "401 -32000");
+  assert.equal(await refusal(dead), "401 -32600");
 });

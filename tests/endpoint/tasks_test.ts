@@ -341,7 +341,7 @@ Deno.test("a server that stops says so of its tasks", async () => {
   const { status, error } = await get(second, taskId);
   assert.equal(status, "failed");
   assert.match(error.message, /has stopped/);
-  assert.equal(await refusal(call(first, "longer")), "503 -32000");
+  assert.equal(await refusal(call(first, "longer")), "503 -32603");
 });
 
 Deno.test("a task whose server died has failed within 15 seconds", async () => {

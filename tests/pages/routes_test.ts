@@ -90,6 +90,44 @@ Deno.test("an unknown address is a page for a browser and JSON for the rest", ()
     });
   }));
 
+Deno.test("/mcp/ is /mcp", () =>
+  withApp(async (app) => {
+    const ask = (path: string, method: string) =>
+      app.fetch(
+        new Request(`http://localhost:3000${path}`, {
+          method,
+          headers: { "content-type": "application/json" },
+          body: method === "POST" ? "{}" : null,
+        }),
+      );
+    for (const method of ["POST", "GET", "DELETE", "OPTIONS"]) {
+      const expected = await ask("/mcp", method);
+      const response = await ask("/mcp/", method);
+      assert.equal(response.status, expected.status, method);
+      assert.equal(await response.text(), await expected.text(), method);
+    }
+  }));
+
+Deno.test("an address asked by the wrong method is 405, and Allow names the right ones", () =>
+  withApp(async (app) => {
+    for (
+      const [method, path, allow] of [
+        ["GET", "/token", "POST, OPTIONS"],
+        ["GET", "/register", "POST, OPTIONS"],
+        ["GET", "/revoke", "POST, OPTIONS"],
+        ["DELETE", "/authorize", "GET, POST, OPTIONS"],
+        ["POST", "/health", "GET, OPTIONS"],
+      ]
+    ) {
+      const response = await app.fetch(
+        new Request(`http://localhost:3000${path}`, { method }),
+      );
+      assert.equal(response.status, 405, path);
+      assert.equal(response.headers.get("allow"), allow, path);
+      assert.equal((await response.json()).error, "invalid_request");
+    }
+  }));
+
 Deno.test("GET /oauth/callback posts at our own and the listed origins, never at *", () =>
   withApp(async (app) => {
     const response = await get(app, "/oauth/callback?code=c1&state=s1");

@@ -141,7 +141,11 @@ Deno.test("tools are listed in order, with all that was said of them", () => {
   assert.deepEqual(outputSchema.required, ["n"]);
   assert.deepEqual(second, {
     name: "bare",
-    inputSchema: { type: "object", additionalProperties: false },
+    inputSchema: {
+      type: "object",
+      additionalProperties: false,
+      properties: {},
+    },
   });
 });
 
@@ -152,6 +156,33 @@ Deno.test("2025 clients see no output schema but an object's", () => {
       .map(({ outputSchema }: Json) => outputSchema?.type);
   assert.deepEqual(has("session"), ["object", undefined]);
   assert.deepEqual(has("stateless"), ["object", "array"]);
+});
+
+Deno.test("every input schema has properties", () => {
+  const catalogue = compile({
+    tools: [
+      tool({ name: "none", run }),
+      tool({ name: "empty", input: z.object({}), run }),
+      tool({ name: "loose", input: z.looseObject({}), run }),
+    ],
+  });
+  for (const { inputSchema } of pageOf(catalogue, "session", "tools").tools) {
+    assert.equal(inputSchema.type, "object");
+    assert.deepEqual(inputSchema.properties, {});
+  }
+});
+
+Deno.test("2025 clients see no tool that they could not call", () => {
+  const catalogue = compile({
+    tools: [
+      tool({ name: "long", task: "required", run }),
+      tool({ name: "either", task: "optional", run }),
+    ],
+  });
+  const names = (generation: Generation) =>
+    pageOf(catalogue, generation, "tools").tools.map(({ name }: Json) => name);
+  assert.deepEqual(names("session"), ["either"]);
+  assert.deepEqual(names("stateless"), ["long", "either"]);
 });
 
 Deno.test("resources and templates are listed apart", () => {

@@ -32,10 +32,11 @@ export interface Completion {
 }
 
 /**
- * Proposals for the argument that a request names.
+ * Proposals for the argument that a request names; none for an argument that
+ * does not exist.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 for a reference or an
- * argument that does not exist
+ * @throws {import("../../errors.ts").RpcError} -32602 for a reference that does
+ * not exist
  */
 export function completionValues(
   catalogue: Catalogue,
@@ -45,13 +46,12 @@ export function completionValues(
     !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
   ) {
-    throw invalidParams("argument has a name and a value");
+    throw invalidParams("argument must have a name and a value");
   }
   const { names, complete } = findReference(catalogue, ref);
-  if (!names.includes(argument.name)) {
-    throw invalidParams(`Unknown argument: ${argument.name}`);
-  }
-  const propose = complete?.[argument.name];
+  const propose = names.includes(argument.name)
+    ? complete?.[argument.name]
+    : undefined;
   if (propose === undefined) return cut([]);
   const proposed = propose(argument.value, knownArguments(context));
   return proposed instanceof Promise ? proposed.then(cut) : cut(proposed);
@@ -83,14 +83,18 @@ function findReference(
     if (resources.has(ref.uri as string)) return { names: [] };
     throw invalidParams(`Unknown resource: ${ref.uri}`);
   }
-  throw invalidParams("ref is a ref/prompt or a ref/resource");
+  throw invalidParams("ref must be a ref/prompt or a ref/resource");
 }
 
 function knownArguments(context: unknown): Record<string, string> {
   const known = isObject(context) && isObject(context.arguments)
-    ? context.arguments
-    : {};
-  return known as Record<string, string>;
+    ? Object.entries(context.arguments)
+    : [];
+  return Object.fromEntries(
+    known.filter((entry): entry is [string, string] =>
+      typeof entry[1] === "string"
+    ),
+  );
 }
 
 function cut(proposed: readonly string[]): Completion {

@@ -32,16 +32,16 @@ export async function initialize(
 ): Promise<Response> {
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
-    throw invalidParams("protocolVersion is a string");
+    throw invalidParams("protocolVersion must be a string");
   }
   if (!isObject(capabilities)) {
-    throw invalidParams("capabilities is an object");
+    throw invalidParams("capabilities must be an object");
   }
   if (
     !isObject(clientInfo) || typeof clientInfo.name !== "string" ||
     typeof clientInfo.version !== "string"
   ) {
-    throw invalidParams("clientInfo has a name and a version");
+    throw invalidParams("clientInfo must have a name and a version");
   }
   const { icons: _, ...info } = clientInfo;
   if (JSON.stringify([capabilities, info]).length > DESCRIPTION_CHARACTERS) {

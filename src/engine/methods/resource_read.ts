@@ -33,7 +33,7 @@ export function findResource(
 /** Reads the resource that a request names. @throws {RpcError} when there is none */
 export function readResource(call: Call): MaybePromise<Printed> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
-  if (typeof uri !== "string") throw invalidParams("uri is a string");
+  if (typeof uri !== "string") throw invalidParams("uri must be a string");
   const found = findResource(catalogue, uri);
   const missing = () =>
     new RpcError(

@@ -50,13 +50,13 @@ export function parseFilter(
   capabilities: JsonObject,
 ): SubscriptionFilter {
   if (!isObject(notifications)) {
-    throw invalidParams("notifications is an object");
+    throw invalidParams("notifications must be an object");
   }
   const filter: SubscriptionFilter = {};
   for (const list of LISTS) {
     const wanted = notifications[`${list}ListChanged`];
     if (wanted !== undefined && typeof wanted !== "boolean") {
-      throw invalidParams(`${list}ListChanged is a boolean`);
+      throw invalidParams(`${list}ListChanged must be a boolean`);
     }
     if (wanted && capabilities[list]) filter[`${list}ListChanged`] = true;
   }
@@ -65,10 +65,12 @@ export function parseFilter(
   const { resourceSubscriptions: uris } = notifications;
   if (uris === undefined) return filter;
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string")) {
-    throw invalidParams("resourceSubscriptions is a list of URIs");
+    throw invalidParams("resourceSubscriptions must be an array of URIs");
   }
   if (uris.length > URIS) {
-    throw invalidParams(`resourceSubscriptions has at most ${URIS} URIs`);
+    throw invalidParams(
+      `resourceSubscriptions must have at most ${URIS} items`,
+    );
   }
   if (capabilities.resources) filter.resourceSubscriptions = uris;
   return filter;

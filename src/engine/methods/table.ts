@@ -85,7 +85,7 @@ export function checkScopes(
   const needed = scopesFor(catalogue, method, params);
   if (missingScopes(caller, needed).length === 0) return;
   throw new ChallengeError(
-    "The call needs scopes that were not granted",
+    "The request needs scopes that were not granted",
     "insufficient_scope",
     needed,
   );
@@ -110,6 +110,8 @@ function scopesFor(
 }
 
 function setLevel({ params: { level }, setLogLevel }: Call): Promise<Printed> {
-  if (!isLoggingLevel(level)) throw invalidParams("level is a logging level");
+  if (!isLoggingLevel(level)) {
+    throw invalidParams("level must be a logging level");
+  }
   return setLogLevel!(level).then(() => "{}");
 }

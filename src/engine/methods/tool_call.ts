@@ -78,7 +78,11 @@ async function prepareAndRun(
   call: Call,
 ): Promise<object> {
   if (tool.task === "required") {
-    if (!call.stateless) throw invalidParams(`${tool.name} needs tasks`);
+    if (!call.stateless) {
+      throw invalidParams(
+        `${tool.name} runs as a task, which this client does not support`,
+      );
+    }
     checkKnowsTasks(call.context.client);
   }
   const prepared = await tool.prepare?.(input, call.context);

@@ -29,10 +29,10 @@ export function parseTaskIds({ taskIds }: JsonObject): string[] | undefined {
   if (
     !Array.isArray(taskIds) || !taskIds.every((id) => typeof id === "string")
   ) {
-    throw invalidParams("taskIds is a list of strings");
+    throw invalidParams("taskIds must be an array of strings");
   }
   if (taskIds.length > TASKS) {
-    throw invalidParams(`taskIds has at most ${TASKS} tasks`);
+    throw invalidParams(`taskIds must have at most ${TASKS} items`);
   }
   return [...new Set(taskIds)];
 }

@@ -65,10 +65,10 @@ export async function updateTask(call: Call): Promise<Printed> {
   const { tasks, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
-    throw invalidParams("inputResponses is an object");
+    throw invalidParams("inputResponses must be an object");
   }
   if (!Object.values(inputResponses).every(isObject)) {
-    throw invalidParams("Each of inputResponses is an object");
+    throw invalidParams("Each of inputResponses must be an object");
   }
   await tasks.answer(taskId, inputResponses);
   return introduction.printer.result({});
@@ -85,7 +85,9 @@ export async function cancelTask(call: Call): Promise<Printed> {
 async function findOwnTask({ context, tasks, params }: Call): Promise<Task> {
   checkKnowsTasks(context.client);
   const { taskId } = params;
-  if (typeof taskId !== "string") throw invalidParams("taskId is a string");
+  if (typeof taskId !== "string") {
+    throw invalidParams("taskId must be a string");
+  }
   const task = await tasks.find(taskId, context.caller.binding);
   if (task === undefined) throw invalidParams("Unknown task");
   return task;

@@ -74,6 +74,20 @@ Deno.test("completionValues() has nothing to propose without a function", async 
   assert.deepEqual(await complete(note, id), nothing);
 });
 
+Deno.test("completionValues() has nothing to propose for an argument that does not exist", async () => {
+  const plain = { type: "ref/resource", uri: "notes://all" };
+  for (const [ref, name] of [[P, "c"], [P, "constructor"], [plain, "a"]]) {
+    const { values } = await complete(ref, { name, value: "" });
+    assert.deepEqual(values, []);
+  }
+});
+
+Deno.test("completionValues() hands on texts only", async () => {
+  const context = { arguments: { b: { deep: 1 } } };
+  const { values } = await complete(P, { name: "a", value: "" }, context);
+  assert.deepEqual(values, ["", "-"]);
+});
+
 const A = { name: "a", value: "" };
 
 const BROKEN: Record<string, [ref: unknown, argument: unknown]> = {
@@ -81,14 +95,8 @@ const BROKEN: Record<string, [ref: unknown, argument: unknown]> = {
   "an argument without a name": [P, { value: "" }],
   "an argument without a value": [P, { name: "a" }],
   "a value that is no string": [P, { name: "a", value: 1 }],
-  "an unknown argument": [P, { name: "c", value: "" }],
-  "an argument named like a method": [P, { name: "constructor", value: "" }],
   "an unknown prompt": [{ type: "ref/prompt", name: "none" }, A],
   "an unknown template": [{ type: "ref/resource", uri: "a://{b}" }, A],
-  "an argument of a plain resource": [
-    { type: "ref/resource", uri: "notes://all" },
-    A,
-  ],
   "another kind of reference": [{ type: "ref/tool", name: "p" }, A],
   "no reference": [undefined, A],
 };
