@@ -31,7 +31,7 @@ import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
 import { HttpError } from "./errors.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
-import { logger } from "./log.ts";
+import { type Logger, logger } from "./log.ts";
 import { isLoopback } from "./loopback.ts";
 import {
   type Catalogue,
@@ -192,6 +192,10 @@ export interface Surroundings
   extends Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument"> {
   /** Where it listens, for a server without `BASE_URL`. */
   origin?: string;
+  /** Who may pass, in place of the gate the settings name. */
+  gate?: Gate;
+  /** Where calls are logged, in place of the process's log. */
+  log?: Logger;
 }
 
 /** Puts a planned server together. */
@@ -231,8 +235,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     });
   }
 
-  const gate = gateOf(config.auth, async () => (await app()).gate!);
-  const log = logger("mcp");
+  const { log = logger("mcp") } = surroundings;
+  const gate = surroundings.gate ??
+    gateOf(config.auth, async () => (await app()).gate!);
   const cancellations = cancellationStore(kv);
   const tasks = taskStore(kv);
   const engine: Engine = {

@@ -97,10 +97,15 @@ export interface StructuredTool<
   ): MaybePromise<z.input<O>>;
 }
 
-/** A declared tool, its types erased. */
-export interface Tool extends Described {
+/**
+ * A declared tool: `I` is the input that callers give, `O` its output. What it
+ * runs with is erased.
+ */
+export interface Tool<I = unknown, O = unknown> extends Described {
   /** Tells a tool from a resource and a prompt. */
   readonly kind: "tool";
+  /** For the compiler only: it is never there. */
+  readonly _types?: { input: I; output: O };
   /** The arguments' schema. */
   input?: z.ZodObject;
   /** The answer's schema. */
@@ -138,6 +143,11 @@ export function tool<
   P = undefined,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
->(definition: PlainTool<I, P, S, V> | StructuredTool<I, O, P, S, V>): Tool {
-  return { kind: "tool", ...definition } as unknown as Tool;
+>(
+  definition: PlainTool<I, P, S, V> | StructuredTool<I, O, P, S, V>,
+): Tool<z.input<I>, z.output<O>> {
+  return { kind: "tool", ...definition } as unknown as Tool<
+    z.input<I>,
+    z.output<O>
+  >;
 }

@@ -100,7 +100,8 @@ export function checkParamHeaders(
   }
 }
 
-function valueAt(args: JsonObject, path: readonly string[]): unknown {
+/** The argument at the end of a chain of keys. */
+export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {
     if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;

@@ -1,0 +1,54 @@
+/**
+ * A test server on a real port.
+ *
+ * @module
+ */
+import { TestServer, type TestServerOptions } from "./test_server.ts";
+
+/** A server that listens on a loopback address. `await using` ends it. */
+export interface Served extends AsyncDisposable {
+  /** The address for clients: `http://127.0.0.1:49152/mcp`. */
+  readonly url: string;
+  /** The same server, in memory. */
+  readonly server: TestServer;
+}
+
+/**
+ * Starts a server on a port that the system picks, for clients of your own.
+ * They call as an anonymous caller with every scope, or as anyone else with
+ * the headers of {@linkcode TestServer.headersOf}.
+ *
+ * @example
+ * ```ts ignore
+ * await using served = await serveTest({ tools: [searchMail] });
+ * const headers = served.server.headersOf({ subject: "ada" });
+ * const transport = new StreamableHTTPClientTransport(new URL(served.url), {
+ *   requestInit: { headers },
+ * });
+ * ```
+ * @throws as `createServer` and its `start` do
+ */
+export async function serveTest(options: TestServerOptions): Promise<Served> {
+  const started = Promise.withResolvers<TestServer>();
+  const http = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request, info) => (await started.promise).answer(request, info),
+  );
+  const origin = `http://127.0.0.1:${http.addr.port}`;
+  try {
+    const server = await TestServer.start(options, origin);
+    started.resolve(server);
+    return {
+      url: `${origin}/mcp`,
+      server,
+      async [Symbol.asyncDispose]() {
+        server.stop();
+        await http.shutdown();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await http.shutdown();
+    throw error;
+  }
+}

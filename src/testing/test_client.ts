@@ -1,0 +1,259 @@
+/**
+ * A client in a test: one caller, and everything a client can do.
+ *
+ * @module
+ */
+import type {
+  Prompt as ListedPrompt,
+  Resource as ListedResource,
+  ResourceTemplateType as ListedResourceTemplate,
+  Tool as ListedTool,
+} from "@modelcontextprotocol/server";
+import type { Prompt, PromptMessage } from "../authoring/prompt.ts";
+import type { Resource, ResourceContents } from "../authoring/resource.ts";
+import type { CallToolResult, Tool } from "../authoring/tool.ts";
+import type { JsonObject } from "../json.ts";
+import type { TestCaller } from "./test_gate.ts";
+import {
+  type RequestOptions,
+  type Target,
+  TestRequest,
+} from "./test_request.ts";
+import { TestResult } from "./test_result.ts";
+import {
+  openSubscription,
+  type TestSubscription,
+} from "./test_subscription.ts";
+import { TestTask } from "./test_task.ts";
+
+export type {
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+};
+
+/** A tool's input and the options; the input may be left out if it may be empty. */
+export type CallArguments<I> = Record<never, never> extends I
+  ? [input?: I, options?: RequestOptions]
+  : [input: I, options?: RequestOptions];
+
+/** Everything a client can see, page after page. */
+export interface Listed {
+  /** `tools/list` */
+  tools: ListedTool[];
+  /** `resources/list`: those with one address. */
+  resources: ListedResource[];
+  /** `resources/templates/list` */
+  resourceTemplates: ListedResourceTemplate[];
+  /** `prompts/list` */
+  prompts: ListedPrompt[];
+}
+
+/** A resource that was read. */
+export interface ReadResult {
+  /** The contents as the wire has them. */
+  contents: ResourceContents[];
+  /** The text of every content, a line each. */
+  text: string;
+}
+
+/** A prompt that was filled in. */
+export interface PromptResult {
+  /** What the prompt is for. */
+  description?: string;
+  /** The messages as the wire has them. */
+  messages: PromptMessage[];
+  /** The text of every message, a line each. */
+  text: string;
+}
+
+/** A client, as one caller. Every method rejects with what was refused. */
+export class TestClient {
+  readonly #target: Target;
+  readonly #caller: TestCaller;
+
+  /** Made by a test server's `as`. */
+  constructor(target: Target, caller: TestCaller) {
+    this.#target = target;
+    this.#caller = caller;
+  }
+
+  /**
+   * Calls a tool and waits for its answer; a task's end, where it becomes one.
+   * Given the tool itself, input and output are typed; given its name, not.
+   *
+   * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
+   * missing scope, or whatever else a server refuses
+   * @throws {Error} for what the tool threw, unless it was a `ToolError`
+   */
+  async call<I, O>(
+    tool: string | Tool<I, O>,
+    ...more: CallArguments<I>
+  ): Promise<TestResult<O>> {
+    const [request, result] = await this.#call(tool, more);
+    if (result.resultType === "task") {
+      return await new TestTask<O>(`${result.taskId}`, request).result();
+    }
+    return new TestResult(result as unknown as CallToolResult, request);
+  }
+
+  /**
+   * Starts a tool's work as a task of 2026-07-28 and does not wait for it.
+   *
+   * @throws {Error} when the tool or the revision knows no tasks
+   */
+  async startTask<I, O>(
+    tool: string | Tool<I, O>,
+    ...more: CallArguments<I>
+  ): Promise<TestTask<O>> {
+    const [, options] = more;
+    const revision = options?.revision ?? this.#target.revision;
+    const why = `${nameOf(tool)} cannot become a task: `;
+    if (revision !== "2026-07-28") {
+      throw new Error(`${why}${revision} has none. Use another revision.`);
+    }
+    const [request, { resultType, taskId }] = await this.#call(tool, more);
+    if (resultType === "task") return new TestTask(`${taskId}`, request);
+    throw new Error(`${why}it must declare task: "optional" or "required".`);
+  }
+
+  /** Reads a resource. */
+  async read(uri: string, options?: RequestOptions): Promise<ReadResult> {
+    const request = this.#request(uri, options);
+    const { contents } = await request.run("resources/read", { uri }) as {
+      contents: ResourceContents[];
+    };
+    const text = contents.flatMap(({ text }) => text ?? []).join("\n");
+    return { contents, text };
+  }
+
+  /** Fills in a prompt. */
+  async prompt(
+    prompt: string | Prompt,
+    args: Record<string, string> = {},
+    options?: RequestOptions,
+  ): Promise<PromptResult> {
+    const name = nameOf(prompt);
+    const request = this.#request(name, options);
+    const { messages, description } = await request.run("prompts/get", {
+      name,
+      arguments: args,
+    }) as Pick<PromptResult, "messages" | "description">;
+    const text = messages.flatMap(({ content }) =>
+      content.type === "text" ? [content.text] : []
+    ).join("\n");
+    return {
+      ...(description !== undefined && { description }),
+      messages,
+      text,
+    };
+  }
+
+  /**
+   * What is proposed for an argument of a prompt, or for a variable of a
+   * resource's template.
+   *
+   * @param of the prompt or the resource, or a prompt's name or a template
+   * @param known the other arguments so far
+   */
+  async complete(
+    of: string | Prompt | Resource,
+    argument: string,
+    value: string,
+    known?: Record<string, string>,
+    options?: RequestOptions,
+  ): Promise<string[]> {
+    const name = typeof of === "object" && of.kind === "resource"
+      ? of.uri
+      : nameOf(of);
+    const ref = name.includes(":")
+      ? { type: "ref/resource", uri: name }
+      : { type: "ref/prompt", name };
+    const { completion } = await this.#request(name, options).run(
+      "completion/complete",
+      {
+        ref,
+        argument: { name: argument, value },
+        ...(known && { context: { arguments: known } }),
+      },
+    ) as { completion: { values: string[] } };
+    return completion.values;
+  }
+
+  /** Everything the server offers, as clients see it. */
+  async list(options?: RequestOptions): Promise<Listed> {
+    return {
+      tools: await this.#list("tools", "tools/list", options),
+      resources: await this.#list("resources", "resources/list", options),
+      resourceTemplates: await this.#list(
+        "resourceTemplates",
+        "resources/templates/list",
+        options,
+      ),
+      prompts: await this.#list("prompts", "prompts/list", options),
+    };
+  }
+
+  /**
+   * Listens to changes of every list and of some resources, as a client of
+   * 2026-07-28.
+   *
+   * @example
+   * ```ts ignore
+   * await using changes = await server.listen("notes://1");
+   * await server.call(editNote, { id: 1 });
+   * assert.deepEqual(await changes.next(), { uri: "notes://1" });
+   * ```
+   */
+  async listen(...uris: string[]): Promise<TestSubscription> {
+    const options = { revision: "2026-07-28" } as const;
+    const request = this.#request("subscriptions/listen", options);
+    return await openSubscription(request, uris);
+  }
+
+  /** Requests anything of the server as this caller, such as an own route. */
+  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const own = this.#target.gate.admit(this.#caller);
+    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    const url = this.#target.mcpUrl.replace(/\/mcp$/, path);
+    return await this.#target.send(new Request(url, { ...init, headers }));
+  }
+
+  async #call(
+    tool: string | Tool,
+    [input = {}, options]: [input?: unknown, options?: RequestOptions],
+  ): Promise<[TestRequest, JsonObject]> {
+    const name = nameOf(tool);
+    const request = this.#request(name, options);
+    const params = { name, arguments: input };
+    return [request, await request.run("tools/call", params)];
+  }
+
+  async #list<T>(
+    member: keyof Listed,
+    method: string,
+    options?: RequestOptions,
+  ): Promise<T[]> {
+    const items: T[] = [];
+    let cursor: unknown;
+    do {
+      const page = await this.#request(method, options).run(
+        method,
+        cursor === undefined ? {} : { cursor },
+      );
+      items.push(...page[member] as T[]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return items;
+  }
+
+  #request(what: string, options?: RequestOptions): TestRequest {
+    return new TestRequest(this.#target, what, this.#caller, options);
+  }
+}
+
+function nameOf(item: string | { name: string }): string {
+  return typeof item === "string" ? item : item.name;
+}

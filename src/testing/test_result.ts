@@ -1,0 +1,68 @@
+/**
+ * What a tool answered in a test.
+ *
+ * @module
+ */
+import type { CallToolResult, ContentBlock } from "../authoring/tool.ts";
+import type { AskedQuestion } from "./answers.ts";
+import type { LogMessage, Progress, TestRequest } from "./test_request.ts";
+
+/** A tool's answer and what it told on the way; `O` is its output. */
+export class TestResult<O = unknown> {
+  /** The content as the wire has it. */
+  readonly content: readonly ContentBlock[];
+  /** Whether the tool failed with words for the model. */
+  readonly isError: boolean;
+  /** Every step it told; of a task none, whose steps are its status. */
+  readonly progress: readonly Progress[];
+  /** Everything it logged for the client. */
+  readonly logs: readonly LogMessage[];
+  /** Everything it asked. */
+  readonly questions: readonly AskedQuestion[];
+  /** The result as the wire has it. */
+  readonly raw: CallToolResult;
+  readonly #what: string;
+  readonly #hasOutput: boolean;
+
+  /** Made by a test client's `call`. */
+  constructor(
+    result: CallToolResult,
+    { what, target, progress, logs, script }: TestRequest,
+  ) {
+    this.raw = result;
+    this.content = result.content ?? [];
+    this.isError = result.isError ?? false;
+    this.progress = progress;
+    this.logs = logs;
+    this.questions = script.asked;
+    this.#what = what;
+    this.#hasOutput = target.catalogue.tools.get(what)?.output !== undefined;
+    if (this.isError) target.crashes.rethrow(this.text, what);
+  }
+
+  /** The text of every block, a line each. */
+  get text(): string {
+    return this.content.flatMap((block) =>
+      block.type === "text" ? [block.text] : []
+    ).join("\n");
+  }
+
+  /**
+   * The output, by the tool's schema.
+   *
+   * @throws {Error} when the tool failed, or declares no output
+   */
+  get structured(): O {
+    if (this.isError) {
+      throw new Error(
+        `${this.#what} answered with an error: ${this.text}\n` +
+          "Look at isError and text where that is expected.",
+      );
+    }
+    const { structuredContent } = this.raw;
+    if (structuredContent !== undefined) return structuredContent as O;
+    // 2025 has structured content for objects only; the text is its JSON.
+    if (this.#hasOutput) return JSON.parse(this.text);
+    throw new Error(`${this.#what} declares no output. Look at text.`);
+  }
+}

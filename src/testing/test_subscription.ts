@@ -1,0 +1,66 @@
+/**
+ * Changes that a test listens to.
+ *
+ * @module
+ */
+import type { ChangingList } from "../authoring/context.ts";
+import { readMessages, type ServerMessage } from "./client_messages.ts";
+import type { TestRequest } from "./test_request.ts";
+
+/** What changed: a resource, or one of the lists. */
+export type TestChange = { uri: string } | { list: ChangingList };
+
+/** Listens to every list, and to some resources. */
+export async function openSubscription(
+  request: TestRequest,
+  uris: readonly string[],
+): Promise<TestSubscription> {
+  const notifications = {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: uris,
+  };
+  const abort = new AbortController();
+  const response = await request.post(
+    "subscriptions/listen",
+    { notifications },
+    abort.signal,
+  );
+  const messages = readMessages(response);
+  // What changes after the acknowledgement is heard.
+  const { value } = await messages.next();
+  if (value?.error) throw request.refused(value.error, response);
+  return new TestSubscription(messages, abort);
+}
+
+/** A subscription of 2026-07-28. `await using` ends it. */
+export class TestSubscription implements AsyncDisposable {
+  readonly #messages: AsyncGenerator<ServerMessage>;
+  readonly #abort: AbortController;
+
+  /** Made by a test client's `listen`. */
+  constructor(
+    messages: AsyncGenerator<ServerMessage>,
+    abort: AbortController,
+  ) {
+    this.#messages = messages;
+    this.#abort = abort;
+  }
+
+  /** The next change; waits until there is one. */
+  async next(): Promise<TestChange> {
+    const { value } = await this.#messages.next();
+    if (!value) throw new Error("The subscription has ended");
+    const list = /^notifications\/(\w+)\/list_changed$/.exec(value.method)?.[1];
+    return list === undefined
+      ? { uri: value.params.uri }
+      : { list: list as ChangingList };
+  }
+
+  /** Ends it; a change that is awaited rejects. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort();
+    await this.#messages.return(undefined);
+  }
+}
