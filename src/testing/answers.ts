@@ -26,7 +26,8 @@ export interface AskedQuestion {
  * An answer, by the question it is for:
  *
  * - `ask`: what the tool will get, such as
- *   `{ action: "accept", content: { name: "Ada" } }`, or the action alone;
+ *   `{ action: "accept", content: { name: "Ada" } }`, or the action alone:
+ *   `"accept"` leaves a form empty;
  * - `sample`: the model's text, or the whole result;
  * - `roots`: a list of URIs or roots.
  */
@@ -119,7 +120,12 @@ function printAnswer(answer: Answer, question: AskedQuestion): JsonObject {
   const { method } = question;
   switch (method) {
     case "elicitation/create":
-      if (answer === "accept" || answer === "decline" || answer === "cancel") {
+      if (answer === "accept") {
+        return question.params.mode === "url"
+          ? { action: answer }
+          : { action: answer, content: {} };
+      }
+      if (answer === "decline" || answer === "cancel") {
         return { action: answer };
       }
       if (isObject(answer) && "action" in answer) return answer;
