@@ -4,7 +4,15 @@
  *
  * @module
  */
-import type { LogRecord, TextFormatter } from "@logtape/logtape";
+import {
+  jsonLine,
+  type LogEvent,
+  type Properties,
+  type Severity,
+  terminalLine,
+} from "./log_line.ts";
+
+export type { LogEvent } from "./log_line.ts";
 
 /** `LOG_LEVEL`, least to most severe; `off` silences the log. */
 export const LOG_LEVELS = [
@@ -18,20 +26,6 @@ export const LOG_LEVELS = [
 /** One of {@linkcode LOG_LEVELS}. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-type Severity = Exclude<LogLevel, "off">;
-type Properties = Record<string, unknown>;
-
-/** Something that happened. */
-export interface LogEvent {
-  /** Epoch milliseconds. */
-  timestamp: number;
-  level: Severity;
-  /** The part of the server that speaks. */
-  category: string;
-  message: string;
-  properties: Properties;
-}
-
 /** What one part of the server has to say. */
 export interface Logger {
   isEnabledFor(level: Severity): boolean;
@@ -41,38 +35,45 @@ export interface Logger {
   error(message: string, properties?: Properties): void;
 }
 
-/** Who takes events, and from which level on. */
-interface Settings {
+type Take = (event: LogEvent) => void;
+
+let take: Take = () => {};
+/** From which place in {@linkcode LOG_LEVELS} on events are taken. */
+let least = LOG_LEVELS.indexOf("off");
+
+/** Where events go. */
+export interface LogOptions {
   level: LogLevel;
-  take(event: LogEvent): void;
+  /** Words for a person rather than JSON. */
+  terminal?: boolean;
+  /** Whether every console call is captured as a record of its own. */
+  captured?: boolean;
+  /** Takes events as they are, in place of the console. */
+  take?: Take;
 }
 
-let settings: Settings = { level: "off", take() {} };
+/** Sends every event to the console, or to `take`. */
+export function configureLog(options: LogOptions): void {
+  least = LOG_LEVELS.indexOf(options.level);
+  take = options.take ?? toConsole(options);
+}
 
-/**
- * Sends every event to the console, readable when `terminal`, else JSON; or
- * to `take`, as it is.
- */
-export function configureLog(
-  { level, terminal = false, take = toConsole(terminal) }: {
-    level: LogLevel;
-    terminal?: boolean;
-    take?(event: LogEvent): void;
-  },
-): void {
-  settings = { level, take };
+function toConsole({ captured, terminal }: LogOptions): Take {
+  if (captured) return oneByOne;
+  if (terminal) return (event) => console.log(terminalLine(event));
+  return together;
 }
 
 /** The server's logger; `category` names the part that speaks. */
 export function logger(category: string): Logger {
-  const isEnabledFor = (level: Severity) =>
-    LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(settings.level);
-  const at =
-    (level: Severity) => (message: string, properties: Properties = {}) => {
-      if (!isEnabledFor(level)) return;
-      const timestamp = Date.now();
-      settings.take({ timestamp, level, category, message, properties });
+  const isEnabledFor = (level: Severity) => LOG_LEVELS.indexOf(level) >= least;
+  const at = (level: Severity) => {
+    const place = LOG_LEVELS.indexOf(level);
+    return (message: string, properties: Properties = {}) => {
+      if (place < least) return;
+      take({ timestamp: Date.now(), level, category, message, properties });
     };
+  };
   return {
     isEnabledFor,
     debug: at("debug"),
@@ -82,67 +83,48 @@ export function logger(category: string): Logger {
   };
 }
 
-/** Events that wait for company: written alone, each would cost a system call. */
-const waiting: { event: LogEvent; terminal: boolean }[] = [];
+/** Lines that wait for company: written alone, each would cost a system call. */
+let waiting = "";
+let waitingCount = 0;
 const WAIT_MILLISECONDS = 50;
 const MOST_WAITING = 500;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Warnings and errors are written at once, with what waited before them. */
-function toConsole(terminal: boolean): (event: LogEvent) => void {
-  return (event) => {
-    waiting.push({ event, terminal });
-    const canWait = event.level === "info" || event.level === "debug";
-    if (terminal || !canWait || waiting.length >= MOST_WAITING) flushLog();
-    else timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
-  };
+function together(event: LogEvent): void {
+  const line = jsonLine(event);
+  waiting += waitingCount++ === 0 ? line : `\n${line}`;
+  const canWait = event.level === "info" || event.level === "debug";
+  if (!canWait || waitingCount >= MOST_WAITING) flushLog();
+  else timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
+}
+
+/**
+ * One call for each event, at once and by level: whoever captures the console
+ * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
+ * made in.
+ */
+function oneByOne(event: LogEvent): void {
+  const line = jsonLine(event);
+  switch (event.level) {
+    case "debug":
+      return console.debug(line);
+    case "info":
+      return console.info(line);
+    case "warning":
+      return console.warn(line);
+    case "error":
+      return console.error(line);
+  }
 }
 
 /** Writes what still waits; the last thing to do before a process ends. */
-export async function flushLog(): Promise<void> {
+export function flushLog(): void {
   clearTimeout(timer);
   timer = undefined;
-  // Whoever ends the process waits for lines of a flush before this one, too.
-  if (waiting.length === 0 && formatting === undefined) return;
-  const events = waiting.splice(0);
-  const { json, readable } = await (formatting ??= loadFormatting());
-  const text = events.map(({ event, terminal }) =>
-    (terminal ? readable : json)(recordOf(event))
-  ).join("");
-  if (text) console.log(text.trimEnd());
-}
-
-/** Loaded with the first line, not with the server. */
-let formatting: ReturnType<typeof loadFormatting> | undefined;
-
-async function loadFormatting(): Promise<
-  { json: TextFormatter; readable: TextFormatter }
-> {
-  const { getJsonLinesFormatter, getTextFormatter } = await import(
-    "@logtape/logtape"
-  );
-  return {
-    json: getJsonLinesFormatter({ properties: "flatten" }),
-    readable: getTextFormatter({
-      timestamp: "time",
-      level: "full",
-      format: ({ timestamp, level, message, record: { properties } }) => {
-        const facts = Object.entries(properties)
-          .filter(([, value]) => value !== undefined)
-          .map(([name, value]) =>
-            `${name}=${value instanceof Error ? value.stack : value}`
-          );
-        return [timestamp, level.padEnd(7), message, ...facts].join(" ");
-      },
-    }),
-  };
-}
-
-function recordOf({ category, message, ...event }: LogEvent): LogRecord {
-  return {
-    ...event,
-    category: ["tool-server", category],
-    message: [message],
-    rawMessage: message,
-  };
+  if (waitingCount === 0) return;
+  const text = waiting;
+  waiting = "";
+  waitingCount = 0;
+  console.log(text);
 }

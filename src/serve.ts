@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await start(plan, options);
     surviveStrayRejections();
   } catch (error) {
-    await flushLog();
+    flushLog();
     const isMistake = error instanceof ConfigError ||
       error instanceof CatalogueError || error instanceof ServiceError;
     if (!isMistake && !(error instanceof StartError)) throw error;
@@ -233,7 +233,7 @@ function stopOnSignal(app: Server, server: Deno.HttpServer, kv: Deno.Kv): void {
     const time = Date.now();
     if (stoppingSinceMilliseconds !== undefined) {
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
-      await flushLog();
+      flushLog();
       Deno.exit(1);
     }
     stoppingSinceMilliseconds = time;
@@ -244,7 +244,7 @@ function stopOnSignal(app: Server, server: Deno.HttpServer, kv: Deno.Kv): void {
       new Promise((resolve) => setTimeout(resolve, DRAIN_MILLISECONDS)),
     ]);
     kv.close();
-    await flushLog();
+    flushLog();
     Deno.exit(0);
   };
   for (const signal of signals) Deno.addSignalListener(signal, onSignal);

@@ -1,0 +1,154 @@
+/**
+ * An event as one line of text: JSON for programs, words for a terminal.
+ * Much of what is logged was written by strangers, so nothing in a value may
+ * end a line, look like another field, or control a terminal.
+ *
+ * @module
+ */
+
+/** How much an event matters. */
+export type Severity = "debug" | "info" | "warning" | "error";
+
+/** What there is to know about an event, by name. */
+export type Properties = Record<string, unknown>;
+
+/** Something that happened. */
+export interface LogEvent {
+  /** Epoch milliseconds. */
+  timestamp: number;
+  level: Severity;
+  /** The part of the server that speaks. */
+  category: string;
+  message: string;
+  properties: Properties;
+}
+
+const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
+  debug: "DEBUG",
+  info: "INFO",
+  warning: "WARNING",
+  error: "ERROR",
+};
+
+/** The line a program reads, without its end. Properties are flat. */
+export function jsonLine(event: LogEvent): string {
+  const { timestamp, level, category, message, properties } = event;
+  const flat: Properties = {
+    "@timestamp": isoTime(timestamp),
+    level: LEVEL_WORDS[level],
+    logger: `tool-server.${category}`,
+    message,
+    ...properties,
+  };
+  for (const name in properties) {
+    const value = properties[name];
+    if (typeof value === "object" && value !== null) flat[name] = plain(value);
+    else if (typeof value === "bigint") flat[name] = String(value);
+  }
+  return visible(JSON.stringify(flat));
+}
+
+/** The line a person reads, without its end; only stack frames follow it. */
+export function terminalLine(event: LogEvent): string {
+  const { timestamp, level, message, properties } = event;
+  const time = isoTime(timestamp).slice(11, 23);
+  let line = `${time} ${LEVEL_WORDS[level].padEnd(7)} ${visible(message)}`;
+  let frames = "";
+  for (const name in properties) {
+    const value = properties[name];
+    if (value === undefined) continue;
+    line += ` ${name}=${fieldOf(value)}`;
+    if (value instanceof Error) frames += framesOf(value);
+  }
+  return line + frames;
+}
+
+/** An error with its stack and its causes, as one text. */
+function errorText(error: Error): string {
+  let text = error.stack ?? String(error);
+  for (const cause of causesOf(error)) {
+    text += `\nCaused by: ${
+      cause instanceof Error ? cause.stack ?? cause : String(cause)
+    }`;
+  }
+  return text;
+}
+
+/** A chain may be a circle. */
+const MOST_CAUSES = 5;
+
+function* causesOf(error: Error): Generator<unknown> {
+  let { cause } = error;
+  for (let count = 0; cause !== undefined && count < MOST_CAUSES; count++) {
+    yield cause;
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+}
+
+/** A value that JSON can hold: what is logged must never fail. */
+function plain(value: object): unknown {
+  if (value instanceof Error) return errorText(value);
+  try {
+    JSON.stringify(value);
+    return value;
+  } catch {
+    return String(value);
+  }
+}
+
+/** A value that shows its own bounds: plain words as they are, others quoted. */
+function fieldOf(value: unknown): string {
+  if (value instanceof Error) {
+    return visible(
+      [value, ...causesOf(value)].map(String).join(", caused by "),
+    );
+  }
+  if (typeof value === "object" && value !== null) {
+    return visible(JSON.stringify(plain(value)));
+  }
+  const text = String(value);
+  return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
+}
+
+/** The stack below an error's own words, which could hold anything. */
+function framesOf(error: Error): string {
+  const head = String(error);
+  if (!error.stack?.startsWith(head)) return "";
+  return error.stack.slice(head.length).split("\n")
+    .map((frame) => visible(frame.trim())).filter(Boolean)
+    .map((frame) => `\n    ${frame}`).join("");
+}
+
+/**
+ * What moves a cursor, ends a line, hides or turns text around: controls (C0,
+ * C1), invisible and bidirectional format characters, line separators, halves
+ * of surrogate pairs.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** A text with everything unprintable escaped as JSON escapes it. */
+function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(UNPRINTABLE, (character) => {
+    let escaped = "";
+    for (let index = 0; index < character.length; index++) {
+      const code = character.charCodeAt(index).toString(16);
+      escaped += `\\u${code.padStart(4, "0")}`;
+    }
+    return escaped;
+  });
+}
+
+let second = NaN;
+let secondText = "";
+
+/** ISO 8601 with milliseconds; a date is printed once a second. */
+function isoTime(milliseconds: number): string {
+  const rest = milliseconds % 1000;
+  if (milliseconds - rest !== second) {
+    second = milliseconds - rest;
+    secondText = new Date(second).toISOString().slice(0, 20);
+  }
+  return `${secondText}${rest < 10 ? "00" : rest < 100 ? "0" : ""}${rest}Z`;
+}
