@@ -5,7 +5,9 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
+import type { Address } from "./address.ts";
 import { basePathOf } from "./base_path.ts";
+import { clientAddress } from "./http/client_address.ts";
 import type { Config } from "./config/config.ts";
 import { randomId } from "./crypto.ts";
 import { ChallengeError, HttpError, OAuthError } from "./errors.ts";
@@ -48,9 +50,15 @@ export interface AppOptions {
 
 /** The routes, and who may call. */
 export interface App {
-  routes: Hono<{ Bindings: ConnectionInfo }>;
+  routes: Hono<Passing>;
   /** Of a strategy whose callers the routes sign in, or others' keys prove. */
   gate?: Gate;
+}
+
+/** What goes with a request. */
+interface Passing {
+  Bindings: ConnectionInfo;
+  Variables: { address?: Address };
 }
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
@@ -62,7 +70,7 @@ export function createApp(options: AppOptions): App {
   const dev = devProviderOf(options);
   const { gate, endpoints } = signInOf(options, dev);
   const showLanding = landing({ config, baseUrl, catalogue });
-  const app = new Hono<{ Bindings: ConnectionInfo }>();
+  const app = new Hono<Passing>();
 
   app.use(cors({
     origin: "*",
@@ -70,6 +78,13 @@ export function createApp(options: AppOptions): App {
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: 86_400,
   }));
+
+  app.use((c, next) => {
+    const peer = c.env?.remoteAddr?.hostname;
+    const { headers } = c.req.raw;
+    c.set("address", clientAddress(peer, headers, config.trustedProxies));
+    return next();
+  });
 
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
@@ -148,7 +163,7 @@ export function createApp(options: AppOptions): App {
 
 /** Own routes come last, so that none stands in front of the server's. */
 function addOwnRoutes(
-  app: Hono<{ Bindings: ConnectionInfo }>,
+  app: Hono<Passing>,
   addRoutes: (own: Hono) => void,
 ): void {
   const own = new Hono();

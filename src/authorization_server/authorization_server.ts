@@ -36,7 +36,7 @@ import {
 } from "./well_known.ts";
 import { oauthGate } from "../gates/oauth_gate.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
-import { rateLimit } from "../http/rate_limit.ts";
+import { type RateLimit, rateLimit } from "../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { tokenEndpoint } from "./token.ts";
@@ -95,13 +95,16 @@ export function authorizationServer(
         isAllowed(grant.identity, allowedUsers);
     },
   };
-  const limited = (endpoint: string) => ({
+  const limited = (limit: RateLimit) => ({
     ...services,
-    checkRate: rateLimit(kv, endpoint),
+    checkRate: limit.check,
   });
-  const authorizing = limited("authorize");
-  const tokens = limited("token");
-  const signIn = accountSignIn(limited("account"));
+  const authorizing = limited(rateLimit(services, "authorize", 10));
+  // What fails here costs little, and others behind the same address refresh.
+  const tokenRate = rateLimit(services, "token", 200);
+  const issueTokens = tokenEndpoint(limited(tokenRate));
+  const callbackRate = rateLimit(services, "callback", 10);
+  const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
   const account = accountEndpoints(services);
   const providerCallback = providerCallbackEndpoint(services);
   const recorded = attemptRecorder(services);
@@ -118,14 +121,23 @@ export function authorizationServer(
         scopesSupported,
         metadataDocuments: metadataDocuments.enabled,
       }),
-      register: recorded(registerEndpoint(limited("register"))),
+      register: recorded(
+        registerEndpoint(limited(rateLimit(services, "register", 2))),
+      ),
       authorize: recorded(authorizeEndpoint(authorizing)),
       consent: recorded(consentEndpoint(authorizing)),
-      providerCallback: recorded((c) =>
-        signIn.isReturning(c) ? signIn.finish(c) : providerCallback(c)
-      ),
-      token: recorded(tokenEndpoint(tokens)),
-      revoke: revokeEndpoint(tokens),
+      providerCallback: recorded(async (c) => {
+        await callbackRate.check(c);
+        return await (signIn.isReturning(c)
+          ? signIn.finish(c)
+          : providerCallback(c));
+      }),
+      token: recorded(async (c) => {
+        const response = await issueTokens(c);
+        tokenRate.waive(c);
+        return response;
+      }),
+      revoke: revokeEndpoint(limited(tokenRate)),
       account: account.show,
       accountSignIn: signIn.start,
       accountSignOut: account.signOut,

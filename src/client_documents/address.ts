@@ -3,12 +3,14 @@
  *
  * @module
  */
-
-/** An address range: its first address's bits, and how many of them count. */
-interface Range {
-  bits: bigint;
-  length: number;
-}
+import {
+  type Address,
+  ipv4Bits,
+  ipv6Bits,
+  isWithin,
+  type Network,
+  parseNetwork,
+} from "../address.ts";
 
 /**
  * What is not the public Internet.
@@ -34,10 +36,10 @@ const SPECIAL_IPV4 = [
   "203.0.113.0/24", // documentation
   "224.0.0.0/4", // multicast
   "240.0.0.0/4", // reserved, and broadcast
-].map((range) => parseRange(range, ipv4Bits, 32));
+].map((range) => parseNetwork(range)!);
 
 /** What of IPv6 is public at all: everything else is special or unassigned. */
-const GLOBAL_UNICAST = parseRange("2000::/3", ipv6Bits, 128);
+const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
  * What of that is not, or leads to an IPv4 address that is not checked here.
@@ -51,7 +53,7 @@ const SPECIAL_IPV6 = [
   "2620:4f:8000::/48", // AS112
   "3ffe::/16", // the former 6bone
   "3fff::/20", // documentation
-].map((range) => parseRange(range, ipv6Bits, 128));
+].map((range) => parseNetwork(range)!);
 
 /**
  * Whether an IP address, as a resolver prints it, is on the public Internet.
@@ -62,63 +64,14 @@ const SPECIAL_IPV6 = [
 export function isPublicAddress(address: string): boolean {
   const ipv4 = ipv4Bits(address);
   if (ipv4 !== undefined) {
-    return !SPECIAL_IPV4.some((range) => isWithin(ipv4, range, 32));
+    return !isIn({ bits: ipv4, width: 32 }, SPECIAL_IPV4);
   }
-  const ipv6 = ipv6Bits(address);
-  return ipv6 !== undefined && isWithin(ipv6, GLOBAL_UNICAST, 128) &&
-    !SPECIAL_IPV6.some((range) => isWithin(ipv6, range, 128));
+  const bits = ipv6Bits(address);
+  if (bits === undefined) return false;
+  const ipv6 = { bits, width: 128 };
+  return isWithin(ipv6, GLOBAL_UNICAST) && !isIn(ipv6, SPECIAL_IPV6);
 }
 
-function isWithin(bits: bigint, range: Range, width: number): boolean {
-  const shift = BigInt(width - range.length);
-  return bits >> shift === range.bits >> shift;
-}
-
-function parseRange(
-  range: string,
-  bitsOf: (address: string) => bigint | undefined,
-  width: number,
-): Range {
-  const [address, length] = range.split("/");
-  const bits = bitsOf(address);
-  if (bits === undefined || Number(length) > width) throw new RangeError(range);
-  return { bits, length: Number(length) };
-}
-
-/** Four decimal numbers; no octal, hexadecimal or short forms. */
-function ipv4Bits(address: string): bigint | undefined {
-  const parts = address.split(".");
-  if (parts.length !== 4) return undefined;
-  let bits = 0n;
-  for (const part of parts) {
-    if (!/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) {
-      return undefined;
-    }
-    bits = bits << 8n | BigInt(part);
-  }
-  return bits;
-}
-
-/** RFC 4291 §2.2, forms 1 and 2; the mixed form holds an IPv4 address. */
-function ipv6Bits(address: string): bigint | undefined {
-  const [head, tail, ...more] = address.split("::");
-  if (more.length > 0) return undefined;
-  const left = groups(head);
-  const right = tail === undefined ? [] : groups(tail);
-  if (left === undefined || right === undefined) return undefined;
-  const missing = 8 - left.length - right.length;
-  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
-  const zeros = Array<bigint>(missing).fill(0n);
-  return [...left, ...zeros, ...right].reduce(
-    (bits, group) => bits << 16n | group,
-    0n,
-  );
-}
-
-function groups(text: string): bigint[] | undefined {
-  if (text === "") return [];
-  const parts = text.split(":");
-  return parts.every((part) => /^[\da-f]{1,4}$/i.test(part))
-    ? parts.map((part) => BigInt(`0x${part}`))
-    : undefined;
+function isIn(address: Address, networks: readonly Network[]): boolean {
+  return networks.some((network) => isWithin(address, network));
 }

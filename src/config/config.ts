@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { type AuthConfig, parseAuth } from "./auth.ts";
+import { type Network, parseNetwork } from "../address.ts";
 import { isSecret } from "../authoring/setting.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import { isLoopback } from "../loopback.ts";
@@ -21,6 +22,8 @@ export interface Config {
   port: number;
   /** Public address without a trailing slash; undefined: the loopback one. */
   baseUrl?: string;
+  /** Whose word counts on where a request came from. */
+  trustedProxies: readonly Network[];
   /** Argument of `Deno.openKv`; undefined: the platform's default database. */
   kvPath?: string;
   /** Browser origins beside our own and loopback; `*` allows all. */
@@ -82,6 +85,19 @@ const BASE_URL = {
 
 /** Its token has a variable of its own, which no log and no error repeats. */
 const REMOTE = /^https?:\/\/(?![^/?#]*@)/;
+
+const TRUSTED_PROXIES = {
+  schema: z.string().transform((text, context) =>
+    text.split(",").map((item) => {
+      const network = parseNetwork(item.trim());
+      if (network !== undefined) return network;
+      context.addIssue("not an address or a range");
+      return z.NEVER;
+    })
+  ),
+  wants: "addresses or ranges of your proxies, separated by commas",
+  fix: "For example: 127.0.0.1,10.0.0.0/8,fd00::/8.",
+};
 
 const KV_PATH = {
   schema: z.string().refine((text) =>
@@ -146,6 +162,7 @@ export function parseConfig(
     host,
     port: settings.read("PORT", PORT) ?? 3000,
     baseUrl,
+    trustedProxies: settings.read("TRUSTED_PROXIES", TRUSTED_PROXIES) ?? [],
     kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
     logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",

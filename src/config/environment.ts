@@ -11,6 +11,7 @@ export const VARIABLES = [
   "HOST",
   "PORT",
   "BASE_URL",
+  "TRUSTED_PROXIES",
   "KV_PATH",
   "DENO_KV_ACCESS_TOKEN",
   "ALLOWED_ORIGINS",
@@ -39,6 +40,7 @@ export const VARIABLES = [
   "JWT_AUDIENCE",
   "JWT_JWKS_URL",
   "DENO_DEPLOYMENT_ID",
+  "OTEL_DENO",
 ] as const;
 
 /** One of {@linkcode VARIABLES}. */

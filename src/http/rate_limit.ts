@@ -1,41 +1,112 @@
 /**
- * How often an address, and everybody together, may use an endpoint.
+ * How often a network, and everyone together, may use an endpoint. Buckets are
+ * in memory, so that a request waits for no other; a bucket that is in use is
+ * told to the other processes once a second.
  *
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { ConnectionInfo } from "./connection_info.ts";
-import { type Rate, rateStore } from "../store/rate.ts";
+import type { Address } from "../address.ts";
+import { HttpError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { rateStore } from "../store/rate.ts";
+import { Buckets, type Rate } from "./buckets.ts";
+import { networkName } from "./client_address.ts";
 
-/** Large hosts share few addresses, and register and refresh in bursts. */
-const PER_ADDRESS: Rate = { burst: 120, perSecond: 2 };
-const EVERYBODY: Rate = { burst: 1200, perSecond: 60 };
+/** A whole company may sign in at once from behind one address. */
+const BURST = 1000;
+/**
+ * What a network has for itself. Beyond it networks share, as much as five of
+ * them may have: however many flood, a newcomer is served.
+ */
+const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
+const SHARES = 5;
 
-/** @throws {import("../errors.ts").HttpError} 429 */
+const EXCHANGE_MILLISECONDS = 1000;
+/** They fit a value of 64 KiB. */
+const MOST_EXCHANGED = 1000;
+const EVERYONE = "everyone";
+
+/** @throws {HttpError} 429 */
 export type CheckRate = (c: Context) => Promise<void>;
 
 /** The limit of one endpoint. */
-export function rateLimit(kv: Deno.Kv, endpoint: string): CheckRate {
-  const rates = rateStore(kv, endpoint);
-  return async (c) => {
-    const address = (c.env as ConnectionInfo).remoteAddr?.hostname;
-    // The address first: one that floods must not use up what all share.
-    if (address !== undefined) {
-      await rates.take(networkOf(address), PER_ADDRESS);
+export interface RateLimit {
+  /** Charges a request. @throws {HttpError} 429 with `Retry-After` */
+  check: CheckRate;
+  /** Charges nothing for a request that has proved whose it is. */
+  waive(c: Context): void;
+}
+
+/** Limits an endpoint to so many requests a second of one network. */
+export function rateLimit(
+  { kv, log }: { kv: Deno.Kv; log: Logger },
+  endpoint: string,
+  perSecond: number,
+): RateLimit {
+  const counts = rateStore(kv, endpoint);
+  const networks = new Buckets({ burst: BURST, perSecond });
+  const reserves = new Buckets(RESERVE);
+  const shared = new Buckets({
+    burst: SHARES * BURST,
+    perSecond: SHARES * perSecond,
+  });
+  const undoing = new WeakMap<Request, () => void>();
+  let exchangedMilliseconds = 0;
+
+  function take(network: string | undefined, time: number): () => void {
+    if (network !== undefined) {
+      refuseFor(networks.take(network, time));
+      if (reserves.take(network, time) === 0) {
+        return () => {
+          networks.giveBack(network);
+          reserves.giveBack(network);
+        };
+      }
     }
-    await rates.take("everybody", EVERYBODY);
+    const wait = shared.take(EVERYONE, time);
+    if (wait > 0 && network !== undefined) networks.giveBack(network);
+    refuseFor(wait);
+    return () => {
+      shared.giveBack(EVERYONE);
+      if (network !== undefined) networks.giveBack(network);
+    };
+  }
+
+  async function exchange(time: number): Promise<void> {
+    if (Math.abs(time - exchangedMilliseconds) < EXCHANGE_MILLISECONDS) return;
+    exchangedMilliseconds = time;
+    const busy = networks.busy(time, MOST_EXCHANGED);
+    if (Object.keys(busy).length === 0) return;
+    try {
+      for (const taken of await counts.exchange(busy)) {
+        for (const [network, count] of Object.entries(taken)) {
+          networks.drain(network, count, time);
+        }
+      }
+    } catch (error) {
+      // Each process limits alone meanwhile.
+      log.warning("Rates could not be exchanged", { endpoint, error });
+    }
+  }
+
+  return {
+    async check(c) {
+      const address: Address | undefined = c.get("address");
+      const time = Date.now();
+      await exchange(time);
+      undoing.set(c.req.raw, take(address && networkName(address), time));
+    },
+    waive(c) {
+      undoing.get(c.req.raw)?.();
+      undoing.delete(c.req.raw);
+    },
   };
 }
 
-/** Of an IPv6 address its /64: that much a single household gets. */
-function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head, tail] = address.split("%")[0].split("::");
-  const groups = head.split(":");
-  if (tail !== undefined) {
-    const after = tail === "" ? [] : tail.split(":");
-    const missing = Math.max(0, 8 - groups.length - after.length);
-    groups.push(...Array(missing).fill("0"), ...after);
-  }
-  return groups.slice(0, 4).map((group) => group || "0").join(":");
+function refuseFor(waitMilliseconds: number): void {
+  if (waitMilliseconds <= 0) return;
+  throw new HttpError(429, "Too many requests, try again shortly", {
+    "retry-after": String(Math.ceil(waitMilliseconds / 1000)),
+  });
 }

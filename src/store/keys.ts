@@ -155,9 +155,9 @@ export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
 
-/** Token bucket of an address, or of everybody, at one endpoint · minutes. */
-export function rateKey(endpoint: string, who: string): Deno.KvKey {
-  return ["rate", endpoint, fingerprint(who)];
+/** What a process took from its buckets at an endpoint · 1 min. */
+export function rateKey(endpoint: string, ...processId: string[]): Deno.KvKey {
+  return ["rate", endpoint, ...processId];
 }
 
 /** A person signed in to the account page · 1 h. */

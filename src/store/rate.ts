@@ -1,77 +1,63 @@
 /**
- * Token buckets that all processes share. A bucket is one number: the moment
- * at which it will be full again.
+ * What each process took from its buckets, told to the others. Every process
+ * writes a record of its own, so that none waits for another.
  *
- * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
-import { HttpError } from "../errors.ts";
+import { now } from "../clock.ts";
+import { randomId } from "../crypto.ts";
 import { rateKey } from "./keys.ts";
 import { commit, expireIn, type Expiring, reach } from "./kv.ts";
 
-/** How many at once, and how many in the long run. */
-export interface Rate {
-  burst: number;
-  perSecond: number;
+/** Far more than a process leaves between two of its records. */
+const RATE_SECONDS = 60;
+
+/** How much was taken, by the name of a bucket. */
+export type Taken = Readonly<Record<string, number>>;
+
+interface RateRecord extends Expiring {
+  /** Since each bucket was last full; only for those that are in use. */
+  taken: Taken;
 }
 
-interface BucketRecord extends Expiring {
-  /** When the bucket is full again, in epoch milliseconds. */
-  fullAt: number;
-}
-
-/** Buckets of one endpoint. */
+/** The counts of one endpoint. */
 export interface RateStore {
-  /**
-   * Takes one from a bucket.
-   *
-   * @throws {HttpError} 429 with `Retry-After` when it is empty
-   */
-  take(who: string, rate: Rate): Promise<void>;
+  /** Tells what was taken here, and gives what others took since the last time. */
+  exchange(taken: Taken): Promise<Taken[]>;
 }
 
-/** Buckets in a database. */
+/** Counts in a database. */
 export function rateStore(kv: Deno.Kv, endpoint: string): RateStore {
-  // One commit at a time for each bucket: within a process nobody loses a
-  // check, and a flood waits here and not in the database.
-  const queues = new Map<string, Promise<void>>();
-
-  async function takeNow(who: string, rate: Rate): Promise<void> {
-    const { burst, perSecond } = rate;
-    const costMilliseconds = 1000 / perSecond;
-    const key = rateKey(endpoint, who);
-    for (;;) {
-      const entry = await reach(() => kv.get<BucketRecord>(key));
-      const time = Date.now();
-      const fullAt = Math.max(entry.value?.fullAt ?? 0, time) +
-        costMilliseconds;
-      const waitMilliseconds = fullAt - time - burst * costMilliseconds;
-      if (waitMilliseconds > 0) {
-        throw new HttpError(429, "Too many requests, try again shortly", {
-          "retry-after": String(Math.ceil(waitMilliseconds / 1000)),
-        });
-      }
-      const record: BucketRecord = {
-        fullAt,
-        expiresAt: Math.ceil(fullAt / 1000) + 1,
-      };
-      const taken = await commit(
-        kv,
-        (operation) =>
-          operation.check(entry).set(key, record, expireIn(record)),
-      );
-      if (taken) return;
-    }
-  }
+  const processId = randomId(12);
+  const key = rateKey(endpoint, processId);
+  let seen = new Map<string, Taken>();
 
   return {
-    take(who, rate) {
-      const before = queues.get(who) ?? Promise.resolve();
-      const taking = before.catch(() => {}).then(() => takeNow(who, rate));
-      queues.set(who, taking);
-      return taking.finally(() => {
-        if (queues.get(who) === taking) queues.delete(who);
+    async exchange(taken) {
+      const record: RateRecord = { taken, expiresAt: now() + RATE_SECONDS };
+      const [entries] = await Promise.all([
+        reach(() =>
+          Array.fromAsync(kv.list<RateRecord>({ prefix: rateKey(endpoint) }))
+        ),
+        commit(kv, (operation) => operation.set(key, record, expireIn(record))),
+      ]);
+      const before = seen;
+      seen = new Map();
+      return entries.flatMap(({ key, value }) => {
+        const other = String(key.at(-1));
+        if (other === processId || value.expiresAt <= now()) return [];
+        seen.set(other, value.taken);
+        return [since(before.get(other) ?? {}, value.taken)];
       });
     },
   };
+}
+
+/** What came to be taken between two records of a process; some is given back. */
+function since(before: Taken, after: Taken): Taken {
+  return Object.fromEntries(
+    Object.entries(after).map((
+      [name, count],
+    ) => [name, Math.max(0, count - (before[name] ?? 0))]),
+  );
 }

@@ -23,6 +23,7 @@ Deno.test("parseConfig() needs nothing", () => {
     host: "127.0.0.1",
     port: 3000,
     baseUrl: undefined,
+    trustedProxies: [],
     kvPath: undefined,
     allowedOrigins: [],
     logLevel: "info",
@@ -68,6 +69,13 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
   }],
   [{ ALLOWED_ORIGINS: "*" }, { allowedOrigins: ["*"] }],
   [{ LOG_LEVEL: "debug" }, { logLevel: "debug" }],
+  [{ TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,::ffff:0:0/96" }, {
+    trustedProxies: [
+      { bits: 0x7f000001n, width: 32, length: 32 },
+      { bits: 0x0a000000n, width: 32, length: 8 },
+      { bits: 0n, width: 32, length: 0 },
+    ],
+  }],
   [{ MCP_TITLE: "Mail", MCP_INSTRUCTIONS: "Ask first." }, {
     title: "Mail",
     instructions: "Ask first.",
@@ -92,6 +100,12 @@ const REFUSED: Environment[] = [
   { PORT: "65536" },
   { PORT: "-1" },
   { PORT: "30.5" },
+  { TRUSTED_PROXIES: "proxy.internal" },
+  { TRUSTED_PROXIES: "10.0.0.0/33" },
+  { TRUSTED_PROXIES: "10.0.0.0/8," },
+  { TRUSTED_PROXIES: "10.0.0.0/8/8" },
+  { TRUSTED_PROXIES: "10.0.0.0/-1" },
+  { TRUSTED_PROXIES: "::/129" },
   { BASE_URL: "tools.example.com" },
   { BASE_URL: "http://tools.example.com" },
   { BASE_URL: "https://example.com/a//b" },
@@ -171,7 +185,7 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
 const ROOT = new URL("../../", import.meta.url);
 
 /** Set by the platform, not by people. */
-const PLATFORM = ["DENO_DEPLOYMENT_ID"];
+const PLATFORM = ["DENO_DEPLOYMENT_ID", "OTEL_DENO"];
 
 Deno.test(".env.example names every variable once", async () => {
   const text = await Deno.readTextFile(new URL(".env.example", ROOT));

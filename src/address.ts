@@ -1,0 +1,103 @@
+/**
+ * IP addresses and ranges of them.
+ *
+ * @module
+ */
+
+/** An address as a number, and how many bits it has: 32 or 128. */
+export interface Address {
+  bits: bigint;
+  width: number;
+}
+
+/** All addresses that share their first `length` bits. */
+export interface Network extends Address {
+  length: number;
+}
+
+/** Where IPv6 writes IPv4 addresses: `::ffff:192.0.2.1`. */
+const MAPPED = 0xffffn;
+
+/**
+ * An address as sockets and proxies print it. A zone does not count, and an
+ * IPv4 address mapped into IPv6 is that IPv4 address.
+ */
+export function parseAddress(text: string): Address | undefined {
+  const ipv4 = ipv4Bits(text);
+  if (ipv4 !== undefined) return { bits: ipv4, width: 32 };
+  const bits = ipv6Bits(withoutMixedForm(text.replace(/%.*$/, "")));
+  if (bits === undefined) return undefined;
+  return bits >> 32n === MAPPED
+    ? { bits: bits & 0xffffffffn, width: 32 }
+    : { bits, width: 128 };
+}
+
+/** A range such as `10.0.0.0/8`, or a single address. */
+export function parseNetwork(text: string): Network | undefined {
+  const [before, after, ...more] = text.split("/");
+  const address = parseAddress(before);
+  if (address === undefined || more.length > 0) return undefined;
+  if (after === undefined) return { ...address, length: address.width };
+  // A mapped range counts its bits from the start of the IPv6 address.
+  const skipped = address.width === 32 && before.includes(":") ? 96 : 0;
+  const length = Number(after) - skipped;
+  const isLength = /^\d{1,3}$/.test(after) && length >= 0 &&
+    length <= address.width;
+  return isLength ? { ...address, length } : undefined;
+}
+
+/** Whether an address belongs to a network. */
+export function isWithin(address: Address, network: Network): boolean {
+  if (address.width !== network.width) return false;
+  const shift = BigInt(network.width - network.length);
+  return address.bits >> shift === network.bits >> shift;
+}
+
+/** Four decimal numbers; no octal, hexadecimal or short forms. */
+export function ipv4Bits(address: string): bigint | undefined {
+  const parts = address.split(".");
+  if (parts.length !== 4) return undefined;
+  let bits = 0n;
+  for (const part of parts) {
+    if (!/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) {
+      return undefined;
+    }
+    bits = bits << 8n | BigInt(part);
+  }
+  return bits;
+}
+
+/** RFC 4291 §2.2, forms 1 and 2; the mixed form holds an IPv4 address. */
+export function ipv6Bits(address: string): bigint | undefined {
+  const [head, tail, ...more] = address.split("::");
+  if (more.length > 0) return undefined;
+  const left = groups(head);
+  const right = tail === undefined ? [] : groups(tail);
+  if (left === undefined || right === undefined) return undefined;
+  const missing = 8 - left.length - right.length;
+  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
+  const zeros = Array<bigint>(missing).fill(0n);
+  return [...left, ...zeros, ...right].reduce(
+    (bits, group) => bits << 16n | group,
+    0n,
+  );
+}
+
+function groups(text: string): bigint[] | undefined {
+  if (text === "") return [];
+  const parts = text.split(":");
+  return parts.every((part) => /^[\da-f]{1,4}$/i.test(part))
+    ? parts.map((part) => BigInt(`0x${part}`))
+    : undefined;
+}
+
+/** RFC 4291 §2.2, form 3, as form 1: the last four bytes as two groups. */
+function withoutMixedForm(text: string): string {
+  const start = text.lastIndexOf(":") + 1;
+  const bits = start > 0 ? ipv4Bits(text.slice(start)) : undefined;
+  if (bits === undefined) return text;
+  const group = (value: bigint) => value.toString(16);
+  return `${text.slice(0, start)}${group(bits >> 16n)}:${
+    group(bits & 0xffffn)
+  }`;
+}

@@ -1,0 +1,101 @@
+/**
+ * Where a request really came from, behind proxies too. Anyone can write a
+ * header, so one counts only as far as it was written by a trusted proxy.
+ *
+ * @module
+ * @see RFC 7239
+ */
+import {
+  type Address,
+  isWithin,
+  type Network,
+  parseAddress,
+} from "../address.ts";
+
+/**
+ * The address of a client: that of its connection, or, when that is a trusted
+ * proxy's, the right-most one in `Forwarded` or `X-Forwarded-For` that is not.
+ * A hop without an address (`unknown`, an obfuscated name, nonsense) is told
+ * by its proxy's. Where both headers are there and differ, one of them was
+ * only passed on, and neither counts.
+ */
+export function clientAddress(
+  peer: string | undefined,
+  headers: Headers,
+  trusted: readonly Network[],
+): Address | undefined {
+  const address = peer === undefined ? undefined : parseAddress(peer);
+  if (address === undefined || !isTrusted(address, trusted)) return address;
+  const forwarded = headers.get("forwarded");
+  const forwardedFor = headers.get("x-forwarded-for");
+  const found = [
+    ...(forwarded === null ? [] : [parseForwarded(forwarded)]),
+    ...(forwardedFor === null ? [] : [forwardedFor.split(",").map(hop)]),
+  ].map((hops) => lastUntrusted(address, hops, trusted));
+  const [first, second = first] = found;
+  return first !== undefined && isSame(first, second) ? first : address;
+}
+
+/** An address, and of IPv6 the /64 that a single household gets, by name. */
+export function networkName({ bits, width }: Address): string {
+  return width === 32
+    ? `4:${bits.toString(16)}`
+    : `6:${(bits >> 64n).toString(16)}`;
+}
+
+function lastUntrusted(
+  proxy: Address,
+  hops: readonly (Address | undefined)[],
+  trusted: readonly Network[],
+): Address {
+  let last = proxy;
+  for (const address of hops.toReversed()) {
+    if (address === undefined) return last;
+    last = address;
+    if (!isTrusted(address, trusted)) return last;
+  }
+  return last;
+}
+
+function isTrusted(address: Address, trusted: readonly Network[]): boolean {
+  return trusted.some((network) => isWithin(address, network));
+}
+
+function isSame(one: Address, other: Address): boolean {
+  return one.bits === other.bits && one.width === other.width;
+}
+
+/** One hop: an address with or without port; IPv6 with a port in brackets. */
+function hop(text: string): Address | undefined {
+  const trimmed = text.trim();
+  const [, inBrackets] = /^\[(.*)\](?::\w+)?$/.exec(trimmed) ?? [];
+  if (inBrackets !== undefined) return parseAddress(inBrackets);
+  return parseAddress(trimmed) ?? parseAddress(trimmed.replace(/:\w+$/, ""));
+}
+
+const PAIR =
+  /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*([;,]|$)/y;
+
+/** The `for` of each element of RFC 7239 §4; undefined where there is none. */
+function parseForwarded(header: string): (Address | undefined)[] {
+  const hops: (Address | undefined)[] = [];
+  let current: Address | undefined;
+  PAIR.lastIndex = 0;
+  while (PAIR.lastIndex < header.length) {
+    const [, name, value, separator] = PAIR.exec(header) ?? [];
+    // From here on nobody can say which hop is which.
+    if (name === undefined) return [undefined];
+    if (name.toLowerCase() === "for") current = hop(unquoted(value));
+    if (separator !== ";") {
+      hops.push(current);
+      current = undefined;
+    }
+  }
+  return hops;
+}
+
+function unquoted(value: string): string {
+  return value.startsWith('"')
+    ? value.slice(1, -1).replaceAll(/\\(.)/g, "$1")
+    : value;
+}
