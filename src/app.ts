@@ -53,6 +53,8 @@ export interface App {
   routes: Hono<Passing>;
   /** Of a strategy whose callers the routes sign in, or others' keys prove. */
   gate?: Gate;
+  /** Ends background work, after the last request. */
+  close(): Promise<void>;
 }
 
 /** What goes with a request. */
@@ -68,7 +70,7 @@ export function createApp(options: AppOptions): App {
   const { config, baseUrl, catalogue, checkOrigin, mcp } = options;
   const log = logger("http");
   const dev = devProviderOf(options);
-  const { gate, endpoints } = signInOf(options, dev);
+  const { gate, endpoints, close } = signInOf(options, dev);
   const showLanding = landing({ config, baseUrl, catalogue });
   const app = new Hono<Passing>();
 
@@ -158,7 +160,7 @@ export function createApp(options: AppOptions): App {
     return onError(error, c, config, log);
   });
 
-  return { routes: app, gate };
+  return { routes: app, gate, close: async () => await close?.() };
 }
 
 /** Own routes come last, so that none stands in front of the server's. */

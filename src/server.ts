@@ -306,6 +306,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   async function close(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
+    await loading?.then((app) => app.close(), () => {});
     await lifecycle.stop();
   }
 

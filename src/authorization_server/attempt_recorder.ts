@@ -5,43 +5,36 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError, OAuthError } from "../errors.ts";
-import type { Logger } from "../log.ts";
 import type { Attempt, AttemptStore } from "../store/attempts.ts";
 import type { Endpoint } from "./sign_in_endpoints.ts";
 
+/** How a step ended. */
+type Outcome = Pick<Attempt, "client" | "failure">;
+
 /**
- * Wraps every endpoint that an attempt to connect passes. One that reads its
- * client from a body names it in the context, as `clientId`.
+ * Wraps every endpoint that an attempt to connect passes. One that has
+ * found its client names it in the context, as `clientId`.
  */
 export function attemptRecorder(
-  { baseUrl, attempts, log }: {
-    baseUrl: string;
-    attempts: AttemptStore;
-    log: Logger;
-  },
+  { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
 ): (endpoint: Endpoint) => Endpoint {
-  async function save(
-    c: Context,
-    outcome: Pick<Attempt, "client" | "failure">,
-  ): Promise<void> {
+  function note(c: Context, outcome: Outcome): void {
     const step = `${c.req.method} ${c.req.path}`;
-    const client = c.req.query("client_id") ?? c.get("clientId");
-    try {
-      await attempts.save({ step, client, ...outcome });
-    } catch (error) {
-      // The answer stands, whatever becomes of the note about it.
-      log.warning("An attempt was not written down", { error });
-    }
+    const known: string | undefined = c.get("clientId");
+    const client = known ?? c.req.query("client_id");
+    // Only a client that is known is led on to its redirect URI.
+    const isStranger = known === undefined && outcome.client === undefined;
+    attempts.note({ step, client, isStranger, ...outcome });
   }
 
   return (endpoint) => async (c) => {
     try {
       const response = await endpoint(c);
       const outcome = parseAnswer(response.headers.get("location"), baseUrl);
-      if (outcome) await save(c, outcome);
+      if (outcome) note(c, outcome);
       return response;
     } catch (error) {
-      await save(c, { failure: wordsFor(error) });
+      note(c, { failure: wordsFor(error) });
       throw error;
     }
   };
@@ -54,7 +47,7 @@ export function attemptRecorder(
 function parseAnswer(
   location: string | null,
   issuer: string,
-): Pick<Attempt, "client" | "failure"> | undefined {
+): Outcome | undefined {
   if (location === null) return undefined;
   const [client, query] = location.split("?");
   const answer = new URLSearchParams(query);

@@ -64,9 +64,10 @@ export function authorizationServer(
   const registrations = registrationStore(kv);
   const documents = documentStore(kv, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(kv);
+  const log = logger("oauth");
   const services = {
     ...options,
-    log: logger("oauth"),
+    log,
     providerName: provider.name,
     providerId: providerId(config.provider),
     allowedUsers,
@@ -85,7 +86,7 @@ export function authorizationServer(
     refreshTokens: refreshTokenStore(kv),
     sessions: sessionStore(kv),
     accountSessions: accountSessionStore(kv),
-    attempts: attemptStore(kv),
+    attempts: attemptStore(kv, log),
     admins: config.admins,
     providerTokens: providerTokens({ provider, grants, upstreamTokens }),
     mayStay(grant: Grant): boolean {
@@ -144,5 +145,6 @@ export function authorizationServer(
       accountEnd: account.end,
     },
     gate: oauthGate(services),
+    close: () => services.attempts.close(),
   };
 }

@@ -27,7 +27,10 @@ export async function findOwnRequest(
 ): Promise<{ found: FoundRequest; browser: string }> {
   const browser = browserOf(c, baseUrl);
   const found = browser && await requests.find(handle, browser);
-  if (browser && found) return { found, browser };
+  if (browser && found) {
+    c.set("clientId", found.value.request.clientId);
+    return { found, browser };
+  }
   throw new OAuthError(
     "invalid_request",
     "This sign-in has expired, or it began in another browser",

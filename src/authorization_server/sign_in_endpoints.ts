@@ -31,4 +31,6 @@ export interface SignIn {
   gate?: Gate;
   /** They exist under every strategy. */
   endpoints: SignInEndpoints;
+  /** Ends background work, after the last request. */
+  close?(): Promise<void>;
 }

@@ -37,6 +37,8 @@ export interface OperatorAttempt {
   client?: string;
   /** Undefined: it went well. */
   failure?: string;
+  /** How often the same was seen. */
+  count: number;
 }
 
 /** What the section shows. */
@@ -60,7 +62,7 @@ export function OperatorSection(
         title="The last attempts to connect"
         empty="Nobody has tried since this server keeps count."
         columns={["When", "Step", "Client", "Outcome"]}
-        rows={attempts.map(({ at, step, client, failure }) => [
+        rows={attempts.map(({ at, step, client, failure, count }) => [
           <Moment at={at} now={now} />,
           <code>{step}</code>,
           <bdi>{client ? displayName(client) : "unknown"}</bdi>,
@@ -68,6 +70,7 @@ export function OperatorSection(
             ? (
               <>
                 <span class="badge bad">Failed</span> {failure}
+                {count > 1 && ` (${count} times)`}
               </>
             )
             : <span class="badge good">Went well</span>,

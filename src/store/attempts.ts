@@ -1,79 +1,89 @@
 /**
  * The last attempts to connect, for the operator who is told "it does not
- * connect". They stand in one value, so that their number is bounded whatever
- * happens; where many are made at once, some are not written down.
+ * connect". All are one value, so that their number is bounded whatever
+ * happens, and a process writes them at most once a second.
  *
  * @module
  */
+import { now } from "../clock.ts";
+import type { Logger } from "../log.ts";
+import { addAttempt, type Attempt } from "./attempt_list.ts";
 import { attemptsKey } from "./keys.ts";
 import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 
-/** How many attempts are kept. */
-export const ATTEMPTS = 60;
+export type { Attempt } from "./attempt_list.ts";
 
 const ATTEMPTS_SECONDS = 30 * 24 * 60 * 60;
 const TRIES = 5;
-/** In characters of at most two bytes: 60 attempts fit a value of 64 KiB. */
-const CLIENT_MAX_LENGTH = 100;
-const FAILURE_MAX_LENGTH = 300;
-
-/** One step of connecting, as it ended. It holds no code, token or state. */
-export interface Attempt {
-  /** Epoch seconds. */
-  at: number;
-  /** `GET /authorize`. */
-  step: string;
-  /** What is known of the client. */
-  client?: string;
-  /** Why it failed; undefined when it went well. */
-  failure?: string;
-}
+const WRITE_MILLISECONDS = 1000;
 
 interface AttemptsRecord extends Expiring {
-  /** Newest first. */
   attempts: readonly Attempt[];
 }
 
 /** Attempts in Deno KV. */
 export interface AttemptStore {
-  /** Writes an attempt down. */
-  save(attempt: Omit<Attempt, "at">): Promise<void>;
-  /** The last attempts, newest first. */
+  /** Remembers an attempt, and writes it down within a second. */
+  note(attempt: Omit<Attempt, "at" | "count">): void;
+  /** The last attempts: failures first, strangers last, each newest first. */
   list(): Promise<readonly Attempt[]>;
+  /** Writes down what is remembered. */
+  close(): Promise<void>;
 }
 
 /** Attempts in a database. */
-export function attemptStore(kv: Deno.Kv): AttemptStore {
+export function attemptStore(kv: Deno.Kv, log: Logger): AttemptStore {
   const key = attemptsKey();
+  let noted: Attempt[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing = Promise.resolve();
+
+  async function tryWrite(): Promise<boolean> {
+    const entry = await reach(() => kv.get<AttemptsRecord>(key));
+    const added = noted;
+    const attempts = added.reduceRight(
+      addAttempt,
+      [...alive(entry)?.value.attempts ?? []],
+    );
+    const record = { attempts, expiresAt: now() + ATTEMPTS_SECONDS };
+    const isWritten = await commit(
+      kv,
+      (operation) => operation.check(entry).set(key, record, expireIn(record)),
+    );
+    // What came meanwhile waits for the next time.
+    if (isWritten && noted === added) noted = [];
+    return isWritten;
+  }
+
+  async function write(): Promise<void> {
+    try {
+      for (let tries = 0; tries < TRIES; tries++) if (await tryWrite()) return;
+    } catch (error) {
+      log.warning("Attempts to connect were not written down", { error });
+      noted = [];
+    }
+  }
+
+  /** One at a time. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (noted.length === 0) return writing;
+    return writing = writing.then(write);
+  }
 
   return {
-    async save({ step, client, failure }) {
-      const attempt: Attempt = {
-        at: now(),
-        step,
-        client: client?.slice(0, CLIENT_MAX_LENGTH),
-        failure: failure?.slice(0, FAILURE_MAX_LENGTH),
-      };
-      for (let tries = 0; tries < TRIES; tries++) {
-        const entry = await reach(() => kv.get<AttemptsRecord>(key));
-        const before = alive(entry)?.value.attempts ?? [];
-        const record: AttemptsRecord = {
-          attempts: [attempt, ...before].slice(0, ATTEMPTS),
-          expiresAt: now() + ATTEMPTS_SECONDS,
-        };
-        const isSaved = await commit(
-          kv,
-          (operation) =>
-            operation.check(entry).set(key, record, expireIn(record)),
-        );
-        if (isSaved) return;
-      }
+    note(attempt) {
+      noted = addAttempt(noted, { ...attempt, at: now(), count: 1 });
+      timer ??= setTimeout(flush, WRITE_MILLISECONDS);
     },
 
     async list() {
+      await flush();
       const entry = await reach(() => kv.get<AttemptsRecord>(key));
       return alive(entry)?.value.attempts ?? [];
     },
+
+    close: flush,
   };
 }

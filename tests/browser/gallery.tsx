@@ -171,11 +171,12 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
           redirectUris: ["http://localhost:6274/oauth/callback"],
         }]}
         attempts={[
-          { at: NOW - 40, step: "POST /token", client: "Claude" },
+          { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
           {
             at: NOW - 300,
             step: "GET /authorize",
             client: "Cursor",
+            count: 57,
             failure:
               "invalid_request: redirect_uri is not one that the client registered",
           },

@@ -1,40 +1,148 @@
 import assert from "node:assert/strict";
-import { ATTEMPTS, attemptStore } from "../../src/store/attempts.ts";
+import { logger } from "../../src/log.ts";
+import {
+  addAttempt,
+  type Attempt,
+  ATTEMPTS,
+} from "../../src/store/attempt_list.ts";
+import { type AttemptStore, attemptStore } from "../../src/store/attempts.ts";
 import { withKv } from "./fixture.ts";
 
-Deno.test("list() gives the last attempts, newest first, and no more", () =>
+const NOW = 1_800_000_000;
+const FAILED: Attempt = {
+  at: NOW,
+  step: "GET /authorize",
+  client: "their-app",
+  failure: "invalid_scope: not one of ours",
+  isStranger: false,
+  count: 1,
+};
+
+function addAll(attempts: readonly Attempt[]): Attempt[] {
+  return attempts.reduce(addAttempt, []);
+}
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, n) => n);
+}
+
+Deno.test("addAttempt() counts what it has seen before, newest first", () => {
+  const list = addAll([
+    FAILED,
+    { ...FAILED, client: "another" },
+    { ...FAILED, at: NOW + 5 },
+  ]);
+  assert.deepEqual(list, [
+    { ...FAILED, at: NOW + 5, count: 2 },
+    { ...FAILED, client: "another" },
+  ]);
+});
+
+Deno.test("addAttempt() lists failures first and strangers last", () => {
+  const list = addAll([
+    FAILED,
+    { ...FAILED, at: NOW + 1, failure: undefined },
+    { ...FAILED, at: NOW + 2, isStranger: true },
+  ]);
+  assert.deepEqual(
+    list.map(({ failure, isStranger }) => [failure !== undefined, isStranger]),
+    [[true, false], [false, false], [true, true]],
+  );
+});
+
+Deno.test("addAttempt() lets no junk and no connection push out a failure", () => {
+  const list = addAll([
+    FAILED,
+    ...range(1000).map((n) => ({
+      ...FAILED,
+      at: NOW + n,
+      client: `junk-${n}`,
+      failure: `code-${n}: junk`,
+      isStranger: true,
+    })),
+    ...range(1000).map((n) => ({
+      ...FAILED,
+      at: NOW + n,
+      client: `app-${n}`,
+      failure: undefined,
+    })),
+  ]);
+  assert.deepEqual(list[0], FAILED);
+  assert(list.length <= ATTEMPTS);
+});
+
+Deno.test("addAttempt() counts strangers' failures by their code, whatever they are called", () => {
+  const list = addAll(
+    range(1000).map((n) => ({
+      ...FAILED,
+      client: `junk-${n}`,
+      failure: `invalid_client: no client ${n}`,
+      isStranger: true,
+    })),
+  );
+  assert.equal(list.length, 1);
+  assert.equal(list[0].count, 1000);
+});
+
+Deno.test("addAttempt() lets no frequent cause push out a rare one", () => {
+  const rare = { ...FAILED, failure: "invalid_redirect_uri: not registered" };
+  const list = addAll([
+    rare,
+    ...range(1000).map((n) => ({ ...FAILED, at: NOW + n, client: `app-${n}` })),
+  ]);
+  assert(list.some(({ failure }) => failure === rare.failure));
+  assert.equal(list[0].client, "app-999");
+});
+
+/** Counts commits. */
+function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
+  const counter = { kv, commits: 0 };
+  counter.kv = new Proxy(kv, {
+    get(target, name) {
+      if (name === "atomic") counter.commits++;
+      const member = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  return counter;
+}
+
+Deno.test("note() is written at most once a second, however many there are", () =>
   withKv(async (kv) => {
-    const attempts = attemptStore(kv);
-    assert.deepEqual(await attempts.list(), []);
-    for (let n = 1; n <= ATTEMPTS + 5; n++) {
-      await attempts.save({ step: "GET /authorize", failure: `${n}` });
+    const counter = counted(kv);
+    const attempts = attemptStore(counter.kv, logger("test"));
+    for (const n of range(1000)) {
+      attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
     }
-    const kept = await attempts.list();
-    assert.equal(kept.length, ATTEMPTS);
-    assert.equal(kept[0].failure, `${ATTEMPTS + 5}`);
-    assert.equal(kept.at(-1)?.failure, "6");
+    assert.equal(counter.commits, 0);
+    const [{ count }] = await attempts.list();
+    assert.equal(count, 1000);
+    assert.equal(counter.commits, 1);
   }));
 
-Deno.test("save() fits its record into a value, whatever a stranger sends", () =>
+Deno.test("close() writes what is noted, beside what another process wrote", () =>
   withKv(async (kv) => {
-    const attempts = attemptStore(kv);
+    const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
+      const attempts = attemptStore(kv, logger("test"));
+      attempts.note({ step: "s", client, isStranger: false });
+      return attempts;
+    });
+    await Promise.all(stores.map((attempts) => attempts.close()));
+    const clients = (await stores[0].list()).map(({ client }) => client);
+    assert.deepEqual(clients.sort(), ["a", "b", "c"]);
+  }));
+
+Deno.test("a full list fits a value, whatever strangers send", () =>
+  withKv(async (kv) => {
+    const attempts = attemptStore(kv, logger("test"));
     const endless = "\u{1F600}".repeat(10_000);
-    for (let n = 0; n < ATTEMPTS; n++) {
-      await attempts.save({
-        step: "GET /authorize",
-        client: endless,
-        failure: endless,
-      });
+    for (const n of range(200)) {
+      for (const isStranger of [true, false]) {
+        for (const failure of [undefined, `${n}: ${endless}`]) {
+          const client = n + endless;
+          attempts.note({ step: `${n}`, client, failure, isStranger });
+        }
+      }
     }
     assert.equal((await attempts.list()).length, ATTEMPTS);
-  }));
-
-Deno.test("save() loses no attempt that is made beside another", () =>
-  withKv(async (kv) => {
-    const attempts = attemptStore(kv);
-    await Promise.all(
-      ["a", "b", "c"].map((client) => attempts.save({ step: "s", client })),
-    );
-    const clients = (await attempts.list()).map(({ client }) => client);
-    assert.deepEqual(clients.sort(), ["a", "b", "c"]);
   }));

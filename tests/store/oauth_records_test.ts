@@ -9,7 +9,6 @@ import { useCode } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
-import { rateStore } from "../../src/store/rate.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { FakeTime } from "./fake_time.ts";
 import { newClient, requestOf, signIn, VERIFIER, withKv } from "./fixture.ts";
@@ -228,40 +227,4 @@ Deno.test("upstreamTokenStore lets one refresh at a time", () =>
     await waiting;
     assert.equal((await upstream.find(grant.id, dataKey))?.tokens, "second");
     assert(!await upstream.replace(lease, "third"));
-  }));
-
-Deno.test("rateStore lets a burst through, refuses the next and refills", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const rates = rateStore(kv, "register");
-    const rate = { burst: 60, perSecond: 2 };
-    await Promise.all(
-      Array.from({ length: 60 }, () => rates.take("192.0.2.1", rate)),
-    );
-    await assert.rejects(rates.take("192.0.2.1", rate), {
-      status: 429,
-      headers: { "retry-after": "1" },
-    });
-    await rates.take("192.0.2.2", rate);
-    await rateStore(kv, "token").take("192.0.2.1", rate);
-    time.tick(1);
-    await rates.take("192.0.2.1", rate);
-    await rates.take("192.0.2.1", rate);
-    await assert.rejects(rates.take("192.0.2.1", rate), { status: 429 });
-  }));
-
-Deno.test("rateStore counts for all processes together", () =>
-  withKv(async (kv) => {
-    const rate = { burst: 10, perSecond: 0.01 };
-    const [one, other] = [rateStore(kv, "token"), rateStore(kv, "token")];
-    const takes = await Promise.allSettled(
-      Array.from(
-        { length: 20 },
-        (_, n) => (n % 2 ? one : other).take("a", rate),
-      ),
-    );
-    assert.equal(
-      takes.filter(({ status }) => status === "fulfilled").length,
-      10,
-    );
   }));
