@@ -20,7 +20,12 @@ import type {
   Question,
 } from "../authoring/context.ts";
 import { ToolError } from "../authoring/tool.ts";
-import { elicitationParams, parseAnswer } from "../protocol/elicitation.ts";
+import {
+  elicitationParams,
+  FORM_ATTEMPTS,
+  FormError,
+  parseAnswer,
+} from "../protocol/elicitation.ts";
 import { invalidParams, type RequestId } from "../protocol/messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { LOGGING_LEVELS } from "../protocol/request_meta.ts";
@@ -141,12 +146,23 @@ export class CallContext implements Context {
             "form" in elicitation,
         { [url ? "url" : "form"]: {} },
       );
-      const result = await this.#settings.channel.request(
-        "elicitation/create",
-        elicitationParams(question, this.#settings),
-        question.key,
-      );
-      return parseAnswer(question, result) as AnswerTo<Q>;
+      let mistake: FormError | undefined;
+      for (let attempt = 1;; attempt++) {
+        const { key } = question;
+        const result = await this.#settings.channel.request(
+          "elicitation/create",
+          elicitationParams(question, this.#settings, mistake),
+          key && attempt > 1 ? `${key}#${attempt}` : key,
+        );
+        try {
+          return parseAnswer(question, result) as AnswerTo<Q>;
+        } catch (error) {
+          if (!(error instanceof FormError) || attempt === FORM_ATTEMPTS) {
+            throw error;
+          }
+          mistake = error;
+        }
+      }
     };
   }
 

@@ -6,16 +6,38 @@
  */
 import { randomId } from "../crypto.ts";
 import type { Elicited, Question } from "../authoring/context.ts";
+import { ToolError } from "../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
 import { invalidParams } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
+import { issueText } from "./tool_result.ts";
 
-/** The `params` of `elicitation/create`; 2025 names a page's elicitation. */
+/** How often one form is put before a person. */
+export const FORM_ATTEMPTS = 3;
+
+/** A form that was filled in against its schema; its message names the fields. */
+export class FormError extends ToolError {
+  override name = "FormError";
+  constructor(
+    /** One line for each field that is wrong. */
+    readonly issues: string,
+  ) {
+    super(`The form was not filled in as asked:\n${issues}`);
+  }
+}
+
+/**
+ * The `params` of `elicitation/create`; 2025 names a page's elicitation. A form
+ * that is put again says what was wrong.
+ */
 export function elicitationParams(
   question: Question,
   { stateless }: { stateless: boolean },
+  mistake?: FormError,
 ): JsonObject {
-  const { message } = question;
+  const message = mistake
+    ? `${question.message}\n\nPlease correct:\n${mistake.issues}`
+    : question.message;
   if ("url" in question) {
     const elicitationId = stateless ? {} : { elicitationId: randomId(16) };
     return { mode: "url", message, url: question.url, ...elicitationId };
@@ -35,6 +57,7 @@ export function elicitationParams(
  * What the person said, typed by the question.
  *
  * @throws {import("../errors.ts").RpcError} -32602 for what is no answer to it
+ * @throws {FormError} for a form that does not match its schema
  */
 export function parseAnswer(
   question: Question,
@@ -48,8 +71,32 @@ export function parseAnswer(
   if (!isObject(content)) {
     throw invalidParams("An accepted form must have content");
   }
-  if ("requestedSchema" in question) return { action, content };
-  const parsed = question.schema.safeParse(content);
+  if ("requestedSchema" in question) {
+    return { action, content: withoutNulls(content, () => false) };
+  }
+  const { shape } = question.schema;
+  const parsed = question.schema.safeParse(
+    withoutNulls(
+      content,
+      (name) =>
+        Object.hasOwn(shape, name) && shape[name].safeParse(null).success,
+    ),
+  );
   if (parsed.success) return { action, content: parsed.data };
-  throw invalidParams("An accepted form does not match its schema");
+  throw new FormError(issueText(parsed.error, "form"));
+}
+
+/**
+ * A form has no null: clients write it for a field that was left empty. It
+ * stays where the schema takes it.
+ */
+function withoutNulls(
+  content: JsonObject,
+  takesNull: (name: string) => boolean,
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(content).filter(([name, value]) =>
+      value !== null || takesNull(name)
+    ),
+  );
 }

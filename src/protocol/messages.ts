@@ -38,9 +38,40 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;
 
 const NONE: JsonObject = Object.freeze({});
 
-/** Whether a value may name a request: a string or an integer, never null. */
+/** The longest id or progress token, in characters: each is sent back. */
+const ID_CHARACTERS = 1024;
+
+const ID_RULE =
+  `must be a string of at most ${ID_CHARACTERS} characters or an integer`;
+
+/** The longest name of a method, in characters. */
+const METHOD_CHARACTERS = 256;
+
+/** The longest text of a client's that an error repeats, in characters. */
+const QUOTED_CHARACTERS = 100;
+
+/**
+ * Whether a value may name a request: a string of at most 1,024 characters or
+ * an integer, never null.
+ */
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === "string" || Number.isSafeInteger(value);
+  return typeof value === "string"
+    ? value.length <= ID_CHARACTERS
+    : Number.isSafeInteger(value);
+}
+
+/** A text, cut where it is too long. */
+export function shortened(text: string, characters: number): string {
+  return text.length > characters
+    ? `${text.slice(0, characters - 1).toWellFormed()}…`
+    : text;
+}
+
+/** What a client sent, as an error repeats it. */
+export function quoted(value: unknown): string {
+  return typeof value === "string"
+    ? shortened(value, QUOTED_CHARACTERS)
+    : typeof value;
 }
 
 /**
@@ -55,8 +86,10 @@ export function parseMessage(value: unknown): RpcMessage {
   }
   const { method, params, id } = value;
   if (method === undefined) return parseResponse(value);
-  if (typeof method !== "string") {
-    throw invalidRequest("method must be a string");
+  if (typeof method !== "string" || method.length > METHOD_CHARACTERS) {
+    throw invalidRequest(
+      `method must be a string of at most ${METHOD_CHARACTERS} characters`,
+    );
   }
   if (value.result !== undefined || value.error !== undefined) {
     throw invalidRequest(
@@ -71,7 +104,7 @@ export function parseMessage(value: unknown): RpcMessage {
     return { kind: "notification", method, params: params ?? NONE };
   }
   if (!isRequestId(id)) {
-    throw invalidRequest("id must be a string or an integer");
+    throw invalidRequest(`id ${ID_RULE}`);
   }
   return { kind: "request", id, method, params: params ?? NONE };
 }
@@ -81,7 +114,7 @@ function checkMeta(meta: unknown): void {
   if (!isObject(meta)) throw invalidRequest("params._meta must be an object");
   const { progressToken } = meta;
   if (progressToken !== undefined && !isRequestId(progressToken)) {
-    throw invalidRequest("progressToken must be a string or an integer");
+    throw invalidRequest(`progressToken ${ID_RULE}`);
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   ContentBlock,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import { shortened } from "./messages.ts";
 import type { ToolAnswer } from "../authoring/tool.ts";
 
 /** A tool's answer without an output schema. */
@@ -44,10 +45,28 @@ export function errorResult(text: string): CallToolResult {
 
 /** Which arguments were wrong and how, one line each. */
 export function inputErrorText(error: z.ZodError): string {
-  const lines = error.issues.map(({ path, message }) =>
-    `- ${path.length > 0 ? path.join(".") : "arguments"}: ${message}`
+  return [
+    "The arguments do not match the input schema:",
+    issueText(error, "arguments"),
+  ].join("\n");
+}
+
+/** Issues that are told of one value: enough to act on. */
+const ISSUES = 10;
+
+/** The longest line about one of them, in characters. */
+const ISSUE_CHARACTERS = 300;
+
+/** What is wrong with a value and where, one line each; `whole` is its name. */
+export function issueText({ issues }: z.ZodError, whole: string): string {
+  const lines = issues.slice(0, ISSUES).map(({ path, message }) =>
+    shortened(
+      `- ${path.length > 0 ? path.join(".") : whole}: ${message}`,
+      ISSUE_CHARACTERS,
+    )
   );
-  return ["The arguments do not match the input schema:", ...lines].join("\n");
+  const more = issues.length - lines.length;
+  return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n");
 }
 
 function textResult(text: string): { content: ContentBlock[] } {

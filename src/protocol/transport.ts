@@ -5,9 +5,7 @@
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
  */
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
-
-/** The largest body, in bytes. */
-export const BODY_BYTES = 4 * 1024 * 1024;
+import { BODY_BYTES, checkBodyLimits } from "./body_limits.ts";
 
 /** @throws {HttpError} 415 unless the body is JSON */
 export function checkContentType(headers: Headers): void {
@@ -40,7 +38,8 @@ export function checkAccept(headers: Headers): void {
  *
  * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
  * when it ends early
- * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8
+ * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
+ * HTTP 400 when it is beyond the limits
  */
 export async function readBody(request: Request): Promise<unknown> {
   const length = request.headers.get("content-length");
@@ -54,6 +53,7 @@ export async function readBody(request: Request): Promise<unknown> {
     // A client that leaves in the middle of its body is no error of ours.
     throw new HttpError(400, "The body did not arrive", {}, { cause });
   }
+  checkBodyLimits(bytes);
   try {
     return JSON.parse(decode(bytes));
   } catch (cause) {

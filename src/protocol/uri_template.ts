@@ -6,6 +6,9 @@
  * @see RFC 6570 §3.2.2 and §3.2.3
  */
 
+/** The longest URI that is looked at, in characters. */
+export const URI_CHARACTERS = 8192;
+
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
@@ -29,7 +32,8 @@ export function isTemplate(uri: string): boolean {
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = [];
-  let pattern = "";
+  const steps: Step[] = [];
+  let head: string | undefined;
   let end = 0;
   for (
     const { 0: expression, 1: inner, index } of template.matchAll(EXPRESSION)
@@ -41,24 +45,78 @@ export function parseUriTemplate(template: string): UriTemplate {
     if (variables.includes(name)) {
       throw new SyntaxError(`{${name}} is there twice`);
     }
+    const before = literal(template.slice(end, index));
+    if (head === undefined) head = before;
+    else steps.at(-1)!.after = before;
     variables.push(name);
-    pattern += literal(template.slice(end, index)) +
-      (reserved ? "(.+)" : "([^/?#]+)");
+    steps.push({ crossesSegments: reserved === "+", after: "" });
     end = index + expression.length;
   }
-  const expression = new RegExp(`^${pattern}${literal(template.slice(end))}$`);
+  const tail = literal(template.slice(end));
+  if (steps.length > 0) steps.at(-1)!.after = tail;
   return {
     variables,
     match(uri) {
-      const values = expression.exec(uri)?.slice(1);
+      const values = matchSteps(head ?? tail, steps, uri);
       return values && decodeAll(variables, values);
     },
   };
 }
 
+/** A variable and the text that follows it. */
+interface Step {
+  /** `{+name}` */
+  crossesSegments: boolean;
+  after: string;
+}
+
 function literal(text: string): string {
   if (/[{}]/.test(text)) throw new SyntaxError(`unbalanced brace in "${text}"`);
-  return RegExp.escape(text);
+  return text;
+}
+
+/**
+ * The values of the variables; each takes as much as the rest leaves it. Read
+ * from the end, a URI is looked at once for each variable: a regular expression
+ * with several would try every way to share the URI among them.
+ */
+function matchSteps(
+  head: string,
+  steps: readonly Step[],
+  uri: string,
+): string[] | undefined {
+  if (uri.length > URI_CHARACTERS || !uri.startsWith(head)) return undefined;
+  const tail = steps.at(-1)?.after ?? "";
+  if (!uri.endsWith(tail)) return undefined;
+  if (steps.length === 0) return uri === head ? [] : undefined;
+  /** For each step, where its variable ends if it begins there; 0: nowhere. */
+  const ends: Uint16Array[] = [];
+  for (const { crossesSegments, after } of steps.toReversed()) {
+    const next = ends.at(-1);
+    const here = new Uint16Array(uri.length + 1);
+    let longest = 0;
+    for (let at = uri.length - 1; at >= head.length; at--) {
+      const restBegins = at + 1 + after.length;
+      const restMatches = next
+        ? next[restBegins] > 0
+        : restBegins === uri.length;
+      if (longest === 0 && restMatches && uri.startsWith(after, at + 1)) {
+        longest = at + 1;
+      }
+      if (!crossesSegments && "/?#".includes(uri[at])) longest = 0;
+      here[at] = longest;
+    }
+    ends.push(here);
+  }
+  const values: string[] = [];
+  let start = head.length;
+  for (const { after } of steps) {
+    const end = ends.pop()![start];
+    if (!end) return undefined;
+    values.push(uri.slice(start, end));
+    start = end + after.length;
+  }
+  return values;
 }
 
 function decodeAll(

@@ -63,6 +63,19 @@ async function textOf(events: Events): Promise<string> {
   return result.content[0].text;
 }
 
+Deno.test("a form that does not match is put again on the stream", async () => {
+  await using server = await startServer(TOOLS);
+  const session = await server.openSession({ capabilities: CAPABILITIES });
+  const { events, question } = await ask(session, "who");
+  const wrong = { action: "accept", content: { name: null } };
+  await answer(session, question, wrong);
+  const again = await events.read();
+  assert.equal(again.method, "elicitation/create");
+  assert.match(again.params.message, /Please correct:\n- name: /);
+  await answer(session, again, ADA);
+  assert.equal(await textOf(events), "Ada");
+});
+
 Deno.test("a question is a request on the stream, its answer a POST", async () => {
   await using server = await startServer(TOOLS);
   const session = await server.openSession({ capabilities: CAPABILITIES });

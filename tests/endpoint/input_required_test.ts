@@ -209,12 +209,49 @@ Deno.test("an answer that is none is -32602", async () => {
       [],
       "Ada",
       { name: { action: "maybe" } },
-      { name: { action: "accept", content: { name: 1 } } },
+      { name: { action: "accept", content: "Ada" } },
     ]
   ) {
     const answer = round(server, "meet", { requestState, inputResponses });
     assert.equal(await refusal(answer), "200 -32602");
   }
+});
+
+/** What a form that names the field asks for next. */
+async function correct(
+  server: TestServer,
+  requestState: string,
+  key: string,
+  content: Json,
+): Promise<Json> {
+  const inputResponses = { [key]: { action: "accept", content } };
+  return await resultOf(
+    round(server, "meet", { requestState, inputResponses }),
+  );
+}
+
+Deno.test("a form that does not match is put again, and says which field is wrong", async () => {
+  await using server = await start();
+  const { requestState } = await firstRound(server, "meet");
+  const again = await correct(server, requestState, "name", { name: 1 });
+  assert.deepEqual(Object.keys(again.inputRequests), ["name#2"]);
+  const { message } = again.inputRequests["name#2"].params;
+  assert.match(message, /^Your name\?\n\nPlease correct:\n- name: .*string/);
+  const next = await correct(server, again.requestState, "name#2", {
+    name: "Ada",
+  });
+  assert.deepEqual(Object.keys(next.inputRequests), ["age"]);
+});
+
+Deno.test("a form that never matches ends the call, and names the field", async () => {
+  await using server = await start();
+  let { requestState } = await firstRound(server, "meet");
+  for (const key of ["name", "name#2"]) {
+    ({ requestState } = await correct(server, requestState, key, {}));
+  }
+  const last = await correct(server, requestState, "name#3", {});
+  assert.equal(last.isError, true);
+  assert.match(last.content[0].text, /not filled in as asked:\n- name: /);
 });
 
 Deno.test("a requestState that was tampered with is -32602", async () => {

@@ -1,6 +1,8 @@
 /** What the 2025 revisions ask of `/mcp`. */
 import assert from "node:assert/strict";
-import { BODY_BYTES } from "../../src/protocol/transport.ts";
+import * as z from "zod";
+import { tool } from "../../src/authoring/tool.ts";
+import { BODY_BYTES } from "../../src/protocol/body_limits.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
@@ -181,6 +183,42 @@ Deno.test("what HTTP asks of a POST is checked before the message", async () => 
       ["400 -32600", "null", {}],
     ] as const
   ) assert.equal(await refusal(session.post(body, headers)), expected);
+});
+
+Deno.test("what a stranger sends makes no answer much longer than a refusal", async () => {
+  const numbers = tool({
+    name: "numbers",
+    input: z.object({ list: z.array(z.string()) }),
+    run: () => "",
+  });
+  await using server = await startServer({ ...CATALOGUE, tools: [numbers] });
+  const session = await server.openSession();
+  const long = "x".repeat(1_000_000);
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  const call = (params: string, method = "tools/call") =>
+    `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
+  const wrong = (count: number) =>
+    call(`{"name":"numbers","arguments":{"list":[${Array(count).fill(1)}]}}`);
+  for (
+    const [expected, body] of [
+      ["200 undefined", wrong(9000)],
+      ["400 -32600", wrong(2_000_000)],
+      ["400 -32600", call(`{"name":"numbers","requestState":${deep}}`)],
+      ["400 -32600", call(`{"name":"numbers","arguments":{"a":${deep}}}`)],
+      ["200 -32602", call(`{"name":"${long}"}`)],
+      ["200 -32602", call(`{"uri":"notes://${long}"}`, "resources/read")],
+      ["200 -32602", call(`{"name":"${long}"}`, "prompts/get")],
+      ["400 -32600", call("{}", long)],
+      ["400 -32600", call(`{"_meta":{"progressToken":"${long}"}}`)],
+      ["400 -32600", `{"jsonrpc":"2.0","id":"${long}","method":"ping"}`],
+    ] as const
+  ) {
+    const response = await session.post(body);
+    const text = await response.text();
+    assert.ok(text.length < 4000, text.slice(0, 200));
+    const { error } = JSON.parse(text);
+    assert.equal(`${response.status} ${error?.code}`, expected);
+  }
 });
 
 Deno.test("refusals of a message carry its id where one can be read", async () => {

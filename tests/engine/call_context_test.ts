@@ -161,7 +161,6 @@ for (
     "no action": {},
     "another action": { action: "maybe", content: { name: "Ada" } },
     "an accepted form without content": { action: "accept" },
-    "content that does not match": { action: "accept", content: { name: 1 } },
   })
 ) {
   Deno.test(`ask() refuses an answer with ${what}`, async () => {
@@ -169,6 +168,18 @@ for (
     await rejects(context.ask(QUESTION), -32602);
   });
 }
+
+Deno.test("ask() puts a form three times, and says what is wrong with it", async () => {
+  const wrong = { action: "accept", content: { name: 1 } };
+  const { context, sent } = contextOf(FORMS, wrong);
+  await assert.rejects(context.ask(QUESTION), { name: "FormError" });
+  const messages = sent.map(([, { message }]) => message as string);
+  assert.equal(messages.length, 3);
+  assert.equal(messages[0], QUESTION.message);
+  for (const message of messages.slice(1)) {
+    assert.match(message, /Please correct:\n- name: /);
+  }
+});
 
 const SAMPLE = {
   messages: [{ role: "user", content: { type: "text", text: "?" } }],

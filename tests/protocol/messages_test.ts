@@ -6,6 +6,7 @@ import {
   printId,
   printNotification,
   printResult,
+  quoted,
   salvageId,
 } from "../../src/protocol/messages.ts";
 import { refuses } from "./refuses.ts";
@@ -119,6 +120,32 @@ for (const [what, message] of Object.entries(BROKEN)) {
     refuses(() => parseMessage(message), -32600, 400);
   });
 }
+
+Deno.test("ids, progress tokens and methods have a longest length", () => {
+  const longest = "a".repeat(1024);
+  assert.ok(isRequestId(longest));
+  const jsonrpc = "2.0";
+  for (
+    const broken of [
+      { jsonrpc, id: `${longest}a`, method: "ping" },
+      {
+        jsonrpc,
+        id: 1,
+        method: "ping",
+        params: { _meta: { progressToken: `${longest}a` } },
+      },
+      { jsonrpc, id: 1, method: "a".repeat(257) },
+    ]
+  ) refuses(() => parseMessage(broken), -32600, 400);
+  assert.equal(salvageId({ id: `${longest}a` }), undefined);
+});
+
+Deno.test("quoted() repeats no more than a hundred characters", () => {
+  assert.equal(quoted("short"), "short");
+  assert.equal(quoted("a".repeat(5000)).length, 100);
+  assert.ok(quoted("\u{1F600}".repeat(5000)).isWellFormed());
+  assert.equal(quoted(["a".repeat(5000)]), "object");
+});
 
 Deno.test("isRequestId() takes strings and integers, and never null", () => {
   for (const id of ["", "1", 0, -1]) assert.ok(isRequestId(id));

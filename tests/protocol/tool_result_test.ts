@@ -34,7 +34,21 @@ Deno.test("errorResult() is marked", () => {
   assert.deepEqual(errorResult("a"), { content: [TEXT], isError: true });
 });
 
-Deno.test("inputErrorText() tells a model which arguments to mend, and how", () => {
+Deno.test("inputErrorText() tells of ten issues, and how many there are", () => {
+  const schema = z.object({ list: z.array(z.string()) });
+  const { error } = schema.safeParse({ list: Array(5000).fill(1) });
+  const lines = inputErrorText(error!).split("\n");
+  assert.equal(lines.length, 12);
+  assert.equal(lines.at(-1), "- and 4990 more");
+});
+
+Deno.test("inputErrorText() bounds each line", () => {
+  const names = Array.from({ length: 5000 }, (_, n) => [`name${n}`, n]);
+  const { error } = z.strictObject({}).safeParse(Object.fromEntries(names));
+  assert.ok(inputErrorText(error!).length < 400);
+});
+
+Deno.test("inputErrorText() tells a model which arguments to fix, and how", () => {
   const schema = z.strictObject({
     list: z.array(z.int().max(5)),
     name: z.string(),

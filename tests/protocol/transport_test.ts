@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { HttpError } from "../../src/errors.ts";
+import { BODY_BYTES } from "../../src/protocol/body_limits.ts";
 import {
-  BODY_BYTES,
   checkAccept,
   checkContentType,
   readBody,

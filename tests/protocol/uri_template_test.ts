@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   isTemplate,
   parseUriTemplate,
+  URI_CHARACTERS,
 } from "../../src/protocol/uri_template.ts";
 
 Deno.test("parseUriTemplate() matches {name} with one path segment", () => {
@@ -26,6 +27,49 @@ Deno.test("parseUriTemplate() matches {+name} with the rest of a path", () => {
   const { match } = parseUriTemplate("files:///{+path}");
   assert.deepEqual(match("files:///a/b.txt"), { path: "a/b.txt" });
   assert.equal(match("files:///"), undefined);
+});
+
+Deno.test("parseUriTemplate() lets each variable take what the rest leaves it", () => {
+  const cases: [string, string, Record<string, string> | undefined][] = [
+    ["a://{+b}/{c}", "a://1/2/3", { b: "1/2", c: "3" }],
+    ["a://{b}{c}", "a://123", { b: "12", c: "3" }],
+    ["a://{b}-{c}.txt", "a://1-2-3.txt", { b: "1-2", c: "3" }],
+    ["a://{+b}x{+c}x", "a://1x2x3x", { b: "1x2", c: "3" }],
+    ["a://{b}{+c}", "a://1/2", { b: "1", c: "/2" }],
+    ["a://{b}/{+c}", "a:///1", undefined],
+    ["a://{b}.txt", "a://.txt", undefined],
+    ["a://{b}aa", "a://aa", undefined],
+    ["{+b}", "a://b", { b: "a://b" }],
+  ];
+  for (const [template, uri, expected] of cases) {
+    assert.deepEqual(parseUriTemplate(template).match(uri), expected, template);
+  }
+});
+
+Deno.test("parseUriTemplate() matches as the regular expression would, for any URI", () => {
+  const letters = "a/-x";
+  const template = "a{+p}-{q}x{+r}/{s}";
+  const { match } = parseUriTemplate(template);
+  const expression = /^a(?<p>.+)-(?<q>[^/?#]+)x(?<r>.+)\/(?<s>[^/?#]+)$/;
+  let matches = 0;
+  for (let n = 0; n < 4 ** 9; n++) {
+    const uri = "a" + Array.from(
+      { length: 9 },
+      (_, digit) => letters[(n >> (2 * digit)) & 3],
+    ).join("");
+    const found = match(uri);
+    const groups = expression.exec(uri)?.groups;
+    assert.deepEqual(found, groups && { ...groups }, uri);
+    if (found) matches++;
+  }
+  assert.ok(matches > 1000);
+});
+
+Deno.test("parseUriTemplate() looks at no URI beyond the limit", () => {
+  const { match } = parseUriTemplate("a://{+b}");
+  const longest = "a://".padEnd(URI_CHARACTERS, "b");
+  assert.ok(match(longest));
+  assert.equal(match(longest + "b"), undefined);
 });
 
 Deno.test("parseUriTemplate() decodes what it finds", () => {

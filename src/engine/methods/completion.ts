@@ -8,7 +8,7 @@
 import type { Complete } from "../../authoring/resource.ts";
 import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
-import { invalidParams } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
 /** The most values one answer may hold. */
@@ -66,7 +66,7 @@ function findReference(
 } {
   if (isObject(ref) && ref.type === "ref/prompt") {
     const prompt = prompts.get(ref.name as string);
-    if (!prompt) throw invalidParams(`Unknown prompt: ${ref.name}`);
+    if (!prompt) throw invalidParams(`Unknown prompt: ${quoted(ref.name)}`);
     return {
       names: Object.keys(prompt.args?.shape ?? {}),
       complete: prompt.complete,
@@ -81,7 +81,7 @@ function findReference(
       };
     }
     if (resources.has(ref.uri as string)) return { names: [] };
-    throw invalidParams(`Unknown resource: ${ref.uri}`);
+    throw invalidParams(`Unknown resource: ${quoted(ref.uri)}`);
   }
   throw invalidParams("ref must be a ref/prompt or a ref/resource");
 }

@@ -13,7 +13,7 @@ import {
   then,
 } from "../call.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
-import { invalidParams } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { inputErrorText } from "../../protocol/tool_result.ts";
 
@@ -28,7 +28,9 @@ export function getPrompt(call: Call): MaybePromise<Printed> {
   const prompt = typeof name === "string"
     ? catalogue.prompts.get(name)
     : undefined;
-  if (prompt === undefined) throw invalidParams(`Unknown prompt: ${name}`);
+  if (prompt === undefined) {
+    throw invalidParams(`Unknown prompt: ${quoted(name)}`);
+  }
   const { args, get, description } = prompt;
   const given = argumentsOf(params);
   const print = (answer: PromptAnswer) =>

@@ -13,7 +13,8 @@ import type {
 } from "../../authoring/resource.ts";
 import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
-import { invalidParams } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
+import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
 
 /** The resource of a URI and the variables that its template found in it. */
 export function findResource(
@@ -34,11 +35,14 @@ export function findResource(
 export function readResource(call: Call): MaybePromise<Printed> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
   if (typeof uri !== "string") throw invalidParams("uri must be a string");
+  if (uri.length > URI_CHARACTERS) {
+    throw invalidParams(`uri must have at most ${URI_CHARACTERS} characters`);
+  }
   const found = findResource(catalogue, uri);
   const missing = () =>
     new RpcError(
       stateless ? RpcCode.invalidParams : RpcCode.resourceNotFound,
-      `Resource not found: ${uri}`,
+      `Resource not found: ${quoted(uri)}`,
       { data: { uri } },
     );
   if (!found) throw missing();

@@ -26,14 +26,14 @@ import { checkKnowsTasks } from "../tasks/task_methods.ts";
 const BEHIND = 1000;
 
 /** Resources one subscription may name. */
-const URIS = 1000;
+export const URIS = 1000;
 
 /** The changes a client wants to hear of, as far as they are honoured. */
 export interface SubscriptionFilter {
   toolsListChanged?: true;
   promptsListChanged?: true;
   resourcesListChanged?: true;
-  resourceSubscriptions?: string[];
+  resourceSubscriptions?: ReadonlySet<string>;
   /** In the acknowledgement: those that are the caller's. */
   taskIds?: string[];
 }
@@ -72,7 +72,7 @@ export function parseFilter(
       `resourceSubscriptions must have at most ${URIS} items`,
     );
   }
-  if (capabilities.resources) filter.resourceSubscriptions = uris;
+  if (capabilities.resources) filter.resourceSubscriptions = new Set(uris);
   return filter;
 }
 
@@ -88,19 +88,23 @@ export function notificationOf(
     if (!filter[`${list}ListChanged`]) return undefined;
     return printNotification(`notifications/${list}/list_changed`, { _meta });
   }
-  if (!filter.resourceSubscriptions?.includes(change.uri)) return undefined;
+  if (!filter.resourceSubscriptions?.has(change.uri)) return undefined;
   const { uri } = change;
   return printNotification("notifications/resources/updated", { _meta, uri });
 }
 
 /** The first message of a subscription. */
 export function acknowledgement(
-  notifications: SubscriptionFilter,
+  { resourceSubscriptions, ...honoured }: SubscriptionFilter,
   subscriptionId: RequestId,
 ): string {
   return printNotification("notifications/subscriptions/acknowledged", {
     _meta: { [Meta.subscriptionId]: subscriptionId },
-    notifications,
+    notifications: {
+      ...honoured,
+      ...(resourceSubscriptions &&
+        { resourceSubscriptions: [...resourceSubscriptions] }),
+    },
   });
 }
 

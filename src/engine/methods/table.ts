@@ -9,7 +9,8 @@ import type { Call, Method, Printed } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
 import { invalidParams, type RpcRequest } from "../../protocol/messages.ts";
-import type { JsonObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import { URIS } from "./subscription.ts";
 import { getPrompt } from "./prompt_get.ts";
 import { isLoggingLevel } from "../../protocol/request_meta.ts";
 import { findResource, readResource } from "./resource_read.ts";
@@ -103,10 +104,43 @@ function scopesFor(
     case "prompts/get":
       return catalogue.prompts.get(params.name as string)?.scopes ?? [];
     case "resources/read":
+    case "resources/subscribe":
       return findResource(catalogue, params.uri)?.resource.scopes ?? [];
+    case "completion/complete":
+      return scopesOfReference(catalogue, params.ref);
+    case "subscriptions/listen":
+      return scopesOfFilter(catalogue, params.notifications);
     default:
       return [];
   }
+}
+
+/** What a completion proposes may be as private as what it is for. */
+function scopesOfReference(
+  { prompts, resources, templates }: Catalogue,
+  ref: unknown,
+): readonly string[] {
+  if (!isObject(ref)) return [];
+  if (ref.type === "ref/prompt") {
+    return prompts.get(ref.name as string)?.scopes ?? [];
+  }
+  const resource = resources.get(ref.uri as string) ??
+    templates.find(({ resource }) => resource.uri === ref.uri)?.resource;
+  return resource?.scopes ?? [];
+}
+
+/** To hear that a resource changed takes what it takes to read it. */
+function scopesOfFilter(
+  catalogue: Catalogue,
+  notifications: unknown,
+): readonly string[] {
+  if (!isObject(notifications)) return [];
+  const { resourceSubscriptions: uris } = notifications;
+  if (!Array.isArray(uris) || uris.length > URIS) return [];
+  const needed = uris.flatMap((uri) =>
+    findResource(catalogue, uri)?.resource.scopes ?? []
+  );
+  return [...new Set(needed)];
 }
 
 function setLevel({ params: { level }, setLogLevel }: Call): Promise<Printed> {

@@ -19,7 +19,7 @@ import {
 import type { CompiledTool } from "../../protocol/catalogue.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy, type Parsed } from "../../protocol/json_schema.ts";
-import { invalidParams } from "../../protocol/messages.ts";
+import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { checkKnowsTasks, printTask } from "../tasks/task_methods.ts";
 import {
@@ -34,7 +34,7 @@ export function callTool(call: Call): MaybePromise<Printed> {
   const { introduction: { printer }, catalogue, params } = call;
   const { name } = params;
   const tool = typeof name === "string" ? catalogue.tools.get(name) : undefined;
-  if (tool === undefined) throw invalidParams(`Unknown tool: ${name}`);
+  if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
   return then(
     runTool(tool, argumentsOf(params), call),
     (result) => printer.result(result),

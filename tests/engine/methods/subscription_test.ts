@@ -26,7 +26,7 @@ Deno.test("parseFilter() honours what is wanted and offered", () => {
   assert.deepEqual(parseFilter({ notifications }, ALL), {
     toolsListChanged: true,
     resourcesListChanged: true,
-    resourceSubscriptions: ["a://b"],
+    resourceSubscriptions: new Set(["a://b"]),
   });
   assert.deepEqual(parseFilter({ notifications }, { tools: {} }), {
     toolsListChanged: true,
@@ -55,7 +55,7 @@ Deno.test("notificationOf() stamps every notification with its subscription", ()
   const _meta = { [ID]: "s" };
   const filter: SubscriptionFilter = {
     promptsListChanged: true,
-    resourceSubscriptions: ["a://b"],
+    resourceSubscriptions: new Set(["a://b"]),
   };
   assert.deepEqual(
     JSON.parse(notificationOf({ kind: "list", list: "prompts" }, filter, "s")!),
@@ -80,7 +80,7 @@ Deno.test("notificationOf() stamps every notification with its subscription", ()
 Deno.test("notificationOf() leaves out what was not asked for", () => {
   const filter: SubscriptionFilter = {
     toolsListChanged: true,
-    resourceSubscriptions: ["a://b"],
+    resourceSubscriptions: new Set(["a://b"]),
   };
   for (
     const change of [
@@ -98,6 +98,12 @@ Deno.test("acknowledgement() says what is honoured, to whom", () => {
     method: "notifications/subscriptions/acknowledged",
     params: { _meta: { [ID]: 0 }, notifications: { toolsListChanged: true } },
   });
+  const resourceSubscriptions = new Set(["a://b"]);
+  assert.deepEqual(
+    JSON.parse(acknowledgement({ resourceSubscriptions }, 0)).params
+      .notifications,
+    { resourceSubscriptions: ["a://b"] },
+  );
 });
 
 Deno.test("ListenerCount refuses one more than a process can carry", () => {

@@ -14,7 +14,10 @@ const catalogue = compileCatalogue({
     tool({ name: "send", scopes, run: () => "" }),
     tool({ name: "open", run: () => "" }),
   ],
-  resources: [resource({ uri: "a://{b}", name: "a", scopes, read: () => "" })],
+  resources: [
+    resource({ uri: "a://{b}", name: "a", scopes, read: () => "" }),
+    resource({ uri: "c://d", name: "c", scopes, read: () => "" }),
+  ],
   prompts: [prompt({ name: "p", scopes, get: () => "" })],
 }, { serverInfo: { name: "s", version: "1" } });
 
@@ -31,10 +34,19 @@ const GUARDED: [method: string, params: JsonObject][] = [
   ["tools/call", { name: "send" }],
   ["prompts/get", { name: "p" }],
   ["resources/read", { uri: "a://1" }],
+  ["resources/read", { uri: "c://d" }],
+  ["resources/subscribe", { uri: "a://1" }],
+  ["completion/complete", { ref: { type: "ref/prompt", name: "p" } }],
+  ["completion/complete", { ref: { type: "ref/resource", uri: "a://{b}" } }],
+  ["completion/complete", { ref: { type: "ref/resource", uri: "c://d" } }],
+  ["subscriptions/listen", {
+    notifications: { resourceSubscriptions: ["other://", "a://1", "c://d"] },
+  }],
 ];
 
 for (const [method, params] of GUARDED) {
-  Deno.test(`checkScopes() guards ${method} and lists all that it needs`, () => {
+  const what = `${method} ${JSON.stringify(params)}`;
+  Deno.test(`checkScopes() guards ${what} and lists all that it needs`, () => {
     check(method, params, scopes);
     check(method, params, "all");
     for (const granted of [[], ["mail:read"], ["mail"]]) {
@@ -57,4 +69,9 @@ Deno.test("checkScopes() asks nothing for what needs nothing or is not there", (
   check("prompts/get", { name: 1 }, []);
   check("resources/read", { uri: "other://" }, []);
   check("tools/list", { name: "send" }, []);
+  check("completion/complete", {}, []);
+  check("completion/complete", { ref: { name: "p" } }, []);
+  check("subscriptions/listen", {}, []);
+  const notifications = { toolsListChanged: true, resourceSubscriptions: [1] };
+  check("subscriptions/listen", { notifications }, []);
 });
