@@ -4,26 +4,35 @@
  * socket, no environment, no network.
  *
  * @example
- * ```ts ignore
+ * ```ts
  * import assert from "node:assert/strict";
+ * import { tool, z } from "@tool-server/tool-server";
  * import { testServer } from "@tool-server/tool-server/testing";
- * import searchMail from "./search_mail.ts";
  *
- * Deno.test("search_mail finds subjects", async () => {
- *   await using server = await testServer({ tools: [searchMail] });
- *   const ada = server.as({ subject: "ada", scopes: ["mail:read"] });
- *   const upstream = { "/messages?q=tea&n=10": { subjects: ["Tea?"] } };
- *   const found = await ada.call(searchMail, { query: "tea" }, { upstream });
- *   assert.deepEqual(found.structured, { subjects: ["Tea?"] });
+ * const add = tool({
+ *   name: "add",
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   output: z.object({ sum: z.number() }),
+ *   run: ({ a, b }) => ({ sum: a + b }),
+ * });
+ *
+ * Deno.test("add adds", async () => {
+ *   await using server = await testServer({ tools: [add] });
+ *   const { structured } = await server.call(add, { a: 1, b: 2 });
+ *   assert.equal(structured.sum, 3);
  * });
  * ```
  *
  * @module
  */
-import type { TestRevision } from "./testing/test_request.ts";
+import type { TestRevision } from "./testing/request_options.ts";
 import { TestServer, type TestServerOptions } from "./testing/test_server.ts";
 
-export type { Answer, Answers, AskedQuestion } from "./testing/answers.ts";
+export type {
+  AskedQuestion,
+  TestAnswer,
+  TestAnswers,
+} from "./testing/answers.ts";
 export type {
   ApiAnswer,
   ApiHandler,
@@ -48,14 +57,14 @@ export type {
   Progress,
   RequestOptions,
   TestRevision,
-} from "./testing/test_request.ts";
+} from "./testing/request_options.ts";
 export type { TestResult } from "./testing/test_result.ts";
 export type { TestServer, TestServerOptions } from "./testing/test_server.ts";
 export type {
   TestChange,
   TestSubscription,
 } from "./testing/test_subscription.ts";
-export type { TaskStatus, TestTask } from "./testing/test_task.ts";
+export type { TestTask, TestTaskStatus } from "./testing/test_task.ts";
 
 /**
  * Starts a server in memory for a test. It takes the options of
@@ -79,11 +88,16 @@ export async function testServer(
  * should not depend on its client's.
  *
  * @example
- * ```ts ignore
- * Deno.test("choose asks", () =>
+ * ```ts
+ * import { tool } from "@tool-server/tool-server";
+ *
+ * const greet = tool({ name: "greet", run: () => "Hello" });
+ *
+ * Deno.test("greet greets", () =>
  *   eachRevision(async (revision) => {
- *     await using server = await testServer({ tools: [choose], revision });
- *     // …
+ *     await using server = await testServer({ tools: [greet], revision });
+ *     const { text } = await server.call(greet);
+ *     if (text !== "Hello") throw new Error(text);
  *   }));
  * ```
  * @throws {Error} that names the revision, with the failure as its cause

@@ -31,20 +31,20 @@ export interface AskedQuestion {
  * - `sample`: the model's text, or the whole result;
  * - `roots`: a list of URIs or roots.
  */
-export type Answer =
+export type TestAnswer =
   | string
   | Elicited<Readonly<Record<string, unknown>> | undefined>
   | CreateMessageResult
   | readonly (string | Root)[];
 
 /**
- * Answers in the order of the questions, by a question's key or message, or by
- * a function of the question.
+ * Answers in the order of the questions, by a question's key or message, or by a
+ * function of the question.
  */
-export type Answers =
-  | readonly Answer[]
-  | Readonly<Record<string, Answer>>
-  | ((question: AskedQuestion) => Answer | undefined);
+export type TestAnswers =
+  | readonly TestAnswer[]
+  | Readonly<Record<string, TestAnswer>>
+  | ((question: AskedQuestion) => TestAnswer | undefined);
 
 /** Answers the questions of one call, and remembers them. */
 export class AnswerScript {
@@ -53,7 +53,7 @@ export class AnswerScript {
   /** @param caller what asks, for errors: `choose` */
   constructor(
     private readonly caller: string,
-    private readonly answers: Answers = [],
+    private readonly answers: TestAnswers = [],
   ) {}
 
   /**
@@ -75,7 +75,7 @@ export class AnswerScript {
     return printAnswer(answer, question);
   }
 
-  #find(question: AskedQuestion): Answer | undefined {
+  #find(question: AskedQuestion): TestAnswer | undefined {
     const { answers } = this;
     if (typeof answers === "function") return answers(question);
     if (isList(answers)) return answers[this.asked.length];
@@ -116,7 +116,7 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
 }
 
 /** An answer as the wire has it. @throws {Error} for one of another kind */
-function printAnswer(answer: Answer, question: AskedQuestion): JsonObject {
+function printAnswer(answer: TestAnswer, question: AskedQuestion): JsonObject {
   const { method } = question;
   switch (method) {
     case "elicitation/create":

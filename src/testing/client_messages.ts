@@ -20,13 +20,20 @@ export const CAPABILITIES: JsonObject = {
   extensions: { [TASKS_EXTENSION]: {} },
 };
 
+/** A JSON-RPC error. */
+export interface RpcErrorObject {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
 /** A message of a server to its client. */
 export interface ServerMessage {
   id?: string | number;
   method?: string;
   params?: JsonObject;
   result?: JsonObject;
-  error?: { code: number; message: string; data?: unknown };
+  error?: RpcErrorObject;
 }
 
 /** A body and the headers that belong to it. */

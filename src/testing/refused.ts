@@ -4,6 +4,10 @@
  * @module
  */
 
+import { RpcCode } from "../errors.ts";
+import type { RpcErrorObject } from "./client_messages.ts";
+import type { TestCaller } from "./test_gate.ts";
+
 /** A request that a server refused, as its client learns it. */
 export class RefusedError extends Error {
   /** `RefusedError` */
@@ -22,4 +26,28 @@ export class RefusedError extends Error {
   ) {
     super(message, options);
   }
+}
+
+/** What a refusal says to the author of a test, advice included. */
+export function refusedWords(
+  { code, message }: RpcErrorObject,
+  { status, headers }: Response,
+  { what, caller, tools }: {
+    what: string;
+    caller: TestCaller;
+    tools: readonly string[];
+  },
+): string {
+  const words = `${what} was refused (${status}, code ${code}): ${message}`;
+  const challenge = headers.get("www-authenticate") ?? "";
+  const needed = /\bscope="([^"]*)"/.exec(challenge)?.[1];
+  if (needed !== undefined) {
+    const { subject = "anonymous", scopes = "all" } = caller;
+    const granted = [scopes].flat().join(" ") || "no scopes";
+    return `${words}. It needs ${needed}; ${subject} has ${granted}.`;
+  }
+  if (code === RpcCode.invalidParams && /^unknown tool/i.test(message)) {
+    return `${words}. The server has ${tools.join(", ") || "no tools"}.`;
+  }
+  return words;
 }

@@ -14,11 +14,8 @@ import type { Resource, ResourceContents } from "../authoring/resource.ts";
 import type { CallToolResult, Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { TestCaller } from "./test_gate.ts";
-import {
-  type RequestOptions,
-  type Target,
-  TestRequest,
-} from "./test_request.ts";
+import type { RequestOptions } from "./request_options.ts";
+import { type Target, TestRequest } from "./test_request.ts";
 import { TestResult } from "./test_result.ts";
 import {
   openSubscription,

@@ -3,62 +3,29 @@
  *
  * @module
  */
-import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../json.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
-import { type Answers, AnswerScript } from "./answers.ts";
+import { AnswerScript } from "./answers.ts";
 import {
   CAPABILITIES,
   CLIENT_INFO,
   type Post,
   readMessages,
+  type RpcErrorObject,
   type ServerMessage,
   sessionPost,
   statelessPost,
 } from "./client_messages.ts";
 import type { CrashLog } from "./crash_log.ts";
-import { type ProviderApi, TestUpstream } from "./provider_api.ts";
-import { RefusedError } from "./refused.ts";
+import { TestUpstream } from "./provider_api.ts";
+import { RefusedError, refusedWords } from "./refused.ts";
+import type {
+  LogMessage,
+  Progress,
+  RequestOptions,
+  TestRevision,
+} from "./request_options.ts";
 import type { TestCaller, TestGate } from "./test_gate.ts";
-
-/** The generations of the protocol that a test can speak. */
-export type TestRevision = "2025-11-25" | "2026-07-28";
-
-/** How far a tool said it is. */
-export interface Progress {
-  /** What is done. */
-  progress: number;
-  /** What there is to do in all. */
-  total?: number;
-  /** The same in words. */
-  message?: string;
-}
-
-/** What a tool logged for its client. */
-export interface LogMessage {
-  /** How severe it is. */
-  level: LoggingLevel;
-  /** What the tool logged. */
-  data: unknown;
-  /** The part of the tool that speaks. */
-  logger?: string;
-}
-
-/** What a request meets on its way. All optional. */
-export interface RequestOptions {
-  /** Answers to what is asked; a question without one fails the test. */
-  answers?: Answers;
-  /** The provider's API behind the caller; without it there is none. */
-  upstream?: ProviderApi;
-  /** Cancels the request as a client does; it then rejects with the reason. */
-  signal?: AbortSignal;
-  /** The protocol the client speaks, that of the server's test by default. */
-  revision?: TestRevision;
-  /** What the client can do; by default everything. */
-  capabilities?: Record<string, unknown>;
-  /** Called while the work goes on. */
-  onProgress?: (progress: Progress) => void;
-}
 
 /** The server that requests go to. */
 export interface Target {
@@ -144,31 +111,13 @@ export class TestRequest {
   }
 
   /** An error of the server. @throws {Error} what crashed, if that was it */
-  refused(
-    { code, message, data }: NonNullable<ServerMessage["error"]>,
-    { status, headers }: Pick<Response, "status" | "headers">,
-  ): RefusedError {
-    this.target.crashes.rethrow(message, this.what);
-    const needed = /\bscope="([^"]*)"/.exec(
-      headers.get("www-authenticate") ?? "",
-    )?.[1];
-    const { subject = "anonymous", scopes = "all" } = this.caller;
-    const granted = [scopes].flat().join(" ") || "none";
-    const scopeAdvice = needed === undefined
-      ? ""
-      : ` It needs ${needed}; ${subject} has ${granted}.`;
-    const knownTools = [...this.target.catalogue.tools.keys()].join(", ");
-    const nameAdvice = message.startsWith("Unknown tool")
-      ? `. The server has: ${knownTools || "no tools"}.`
-      : "";
-    const end = scopeAdvice === "" || /[.]$/.test(message) ? "" : ".";
-    return new RefusedError(
-      `${this.what} was refused (${status}, code ${code}): ` +
-        `${message}${end}${scopeAdvice}${nameAdvice}`,
-      status,
-      code,
-      data,
-    );
+  refused(error: RpcErrorObject, response: Response): RefusedError {
+    const { target, what, caller } = this;
+    target.crashes.rethrow(error.message, what);
+    const { code, data } = error;
+    const tools = [...target.catalogue.tools.keys()];
+    const words = refusedWords(error, response, { what, caller, tools });
+    return new RefusedError(words, response.status, code, data);
   }
 
   async #runRounds(method: string, params: JsonObject): Promise<JsonObject> {
@@ -199,30 +148,16 @@ export class TestRequest {
     );
   }
 
+  /** In a session of its own: nothing else of a server depends on one. */
   async #runInSession(method: string, params: JsonObject): Promise<JsonObject> {
-    const { capabilities = CAPABILITIES, signal } = this.options;
-    const opened = await this.#send(sessionPost({
-      id: 0,
-      method: "initialize",
-      params: {
-        protocolVersion: this.revision,
-        capabilities,
-        clientInfo: CLIENT_INFO,
-      },
-    }));
-    await this.#read(opened);
-    const sessionId = opened.headers.get("mcp-session-id")!;
-    const post = (message: JsonObject) =>
-      this.#send(sessionPost(message, sessionId));
-    await post({ method: "notifications/initialized" });
-    const level = { level: "debug" };
-    await this.#read(
-      await post({ id: 1, method: "logging/setLevel", params: level }),
-    );
-
+    const { signal } = this.options;
+    const session = await this.#openSession();
     const id = 2;
     const cancel = () =>
-      post({ method: "notifications/cancelled", params: { requestId: id } });
+      session.post({
+        method: "notifications/cancelled",
+        params: { requestId: id },
+      });
     let cancelling: Promise<Response> | undefined;
     const onAbort = () => cancelling = cancel();
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -230,10 +165,10 @@ export class TestRequest {
       const _meta = { progressToken: "progress" };
       const request = { id, method, params: { ...params, _meta } };
       return await this.#read(
-        await post(request),
+        await session.post(request),
         async ({ id, method, params = {} }) => {
           const result = this.script.answer(method!, params);
-          await post({ id, result });
+          await session.post({ id, result });
         },
       );
     } catch (error) {
@@ -243,6 +178,28 @@ export class TestRequest {
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
+  }
+
+  async #openSession() {
+    const { capabilities = CAPABILITIES } = this.options;
+    const protocolVersion = this.revision;
+    const params = { protocolVersion, capabilities, clientInfo: CLIENT_INFO };
+    const opened = await this.#send(
+      sessionPost({ id: 0, method: "initialize", params }),
+    );
+    await this.#read(opened);
+    const sessionId = opened.headers.get("mcp-session-id")!;
+    const post = (message: JsonObject) =>
+      this.#send(sessionPost(message, sessionId));
+    await post({ method: "notifications/initialized" });
+    const level = { level: "debug" };
+    const set = await post({
+      id: 1,
+      method: "logging/setLevel",
+      params: level,
+    });
+    await this.#read(set);
+    return { post };
   }
 
   async #read(

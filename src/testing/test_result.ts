@@ -5,7 +5,8 @@
  */
 import type { CallToolResult, ContentBlock } from "../authoring/tool.ts";
 import type { AskedQuestion } from "./answers.ts";
-import type { LogMessage, Progress, TestRequest } from "./test_request.ts";
+import type { LogMessage, Progress } from "./request_options.ts";
+import type { TestRequest } from "./test_request.ts";
 
 /** A tool's answer and what it told on the way; `O` is its output. */
 export class TestResult<O = unknown> {

@@ -13,7 +13,8 @@ import type { ConnectionInfo } from "../http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
 import { TestClient } from "./test_client.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
-import type { Target, TestRevision } from "./test_request.ts";
+import type { TestRevision } from "./request_options.ts";
+import type { Target } from "./test_request.ts";
 
 /** What a test gives a server; what it leaves out has a default. */
 export interface TestServerOptions extends Partial<CreateServerOptions> {
@@ -44,15 +45,13 @@ export class TestServer extends TestClient implements AsyncDisposable {
     origin = "http://localhost",
   ): Promise<TestServer> {
     const plan = planServer({ ...options, name, version }, env);
-    const { provider, fetchDocument } = options;
     const gate = new TestGate();
     const crashes = new CrashLog();
     const { memoryKv } = await import("../store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
     const server = assemble(plan, {
+      ...options,
       kv: kv ?? own!,
-      provider,
-      fetchDocument,
       origin,
       gate,
       log: crashes,

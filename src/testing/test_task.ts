@@ -5,12 +5,12 @@
  */
 import type { CallToolResult } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
-import { readMessages } from "./client_messages.ts";
+import { readMessages, type RpcErrorObject } from "./client_messages.ts";
 import type { TestRequest } from "./test_request.ts";
 import { TestResult } from "./test_result.ts";
 
 /** How far a task is. */
-export interface TaskStatus {
+export interface TestTaskStatus {
   /** The last three are its end. */
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
   /** The last progress that the tool put in words. */
@@ -27,12 +27,12 @@ export class TestTask<O = unknown> {
   ) {}
 
   /** How far it is. */
-  async status(): Promise<TaskStatus> {
+  async status(): Promise<TestTaskStatus> {
     const { taskId } = this;
     const { status, statusMessage } = await this.request.ask(
       "tasks/get",
       { taskId },
-    ) as unknown as TaskStatus;
+    ) as unknown as TestTaskStatus;
     return statusMessage === undefined ? { status } : { status, statusMessage };
   }
 
@@ -87,7 +87,7 @@ export class TestTask<O = unknown> {
           );
         case "failed":
           throw request.refused(
-            params.error as { code: number; message: string },
+            params.error as RpcErrorObject,
             response,
           );
         case "cancelled":

@@ -142,6 +142,7 @@ Deno.test("every export is documented, with types that are exports too", async (
 Deno.test("the examples in the documentation compile", async () => {
   const output = await deno(
     ...["check", "--doc", "src/mod.ts", "src/serve.ts", "src/server.ts"],
+    "src/testing.ts",
     ...["around", "prompt", "resource", "service", "setting", "tool"]
       .map((name) => `src/authoring/${name}.ts`),
   );

@@ -1,11 +1,17 @@
 /** The test kit's answers to what tools ask. */
 import assert from "node:assert/strict";
-import { type Answers, eachRevision, testServer } from "../../src/testing.ts";
+import * as z from "zod";
+import { tool } from "../../src/mod.ts";
+import {
+  eachRevision,
+  type TestAnswers,
+  testServer,
+} from "../../src/testing.ts";
 import { interview } from "./tools.ts";
 
 const ADA = { action: "accept", content: { name: "Ada" } } as const;
 
-async function talk(answers?: Answers) {
+async function talk(answers?: TestAnswers) {
   const texts: string[] = [];
   await eachRevision(async (revision) => {
     await using server = await testServer({ tools: [interview], revision });
@@ -40,7 +46,7 @@ Deno.test("answers are found by a question's key or message", async () => {
 
 Deno.test("answers may be a function of the question", async () => {
   const methods: string[] = [];
-  const answers: Answers = ({ method, message }) => {
+  const answers: TestAnswers = ({ method, message }) => {
     methods.push(`${method} ${message}`);
     return "decline";
   };
@@ -106,4 +112,25 @@ Deno.test("capabilities are all a client can do", () =>
     if (revision === "2025-11-25") {
       assert.match((await calling).text, /does not support elicitation/);
     } else await assert.rejects(calling, { code: -32021 });
+  }));
+
+Deno.test('"accept" leaves a form empty, and opens a page', () =>
+  eachRevision(async (revision) => {
+    const pay = tool({
+      name: "pay",
+      async run(_input, { ask }) {
+        const tip = z.object({ tip: z.number().default(1) });
+        const form = await ask({ message: "A tip?", schema: tip });
+        const page = await ask({ message: "Pay", url: "https://pay.test/" });
+        return JSON.stringify([form, page]);
+      },
+    });
+    await using server = await testServer({ tools: [pay], revision });
+    const { text } = await server.call(pay, {}, {
+      answers: { "A tip?": "accept", Pay: "accept" },
+    });
+    assert.deepEqual(JSON.parse(text), [
+      { action: "accept", content: { tip: 1 } },
+      { action: "accept" },
+    ]);
   }));

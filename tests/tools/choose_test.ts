@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { type Answer, eachRevision, testServer } from "../../src/testing.ts";
+import {
+  eachRevision,
+  type TestAnswer,
+  testServer,
+} from "../../src/testing.ts";
 import choose from "../../src/tools/choose.ts";
 
 const input = { question: "Tea?", options: ["yes", "no"] };
-const CASES: readonly (readonly [Answer, RegExp])[] = [
+const CASES: readonly (readonly [TestAnswer, RegExp])[] = [
   [{ action: "accept", content: { choice: "no" } }, /^They chose: no$/],
   ["decline", /rather not/],
   ["cancel", /without an answer/],
