@@ -4,8 +4,13 @@
  * @module
  */
 import { fingerprint, randomId } from "../src/crypto.ts";
-import { mintCredential, newGrantId } from "../src/oauth/credential.ts";
+import {
+  mintCredential,
+  newGrantId,
+  parseCredential,
+} from "../src/oauth/credential.ts";
 import type { Grant } from "../src/oauth/grant.ts";
+import { Database } from "../src/store/database.ts";
 import { setGrant } from "../src/store/grants.ts";
 import type { TokenRecord } from "../src/store/issuance.ts";
 import {
@@ -14,7 +19,6 @@ import {
   sessionKey,
   sessionsOfKey,
 } from "../src/store/keys.ts";
-import { expireIn } from "../src/store/kv.ts";
 import { type Session, sessionStore } from "../src/store/sessions.ts";
 import { saveGrant } from "./login.ts";
 
@@ -24,7 +28,7 @@ export async function saveSessions(
   count: number,
 ): Promise<string[]> {
   using kv = await Deno.openKv(kvPath);
-  const { save } = sessionStore(kv);
+  const { save } = sessionStore(new Database(kv));
   return await Promise.all(
     Array.from({ length: count }, () =>
       save({
@@ -56,27 +60,25 @@ export async function fill(records: number): Promise<string> {
     const token = await saveGrant(kv, "https://tools.example.com");
     const session = await read<Session>(kv, sessionKey(sessionId));
     const tokenRecord = await read<TokenRecord>(kv, accessTokenKey(token));
-    const grant = await read<Grant>(kv, grantKey(tokenRecord.grantId));
+    const grant = await read<Grant>(
+      kv,
+      grantKey(parseCredential(token)!.grantId),
+    );
     for (let done = 0; done < records; done += BATCH) {
-      const operation = kv.atomic();
-      for (let index = 0; index < Math.min(BATCH, records - done); index++) {
-        const id = newGrantId();
-        const name = randomId();
-        const { expiresAt } = session;
-        setGrant(operation, { ...grant, id })
-          .set(
-            accessTokenKey(mintCredential("access_token", id)),
-            { ...tokenRecord, grantId: id },
-            expireIn(grant),
-          )
-          .set(sessionKey(name), { ...session, binding: id }, expireIn(grant))
-          .set(
-            sessionsOfKey(id, fingerprint(name)),
-            { expiresAt },
-            expireIn(grant),
-          );
-      }
-      await operation.commit();
+      await new Database(kv).commit((transaction) => {
+        for (let index = 0; index < Math.min(BATCH, records - done); index++) {
+          const id = newGrantId();
+          const name = randomId();
+          const { expiresAt } = session;
+          setGrant(transaction, { ...grant, id })
+            .set(
+              accessTokenKey(mintCredential("access_token", id)),
+              { ...tokenRecord, expiresAt: grant.expiresAt },
+            )
+            .set(sessionKey(name), { ...session, binding: id })
+            .set(sessionsOfKey(id, fingerprint(name)), { expiresAt });
+        }
+      });
     }
   }
   await Deno.rename(partial, kvPath);

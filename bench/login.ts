@@ -5,7 +5,7 @@
  */
 import { openGrant, useGrant } from "../src/oauth/grant.ts";
 import { issueTokens } from "../src/store/issuance.ts";
-import { commit } from "../src/store/kv.ts";
+import { Database } from "../src/store/database.ts";
 import { now } from "../src/clock.ts";
 
 /** `AUTH_STRATEGY` of a column. */
@@ -64,7 +64,8 @@ export async function saveGrant(kv: Deno.Kv, baseUrl: string): Promise<string> {
     dataKey: crypto.getRandomValues(new Uint8Array(32)),
     scopes: grant.scopes,
     refreshable: true,
+    now: now(),
   });
-  await commit(kv, write);
+  await new Database(kv).commit(write);
   return tokens.accessToken;
 }

@@ -26,7 +26,9 @@ import type { McpEndpoint } from "./engine/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import type { Catalogue } from "./protocol/catalogue.ts";
+import type { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
+import type { SessionStore } from "./store/sessions.ts";
 import type { Provider } from "./upstream/provider.ts";
 import { fetchDocument as fetchPublic } from "./client_documents/fetch_document.ts";
 import { createProvider } from "./upstream/create_provider.ts";
@@ -34,7 +36,8 @@ import { createProvider } from "./upstream/create_provider.ts";
 /** What the routes are made of. */
 export interface AppOptions {
   config: Config;
-  kv: Deno.Kv;
+  database: Database;
+  sessions: SessionStore;
   /** Public address, without a trailing slash. */
   baseUrl: string;
   catalogue: Catalogue;
@@ -137,7 +140,10 @@ export function createApp(options: AppOptions): App {
   app.post("/account/sign-out", endpoints.accountSignOut);
   app.post("/account/end", endpoints.accountEnd);
 
-  app.get("/health", (c) => c.json({ status: "ok", timestamp: Date.now() }));
+  app.get(
+    "/health",
+    (c) => c.json({ status: "ok", timestamp: options.database.clock() }),
+  );
   app.get("/", (c) => showLanding(c));
 
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
@@ -197,7 +203,8 @@ function challenge(
 function signInOf(
   {
     config,
-    kv,
+    database,
+    sessions,
     baseUrl,
     provider,
     fetchDocument = fetchPublic,
@@ -207,7 +214,8 @@ function signInOf(
 ): SignIn {
   return signIn({
     auth: config.auth,
-    kv,
+    database,
+    sessions,
     baseUrl,
     serverTitle: config.title,
     scopesSupported: [...scopeWords.keys()],
@@ -223,11 +231,11 @@ function signInOf(
 
 /** The development provider, if people sign in there. */
 function devProviderOf(
-  { config, kv, baseUrl }: AppOptions,
+  { config, database, baseUrl }: AppOptions,
 ): DevProvider | undefined {
   const { auth, deployed, title: serverTitle } = config;
   return auth.strategy === "oauth" && auth.provider.provider === "dev"
-    ? devProvider({ kv, baseUrl, deployed, serverTitle })
+    ? devProvider({ database, baseUrl, deployed, serverTitle })
     : undefined;
 }
 

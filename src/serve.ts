@@ -25,15 +25,16 @@ import {
   type Server,
   type ServerOptions,
 } from "./server.ts";
-import { whileLocked } from "./store/kv.ts";
+import { whileLocked } from "./store/locked.ts";
 
 const DRAIN_MILLISECONDS = 10_000;
 
 /** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
-export interface ServeOptions
-  extends
-    ServerOptions,
-    Partial<Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument">> {}
+export interface ServeOptions extends
+  ServerOptions,
+  Partial<
+    Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
+  > {}
 
 /** A start that failed for a reason that the person at the terminal can fix. */
 class StartError extends Error {
@@ -107,8 +108,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     (request, info) => server.fetch(request, info),
   );
   const origin = localOrigin(http.addr);
-  const { provider, fetchDocument } = options;
-  const server = assemble(plan, { kv, provider, fetchDocument, origin });
+  const server = assemble(plan, { ...options, kv, origin });
   await server.start();
   // Under --watch an exit is the wait for a change: there a signal must end
   // the process by itself.

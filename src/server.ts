@@ -41,6 +41,7 @@ import {
 } from "./protocol/catalogue.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
+import { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
 import { replyStore } from "./store/replies.ts";
 import { stateStore } from "./store/request_states.ts";
@@ -102,6 +103,8 @@ export interface CreateServerOptions extends ServerOptions {
   provider?: Provider;
   /** Fetches what clients publish; from public addresses only by default. */
   fetchDocument?: FetchDocument;
+  /** Gives the present in epoch milliseconds; `Date.now` by default. */
+  clock?: () => number;
 }
 
 /** A server apart from its socket. */
@@ -154,8 +157,7 @@ export interface Plan {
  * @throws {CatalogueError} with every complaint about the definitions
  */
 export function createServer(options: CreateServerOptions): Server {
-  const { kv, env = {}, provider, fetchDocument } = options;
-  return assemble(planServer(options, env), { kv, provider, fetchDocument });
+  return assemble(planServer(options, options.env ?? {}), options);
 }
 
 /** Checks options and settings. @throws as {@linkcode createServer} */
@@ -189,7 +191,8 @@ export function needing(options: ServerOptions): Needing[] {
 
 /** What a planned server runs on. */
 export interface Surroundings
-  extends Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument"> {
+  extends
+    Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
   /** Where it listens, for a server without `BASE_URL`. */
   origin?: string;
   /** Who may pass, in place of the gate the settings name. */
@@ -201,7 +204,8 @@ export interface Surroundings
 /** Puts a planned server together. */
 export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const { config, options, lifecycle, catalogue } = plan;
-  const { kv, provider, fetchDocument } = surroundings;
+  const { kv, provider, fetchDocument, clock } = surroundings;
+  const database = new Database(kv, { clock, isRemote: isRemote(config) });
   const checkOrigin = originCheck(config);
   let baseUrl = config.baseUrl ?? surroundings.origin;
   const basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
@@ -216,7 +220,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     const { createApp } = await import("./app.ts");
     return createApp({
       config,
-      kv,
+      database,
+      sessions,
       baseUrl,
       catalogue,
       provider,
@@ -238,26 +243,28 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const { log = logger("mcp") } = surroundings;
   const gate = surroundings.gate ??
     gateOf(config.auth, async () => (await app()).gate!);
-  const cancellations = cancellationStore(kv);
-  const tasks = taskStore(kv);
+  const cancellations = cancellationStore(database);
+  const sessions = sessionStore(database);
+  const tasks = taskStore(database);
   const engine: Engine = {
     catalogue,
     gate,
     checkOrigin,
     log,
     around: options.around,
-    running: new RunningRequests(cancellations, log),
-    sessions: sessionStore(kv),
-    replies: replyStore(kv),
+    running: new RunningRequests(cancellations, database.clock, log),
+    clock: database.clock,
+    sessions,
+    replies: replyStore(database),
     cancellations,
     changes: changeStore(
-      kv,
+      database,
       (error) => log.warning("Changes could not be read", { error }),
     ),
-    requestStates: stateStore(kv),
+    requestStates: stateStore(database),
     listeners: new ListenerCount(),
     tasks,
-    taskRunner: new TaskRunner(tasks, log),
+    taskRunner: new TaskRunner(tasks, database.clock, log),
   };
   const mcp = withSid(mcpEndpoint(engine));
 
@@ -307,6 +314,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     await engine.taskRunner.stop();
     await engine.changes.close();
     await loading?.then((app) => app.close(), () => {});
+    await database.idle();
     await lifecycle.stop();
   }
 
@@ -355,6 +363,11 @@ function notStarted(error: unknown): Response {
     status: 503,
     headers: { ...CORS_HEADERS, "retry-after": "5" },
   });
+}
+
+/** Whether the database is one for several machines. */
+function isRemote({ kvPath, deployed }: Config): boolean {
+  return deployed || /^https?:/.test(kvPath ?? "");
 }
 
 /** The origin of a request that came to a loopback address. */

@@ -25,7 +25,7 @@ import type {
 import type { AttemptStore } from "../store/attempts.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
 import type { GrantStore } from "../store/grants.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import { readParameters } from "../http/body.ts";
@@ -55,6 +55,7 @@ export interface AccountOptions {
   registrations: RegistrationStore;
   sessions: SessionStore;
   attempts: AttemptStore;
+  clock: Clock;
   log: Logger;
 }
 
@@ -62,7 +63,7 @@ export interface AccountOptions {
 export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { baseUrl, serverTitle, providerName, accountSessions, log } = options;
   const base = basePathOf(baseUrl);
-  const { grants, registrations, sessions, attempts } = options;
+  const { grants, registrations, sessions, attempts, clock } = options;
   const cookie = { name: "account", baseUrl };
 
   /** Who is signed in, and by which session. */
@@ -137,7 +138,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       }
       const { id, session } = found;
       const csrf = mintCsrf(id);
-      const time = now();
+      const time = now(clock);
       const ended = c.req.query("ended");
       return page(
         c,
@@ -169,7 +170,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         if (grant?.status !== "active") continue;
         // Another person's grant is treated like one that does not exist.
         if (grant.subject !== session.subject && !isOperator(session)) continue;
-        await grants.close(grantId, "revoked");
+        await grants.close(grantId);
         await sessions.endAllOf(grantId);
         log.info("Connection ended on the account page", {
           grantId,

@@ -11,14 +11,17 @@ import type { ScopeInWords } from "../pages/consent_page.tsx";
 import { providerId } from "../config/application.ts";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
+import { assertionStore } from "../store/assertions.ts";
 import { approvalStore } from "../store/approvals.ts";
 import { attemptStore } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
+import { codeStore } from "../store/codes.ts";
+import type { Database } from "../store/database.ts";
 import { registrationStore } from "../store/registrations.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { grantStore } from "../store/grants.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
-import { sessionStore } from "../store/sessions.ts";
+import type { SessionStore } from "../store/sessions.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import { providerTokens } from "../upstream/provider_tokens.ts";
@@ -44,7 +47,9 @@ import { tokenEndpoint } from "./token.ts";
 /** What an authorization server is made of. */
 export interface AuthorizationServerOptions {
   config: OAuthConfig;
-  kv: Deno.Kv;
+  database: Database;
+  /** One cache for a process, so the engine's. */
+  sessions: SessionStore;
   baseUrl: string;
   serverTitle: string;
   provider: Provider;
@@ -57,38 +62,41 @@ export interface AuthorizationServerOptions {
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): SignIn {
-  const { config, kv, baseUrl, provider, serverTitle, scopesSupported } =
+  const { config, database, baseUrl, provider, serverTitle, scopesSupported } =
     options;
+  const { clock } = database;
   const { metadataDocuments, allowedUsers } = config;
-  const grants = grantStore(kv);
-  const registrations = registrationStore(kv);
-  const documents = documentStore(kv, options.fetchDocument);
-  const upstreamTokens = upstreamTokenStore(kv);
+  const grants = grantStore(database);
+  const registrations = registrationStore(database);
+  const documents = documentStore(database, options.fetchDocument);
+  const upstreamTokens = upstreamTokenStore(database);
   const log = logger("oauth");
   const services = {
     ...options,
+    clock,
     log,
     providerName: provider.name,
     providerId: providerId(config.provider),
     allowedUsers,
     clients: clientDirectory({
-      kv,
       baseUrl,
       registrations,
       documents,
+      assertions: assertionStore(database),
+      clock,
       metadataDocuments,
     }),
     registrations,
-    approvals: approvalStore(kv),
-    requests: authorizationRequestStore(kv),
+    approvals: approvalStore(database),
+    requests: authorizationRequestStore(database),
     grants,
-    accessTokens: accessTokenStore(kv),
-    refreshTokens: refreshTokenStore(kv),
-    sessions: sessionStore(kv),
-    accountSessions: accountSessionStore(kv),
-    attempts: attemptStore(kv, log),
+    accessTokens: accessTokenStore(database),
+    codes: codeStore(database),
+    refreshTokens: refreshTokenStore(database),
+    accountSessions: accountSessionStore(database),
+    attempts: attemptStore(database, log),
     admins: config.admins,
-    providerTokens: providerTokens({ provider, grants, upstreamTokens }),
+    providerTokens: providerTokens({ provider, grants, upstreamTokens, clock }),
     mayStay(grant: Grant): boolean {
       const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
       return isGrantOf(grant, here) &&

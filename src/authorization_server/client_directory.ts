@@ -20,10 +20,10 @@ import {
   parseMetadataDocument,
 } from "../oauth/metadata_document.ts";
 import type { Parameters } from "../oauth/parameters.ts";
-import { useAssertion } from "../store/assertions.ts";
+import type { AssertionStore } from "../store/assertions.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
 import type { DocumentStore } from "../store/documents.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 
 /** All clients. */
 export interface ClientDirectory {
@@ -44,11 +44,12 @@ export interface ClientDirectory {
 
 /** Finds clients among registrations and metadata documents. */
 export function clientDirectory(
-  { kv, baseUrl, registrations, documents, metadataDocuments }: {
-    kv: Deno.Kv;
+  { baseUrl, registrations, documents, assertions, clock, metadataDocuments }: {
     baseUrl: string;
     registrations: RegistrationStore;
     documents: DocumentStore;
+    assertions: AssertionStore;
+    clock: Clock;
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
 ): ClientDirectory {
@@ -88,7 +89,7 @@ export function clientDirectory(
     if (metadataDocuments.enabled && namesDocument(clientId)) {
       checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
       const document = await read(clientId, options);
-      return parseMetadataDocument(clientId, document, now());
+      return parseMetadataDocument(clientId, document, now(clock));
     }
     const client = await registrations.find(clientId);
     if (client) return client;
@@ -112,9 +113,9 @@ export function clientDirectory(
     const used = await verifyClientAssertion(client, assertion, {
       keys: keys as JSONWebKeySet,
       audiences: [baseUrl, `${baseUrl}/token`, `${baseUrl}/revoke`],
-      now: now(),
+      now: now(clock),
     });
-    if (!await useAssertion(kv, client.clientId, used)) {
+    if (!await assertions.use(client.clientId, used)) {
       throw new OAuthError("invalid_client", "The assertion was used before");
     }
   }

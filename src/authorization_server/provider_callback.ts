@@ -18,7 +18,7 @@ import type {
   AuthorizationRequestStore,
   FoundRequest,
 } from "../store/authorization_requests.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import {
   type Provider,
@@ -32,7 +32,7 @@ import { upstreamSecrets } from "./upstream_secrets.ts";
 
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
-  { baseUrl, provider, providerId, allowedUsers, requests, log }: {
+  { baseUrl, provider, providerId, allowedUsers, requests, clock, log }: {
     baseUrl: string;
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
@@ -40,6 +40,7 @@ export function providerCallbackEndpoint(
     /** Empty: everybody. */
     allowedUsers: readonly string[];
     requests: AuthorizationRequestStore;
+    clock: Clock;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
@@ -125,7 +126,7 @@ export function providerCallbackEndpoint(
       provider: providerId,
       identity,
       clientName,
-      now: now(),
+      now: now(clock),
     });
     const ours = await requests.complete(leased, {
       grant,

@@ -12,15 +12,16 @@ import {
   registerClient,
 } from "../oauth/client.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import { readJson } from "../http/body.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 
 /** Registers whoever asks: what a registration may do, a person decides. */
 export function registerEndpoint(
-  { registrations, checkRate, log }: {
+  { registrations, checkRate, clock, log }: {
     registrations: RegistrationStore;
     checkRate: CheckRate;
+    clock: Clock;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
@@ -28,7 +29,7 @@ export function registerEndpoint(
     c.header("Cache-Control", "no-store");
     await checkRate(c);
     const body = await readJson(c.req.raw);
-    const registration = registerClient(body, now());
+    const registration = registerClient(body, now(clock));
     const { client } = registration;
     await registrations.save(client);
     log.info("Client registered", {

@@ -59,7 +59,7 @@ export function revokeEndpoint(
       // The provider keeps a token that nobody here can open any more.
       log.warning("The provider did not revoke", { grantId, error });
     }
-    await grants.close(grantId, "revoked");
+    await grants.close(grantId);
     log.info("Grant revoked", { grantId, clientId });
   }
 

@@ -37,7 +37,7 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
       const { baseUrl, serverTitle: title } = options;
       const { issuer } = auth;
       return {
-        gate: jwtGate({ ...auth, baseUrl }),
+        gate: jwtGate({ ...auth, baseUrl, clock: options.database.clock }),
         endpoints: {
           ...endpoints,
           protectedResourceMetadata: protectedResourceMetadataEndpoint({

@@ -17,8 +17,8 @@ import {
   printTokenResponse,
 } from "../oauth/token_request.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
-import { useCode } from "../store/codes.ts";
-import { now } from "../clock.ts";
+import type { CodeStore } from "../store/codes.ts";
+import { type Clock, now } from "../clock.ts";
 import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
@@ -28,7 +28,8 @@ import type { CheckRate } from "../http/rate_limit.ts";
 /** Issues tokens. */
 export function tokenEndpoint(
   {
-    kv,
+    clock,
+    codes,
     baseUrl,
     mayStay,
     clients,
@@ -38,7 +39,8 @@ export function tokenEndpoint(
     checkRate,
     log,
   }: {
-    kv: Deno.Kv;
+    clock: Clock;
+    codes: CodeStore;
     baseUrl: string;
     /** Whether a grant is still good here. */
     mayStay(grant: Grant): boolean;
@@ -93,7 +95,7 @@ export function tokenEndpoint(
     if (request.grantType === "refresh_token") {
       return await refresh({ ...request, clientId });
     }
-    return await useCode(kv, {
+    return await codes.use({
       ...request,
       clientId,
       refreshable: metadata.grant_types.includes("refresh_token"),
@@ -110,7 +112,7 @@ export function tokenEndpoint(
     try {
       const tokens = await issue(client, parameters);
       await registrations.keep(client.clientId);
-      return c.json(printTokenResponse(tokens, now()));
+      return c.json(printTokenResponse(tokens, now(clock)));
     } catch (error) {
       log.warning("Tokens refused", {
         clientId: client.clientId,

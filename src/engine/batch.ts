@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
  */
+import type { Clock } from "../clock.ts";
 import { emptyResponse, PendingResponse } from "./pending_response.ts";
 import {
   parseMessage,
@@ -62,9 +63,10 @@ class Part extends PendingResponse {
 export function answerBatch(
   values: readonly unknown[],
   refuse: Refuse,
+  clock: Clock,
   serve: (message: RpcMessage, part: PendingResponse) => Promise<void>,
 ): Response | Promise<Response> {
-  const whole = new PendingResponse();
+  const whole = new PendingResponse(clock);
   const done: Printed[] = [];
   let expectsAnswer = false;
 

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Authenticated } from "../caller.ts";
+import type { Clock } from "../clock.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { CheckOrigin } from "../gates/origin.ts";
 import type { Around } from "../authoring/around.ts";
@@ -25,6 +26,7 @@ export interface Engine {
   gate: Gate;
   checkOrigin: CheckOrigin;
   log: Logger;
+  clock: Clock;
   /** The hook around tool calls. */
   around?: Around;
   running: RunningRequests;

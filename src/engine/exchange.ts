@@ -58,7 +58,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
   readonly client: McpClient;
   readonly logLevel?: LoggingLevel;
   readonly introduction: Introduction;
-  readonly startedMilliseconds = Date.now();
+  readonly startedMilliseconds: number;
   abstract readonly stateless: boolean;
   #answer?: PendingResponse;
   #context?: Context;
@@ -68,6 +68,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
 
   constructor(settings: ExchangeSettings) {
     this.engine = settings.engine;
+    this.startedMilliseconds = this.engine.clock();
     this.message = settings.message;
     this.authenticated = settings.authenticated;
     this.client = settings.client;
@@ -113,7 +114,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
     return this.#requestId ??= randomId(12);
   }
   get answer(): PendingResponse {
-    return this.#answer ??= new PendingResponse();
+    return this.#answer ??= new PendingResponse(this.engine.clock);
   }
   get signal(): () => AbortSignal {
     return () => this.#controller.signal;
@@ -227,7 +228,7 @@ export abstract class Exchange implements Call, CallSettings, Running {
       requestId: this.requestId,
       traceId: traceIdOf(this.meta),
       ...this.#what,
-      durationMilliseconds: Date.now() - this.startedMilliseconds,
+      durationMilliseconds: this.engine.clock() - this.startedMilliseconds,
       outcome,
     });
   }

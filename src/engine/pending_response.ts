@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
  */
+import { type Clock, systemClock } from "../clock.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
 import type { Printed } from "./call.ts";
 import { printId, printResult, type RequestId } from "../protocol/messages.ts";
@@ -86,7 +87,7 @@ export class PendingResponse {
   #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
-  constructor() {
+  constructor(private readonly clock: Clock = systemClock) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -178,7 +179,7 @@ export class PendingResponse {
   }
 
   #write(chunk: Uint8Array): void {
-    this.#lastSentMilliseconds = Date.now();
+    this.#lastSentMilliseconds = this.clock();
     this.#stream!.enqueue(chunk);
   }
 }

@@ -6,6 +6,7 @@
  * @module
  */
 import type { Cancellable, CancellationStore } from "../store/cancellations.ts";
+import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { RequestId } from "../protocol/messages.ts";
 
@@ -47,6 +48,7 @@ export class RunningRequests {
 
   constructor(
     private readonly cancellations: CancellationStore,
+    private readonly clock: Clock,
     private readonly log: Logger,
   ) {}
 
@@ -94,7 +96,7 @@ export class RunningRequests {
       this.#timer = undefined;
       return;
     }
-    const now = Date.now();
+    const now = this.clock();
     let isCancellable = false;
     for (const request of this.#running) {
       const { answer } = request;

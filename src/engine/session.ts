@@ -176,15 +176,20 @@ export function sessionServer(engine: Engine): SessionServer {
         `A batch must have at most ${BATCH_MESSAGES} messages`,
       );
     }
-    return await answerBatch(values, refuse, async (message, answer) => {
-      if (message.kind === "response") {
-        await replies.save(sessionId, message);
-      } else if (message.method === "initialize") {
-        throw invalidRequest("initialize must not be part of a batch");
-      } else {
-        await serveInSession(message, { sessionId, session }, passed, answer);
-      }
-    });
+    return await answerBatch(
+      values,
+      refuse,
+      engine.clock,
+      async (message, answer) => {
+        if (message.kind === "response") {
+          await replies.save(sessionId, message);
+        } else if (message.method === "initialize") {
+          throw invalidRequest("initialize must not be part of a batch");
+        } else {
+          await serveInSession(message, { sessionId, session }, passed, answer);
+        }
+      },
+    );
   }
 
   async function end({ headers, authenticated }: Passed): Promise<Response> {

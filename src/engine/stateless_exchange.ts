@@ -108,7 +108,7 @@ export class StatelessExchange extends Exchange {
     const state: RequestState = {
       ...this.#inquiry!.state,
       ...(this.#isSingleUse && { nonce: randomId(16) }),
-      expiresAt: now() + REQUEST_STATE_SECONDS,
+      expiresAt: now(this.engine.clock) + REQUEST_STATE_SECONDS,
     };
     return await sealRequestState(
       await requestStates.key(),
@@ -137,7 +137,7 @@ export class StatelessExchange extends Exchange {
       await requestStates.key(),
       text,
       this.#binding,
-      now(),
+      now(this.engine.clock),
     );
     if (state.nonce && !await requestStates.spend(state.nonce, state)) {
       throw invalidParams("requestState was used before");

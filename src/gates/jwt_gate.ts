@@ -18,7 +18,7 @@ import { ChallengeError, HttpError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
 import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import { resourceMetadataUrl } from "../oauth/resource.ts";
 import type { Gate } from "./gate.ts";
@@ -37,14 +37,15 @@ interface Verified {
 
 /** Lets in whoever holds a token of that server, made for this resource. */
 export function jwtGate(
-  { issuer, audience, jwksUrl, baseUrl }: Omit<JwtConfig, "strategy"> & {
+  { issuer, audience, jwksUrl, baseUrl, clock }: Omit<JwtConfig, "strategy"> & {
     baseUrl: string;
+    clock: Clock;
   },
 ): Gate {
   const keys = createRemoteJWKSet(new URL(jwksUrl), {
     [customFetch]: fetchKeys,
   });
-  const verified = recent(verify);
+  const verified = recent(verify, { clock });
   const metadata = {
     resource_metadata: resourceMetadataUrl(baseUrl),
   };
@@ -57,7 +58,7 @@ export function jwtGate(
         algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "sub"],
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(now() * 1000),
+        currentDate: new Date(now(clock) * 1000),
       });
       if (!ACCESS_TOKEN_TYPES.includes(protectedHeader.typ?.toLowerCase())) {
         throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
@@ -82,7 +83,7 @@ export function jwtGate(
   }
 
   function admit(found: Verified | undefined): Authenticated {
-    if (found && found.expiresAt > now()) return found.authenticated;
+    if (found && found.expiresAt > now(clock)) return found.authenticated;
     throw new ChallengeError("The access token has expired", "invalid_token");
   }
 

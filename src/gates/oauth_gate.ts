@@ -8,7 +8,7 @@ import { ChallengeError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { callerOf, type Grant } from "../oauth/grant.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { resourceMetadataUrl, serverMetadataUrl } from "../oauth/resource.ts";
@@ -22,7 +22,7 @@ interface Admitted {
 
 /** Lets in whoever holds a live access token of a grant that is good here. */
 export function oauthGate(
-  { baseUrl, scopesSupported, mayStay, accessTokens, providerTokens }: {
+  { baseUrl, scopesSupported, mayStay, accessTokens, providerTokens, clock }: {
     baseUrl: string;
     /** Named in a challenge that needs no particular ones. */
     scopesSupported: readonly string[];
@@ -30,9 +30,10 @@ export function oauthGate(
     mayStay(grant: Grant): boolean;
     accessTokens: AccessTokenStore;
     providerTokens: ProviderTokens;
+    clock: Clock;
   },
 ): Gate {
-  const admitted = recent(read);
+  const admitted = recent(read, { clock });
   // The first is what RFC 9728 clients follow, the second what others look for.
   const metadata = {
     resource_metadata: resourceMetadataUrl(baseUrl),
@@ -53,7 +54,7 @@ export function oauthGate(
   }
 
   function admit(found: Admitted | undefined): Authenticated {
-    if (found && found.expiresAt > now()) return found.authenticated;
+    if (found && found.expiresAt > now(clock)) return found.authenticated;
     throw new ChallengeError(
       "The access token is unknown, expired or revoked",
       "invalid_token",

@@ -9,6 +9,7 @@ import type { Context } from "@hono/hono";
 import type { Address } from "../address.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import type { Database } from "../store/database.ts";
 import { rateStore } from "../store/rate.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 import { networkName } from "./client_address.ts";
@@ -40,11 +41,11 @@ export interface RateLimit {
 
 /** Limits an endpoint to so many requests a second of one network. */
 export function rateLimit(
-  { kv, log }: { kv: Deno.Kv; log: Logger },
+  { database, log }: { database: Database; log: Logger },
   endpoint: string,
   perSecond: number,
 ): RateLimit {
-  const counts = rateStore(kv, endpoint);
+  const counts = rateStore(database, endpoint);
   const networks = new Buckets({ burst: BURST, perSecond });
   const reserves = new Buckets(RESERVE);
   const shared = new Buckets({
@@ -93,7 +94,7 @@ export function rateLimit(
   return {
     async check(c) {
       const address: Address | undefined = c.get("address");
-      const time = Date.now();
+      const time = database.clock();
       await exchange(time);
       undoing.set(c.req.raw, take(address && networkName(address), time));
     },

@@ -29,7 +29,6 @@ export interface Grant {
   scopes: readonly string[];
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
-  closedReason?: CloseReason;
   createdAt: number;
   /** Of its last token response. */
   usedAt: number;
@@ -38,13 +37,6 @@ export interface Grant {
   /** It ends here unless it is used again. */
   expiresAt: number;
 }
-
-/** Why a grant ended before its time. */
-export type CloseReason =
-  | "revoked"
-  | "code replayed"
-  | "refresh token replayed"
-  | "provider token died";
 
 /** A person's subject here: it keeps those of different providers apart. */
 export function subjectOf(provider: string, { subject }: Identity): string {
@@ -100,12 +92,8 @@ export function useGrant(
 }
 
 /** A grant's tombstone. */
-export function closeGrant(
-  grant: Grant,
-  reason: CloseReason,
-  now: number,
-): Grant {
-  return { ...grant, status: "closed", closedReason: reason, usedAt: now };
+export function closeGrant(grant: Grant, now: number): Grant {
+  return { ...grant, status: "closed", usedAt: now };
 }
 
 /** Whether a grant is good at this server: alive, and made here for it. */

@@ -1,14 +1,14 @@
 /**
- * LiveAccessToken tokens, looked up with their grant in one read.
+ * Access tokens, looked up with their grant in one read.
  *
  * @module
  */
 import { parseCredential } from "../oauth/credential.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { unwrapDataKey } from "../oauth/data_key.ts";
+import type { Database } from "./database.ts";
 import type { TokenRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
-import { alive, commit, reach } from "./kv.ts";
 
 /** A live access token's grant. */
 export interface LiveAccessToken {
@@ -20,28 +20,18 @@ export interface LiveAccessToken {
   dataKey(): Promise<Uint8Array>;
 }
 
-/** LiveAccessToken tokens in Deno KV. */
-export interface AccessTokenStore {
-  /** A live token of an active grant. */
-  find(accessToken: string): Promise<LiveAccessToken | undefined>;
-  /** Ends a token; its grant lives on. */
-  revoke(accessToken: string): Promise<void>;
-}
+export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
-/** LiveAccessToken tokens in a database. */
-export function accessTokenStore(kv: Deno.Kv): AccessTokenStore {
+/** Access tokens in a database. */
+export function accessTokenStore(database: Database) {
   return {
-    async find(accessToken) {
+    /** A live token of an active grant. */
+    async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
       if (credential?.kind !== "access_token") return undefined;
-      const [tokenEntry, grantEntry] = await reach(() =>
-        kv.getMany<[TokenRecord, Grant]>([
-          accessTokenKey(accessToken),
-          grantKey(credential.grantId),
-        ])
-      );
-      const record = alive(tokenEntry)?.value;
-      const grant = alive(grantEntry)?.value;
+      const [{ value: record }, { value: grant }] = await database.getMany<
+        [TokenRecord, Grant]
+      >([accessTokenKey(accessToken), grantKey(credential.grantId)]);
       if (!record || grant?.status !== "active") return undefined;
       return {
         grant,
@@ -51,10 +41,10 @@ export function accessTokenStore(kv: Deno.Kv): AccessTokenStore {
       };
     },
 
-    async revoke(accessToken) {
-      await commit(
-        kv,
-        (operation) => operation.delete(accessTokenKey(accessToken)),
+    /** Ends a token; its grant lives on. */
+    async revoke(accessToken: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(accessTokenKey(accessToken))
       );
     },
   };

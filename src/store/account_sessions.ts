@@ -5,9 +5,8 @@
  */
 import type { Identity } from "../caller.ts";
 import { randomId } from "../crypto.ts";
+import type { Database, Expiring } from "./database.ts";
 import { accountSessionKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find } from "./kv.ts";
-import { now } from "../clock.ts";
 
 /** How long a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
@@ -19,37 +18,30 @@ export interface AccountSession extends Expiring {
   identity: Identity;
 }
 
-/** Account sessions in Deno KV. The id is the value of a cookie. */
-export interface AccountSessionStore {
-  /** Keeps a new session and gives its id: 43 characters, unguessable. */
-  save(session: Omit<AccountSession, "expiresAt">): Promise<string>;
-  find(id: string): Promise<AccountSession | undefined>;
-  end(id: string): Promise<void>;
-}
+export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
-/** Account sessions in a database. */
-export function accountSessionStore(kv: Deno.Kv): AccountSessionStore {
+/** Account sessions in a database. The id is the value of a cookie. */
+export function accountSessionStore(database: Database) {
   return {
-    async save(session) {
+    /** Keeps a new session and gives its id: 43 characters, unguessable. */
+    async save(session: Omit<AccountSession, "expiresAt">): Promise<string> {
       const id = randomId();
-      const record = {
-        ...session,
-        expiresAt: now() + ACCOUNT_SESSION_SECONDS,
-      };
-      await commit(
-        kv,
-        (operation) =>
-          operation.set(accountSessionKey(id), record, expireIn(record)),
+      const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
+      await database.commit((transaction) =>
+        transaction.set(accountSessionKey(id), { ...session, expiresAt })
       );
       return id;
     },
 
-    async find(id) {
-      return (await find<AccountSession>(kv, accountSessionKey(id)))?.value;
+    async find(id: string): Promise<AccountSession | undefined> {
+      return (await database.find<AccountSession>(accountSessionKey(id)))
+        ?.value;
     },
 
-    async end(id) {
-      await commit(kv, (operation) => operation.delete(accountSessionKey(id)));
+    async end(id: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(accountSessionKey(id))
+      );
     },
   };
 }

@@ -8,9 +8,8 @@
 import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { unionOfScopes } from "../oauth/scope.ts";
+import type { Database, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, find, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 
 interface ApprovalRecord extends Expiring {
   scopes: string[];
@@ -22,18 +21,10 @@ export type Approved = Pick<
   "clientId" | "redirectUri" | "resource"
 >;
 
-/** Approvals of browsers. `browser` is the value of its cookie. */
-export interface ApprovalStore {
-  /** The scopes approved before; undefined when nothing was. */
-  find(browser: string, what: Approved): Promise<string[] | undefined>;
-  save(
-    browser: string,
-    request: Approved & { scopes: readonly string[] },
-  ): Promise<void>;
-}
+export type ApprovalStore = ReturnType<typeof approvalStore>;
 
-/** Approvals in a database. */
-export function approvalStore(kv: Deno.Kv): ApprovalStore {
+/** Approvals of browsers. `browser` is the value of its cookie. */
+export function approvalStore(database: Database) {
   // The client alone is not what was approved: its answers go somewhere.
   function keyOf(browser: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
@@ -44,25 +35,27 @@ export function approvalStore(kv: Deno.Kv): ApprovalStore {
   }
 
   return {
-    async find(browser, what) {
-      const found = await find<ApprovalRecord>(kv, keyOf(browser, what));
-      return found?.value.scopes;
+    /** The scopes approved before; undefined when nothing was. */
+    async find(browser: string, what: Approved): Promise<string[] | undefined> {
+      const key = keyOf(browser, what);
+      return (await database.find<ApprovalRecord>(key))?.value.scopes;
     },
 
-    async save(browser, request) {
+    async save(
+      browser: string,
+      request: Approved & { scopes: readonly string[] },
+    ): Promise<void> {
       const key = keyOf(browser, request);
-      for (let saved = false; !saved;) {
-        const entry = await reach(() => kv.get<ApprovalRecord>(key));
-        const before = alive(entry)?.value.scopes ?? [];
+      for (;;) {
+        const entry = await database.get<ApprovalRecord>(key);
         const record: ApprovalRecord = {
-          scopes: unionOfScopes(before, request.scopes),
-          expiresAt: now() + APPROVAL_TTL_SECONDS,
+          scopes: unionOfScopes(entry.value?.scopes ?? [], request.scopes),
+          expiresAt: database.now() + APPROVAL_TTL_SECONDS,
         };
-        saved = await commit(
-          kv,
-          (operation) =>
-            operation.check(entry).set(key, record, expireIn(record)),
+        const isDone = await database.commit((transaction) =>
+          transaction.check(entry).set(key, record)
         );
+        if (isDone) return;
       }
     },
   };

@@ -4,22 +4,25 @@
  * @see RFC 7523 §3
  * @module
  */
+import type { Database } from "./database.ts";
 import { assertionKey } from "./keys.ts";
-import { commit, expireIn, find } from "./kv.ts";
 
-/** False when the client has used this assertion before. */
-export async function useAssertion(
-  kv: Deno.Kv,
-  clientId: string,
-  { jti, expiresAt }: { jti: string; expiresAt: number },
-): Promise<boolean> {
-  const key = assertionKey(clientId, jti);
-  if (await find(kv, key)) return false;
-  const record = { expiresAt };
-  return await commit(
-    kv,
-    (operation) =>
-      operation.check({ key, versionstamp: null })
-        .set(key, record, expireIn(record)),
-  );
+export type AssertionStore = ReturnType<typeof assertionStore>;
+
+/** Used client assertions in a database. */
+export function assertionStore(database: Database) {
+  return {
+    /** Marks an assertion as used; false when the client has used it before. */
+    async use(
+      clientId: string,
+      { jti, expiresAt }: { jti: string; expiresAt: number },
+    ): Promise<boolean> {
+      const key = assertionKey(clientId, jti);
+      const entry = await database.get(key);
+      if (entry.value !== undefined) return false;
+      return await database.commit((transaction) =>
+        transaction.check(entry).set(key, { expiresAt })
+      ) !== undefined;
+    },
+  };
 }

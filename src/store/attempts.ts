@@ -5,11 +5,10 @@
  *
  * @module
  */
-import { now } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import { addAttempt, type Attempt } from "./attempt_list.ts";
+import type { Database, Expiring } from "./database.ts";
 import { attemptsKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
 
 export type { Attempt } from "./attempt_list.ts";
 
@@ -21,35 +20,27 @@ interface AttemptsRecord extends Expiring {
   attempts: readonly Attempt[];
 }
 
-/** Attempts in Deno KV. */
-export interface AttemptStore {
-  /** Remembers an attempt, and writes it down within a second. */
-  note(attempt: Omit<Attempt, "at" | "count">): void;
-  /** The last attempts: failures first, strangers last, each newest first. */
-  list(): Promise<readonly Attempt[]>;
-  /** Writes down what is remembered. */
-  close(): Promise<void>;
-}
+export type AttemptStore = ReturnType<typeof attemptStore>;
 
 /** Attempts in a database. */
-export function attemptStore(kv: Deno.Kv, log: Logger): AttemptStore {
+export function attemptStore(database: Database, log: Logger) {
   const key = attemptsKey();
   let noted: Attempt[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing = Promise.resolve();
 
   async function tryWrite(): Promise<boolean> {
-    const entry = await reach(() => kv.get<AttemptsRecord>(key));
+    const entry = await database.get<AttemptsRecord>(key);
     const added = noted;
     const attempts = added.reduceRight(
       addAttempt,
-      [...alive(entry)?.value.attempts ?? []],
+      [...entry.value?.attempts ?? []],
     );
-    const record = { attempts, expiresAt: now() + ATTEMPTS_SECONDS };
-    const isWritten = await commit(
-      kv,
-      (operation) => operation.check(entry).set(key, record, expireIn(record)),
-    );
+    const record = { attempts, expiresAt: database.now() + ATTEMPTS_SECONDS };
+    const isWritten =
+      await database.commit((transaction) =>
+        transaction.check(entry).set(key, record)
+      ) !== undefined;
     // What came meanwhile waits for the next time.
     if (isWritten && noted === added) noted = [];
     return isWritten;
@@ -73,17 +64,19 @@ export function attemptStore(kv: Deno.Kv, log: Logger): AttemptStore {
   }
 
   return {
-    note(attempt) {
-      noted = addAttempt(noted, { ...attempt, at: now(), count: 1 });
+    /** Remembers an attempt, and writes it down within a second. */
+    note(attempt: Omit<Attempt, "at" | "count">): void {
+      noted = addAttempt(noted, { ...attempt, at: database.now(), count: 1 });
       timer ??= setTimeout(flush, WRITE_MILLISECONDS);
     },
 
-    async list() {
+    /** The last attempts: failures first, strangers last, each newest first. */
+    async list(): Promise<readonly Attempt[]> {
       await flush();
-      const entry = await reach(() => kv.get<AttemptsRecord>(key));
-      return alive(entry)?.value.attempts ?? [];
+      return (await database.get<AttemptsRecord>(key)).value?.attempts ?? [];
     },
 
+    /** Writes down what is remembered. */
     close: flush,
   };
 }

@@ -17,10 +17,10 @@ import {
 } from "../oauth/lifetimes.ts";
 import { seal } from "../seal.ts";
 import type { CodeRecord } from "./codes.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, type Found } from "./kv.ts";
-import { now } from "../clock.ts";
+import type { Transaction } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** What is remembered of a request while a person signs in. */
@@ -39,120 +39,107 @@ export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
 
-/** Authorization requests in Deno KV. `browser` is the value of its cookie. */
-export interface AuthorizationRequestStore {
-  /** Keeps a new request and gives its handle. */
-  save(
-    browser: string,
-    request: Pick<RequestRecord, "request" | "clientName">,
-  ): Promise<string>;
-  /** A request that began in this browser. */
-  find(handle: string, browser: string): Promise<FoundRequest | undefined>;
-  /** The person said yes; the provider comes next. False: somebody was faster. */
-  approve(found: FoundRequest): Promise<boolean>;
-  /** The request has its answer. False: somebody was faster. */
-  finish(found: FoundRequest): Promise<boolean>;
-  /**
-   * Takes a request for the redemption of the provider's code; undefined when
-   * somebody else has. A lease whose holder died lapses.
-   */
-  lease(found: FoundRequest): Promise<FoundRequest | undefined>;
-  /** Gives a leased request back: the provider did not answer. */
-  release(found: FoundRequest): Promise<void>;
-  /**
-   * Ends a leased request with a grant and gives the client's code; undefined
-   * when the lease had lapsed and somebody else was faster.
-   */
-  complete(
-    found: FoundRequest,
-    outcome: { grant: Grant; upstreamTokens: string },
-  ): Promise<string | undefined>;
-}
+export type AuthorizationRequestStore = ReturnType<
+  typeof authorizationRequestStore
+>;
 
-/** Authorization requests in a database. */
-export function authorizationRequestStore(
-  kv: Deno.Kv,
-): AuthorizationRequestStore {
+/** Authorization requests in a database. `browser` is the value of its cookie. */
+export function authorizationRequestStore(database: Database) {
   function replace(
-    operation: Deno.AtomicOperation,
-    { handle, versionstamp }: FoundRequest,
+    transaction: Transaction,
+    found: FoundRequest,
     record: RequestRecord,
-  ): Deno.AtomicOperation {
-    const key = authorizationRequestKey(handle);
-    return operation.check({ key, versionstamp })
-      .set(key, record, expireIn(record));
+  ): Transaction {
+    return transaction.check(found).set(found.key, record);
   }
 
   function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
-  ): Promise<boolean> {
-    return commit(
-      kv,
-      (operation) => replace(operation, found, { ...found.value, ...changes }),
+  ): Promise<string | undefined> {
+    return database.commit((transaction) =>
+      replace(transaction, found, { ...found.value, ...changes })
     );
-  }
-
-  async function findOwn(handle: string, browser: string) {
-    const found = await find<RequestRecord>(
-      kv,
-      authorizationRequestKey(handle),
-    );
-    const own = found && isSameSecret(
-      fingerprint(browser),
-      found.value.browserFingerprint,
-    );
-    return own ? { ...found, handle } : undefined;
   }
 
   return {
-    async save(browser, request) {
+    /** Keeps a new request and gives its handle. */
+    async save(
+      browser: string,
+      request: Pick<RequestRecord, "request" | "clientName">,
+    ): Promise<string> {
       const handle = randomId();
       const record: RequestRecord = {
         ...request,
         browserFingerprint: fingerprint(browser),
         phase: "consent",
-        expiresAt: now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
+        expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
       };
-      await commit(kv, (operation) =>
-        operation.set(
-          authorizationRequestKey(handle),
-          record,
-          expireIn(record),
-        ));
+      await database.commit((transaction) =>
+        transaction.set(authorizationRequestKey(handle), record)
+      );
       return handle;
     },
 
-    find: findOwn,
-    approve: (found) => change(found, { phase: "upstream" }),
-    finish: (found) => change(found, { phase: "done" }),
+    /** A request that began in this browser. */
+    async find(
+      handle: string,
+      browser: string,
+    ): Promise<FoundRequest | undefined> {
+      const found = await database.find<RequestRecord>(
+        authorizationRequestKey(handle),
+      );
+      const isOwn = found && isSameSecret(
+        fingerprint(browser),
+        found.value.browserFingerprint,
+      );
+      return isOwn ? { ...found, handle } : undefined;
+    },
 
-    async lease(found) {
-      const { value, handle } = found;
-      const time = now();
+    /** The person said yes; the provider comes next. False: somebody was faster. */
+    async approve(found: FoundRequest): Promise<boolean> {
+      return await change(found, { phase: "upstream" }) !== undefined;
+    },
+
+    /** The request has its answer. False: somebody was faster. */
+    async finish(found: FoundRequest): Promise<boolean> {
+      return await change(found, { phase: "done" }) !== undefined;
+    },
+
+    /**
+     * Takes a request for the redemption of the provider's code; undefined when
+     * somebody else has. A lease whose holder died lapses.
+     */
+    async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
+      const { value } = found;
+      const time = database.now();
       if (value.phase !== "upstream" || (value.leaseUntil ?? 0) > time) {
         return undefined;
       }
       const leaseUntil = time + SIGN_IN_LEASE_SECONDS;
-      if (!await change(found, { leaseUntil })) return undefined;
-      const leased = await find<RequestRecord>(
-        kv,
-        authorizationRequestKey(handle),
-      );
-      return leased && { ...leased, handle };
+      const versionstamp = await change(found, { leaseUntil });
+      if (versionstamp === undefined) return undefined;
+      return { ...found, value: { ...value, leaseUntil }, versionstamp };
     },
 
-    async release(found) {
+    /** Gives a leased request back: the provider did not answer. */
+    async release(found: FoundRequest): Promise<void> {
       await change(found, { leaseUntil: undefined });
     },
 
-    async complete(found, { grant, upstreamTokens }) {
+    /**
+     * Ends a leased request with a grant and gives the client's code; undefined
+     * when the lease had lapsed and somebody else was faster.
+     */
+    async complete(
+      found: FoundRequest,
+      { grant, upstreamTokens }: { grant: Grant; upstreamTokens: string },
+    ): Promise<string | undefined> {
       const { request } = found.value;
       const { id, expiresAt } = grant;
       const code = mintCredential("code", id);
       const dataKey = newDataKey();
       const codeRecord: CodeRecord = {
-        grantId: id,
         clientId: request.clientId,
         redirectUri: request.redirectUri,
         codeChallenge: request.codeChallenge,
@@ -163,13 +150,13 @@ export function authorizationRequestStore(
         sealed: await seal(dataKey, upstreamTokens, id),
         expiresAt,
       };
-      const completed = await commit(kv, (operation) => {
-        replace(operation, found, { ...found.value, phase: "done" });
-        return setGrant(operation, grant)
-          .set(codeKey(code), codeRecord, expireIn(codeRecord))
-          .set(upstreamKey(id), upstream, expireIn(upstream));
+      const completed = await database.commit((transaction) => {
+        replace(transaction, found, { ...found.value, phase: "done" });
+        setGrant(transaction, grant)
+          .set(codeKey(code), codeRecord)
+          .set(upstreamKey(id), upstream);
       });
-      return completed ? code : undefined;
+      return completed === undefined ? undefined : code;
     },
   };
 }

@@ -6,10 +6,8 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { ChangingList } from "../authoring/context.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, reach } from "./kv.ts";
-import { now } from "../clock.ts";
-import { waitFor } from "./wait.ts";
 
 const CHANGE_SECONDS = 5 * 60;
 /** One wait serves all listeners of a process: it may look often. */
@@ -29,24 +27,13 @@ interface Following {
   done: Promise<void>;
 }
 
-/** Change notifications in Deno KV. */
-export interface ChangeStore {
-  resourceUpdated(uri: string): Promise<void>;
-  listChanged(list: ChangingList): Promise<void>;
-  /**
-   * Calls `onChange` for every change from now on, made in whatever process,
-   * in the order they were made. Resolves once it listens.
-   */
-  listen(onChange: (change: Change) => void): Promise<() => void>;
-  /** Stops following the database. */
-  close(): Promise<void>;
-}
+export type ChangeStore = ReturnType<typeof changeStore>;
 
 /** Change notifications in a database. */
 export function changeStore(
-  kv: Deno.Kv,
+  database: Database,
   onFailure: (error: unknown) => void,
-): ChangeStore {
+) {
   const listeners = new Set<(change: Change) => void>();
   let following: Following | undefined;
   let ending: Promise<unknown> = Promise.resolve();
@@ -60,37 +47,38 @@ export function changeStore(
   }
 
   async function appendOne(change: Change): Promise<void> {
-    for (let isDone = false; !isDone;) {
+    for (;;) {
       const head = await readHead();
       const number = (head.value ?? 0) + 1;
       const numbered: Numbered = {
         ...change,
-        expiresAt: now() + CHANGE_SECONDS,
+        expiresAt: database.now() + CHANGE_SECONDS,
       };
-      isDone = await commit(kv, (operation) =>
-        operation
+      const isDone = await database.commit((transaction) =>
+        transaction
           .check(head)
-          .set(head.key, number)
-          .set(changeKey(number), numbered, expireIn(numbered)));
+          .set(changeKey(number), numbered)
+          .setForever(head.key, number)
+      );
+      if (isDone) return;
     }
   }
 
-  function readHead(): Promise<Deno.KvEntryMaybe<number>> {
-    return reach(() => kv.get<number>(changeHeadKey()));
+  function readHead(): Promise<Entry<number>> {
+    return database.get<number>(changeHeadKey());
   }
 
   async function follow(seen: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const head = await waitFor<number>(
-          kv,
+        const head = await database.waitFor<number>(
           changeHeadKey(),
-          (head) => head !== null && head !== seen,
+          (head) => head !== undefined && head !== seen,
           signal,
-          { slowestMilliseconds: POLL_MILLISECONDS },
+          { slowestMilliseconds: POLL_MILLISECONDS, onFailure },
         );
         while (seen < head!) {
-          const change = await find<Numbered>(kv, changeKey(seen + 1));
+          const change = await database.find<Numbered>(changeKey(seen + 1));
           seen++;
           if (!change) continue;
           for (const listener of listeners) listener(change.value);
@@ -122,10 +110,17 @@ export function changeStore(
   }
 
   return {
-    resourceUpdated: (uri) => append({ kind: "resource", uri }),
-    listChanged: (list) => append({ kind: "list", list }),
+    resourceUpdated: (uri: string): Promise<void> =>
+      append({ kind: "resource", uri }),
 
-    async listen(onChange) {
+    listChanged: (list: ChangingList): Promise<void> =>
+      append({ kind: "list", list }),
+
+    /**
+     * Calls `onChange` for every change from now on, made in whatever process,
+     * in the order they were made. Resolves once it listens.
+     */
+    async listen(onChange: (change: Change) => void): Promise<() => void> {
       const leave = () => {
         listeners.delete(onChange);
         if (listeners.size === 0) stopFollowing();
@@ -141,6 +136,7 @@ export function changeStore(
       return leave;
     },
 
+    /** Stops following the database. */
     close: stopFollowing,
   };
 }

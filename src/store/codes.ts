@@ -11,16 +11,14 @@ import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { checkCodeVerifier } from "../oauth/pkce.ts";
 import { unwrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
+import type { Database, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** What stands behind a code. */
 export interface CodeRecord extends Expiring {
-  grantId: string;
   clientId: string;
   redirectUri: string;
   codeChallenge: string;
@@ -39,67 +37,71 @@ export interface Redemption {
   refreshable: boolean;
 }
 
-/**
- * Redeems a code. Of any number of attempts one gets tokens; any later one by
- * the same client, with the right verifier, ends the grant.
- *
- * @throws {OAuthError} `invalid_grant`
- */
-export async function useCode(
-  kv: Deno.Kv,
-  { code, clientId, codeVerifier, redirectUri, refreshable }: Redemption,
-): Promise<IssuedTokens> {
-  const credential = parseCredential(code);
-  if (credential?.kind !== "code") refuse();
-  const { grantId } = credential;
-  for (;;) {
-    const key = codeKey(code);
-    const [codeEntry, grantEntry, upstreamEntry] = await reach(() =>
-      kv.getMany<[CodeRecord, Grant, UpstreamRecord]>([
-        key,
-        grantKey(grantId),
-        upstreamKey(grantId),
-      ])
-    );
-    const found = alive(codeEntry);
-    if (!found || found.value.clientId !== clientId) refuse();
-    if (redirectUri !== undefined && redirectUri !== found.value.redirectUri) {
-      throw new OAuthError(
-        "invalid_grant",
-        "redirect_uri is not that of the authorization request",
-      );
-    }
-    checkCodeVerifier(codeVerifier, found.value.codeChallenge);
-    if (found.value.usedAt !== undefined) {
-      await grantStore(kv).close(grantId, "code replayed");
-      throw new OAuthError("invalid_grant", "The code was used before");
-    }
-    const grant = alive(grantEntry)?.value;
-    const upstream = alive(upstreamEntry)?.value;
-    if (grant?.status !== "pending" || !upstream) refuse();
+export type CodeStore = ReturnType<typeof codeStore>;
 
-    const time = now();
-    const used = useGrant(grant, { refreshable, now: time });
-    const { tokens, write } = await issueTokens(used, {
-      dataKey: await unwrapDataKey(found.value.wrappedKey, grantId, code),
-      scopes: used.scopes,
-      refreshable,
-    });
-    const usedCode: CodeRecord = {
-      ...found.value,
-      wrappedKey: "",
-      usedAt: time,
-      expiresAt: time + USED_CODE_TTL_SECONDS,
-    };
-    // As long as the grant may live at most: refreshes then need not touch it.
-    const kept: UpstreamRecord = { ...upstream, expiresAt: used.endsAt };
-    const won = await commit(kv, (operation) =>
-      write(operation)
-        .check(codeEntry, grantEntry, upstreamEntry)
-        .set(key, usedCode, expireIn(usedCode))
-        .set(upstreamKey(grantId), kept, expireIn(kept)));
-    if (won) return tokens;
-  }
+/** Authorization codes in a database. */
+export function codeStore(database: Database) {
+  const grants = grantStore(database);
+
+  return {
+    /**
+     * Redeems a code. Of any number of attempts one gets tokens; any later one
+     * by the same client, with the right verifier, ends the grant.
+     *
+     * @throws {OAuthError} `invalid_grant`
+     */
+    async use(
+      { code, clientId, codeVerifier, redirectUri, refreshable }: Redemption,
+    ): Promise<IssuedTokens> {
+      const credential = parseCredential(code);
+      if (credential?.kind !== "code") refuse();
+      const { grantId } = credential;
+      for (;;) {
+        const entries = await database.getMany<
+          [CodeRecord, Grant, UpstreamRecord]
+        >([codeKey(code), grantKey(grantId), upstreamKey(grantId)]);
+        const [{ key, value: found }, { value: grant }, { value: upstream }] =
+          entries;
+        if (!found || found.clientId !== clientId) refuse();
+        if (redirectUri !== undefined && redirectUri !== found.redirectUri) {
+          throw new OAuthError(
+            "invalid_grant",
+            "redirect_uri is not that of the authorization request",
+          );
+        }
+        checkCodeVerifier(codeVerifier, found.codeChallenge);
+        if (found.usedAt !== undefined) {
+          await grants.close(grantId);
+          throw new OAuthError("invalid_grant", "The code was used before");
+        }
+        if (grant?.status !== "pending" || !upstream) refuse();
+
+        const time = database.now();
+        const used = useGrant(grant, { refreshable, now: time });
+        const { tokens, write } = await issueTokens(used, {
+          dataKey: await unwrapDataKey(found.wrappedKey, grantId, code),
+          scopes: used.scopes,
+          refreshable,
+          now: time,
+        });
+        const usedCode: CodeRecord = {
+          ...found,
+          wrappedKey: "",
+          usedAt: time,
+          expiresAt: time + USED_CODE_TTL_SECONDS,
+        };
+        const won = await database.commit((transaction) =>
+          write(transaction)
+            .check(...entries)
+            .set(key, usedCode)
+            // As long as the grant may live at most: refreshes then need not
+            // touch it.
+            .set(upstreamKey(grantId), { ...upstream, expiresAt: used.endsAt })
+        );
+        if (won) return tokens;
+      }
+    },
+  };
 }
 
 function refuse(): never {

@@ -5,9 +5,8 @@
  * @module
  */
 import { DOCUMENT_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import type { Database, Expiring } from "./database.ts";
 import { documentKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find } from "./kv.ts";
-import { now } from "../clock.ts";
 
 /**
  * Fetches a document from an address that a stranger chose. `expiresAt` is
@@ -27,22 +26,13 @@ type Looked =
   | { document: unknown }
   | { error: unknown; older?: DocumentRecord };
 
-/** Documents by their address. */
-export interface DocumentStore {
-  /**
-   * The document at an address. `stale`: if its host does not answer, an older
-   * copy will do, because a grant depends on it and nobody chooses anew.
-   *
-   * @throws whatever the fetch throws
-   */
-  find(url: string, options?: { stale?: boolean }): Promise<unknown>;
-}
+export type DocumentStore = ReturnType<typeof documentStore>;
 
-/** Documents kept in a database and fetched when they are not fresh. */
+/** Documents by their address, fetched when they are not fresh. */
 export function documentStore(
-  kv: Deno.Kv,
+  database: Database,
   fetchDocument: FetchDocument,
-): DocumentStore {
+) {
   const looking = new Map<string, Promise<Looked>>();
 
   async function fetchAndKeep(url: string): Promise<unknown> {
@@ -50,18 +40,17 @@ export function documentStore(
     const record: DocumentRecord = {
       document,
       freshUntil,
-      expiresAt: now() + DOCUMENT_TTL_SECONDS,
+      expiresAt: database.now() + DOCUMENT_TTL_SECONDS,
     };
-    await commit(
-      kv,
-      (operation) => operation.set(documentKey(url), record, expireIn(record)),
+    await database.commit((transaction) =>
+      transaction.set(documentKey(url), record)
     );
     return document;
   }
 
   async function look(url: string): Promise<Looked> {
-    const kept = await find<DocumentRecord>(kv, documentKey(url));
-    if (kept && kept.value.freshUntil > now()) return kept.value;
+    const kept = await database.find<DocumentRecord>(documentKey(url));
+    if (kept && kept.value.freshUntil > database.now()) return kept.value;
     try {
       return { document: await fetchAndKeep(url) };
     } catch (error) {
@@ -70,7 +59,16 @@ export function documentStore(
   }
 
   return {
-    async find(url, { stale = false } = {}) {
+    /**
+     * The document at an address. `stale`: if its host does not answer, an
+     * older copy will do, because a grant depends on it and nobody chooses anew.
+     *
+     * @throws whatever the fetch throws
+     */
+    async find(
+      url: string,
+      { stale = false }: { stale?: boolean } = {},
+    ): Promise<unknown> {
       // Shared from before the read: one that began before the fetch was kept
       // would not see it, and fetch again.
       let looked = looking.get(url);

@@ -5,95 +5,59 @@
  *
  * @module
  */
-import { closeGrant, type CloseReason, type Grant } from "../oauth/grant.ts";
-import {
-  grantKey,
-  grantsOfClientKey,
-  grantsOfSubjectKey,
-  upstreamKey,
-} from "./keys.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  find,
-  type Found,
-  MAX_LISTED,
-  reach,
-} from "./kv.ts";
-import { now } from "../clock.ts";
+import { closeGrant, type Grant } from "../oauth/grant.ts";
+import { type Database, type Found, MAX_LISTED } from "./database.ts";
+import { grantKey, grantsOfSubjectKey, upstreamKey } from "./keys.ts";
+import type { Transaction } from "./transaction.ts";
 
-/** Grants in Deno KV. */
-export interface GrantStore {
-  find(grantId: string): Promise<Found<Grant> | undefined>;
-  /** Ends a grant: every credential of it is dead from now on. */
-  close(grantId: string, reason: CloseReason): Promise<void>;
-  /** The live grants of a person, newest first. */
-  listOfSubject(subject: string): Promise<Grant[]>;
-  /** The live grants of a client, newest first. */
-  listOfClient(clientId: string): Promise<Grant[]>;
-  /** The live grants, newest first; no more than 1,000 records are read. */
-  list(): Promise<Grant[]>;
-}
-
-/** Adds a grant and its indexes to a commit; nothing else writes either. */
+/** Adds a grant and its index to a commit; nothing else writes either. */
 export function setGrant(
-  operation: Deno.AtomicOperation,
+  transaction: Transaction,
   grant: Grant,
-): Deno.AtomicOperation {
-  const { id, subject, clientId, expiresAt } = grant;
-  const entry = { expiresAt };
-  return operation
-    .set(grantKey(id), grant, expireIn(grant))
-    .set(grantsOfSubjectKey(subject, id), entry, expireIn(grant))
-    .set(grantsOfClientKey(clientId, id), entry, expireIn(grant));
+): Transaction {
+  const { id, subject, expiresAt } = grant;
+  return transaction
+    .set(grantKey(id), grant)
+    .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
+
+export type GrantStore = ReturnType<typeof grantStore>;
 
 /** Grants in a database. */
-export function grantStore(kv: Deno.Kv): GrantStore {
+export function grantStore(database: Database) {
   async function list(prefix: Deno.KvKey, limit?: number): Promise<Grant[]> {
-    const ids = await reach(async () => {
-      const ids: string[] = [];
-      const entries = kv.list({ prefix }, { limit });
-      for await (const { key } of entries) {
-        ids.push(key.at(-1) as string);
-      }
-      return ids;
-    });
-    const grants: Grant[] = [];
-    // getMany takes ten keys.
-    for (let start = 0; start < ids.length; start += 10) {
-      const keys = ids.slice(start, start + 10).map((id) => grantKey(id));
-      const entries = await reach(() => kv.getMany<Grant[]>(keys));
-      for (const entry of entries) {
-        const found = alive(entry);
-        if (found?.value.status === "active") grants.push(found.value);
-      }
-    }
-    return grants.sort((a, b) => b.createdAt - a.createdAt);
+    const found = await database.list(prefix, { limit });
+    const entries = await database.getMany<Grant[]>(
+      found.map(({ key }) => grantKey(key.at(-1) as string)),
+    );
+    return entries.flatMap(({ value }) =>
+      value?.status === "active" ? [value] : []
+    ).sort((a, b) => b.createdAt - a.createdAt);
   }
 
   return {
-    find: (grantId) => find<Grant>(kv, grantKey(grantId)),
+    find: (grantId: string): Promise<Found<Grant> | undefined> =>
+      database.find<Grant>(grantKey(grantId)),
 
-    async close(grantId, reason) {
-      const key = grantKey(grantId);
-      for (let closed = false; !closed;) {
-        const found = await find<Grant>(kv, key);
+    /** Ends a grant: every credential of it is dead from now on. */
+    async close(grantId: string): Promise<void> {
+      for (;;) {
+        const found = await database.find<Grant>(grantKey(grantId));
         if (!found || found.value.status === "closed") return;
-        const { value, versionstamp } = found;
-        const tombstone = closeGrant(value, reason, now());
-        closed = await commit(
-          kv,
-          (operation) =>
-            setGrant(operation.check({ key, versionstamp }), tombstone)
-              .delete(upstreamKey(grantId)),
+        const tombstone = closeGrant(found.value, database.now());
+        const isDone = await database.commit((transaction) =>
+          setGrant(transaction.check(found), tombstone)
+            .delete(upstreamKey(grantId))
         );
+        if (isDone) return;
       }
     },
 
-    listOfSubject: (subject) => list(grantsOfSubjectKey(subject)),
-    listOfClient: (clientId) => list(grantsOfClientKey(clientId)),
-    list: () => list(grantKey(), MAX_LISTED),
+    /** The live grants of a person, newest first. */
+    listOfSubject: (subject: string): Promise<Grant[]> =>
+      list(grantsOfSubjectKey(subject)),
+
+    /** The live grants, newest first; no more than 1,000 records are read. */
+    list: (): Promise<Grant[]> => list(grantKey(), MAX_LISTED),
   };
 }

@@ -8,14 +8,13 @@ import type { Grant } from "../oauth/grant.ts";
 import { ACCESS_TOKEN_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { wrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
+import type { Expiring } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
-import { expireIn, type Expiring } from "./kv.ts";
-import { now } from "../clock.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** What stands behind an access or a refresh token. */
 export interface TokenRecord extends Expiring {
-  grantId: string;
   /** The grant's data key, sealed with the token. */
   wrappedKey: string;
   /** Of an access token that covers less than its grant. */
@@ -27,7 +26,7 @@ export interface TokenRecord extends Expiring {
 /** Tokens that exist once `write` is committed. */
 export interface Issuance {
   tokens: IssuedTokens;
-  write(operation: Deno.AtomicOperation): Deno.AtomicOperation;
+  write(transaction: Transaction): Transaction;
 }
 
 /**
@@ -37,18 +36,18 @@ export interface Issuance {
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, refreshable }: {
+  { dataKey, scopes, refreshable, now }: {
     dataKey: Uint8Array;
     scopes: readonly string[];
     refreshable: boolean;
+    now: number;
   },
 ): Promise<Issuance> {
   const grantId = grant.id;
   const accessToken = mintCredential("access_token", grantId);
   const access: TokenRecord = {
-    grantId,
     wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
-    expiresAt: Math.min(now() + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
+    expiresAt: Math.min(now + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
   };
   const refreshToken = refreshable
@@ -57,23 +56,15 @@ export async function issueTokens(
   const refresh: TokenRecord | undefined = refreshToken === undefined
     ? undefined
     : {
-      grantId,
       wrappedKey: await wrapDataKey(dataKey, grantId, refreshToken),
       expiresAt: grant.expiresAt,
     };
   return {
     tokens: { accessToken, refreshToken, scopes, expiresAt: access.expiresAt },
-    write(operation) {
-      setGrant(operation, grant)
-        .set(accessTokenKey(accessToken), access, expireIn(access));
-      if (refresh) {
-        operation.set(
-          refreshTokenKey(refreshToken!),
-          refresh,
-          expireIn(refresh),
-        );
-      }
-      return operation;
+    write(transaction) {
+      setGrant(transaction, grant).set(accessTokenKey(accessToken), access);
+      if (refresh) transaction.set(refreshTokenKey(refreshToken!), refresh);
+      return transaction;
     },
   };
 }

@@ -8,7 +8,7 @@
 
 import { fingerprint } from "../crypto.ts";
 
-/** MCP session · 24 h after its last use. */
+/** MCP session · 30 days after its last use. */
 export function sessionKey(sessionId: string): Deno.KvKey {
   return ["session", fingerprint(sessionId)];
 }
@@ -125,14 +125,6 @@ export function grantsOfSubjectKey(
   ...grantId: string[]
 ): Deno.KvKey {
   return ["grant-of-subject", fingerprint(subject), ...grantId];
-}
-
-/** Grants of a client · as long as the grant. */
-export function grantsOfClientKey(
-  clientId: string,
-  ...grantId: string[]
-): Deno.KvKey {
-  return ["grant-of-client", fingerprint(clientId), ...grantId];
 }
 
 /** The provider's tokens of a grant, sealed · as long as the grant may live. */

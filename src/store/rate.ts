@@ -4,10 +4,9 @@
  *
  * @module
  */
-import { now } from "../clock.ts";
 import { randomId } from "../crypto.ts";
+import type { Database, Expiring } from "./database.ts";
 import { rateKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, reach } from "./kv.ts";
 
 /** Far more than a process leaves between two of its records. */
 const RATE_SECONDS = 60;
@@ -20,32 +19,30 @@ interface RateRecord extends Expiring {
   taken: Taken;
 }
 
-/** The counts of one endpoint. */
-export interface RateStore {
-  /** Tells what was taken here, and gives what others took since the last time. */
-  exchange(taken: Taken): Promise<Taken[]>;
-}
+export type RateStore = ReturnType<typeof rateStore>;
 
-/** Counts in a database. */
-export function rateStore(kv: Deno.Kv, endpoint: string): RateStore {
+/** The counts of one endpoint in a database. */
+export function rateStore(database: Database, endpoint: string) {
   const processId = randomId(12);
   const key = rateKey(endpoint, processId);
   let seen = new Map<string, Taken>();
 
   return {
-    async exchange(taken) {
-      const record: RateRecord = { taken, expiresAt: now() + RATE_SECONDS };
-      const [entries] = await Promise.all([
-        reach(() =>
-          Array.fromAsync(kv.list<RateRecord>({ prefix: rateKey(endpoint) }))
-        ),
-        commit(kv, (operation) => operation.set(key, record, expireIn(record))),
+    /** Tells what was taken here, and gives what others took since the last time. */
+    async exchange(taken: Taken): Promise<Taken[]> {
+      const record: RateRecord = {
+        taken,
+        expiresAt: database.now() + RATE_SECONDS,
+      };
+      const [all] = await Promise.all([
+        database.list<RateRecord>(rateKey(endpoint)),
+        database.commit((transaction) => transaction.set(key, record)),
       ]);
       const before = seen;
       seen = new Map();
-      return entries.flatMap(({ key, value }) => {
+      return all.flatMap(({ key, value }) => {
         const other = String(key.at(-1));
-        if (other === processId || value.expiresAt <= now()) return [];
+        if (other === processId) return [];
         seen.set(other, value.taken);
         return [since(before.get(other) ?? {}, value.taken)];
       });

@@ -5,13 +5,20 @@
  *
  * @module
  */
+import { type Clock, systemClock } from "../clock.ts";
 
 const FRESH_MILLISECONDS = 1000;
 
-/** A read on its way, and how long others may share it. */
-interface Reading<T> {
+/** When a read began, by both clocks. */
+interface Moment {
+  milliseconds: number;
+  /** Goes on at the same pace when the clock is set back. */
+  steadyMilliseconds: number;
+}
+
+/** A read on its way, which others may share while it is fresh. */
+interface Reading<T> extends Moment {
   promise: Promise<T | undefined>;
-  until: number;
 }
 
 /** Reads by name through a small, short memory. */
@@ -29,34 +36,45 @@ export interface Recent<T> {
  */
 export function recent<T>(
   read: (name: string) => Promise<T | undefined>,
-  { capacity = 10_000 }: { capacity?: number } = {},
+  { capacity = 10_000, clock = systemClock }: {
+    capacity?: number;
+    clock?: Clock;
+  } = {},
 ): Recent<T> {
-  const kept = new Map<string, { value: T; until: number }>();
+  const kept = new Map<string, Moment & { value: T }>();
   const reading = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
     // Freshness counts from before the read, or it would outlast its second.
-    const until = Date.now() + FRESH_MILLISECONDS;
+    const moment = {
+      milliseconds: clock(),
+      steadyMilliseconds: performance.now(),
+    };
     const promise = read(name).then((value) => {
       // Unless it was forgotten while it was being read.
       if (value !== undefined && reading.get(name) === mine) {
-        kept.set(name, { value, until });
+        kept.set(name, { value, ...moment });
         dropOldest();
       }
       return value;
     }).finally(() => {
       if (reading.get(name) === mine) reading.delete(name);
     });
-    const mine = { promise, until };
+    const mine = { promise, ...moment };
     reading.set(name, mine);
     return promise;
   }
 
+  function isFresh({ milliseconds, steadyMilliseconds }: Moment): boolean {
+    const age = clock() - milliseconds;
+    return age >= 0 && age < FRESH_MILLISECONDS &&
+      performance.now() - steadyMilliseconds < FRESH_MILLISECONDS;
+  }
+
   /** The oldest come first: a name that is kept again was deleted before. */
   function dropOldest(): void {
-    const time = Date.now();
-    for (const [name, { until }] of kept) {
-      if (kept.size <= capacity && time < until) return;
+    for (const [name, entry] of kept) {
+      if (kept.size <= capacity && isFresh(entry)) return;
       kept.delete(name);
     }
   }
@@ -65,12 +83,12 @@ export function recent<T>(
     find(name) {
       const entry = kept.get(name);
       if (entry !== undefined) {
-        if (Date.now() < entry.until) return entry.value;
+        if (isFresh(entry)) return entry.value;
         kept.delete(name);
       }
       const begun = reading.get(name);
-      // A read that hangs is no excuse for what comes after its second.
-      if (begun !== undefined && Date.now() < begun.until) return begun.promise;
+      // A read older than a second is not joined.
+      if (begun !== undefined && isFresh(begun)) return begun.promise;
       return startReading(name);
     },
     forget(name) {

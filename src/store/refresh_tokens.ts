@@ -15,11 +15,10 @@ import { type Grant, useGrant } from "../oauth/grant.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { seal, unseal } from "../seal.ts";
+import type { Database, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens, type TokenRecord } from "./issuance.ts";
 import { grantKey, refreshTokenKey, successorKey } from "./keys.ts";
-import { alive, commit, expireIn, type Expiring, find, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 
 interface SuccessorRecord extends Expiring {
   /** The issued tokens, under a key derived from their predecessor. */
@@ -34,57 +33,49 @@ export interface RefreshableGrant {
   record: TokenRecord;
 }
 
-/** Refresh tokens in Deno KV. */
-export interface RefreshTokenStore {
-  /**
-   * What a refresh token of a client stands for: its grant, or, shortly after
-   * its exchange, the tokens that it was exchanged for.
-   *
-   * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant
-   */
-  find(
-    refreshToken: string,
-    clientId: Client["clientId"],
-  ): Promise<RefreshableGrant | { successors: IssuedTokens }>;
-  /** Exchanges a token; undefined when somebody was faster: find it again. */
-  rotate(
-    refreshToken: string,
-    found: RefreshableGrant,
-    scopes: readonly string[],
-  ): Promise<IssuedTokens | undefined>;
-}
+export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 
 /** Refresh tokens in a database. */
-export function refreshTokenStore(kv: Deno.Kv): RefreshTokenStore {
+export function refreshTokenStore(database: Database) {
+  const grants = grantStore(database);
+
   async function findSuccessors(
     refreshToken: string,
     grantId: string,
   ): Promise<IssuedTokens | undefined> {
-    const found = await find<SuccessorRecord>(kv, successorKey(refreshToken));
+    const found = await database.find<SuccessorRecord>(
+      successorKey(refreshToken),
+    );
     if (!found) return undefined;
     const key = deriveKey(refreshToken, "successor");
     return JSON.parse(await unseal(key, found.value.sealed, grantId));
   }
 
   return {
-    async find(refreshToken, clientId) {
+    /**
+     * What a refresh token of a client stands for: its grant, or, shortly after
+     * its exchange, the tokens that it was exchanged for.
+     *
+     * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant
+     */
+    async find(
+      refreshToken: string,
+      clientId: Client["clientId"],
+    ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
       const credential = parseCredential(refreshToken);
       if (credential?.kind !== "refresh_token") refuse();
       const { grantId } = credential;
-      const entries = await reach(() =>
-        kv.getMany<[TokenRecord, Grant]>([
-          refreshTokenKey(refreshToken),
-          grantKey(grantId),
-        ])
-      );
-      const record = alive(entries[0])?.value;
-      const grant = alive(entries[1])?.value;
+      const entries = await database.getMany<[TokenRecord, Grant]>([
+        refreshTokenKey(refreshToken),
+        grantKey(grantId),
+      ]);
+      const [{ value: record }, { value: grant }] = entries;
       if (!record || grant?.status !== "active") refuse();
       if (grant.clientId !== clientId) refuse();
       if (record.usedAt !== undefined) {
         const successors = await findSuccessors(refreshToken, grantId);
         if (successors) return { successors };
-        await grantStore(kv).close(grantId, "refresh token replayed");
+        await grants.close(grantId);
         throw new OAuthError(
           "invalid_grant",
           "The refresh token was used before",
@@ -98,13 +89,19 @@ export function refreshTokenStore(kv: Deno.Kv): RefreshTokenStore {
       return { grant, dataKey, entries, record };
     },
 
-    async rotate(refreshToken, { grant, dataKey, entries, record }, scopes) {
-      const time = now();
+    /** Exchanges a token; undefined when somebody was faster: find it again. */
+    async rotate(
+      refreshToken: string,
+      { grant, dataKey, entries, record }: RefreshableGrant,
+      scopes: readonly string[],
+    ): Promise<IssuedTokens | undefined> {
+      const time = database.now();
       const used = useGrant(grant, { refreshable: true, now: time });
       const { tokens, write } = await issueTokens(used, {
         dataKey,
         scopes,
         refreshable: true,
+        now: time,
       });
       const spent: TokenRecord = { ...record, wrappedKey: "", usedAt: time };
       const successor: SuccessorRecord = {
@@ -115,11 +112,12 @@ export function refreshTokenStore(kv: Deno.Kv): RefreshTokenStore {
         ),
         expiresAt: time + SUCCESSOR_TTL_SECONDS,
       };
-      const won = await commit(kv, (operation) =>
-        write(operation)
+      const won = await database.commit((transaction) =>
+        write(transaction)
           .check(...entries)
-          .set(refreshTokenKey(refreshToken), spent, expireIn(spent))
-          .set(successorKey(refreshToken), successor, expireIn(successor)));
+          .set(refreshTokenKey(refreshToken), spent)
+          .set(successorKey(refreshToken), successor)
+      );
       return won ? tokens : undefined;
     },
   };

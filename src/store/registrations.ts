@@ -9,85 +9,55 @@ import {
   CLIENT_IDLE_TTL_SECONDS,
   UNUSED_CLIENT_TTL_SECONDS,
 } from "../oauth/lifetimes.ts";
+import { type Database, type Expiring, MAX_LISTED } from "./database.ts";
 import { clientKey } from "./keys.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  MAX_LISTED,
-  reach,
-} from "./kv.ts";
-import { now } from "../clock.ts";
 
 /** A use is written down only when the last one written is a day old. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 type ClientRecord = Client & Expiring;
 
-/** Registered clients in Deno KV. */
-export interface RegistrationStore {
-  save(client: Client): Promise<void>;
-  find(clientId: string): Promise<Client | undefined>;
-  /** The registered clients, newest first; no more than 1,000 are read. */
-  list(): Promise<Client[]>;
-  /** Keeps a client that was used for another 90 days. */
-  keep(clientId: string): Promise<void>;
-}
+export type RegistrationStore = ReturnType<typeof registrationStore>;
 
 /** Registered clients in a database. */
-export function registrationStore(kv: Deno.Kv): RegistrationStore {
-  function write(
-    operation: Deno.AtomicOperation,
-    client: Client,
-    ttlSeconds: number,
-  ): Deno.AtomicOperation {
-    const record = { ...client, expiresAt: now() + ttlSeconds };
-    return operation.set(clientKey(client.clientId), record, expireIn(record));
+export function registrationStore(database: Database) {
+  function record(client: Client, ttlSeconds: number): ClientRecord {
+    return { ...client, expiresAt: database.now() + ttlSeconds };
   }
 
   return {
-    async save(client) {
-      await commit(
-        kv,
-        (operation) => write(operation, client, UNUSED_CLIENT_TTL_SECONDS),
+    async save(client: Client): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.set(
+          clientKey(client.clientId),
+          record(client, UNUSED_CLIENT_TTL_SECONDS),
+        )
       );
     },
 
-    async find(clientId) {
-      return (await find<ClientRecord>(kv, clientKey(clientId)))?.value;
+    async find(clientId: string): Promise<Client | undefined> {
+      return (await database.find<ClientRecord>(clientKey(clientId)))?.value;
     },
 
-    async list() {
-      const clients = await reach(async () => {
-        const clients: Client[] = [];
-        const all = kv.list<ClientRecord>({ prefix: clientKey() }, {
-          limit: MAX_LISTED,
-        });
-        for await (const entry of all) {
-          const found = alive(entry);
-          if (found) clients.push(found.value);
-        }
-        return clients;
-      });
-      return clients.sort((a, b) => b.issuedAt - a.issuedAt);
+    /** The registered clients, newest first; no more than 1,000 are read. */
+    async list(): Promise<Client[]> {
+      const limit = MAX_LISTED;
+      const found = await database.list<ClientRecord>(clientKey(), { limit });
+      return found.map(({ value }) => value)
+        .sort((a, b) => b.issuedAt - a.issuedAt);
     },
 
-    async keep(clientId) {
-      const key = clientKey(clientId);
-      const found = await find<ClientRecord>(kv, key);
+    /** Keeps a client that was used for another 90 days. */
+    async keep(clientId: string): Promise<void> {
+      const found = await database.find<ClientRecord>(clientKey(clientId));
       if (!found) return;
-      const { value, versionstamp } = found;
-      const left = value.expiresAt - now();
+      const left = found.value.expiresAt - database.now();
       if (left > CLIENT_IDLE_TTL_SECONDS - SLIDE_SECONDS) return;
       // Whoever wins a race here has written the same.
-      await commit(kv, (operation) =>
-        write(
-          operation.check({ key, versionstamp }),
-          value,
-          CLIENT_IDLE_TTL_SECONDS,
-        ));
+      await database.commit((transaction) =>
+        transaction.check(found)
+          .set(found.key, record(found.value, CLIENT_IDLE_TTL_SECONDS))
+      );
     },
   };
 }

@@ -5,9 +5,8 @@
  * @module
  */
 import type { RpcResponse } from "../protocol/messages.ts";
+import type { Database, Expiring } from "./database.ts";
 import { replyKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 import {
   deleteText,
   keysOf,
@@ -15,7 +14,6 @@ import {
   saveText,
   type TextRef,
 } from "./texts.ts";
-import { waitFor } from "./wait.ts";
 
 /** How long a question waits for its answer. */
 export const REPLY_SECONDS = 60 * 60;
@@ -25,90 +23,75 @@ interface Reply extends Expiring {
   answer?: TextRef;
 }
 
-/** Questions and answers in Deno KV. */
-export interface ReplyStore {
-  /** Opens a question, before it is written to the stream. */
-  expect(sessionId: string, requestId: string): Promise<void>;
-  /** Takes a posted answer, once; false when nobody waits for it. */
-  save(sessionId: string, response: RpcResponse): Promise<boolean>;
-  /**
-   * Waits for the answer and removes it; undefined when none came in time.
-   *
-   * @throws the signal's reason when it fires first
-   */
-  take(
-    sessionId: string,
-    requestId: string,
-    signal: AbortSignal,
-  ): Promise<RpcResponse | undefined>;
-  /** Ends a session's open questions: nobody can answer them any more. */
-  endAllOf(sessionId: string): Promise<void>;
-}
+export type ReplyStore = ReturnType<typeof replyStore>;
 
 /** Questions and answers in a database. */
-export function replyStore(kv: Deno.Kv): ReplyStore {
+export function replyStore(database: Database) {
   /** Removes a question, and its answer if there is one. */
   async function remove(key: Deno.KvKey): Promise<void> {
-    for (let isDone = false; !isDone;) {
-      const entry = await reach(() => kv.get<Reply>(key));
+    for (;;) {
+      const entry = await database.get<Reply>(key);
       const { answer } = entry.value ?? {};
-      isDone = await commit(kv, (operation) => {
-        operation.check(entry).delete(key);
-        for (const part of answer ? keysOf(answer) : []) operation.delete(part);
-        return operation;
-      });
+      const isDone = await database.commit((transaction) =>
+        transaction.check(entry).delete(key, ...answer ? keysOf(answer) : [])
+      );
+      if (isDone) return;
     }
   }
 
   return {
-    async expect(sessionId, requestId) {
-      const reply: Reply = { expiresAt: now() + REPLY_SECONDS };
-      await reach(() =>
-        kv.set(replyKey(sessionId, requestId), reply, expireIn(reply))
+    /** Opens a question, before it is written to the stream. */
+    async expect(sessionId: string, requestId: string): Promise<void> {
+      const reply: Reply = { expiresAt: database.now() + REPLY_SECONDS };
+      await database.commit((transaction) =>
+        transaction.set(replyKey(sessionId, requestId), reply)
       );
     },
 
-    async save(sessionId, response) {
-      const key = replyKey(sessionId, response.id);
-      const found = await find<Reply>(kv, key);
+    /** Takes a posted answer, once; false when nobody waits for it. */
+    async save(sessionId: string, response: RpcResponse): Promise<boolean> {
+      const found = await database.find<Reply>(
+        replyKey(sessionId, response.id),
+      );
       if (!found || found.value.answer) return false;
-      const { value, versionstamp } = found;
-      const answer = await saveText(kv, JSON.stringify(response), value);
-      const reply: Reply = { ...value, answer };
-      const isTaken = await commit(kv, (operation) =>
-        operation
-          .check({ key, versionstamp })
-          .set(key, reply, expireIn(reply)));
-      if (!isTaken) await deleteText(kv, answer);
-      return isTaken;
+      const { key, value } = found;
+      const answer = await saveText(database, JSON.stringify(response), value);
+      const isTaken = await database.commit((transaction) =>
+        transaction.check(found).set(key, { ...value, answer })
+      );
+      if (!isTaken) await deleteText(database, answer);
+      return isTaken !== undefined;
     },
 
-    async take(sessionId, requestId, signal) {
+    /**
+     * Waits for the answer and removes it; undefined when none came in time.
+     *
+     * @throws the signal's reason when it fires first
+     */
+    async take(
+      sessionId: string,
+      requestId: string,
+      signal: AbortSignal,
+    ): Promise<RpcResponse | undefined> {
       const key = replyKey(sessionId, requestId);
       try {
-        const reply = await waitFor<Reply>(
-          kv,
+        const reply = await database.waitFor<Reply>(
           key,
-          (reply) =>
-            reply === null || reply.answer !== undefined ||
-            reply.expiresAt <= now(),
+          (reply) => reply === undefined || reply.answer !== undefined,
           signal,
         );
         if (!reply?.answer) return undefined;
-        return JSON.parse(await readText(kv, reply.answer));
+        return JSON.parse(await readText(database, reply.answer));
       } finally {
         await remove(key);
       }
     },
 
-    async endAllOf(sessionId) {
-      const prefix = replyKey(sessionId);
-      const keys = await reach(async () => {
-        const keys: Deno.KvKey[] = [];
-        for await (const { key } of kv.list({ prefix })) keys.push(key);
-        return keys;
-      });
-      for (const key of keys) await remove(key);
+    /** Ends a session's open questions: nobody can answer them any more. */
+    async endAllOf(sessionId: string): Promise<void> {
+      for (const { key } of await database.list(replyKey(sessionId))) {
+        await remove(key);
+      }
     },
   };
 }

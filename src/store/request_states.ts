@@ -4,35 +4,25 @@
  *
  * @module
  */
+import type { Database, Expiring } from "./database.ts";
 import { spentStateKey } from "./keys.ts";
-import { commit, expireIn, type Expiring } from "./kv.ts";
-import { sharedSecret } from "./secrets.ts";
+import { secretStore } from "./secrets.ts";
 
-/** Request states' memory in Deno KV. */
-export interface StateStore {
-  /** The sealing key: made once, then the same in every process. */
-  key(): Promise<Uint8Array>;
-  /** Marks a nonce as used; false when it was used before. */
-  spend(nonce: string, until: Expiring): Promise<boolean>;
-}
+export type StateStore = ReturnType<typeof stateStore>;
 
 /** Request states' memory in a database. */
-export function stateStore(kv: Deno.Kv): StateStore {
-  let key: Promise<Uint8Array> | undefined;
+export function stateStore(database: Database) {
+  const secrets = secretStore(database);
   return {
-    key() {
-      key ??= sharedSecret(kv, "request-state").catch((error) => {
-        key = undefined;
-        throw error;
-      });
-      return key;
-    },
-    spend(nonce, { expiresAt }) {
+    /** The sealing key: made once, then the same in every process. */
+    key: (): Promise<Uint8Array> => secrets.find("request-state"),
+
+    /** Marks a nonce as used; false when it was used before. */
+    async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
       const key = spentStateKey(nonce);
-      return commit(kv, (operation) =>
-        operation
-          .check({ key, versionstamp: null })
-          .set(key, { expiresAt }, expireIn({ expiresAt })));
+      return await database.commit((transaction) =>
+        transaction.check({ key, versionstamp: null }).set(key, { expiresAt })
+      ) !== undefined;
     },
   };
 }

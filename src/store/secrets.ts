@@ -3,23 +3,40 @@
  *
  * @module
  */
+import type { Database } from "./database.ts";
 import { secretKey } from "./keys.ts";
-import { commit, reach } from "./kv.ts";
 
-/** 32 random bytes for a purpose: made once, the same in every process. */
-export async function sharedSecret(
-  kv: Deno.Kv,
-  purpose: string,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const key = secretKey(purpose);
-  for (;;) {
-    const { value } = await reach(() => kv.get<Uint8Array<ArrayBuffer>>(key));
-    if (value !== null) return value;
-    const made = crypto.getRandomValues(new Uint8Array(32));
-    await commit(
-      kv,
-      (operation) =>
-        operation.check({ key, versionstamp: null }).set(key, made),
-    );
+export type SecretStore = ReturnType<typeof secretStore>;
+
+/** Shared secrets in a database. */
+export function secretStore(database: Database) {
+  const known = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+
+  async function findOrMake(
+    purpose: string,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const key = secretKey(purpose);
+    for (;;) {
+      const { value } = await database.get<Uint8Array<ArrayBuffer>>(key);
+      if (value !== undefined) return value;
+      const made = crypto.getRandomValues(new Uint8Array(32));
+      // Read again, whoever wrote it.
+      await database.commit((transaction) =>
+        transaction.check({ key, versionstamp: null }).setForever(key, made)
+      );
+    }
   }
+
+  return {
+    /** 32 random bytes for a purpose: made once, the same in every process. */
+    find(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
+      let found = known.get(purpose);
+      if (!found) {
+        found = findOrMake(purpose);
+        known.set(purpose, found);
+        found.catch(() => known.delete(purpose));
+      }
+      return found;
+    },
+  };
 }

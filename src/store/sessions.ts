@@ -12,23 +12,16 @@ import type {
 import { fingerprint, randomId } from "../crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { sessionKey, sessionsOfKey } from "./keys.ts";
-import {
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  type Found,
-  reach,
-} from "./kv.ts";
-import { now } from "../clock.ts";
 import { recent } from "./recent.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** How long a session lives after its last use. */
-export const SESSION_SECONDS = 24 * 60 * 60;
+export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
 /** A use moves the end of a session only when this much of it has passed. */
-const SLIDE_SECONDS = 6 * 60 * 60;
+const SLIDE_SECONDS = 24 * 60 * 60;
 
 /** What is known of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
@@ -38,150 +31,115 @@ export interface Session extends Expiring {
   clientInfo: Implementation;
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
-  createdAt: number;
 }
 
-/** Sessions in Deno KV. */
-export interface SessionStore {
-  /** Keeps a new session and gives its id: 43 visible characters, unguessable. */
-  save(session: Omit<Session, "createdAt" | "expiresAt">): Promise<string>;
-  /**
-   * A live session, at most a second stale; its end slides a few times a day.
-   * Without `keep` the next read is fresh again.
-   */
-  find(
-    id: string,
-    options?: { keep?: boolean },
-  ): Session | undefined | Promise<Session | undefined>;
-  /** Remembers `logging/setLevel`. */
-  setLogLevel(id: string, logLevel: LoggingLevel): Promise<void>;
-  /** Ends a session; false when there was none. */
-  end(id: string, binding: string): Promise<boolean>;
-  /** Ends every session of a binding. */
-  endAllOf(binding: string): Promise<void>;
-  /** The live sessions of a binding. */
-  listOf(binding: string): Promise<Session[]>;
-}
+export type SessionStore = ReturnType<typeof sessionStore>;
 
 /** Sessions in a database. */
-export function sessionStore(kv: Deno.Kv): SessionStore {
-  const sessions = recent(read);
+export function sessionStore(database: Database) {
+  const sessions = recent(read, { clock: database.clock });
 
   async function read(id: string): Promise<Session | undefined> {
-    const found = await find<Session>(kv, sessionKey(id));
+    const found = await database.find<Session>(sessionKey(id));
     if (!found) return undefined;
-    if (found.value.expiresAt - now() < SESSION_SECONDS - SLIDE_SECONDS) {
-      return await update(id, found, {});
+    const left = found.value.expiresAt - database.now();
+    if (left < SESSION_SECONDS - SLIDE_SECONDS) {
+      await slide(id, found).catch(() => {});
     }
     return found.value;
   }
 
-  /** Writes a session that was read; whoever loses the race keeps the winner's. */
-  async function update(
-    id: string,
-    { value, versionstamp }: Found<Session>,
-    change: Partial<Session>,
-  ): Promise<Session> {
-    const key = sessionKey(id);
-    const session = { ...value, ...change, ...lifetime() };
-    await commit(
-      kv,
-      (operation) => write(operation.check({ key, versionstamp }), id, session),
+  /** Moves the end of a session that is used; a later use may do it too. */
+  async function slide(id: string, found: Found<Session>): Promise<void> {
+    const session = { ...found.value, ...lifetime() };
+    await database.commit((transaction) =>
+      write(transaction.check(found), id, session)
     );
-    return session;
+  }
+
+  function lifetime(): Expiring {
+    return { expiresAt: database.now() + SESSION_SECONDS };
   }
 
   async function listKeysOf(binding: string): Promise<Deno.KvKey[]> {
-    const prefix = sessionsOfKey(binding);
-    return await reach(async () => {
-      const keys: Deno.KvKey[] = [];
-      for await (const { key } of kv.list({ prefix })) {
-        keys.push(["session", key[2]]);
-      }
-      return keys;
-    });
+    const found = await database.list(sessionsOfKey(binding));
+    return found.map(({ key }) => ["session", key[2]]);
   }
 
   return {
-    async save(session) {
+    /** Keeps a new session and gives its id: 43 visible characters, unguessable. */
+    async save(session: Omit<Session, "expiresAt">): Promise<string> {
       const id = randomId();
-      const saved = { ...session, createdAt: now(), ...lifetime() };
-      await commit(kv, (operation) => write(operation, id, saved));
+      await database.commit((transaction) =>
+        write(transaction, id, { ...session, ...lifetime() })
+      );
       return id;
     },
 
-    find: (id, { keep = true } = {}) => keep ? sessions.find(id) : read(id),
+    /**
+     * A live session, at most a second stale; its end slides once a day.
+     * Without `keep` the next read is fresh again.
+     */
+    find: (
+      id: string,
+      { keep = true }: { keep?: boolean } = {},
+    ): Session | undefined | Promise<Session | undefined> =>
+      keep ? sessions.find(id) : read(id),
 
-    async setLogLevel(id, logLevel) {
-      for (let isDone = false; !isDone;) {
-        const found = await find<Session>(kv, sessionKey(id));
+    /** Remembers `logging/setLevel`. */
+    async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
+      for (;;) {
+        const found = await database.find<Session>(sessionKey(id));
         if (!found) return;
-        const { value, versionstamp } = found;
-        isDone = await commit(kv, (operation) =>
-          write(
-            operation.check({ key: sessionKey(id), versionstamp }),
-            id,
-            { ...value, logLevel },
-          ));
+        const isDone = await database.commit((transaction) =>
+          write(transaction.check(found), id, { ...found.value, logLevel })
+        );
+        if (!isDone) continue;
+        sessions.forget(id);
+        return;
       }
-      sessions.forget(id);
     },
 
-    async end(id, binding) {
-      const key = sessionKey(id);
-      for (let isDone = false; !isDone;) {
-        const found = await find<Session>(kv, key);
+    /** Ends a session; false when there was none. */
+    async end(id: string, binding: string): Promise<boolean> {
+      for (;;) {
+        const found = await database.find<Session>(sessionKey(id));
+        sessions.forget(id);
         if (found?.value.binding !== binding) return false;
-        const { versionstamp } = found;
-        isDone = await commit(
-          kv,
-          (operation) =>
-            remove(operation.check({ key, versionstamp }), key, binding),
+        const isDone = await database.commit((transaction) =>
+          transaction.check(found).end(found.key, database.now())
+            .delete(sessionsOfKey(binding, fingerprint(id)))
+        );
+        if (isDone) return true;
+      }
+    },
+
+    /** Ends every session of a binding. */
+    async endAllOf(binding: string): Promise<void> {
+      for (const key of await listKeysOf(binding)) {
+        await database.commit((transaction) =>
+          transaction.delete(key, sessionsOfKey(binding, key[1] as string))
         );
       }
-      sessions.forget(id);
-      return true;
     },
 
-    async endAllOf(binding) {
-      for (const key of await listKeysOf(binding)) {
-        await commit(kv, (operation) => remove(operation, key, binding));
-      }
-    },
-
-    async listOf(binding) {
-      const found = await Promise.all(
-        (await listKeysOf(binding)).map((key) => find<Session>(kv, key)),
+    /** The live sessions of a binding. */
+    async listOf(binding: string): Promise<Session[]> {
+      const entries = await database.getMany<Session[]>(
+        await listKeysOf(binding),
       );
-      return found.flatMap((session) => session ? [session.value] : []);
+      return entries.flatMap(({ value }) => value ? [value] : []);
     },
   };
 }
 
-function lifetime(): Expiring {
-  return { expiresAt: now() + SESSION_SECONDS };
-}
-
 function write(
-  operation: Deno.AtomicOperation,
+  transaction: Transaction,
   id: string,
   session: Session,
-): Deno.AtomicOperation {
+): Transaction {
   const { expiresAt, binding } = session;
-  return operation
-    .set(sessionKey(id), session, expireIn(session))
-    .set(
-      sessionsOfKey(binding, fingerprint(id)),
-      { expiresAt },
-      expireIn(session),
-    );
-}
-
-function remove(
-  operation: Deno.AtomicOperation,
-  key: Deno.KvKey,
-  binding: string,
-): Deno.AtomicOperation {
-  const name = key[1] as string;
-  return operation.delete(key).delete(sessionsOfKey(binding, name));
+  return transaction
+    .set(sessionKey(id), session)
+    .set(sessionsOfKey(binding, fingerprint(id)), { expiresAt });
 }

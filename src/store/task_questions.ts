@@ -7,12 +7,16 @@
  */
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
+import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
-import { expireIn, type Expiring, reach } from "./kv.ts";
-import { now } from "../clock.ts";
 import { TASK_SECONDS, type TaskRecord, updateTask } from "./task_record.ts";
-import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
-import { waitFor } from "./wait.ts";
+import {
+  deleteText,
+  keysOf,
+  readText,
+  saveText,
+  type TextRef,
+} from "./texts.ts";
 
 /** Of a question in its task's record; several may be open. */
 const QUESTION_CHARACTERS = 1000;
@@ -21,63 +25,58 @@ interface AnswerRecord extends Expiring {
   ref: TextRef;
 }
 
-/** Questions of tasks in Deno KV. */
-export interface TaskQuestions {
-  /** Opens a question and waits for its answer. */
-  ask(
-    taskId: string,
-    key: string,
-    question: InputRequest,
-    signal: AbortSignal,
-  ): Promise<JsonObject>;
-  /** Takes answers; those to questions that are not open are ignored. */
-  answer(taskId: string, answers: JsonObject): Promise<void>;
-}
-
 /** Questions of tasks in a database. */
-export function taskQuestions(kv: Deno.Kv): TaskQuestions {
+export function taskQuestions(database: Database) {
   async function removeAnswer(key: Deno.KvKey): Promise<void> {
-    const { value } = await reach(() => kv.get<AnswerRecord>(key));
-    if (!value) return;
-    await reach(() => kv.delete(key));
-    await deleteText(kv, value.ref);
+    const found = await database.find<AnswerRecord>(key);
+    if (!found) return;
+    await database.commit((transaction) =>
+      transaction.delete(key, ...keysOf(found.value.ref))
+    );
   }
 
   return {
-    async ask(taskId, key, question, signal) {
-      const ref = await saveText(kv, JSON.stringify(question), {
-        expiresAt: now() + TASK_SECONDS,
+    /** Opens a question and waits for its answer. */
+    async ask(
+      taskId: string,
+      key: string,
+      question: InputRequest,
+      signal: AbortSignal,
+    ): Promise<JsonObject> {
+      const ref = await saveText(database, JSON.stringify(question), {
+        expiresAt: database.now() + TASK_SECONDS,
         inlineCharacters: QUESTION_CHARACTERS,
       });
-      await updateTask(kv, taskId, ({ questions }) => ({
+      await updateTask(database, taskId, ({ questions }) => ({
         status: "input_required",
         questions: { ...questions, [key]: ref },
       }));
       const answerKey = taskAnswerKey(taskId, key);
       try {
-        const answer = await waitFor<AnswerRecord>(
-          kv,
+        const answer = await database.waitFor<AnswerRecord>(
           answerKey,
-          (answer) => answer !== null,
+          (answer) => answer !== undefined,
           signal,
         );
-        return JSON.parse(await readText(kv, answer!.ref));
+        return JSON.parse(await readText(database, answer!.ref));
       } finally {
         await removeAnswer(answerKey);
       }
     },
 
-    async answer(taskId, answers) {
-      const { value: task } = await reach(() =>
-        kv.get<TaskRecord>(taskKey(taskId))
-      );
+    /** Takes answers; those to questions that are not open are ignored. */
+    async answer(taskId: string, answers: JsonObject): Promise<void> {
+      const task = await database.find<TaskRecord>(taskKey(taskId));
       if (!task) return;
-      const { expiresAt } = task;
+      const { expiresAt, questions } = task.value;
       for (const [key, answer] of Object.entries(answers)) {
-        if (!Object.hasOwn(task.questions, key)) continue;
-        const ref = await saveText(kv, JSON.stringify(answer), { expiresAt });
+        if (!Object.hasOwn(questions, key)) continue;
+        const ref = await saveText(database, JSON.stringify(answer), {
+          expiresAt,
+        });
+        const record: AnswerRecord = { ref, expiresAt };
         const isTaken = await updateTask(
-          kv,
+          database,
           taskId,
           ({ questions: { [key]: open, ...questions } }) =>
             open && {
@@ -86,14 +85,9 @@ export function taskQuestions(kv: Deno.Kv): TaskQuestions {
                 ? "input_required"
                 : "working",
             },
-          (operation) =>
-            operation.set(
-              taskAnswerKey(taskId, key),
-              { ref, expiresAt },
-              expireIn({ expiresAt }),
-            ),
+          (transaction) => transaction.set(taskAnswerKey(taskId, key), record),
         );
-        if (!isTaken) await deleteText(kv, ref);
+        if (!isTaken) await deleteText(database, ref);
       }
     },
   };

@@ -4,9 +4,10 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import type { Database, Expiring } from "./database.ts";
 import { taskKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find } from "./kv.ts";
 import type { TextRef } from "./texts.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** How long a task can be asked for after it was created. */
 export const TASK_SECONDS = 24 * 60 * 60;
@@ -43,18 +44,15 @@ export function isTerminal(status: TaskStatus): boolean {
  * when it has ended, or `change` wants nothing.
  */
 export async function updateTask(
-  kv: Deno.Kv,
+  database: Database,
   taskId: string,
   change: (record: TaskRecord) => Partial<TaskRecord> | undefined,
-  also: (operation: Deno.AtomicOperation) => Deno.AtomicOperation = (
-    operation,
-  ) => operation,
+  also: (transaction: Transaction) => unknown = () => {},
 ): Promise<boolean> {
-  const key = taskKey(taskId);
   for (;;) {
-    const found = await find<TaskRecord>(kv, key);
+    const found = await database.find<TaskRecord>(taskKey(taskId));
     if (!found || isTerminal(found.value.status)) return false;
-    const { value, versionstamp } = found;
+    const { key, value } = found;
     const changes = change(value);
     if (!changes) return false;
     const record: TaskRecord = {
@@ -62,18 +60,13 @@ export async function updateTask(
       ...changes,
       // It tells one state from the next, however fast they follow.
       updatedMilliseconds: Math.max(
-        Date.now(),
+        database.clock(),
         value.updatedMilliseconds + 1,
       ),
     };
-    const isDone = await commit(kv, (operation) =>
-      also(
-        operation.check({ key, versionstamp }).set(
-          key,
-          record,
-          expireIn(record),
-        ),
-      ));
+    const isDone = await database.commit((transaction) => {
+      also(transaction.check(found).set(key, record));
+    });
     if (isDone) return true;
   }
 }

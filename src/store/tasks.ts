@@ -8,18 +8,9 @@
  */
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
+import type { Database, Expiring } from "./database.ts";
 import { taskKey, taskLeaseKey } from "./keys.ts";
-import {
-  alive,
-  commit,
-  expireIn,
-  type Expiring,
-  find,
-  type Found,
-  reach,
-} from "./kv.ts";
-import { now } from "../clock.ts";
-import { type TaskQuestions, taskQuestions } from "./task_questions.ts";
+import { taskQuestions } from "./task_questions.ts";
 import {
   isTerminal,
   TASK_SECONDS,
@@ -28,7 +19,6 @@ import {
   updateTask,
 } from "./task_record.ts";
 import { deleteText, readText, saveText } from "./texts.ts";
-import { waitFor } from "./wait.ts";
 
 /** A task whose process died has failed within this time. */
 export const LEASE_SECONDS = 15;
@@ -55,60 +45,54 @@ export type Outcome =
   | { status: "completed" | "failed"; outcome: JsonObject }
   | { status: "cancelled"; statusMessage?: string };
 
-/** Tasks in Deno KV. */
-export interface TaskStore extends TaskQuestions {
-  /** Keeps a new task; it can be found anywhere before this resolves. */
-  create(taskId: string, binding: string): Promise<Task>;
-  /** A caller's task; undefined when there is none. */
-  find(taskId: string, binding: string): Promise<Task | undefined>;
-  /**
-   * A caller's task once it is no longer as it was `seen`; undefined when it
-   * is gone.
-   *
-   * @throws the signal's reason when it fires first
-   */
-  next(
-    seen: Task,
-    binding: string,
-    signal: AbortSignal,
-  ): Promise<Task | undefined>;
-  /** Says that work goes on; false when the task has ended. */
-  renewLease(taskId: string): Promise<boolean>;
-  /** Tells what is being done. */
-  setMessage(taskId: string, statusMessage: string): Promise<void>;
-  /** Ends a task, once; false when it had ended already. */
-  end(taskId: string, outcome: Outcome): Promise<boolean>;
-  /** Resolves when the task has ended, wherever that was. */
-  ended(taskId: string, signal: AbortSignal): Promise<void>;
-}
+export type TaskStore = ReturnType<typeof taskStore>;
 
 /** Tasks in a database. */
-export function taskStore(kv: Deno.Kv): TaskStore {
+export function taskStore(database: Database) {
+  /** Ends a task, once; false when it had ended already. */
   async function end(taskId: string, outcome: Outcome): Promise<boolean> {
     const ref = "outcome" in outcome
-      ? await saveText(kv, JSON.stringify(outcome.outcome), {
-        expiresAt: now() + TASK_SECONDS,
+      ? await saveText(database, JSON.stringify(outcome.outcome), {
+        expiresAt: database.now() + TASK_SECONDS,
       })
       : undefined;
     const isEnded = await updateTask(
-      kv,
+      database,
       taskId,
       () => ({ ...outcome, outcome: ref, questions: {} }),
-      (operation) => operation.delete(taskLeaseKey(taskId)),
+      (transaction) => transaction.delete(taskLeaseKey(taskId)),
     );
-    if (!isEnded && ref) await deleteText(kv, ref);
+    if (!isEnded && ref) await deleteText(database, ref);
     return isEnded;
   }
 
-  async function view(
+  /** A caller's task; undefined when there is none. */
+  async function find(
     taskId: string,
-    { value: record }: Found<TaskRecord>,
-  ): Promise<Task> {
+    binding: string,
+  ): Promise<Task | undefined> {
+    for (;;) {
+      const [{ value: record }, { value: held }] = await database.getMany<
+        [TaskRecord, Expiring]
+      >([taskKey(taskId), taskLeaseKey(taskId)]);
+      if (record?.binding !== binding) return undefined;
+      if (isTerminal(record.status) || held) return await view(taskId, record);
+      await end(taskId, {
+        status: "failed",
+        outcome: {
+          code: -32603,
+          message: "The process that ran this task has stopped",
+        },
+      });
+    }
+  }
+
+  async function view(taskId: string, record: TaskRecord): Promise<Task> {
     const { status, statusMessage, questions, outcome } = record;
     const { createdMilliseconds, updatedMilliseconds } = record;
     const open = await Promise.all(
       Object.entries(questions).map(async ([key, ref]) =>
-        [key, JSON.parse(await readText(kv, ref))] as const
+        [key, JSON.parse(await readText(database, ref))] as const
       ),
     );
     return {
@@ -118,101 +102,90 @@ export function taskStore(kv: Deno.Kv): TaskStore {
       createdMilliseconds,
       updatedMilliseconds,
       ...(open.length > 0 && { inputRequests: Object.fromEntries(open) }),
-      ...(outcome && { outcome: JSON.parse(await readText(kv, outcome)) }),
+      ...(outcome &&
+        { outcome: JSON.parse(await readText(database, outcome)) }),
     };
   }
 
-  return {
-    ...taskQuestions(kv),
-    end,
+  function lease(): Expiring {
+    return { expiresAt: database.now() + LEASE_SECONDS };
+  }
 
-    async create(taskId, binding) {
-      const time = Date.now();
+  return {
+    ...taskQuestions(database),
+    end,
+    find,
+
+    /** Keeps a new task; it can be found anywhere before this resolves. */
+    async create(taskId: string, binding: string): Promise<Task> {
+      const time = database.clock();
       const record: TaskRecord = {
         binding,
         status: "working",
         createdMilliseconds: time,
         updatedMilliseconds: time,
         questions: {},
-        expiresAt: now() + TASK_SECONDS,
+        expiresAt: database.now() + TASK_SECONDS,
       };
-      const until = lease();
-      await commit(kv, (operation) =>
-        operation
-          .set(taskKey(taskId), record, expireIn(record))
-          .set(taskLeaseKey(taskId), until, expireIn(until)));
-      const versionstamp = "";
-      return await view(taskId, { value: record, versionstamp });
-    },
-
-    async find(taskId, binding) {
-      const keys = [taskKey(taskId), taskLeaseKey(taskId)];
-      const [task, held] = await reach(() =>
-        kv.getMany<[TaskRecord, Expiring]>(keys as [Deno.KvKey, Deno.KvKey])
+      await database.commit((transaction) =>
+        transaction
+          .set(taskKey(taskId), record)
+          .set(taskLeaseKey(taskId), lease())
       );
-      const found = alive(task);
-      if (found?.value.binding !== binding) return undefined;
-      if (isTerminal(found.value.status) || alive(held)) {
-        return await view(taskId, found);
-      }
-      await end(taskId, {
-        status: "failed",
-        outcome: {
-          code: -32603,
-          message: "The process that ran this task has stopped",
-        },
-      });
-      return await this.find(taskId, binding);
+      return await view(taskId, record);
     },
 
-    async next({ taskId, updatedMilliseconds: seen }, binding, signal) {
+    /**
+     * A caller's task once it is no longer as it was `seen`; undefined when it
+     * is gone.
+     *
+     * @throws the signal's reason when it fires first
+     */
+    async next(
+      { taskId, updatedMilliseconds: seen }: Task,
+      binding: string,
+      signal: AbortSignal,
+    ): Promise<Task | undefined> {
       for (;;) {
         // A lease that lapses changes no record until somebody looks.
-        const lookMilliseconds = Date.now() + HEARTBEAT_SECONDS * 1000;
-        await waitFor<TaskRecord>(
-          kv,
+        const lookMilliseconds = database.clock() + HEARTBEAT_SECONDS * 1000;
+        await database.waitFor<TaskRecord>(
           taskKey(taskId),
           (record) =>
             record?.updatedMilliseconds !== seen ||
-            Date.now() >= lookMilliseconds,
+            database.clock() >= lookMilliseconds,
           signal,
         );
-        const task = await this.find(taskId, binding);
+        const task = await find(taskId, binding);
         if (task?.updatedMilliseconds !== seen) return task;
       }
     },
 
-    async renewLease(taskId) {
-      const key = taskKey(taskId);
+    /** Says that work goes on; false when the task has ended. */
+    async renewLease(taskId: string): Promise<boolean> {
       for (;;) {
-        const found = await find<TaskRecord>(kv, key);
+        const found = await database.find<TaskRecord>(taskKey(taskId));
         if (!found || isTerminal(found.value.status)) return false;
-        const { versionstamp } = found;
-        const until = lease();
-        const isRenewed = await commit(kv, (operation) =>
-          operation
-            .check({ key, versionstamp })
-            .set(taskLeaseKey(taskId), until, expireIn(until)));
+        const isRenewed = await database.commit((transaction) =>
+          transaction.check(found).set(taskLeaseKey(taskId), lease())
+        );
         if (isRenewed) return true;
       }
     },
 
-    async setMessage(taskId, message) {
+    /** Tells what is being done. */
+    async setMessage(taskId: string, message: string): Promise<void> {
       const statusMessage = message.slice(0, MESSAGE_CHARACTERS);
-      await updateTask(kv, taskId, () => ({ statusMessage }));
+      await updateTask(database, taskId, () => ({ statusMessage }));
     },
 
-    async ended(taskId, signal) {
-      await waitFor<TaskRecord>(
-        kv,
+    /** Resolves when the task has ended, wherever that was. */
+    async ended(taskId: string, signal: AbortSignal): Promise<void> {
+      await database.waitFor<TaskRecord>(
         taskKey(taskId),
-        (task) => task === null || isTerminal(task.status),
+        (task) => task === undefined || isTerminal(task.status),
         signal,
       );
     },
   };
-}
-
-function lease(): Expiring {
-  return { expiresAt: now() + LEASE_SECONDS };
 }

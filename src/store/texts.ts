@@ -5,8 +5,8 @@
  * @module
  */
 import { randomId } from "../crypto.ts";
+import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, reach } from "./kv.ts";
 
 /** Where a text stands: in its record, or in parts of its own. */
 export type TextRef = { text: string } | { id: string; parts: number };
@@ -16,12 +16,16 @@ const PART_CHARACTERS = 28_000;
 /** A commit holds 800 KiB. */
 const PARTS_PER_COMMIT = 12;
 
+interface TextRecord extends Expiring {
+  text: string;
+}
+
 /**
  * Keeps a text until `expiresAt`; what it gives belongs into a record. A
  * record of several texts has less room for each.
  */
 export async function saveText(
-  kv: Deno.Kv,
+  database: Database,
   text: string,
   { expiresAt, inlineCharacters = PART_CHARACTERS }: Expiring & {
     inlineCharacters?: number;
@@ -29,39 +33,38 @@ export async function saveText(
 ): Promise<TextRef> {
   if (text.length <= inlineCharacters) return { text };
   const id = randomId(16);
-  const parts: string[] = [];
+  const parts: TextRecord[] = [];
   for (let at = 0; at < text.length; at += PART_CHARACTERS) {
-    parts.push(text.slice(at, at + PART_CHARACTERS));
+    parts.push({ text: text.slice(at, at + PART_CHARACTERS), expiresAt });
   }
-  const options = expireIn({ expiresAt });
   for (let i = 0; i < parts.length; i += PARTS_PER_COMMIT) {
-    await commit(kv, (operation) => {
+    await database.commit((transaction) =>
       parts.slice(i, i + PARTS_PER_COMMIT).forEach((part, j) =>
-        operation.set(textKey(id, i + j), part, options)
-      );
-      return operation;
-    });
+        transaction.set(textKey(id, i + j), part)
+      )
+    );
   }
   return { id, parts: parts.length };
 }
 
 /** The text behind a reference. */
-export async function readText(kv: Deno.Kv, ref: TextRef): Promise<string> {
+export async function readText(
+  database: Database,
+  ref: TextRef,
+): Promise<string> {
   if ("text" in ref) return ref.text;
-  const parts = await Promise.all(
-    keysOf(ref).map((key) => reach(() => kv.get<string>(key))),
-  );
-  return parts.map(({ value }) => value).join("");
+  const parts = await database.getMany<TextRecord[]>(keysOf(ref));
+  return parts.map(({ value }) => value?.text).join("");
 }
 
 /** Removes a text whose record never came to be. */
-export async function deleteText(kv: Deno.Kv, ref: TextRef): Promise<void> {
+export async function deleteText(
+  database: Database,
+  ref: TextRef,
+): Promise<void> {
   const keys = keysOf(ref);
   if (keys.length === 0) return;
-  await commit(kv, (operation) => {
-    for (const key of keys) operation.delete(key);
-    return operation;
-  });
+  await database.commit((transaction) => transaction.delete(...keys));
 }
 
 /** The keys that a reference occupies beside its record. */

@@ -6,16 +6,14 @@
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../seal.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
-import { commit, expireIn, type Expiring, find, type Found } from "./kv.ts";
-import { now } from "../clock.ts";
-import { waitFor } from "./wait.ts";
 
 /** What stands in the database. */
 export interface UpstreamRecord extends Expiring {
   /** The tokens under the grant's data key. */
   sealed: string;
-  /** Somebody asks the provider for new ones, until then at the latest. */
+  /** When the refresh lease expires, in epoch seconds. */
   leaseUntil?: number;
 }
 
@@ -27,79 +25,64 @@ export interface FoundTokens extends Found<UpstreamRecord> {
   tokens: string;
 }
 
-/** The provider's tokens in Deno KV. */
-export interface UpstreamTokenStore {
-  /**
-   * The tokens of a grant; undefined when the grant has ended.
-   *
-   * @throws {Error} when the data key is not the grant's
-   */
-  find(
-    grantId: string,
-    dataKey: Uint8Array,
-  ): Promise<FoundTokens | undefined>;
-  /** Takes the right to refresh; undefined when somebody else has it. */
-  lease(found: FoundTokens): Promise<FoundTokens | undefined>;
-  /** Gives the right back without new tokens. */
-  release(leased: FoundTokens): Promise<void>;
-  /** Replaces the tokens; false when the grant ended or the lease had lapsed. */
-  replace(leased: FoundTokens, tokens: string): Promise<boolean>;
-  /** Waits until whoever refreshes has finished, or has had its time. */
-  waitForRefresh(grantId: string, signal: AbortSignal): Promise<void>;
-}
+export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
 
 /** The provider's tokens in a database. */
-export function upstreamTokenStore(kv: Deno.Kv): UpstreamTokenStore {
-  async function read(
-    grantId: string,
-    dataKey: Uint8Array,
-  ): Promise<FoundTokens | undefined> {
-    const found = await find<UpstreamRecord>(kv, upstreamKey(grantId));
-    if (!found) return undefined;
-    const tokens = await unseal(dataKey, found.value.sealed, grantId);
-    return { ...found, grantId, dataKey, tokens };
-  }
-
+export function upstreamTokenStore(database: Database) {
   function change(
-    { grantId, versionstamp }: FoundTokens,
+    found: FoundTokens,
     record: UpstreamRecord,
-  ): Promise<boolean> {
-    const key = upstreamKey(grantId);
-    return commit(kv, (operation) =>
-      operation.check({ key, versionstamp })
-        .set(key, record, expireIn(record)));
+  ): Promise<string | undefined> {
+    return database.commit((transaction) =>
+      transaction.check(found).set(found.key, record)
+    );
   }
 
   return {
-    find: read,
-
-    async lease(found) {
-      const { value, grantId, dataKey, tokens } = found;
-      const time = now();
-      if ((value.leaseUntil ?? 0) > time) return undefined;
-      const leaseUntil = time + REFRESH_LEASE_SECONDS;
-      if (!await change(found, { ...value, leaseUntil })) return undefined;
-      const leased = await read(grantId, dataKey);
-      // Somebody may have closed the grant or, after a very long pause,
-      // refreshed in between.
-      return leased?.tokens === tokens ? leased : undefined;
+    /**
+     * The tokens of a grant; undefined when the grant has ended.
+     *
+     * @throws {Error} when the data key is not the grant's
+     */
+    async find(
+      grantId: string,
+      dataKey: Uint8Array,
+    ): Promise<FoundTokens | undefined> {
+      const found = await database.find<UpstreamRecord>(upstreamKey(grantId));
+      if (!found) return undefined;
+      const tokens = await unseal(dataKey, found.value.sealed, grantId);
+      return { ...found, grantId, dataKey, tokens };
     },
 
-    async release(leased) {
+    /** Takes the right to refresh; undefined when somebody else has it. */
+    async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
+      const time = database.now();
+      if ((found.value.leaseUntil ?? 0) > time) return undefined;
+      const leaseUntil = time + REFRESH_LEASE_SECONDS;
+      const value = { ...found.value, leaseUntil };
+      const versionstamp = await change(found, value);
+      return versionstamp === undefined
+        ? undefined
+        : { ...found, value, versionstamp };
+    },
+
+    /** Gives the right back without new tokens. */
+    async release(leased: FoundTokens): Promise<void> {
       await change(leased, { ...leased.value, leaseUntil: undefined });
     },
 
-    async replace(leased, tokens) {
+    /** Replaces the tokens; false when the grant ended or the lease had lapsed. */
+    async replace(leased: FoundTokens, tokens: string): Promise<boolean> {
       const { value: { expiresAt }, grantId, dataKey } = leased;
       const sealed = await seal(dataKey, tokens, grantId);
-      return await change(leased, { sealed, expiresAt });
+      return await change(leased, { sealed, expiresAt }) !== undefined;
     },
 
-    async waitForRefresh(grantId, signal) {
-      await waitFor<UpstreamRecord>(
-        kv,
+    /** Waits until whoever refreshes has finished, or has had its time. */
+    async waitForRefresh(grantId: string, signal: AbortSignal): Promise<void> {
+      await database.waitFor<UpstreamRecord>(
         upstreamKey(grantId),
-        (record) => (record?.leaseUntil ?? 0) <= now(),
+        (record) => (record?.leaseUntil ?? 0) <= database.now(),
         signal,
       );
     },

@@ -11,7 +11,7 @@ import {
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
 import type { GrantStore } from "../store/grants.ts";
-import { now } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import type {
   FoundTokens,
   UpstreamTokenStore,
@@ -54,13 +54,23 @@ export interface ProviderTokens {
 }
 
 /** Connects grants to the provider. */
-export function providerTokens({ provider, grants, upstreamTokens }: {
+export function providerTokens({ provider, grants, upstreamTokens, clock }: {
   provider: Provider;
   grants: GrantStore;
   upstreamTokens: UpstreamTokenStore;
+  clock: Clock;
 }): ProviderTokens {
   /** Refreshes under way in this process, by grant. */
   const refreshing = new Map<string, Promise<UpstreamTokens>>();
+
+  function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
+    return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
+  }
+
+  function isGood(tokens: UpstreamTokens, rejected?: string): boolean {
+    return tokens.accessToken !== rejected &&
+      isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
+  }
 
   async function tokens(
     key: GrantKey,
@@ -145,7 +155,7 @@ export function providerTokens({ provider, grants, upstreamTokens }: {
     grantId: string,
     cause?: unknown,
   ): Promise<ChallengeError> {
-    await grants.close(grantId, "provider token died");
+    await grants.close(grantId);
     return died(cause);
   }
 
@@ -173,15 +183,6 @@ export function providerTokens({ provider, grants, upstreamTokens }: {
 
 function parse({ tokens }: FoundTokens): UpstreamTokens {
   return JSON.parse(tokens);
-}
-
-function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
-  return expiresAt === undefined || expiresAt > now() + marginSeconds;
-}
-
-function isGood(tokens: UpstreamTokens, rejected: string | undefined): boolean {
-  return tokens.accessToken !== rejected &&
-    isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
 }
 
 function died(cause?: unknown): ChallengeError {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { BODY_BYTES } from "../../src/protocol/body_limits.ts";
+import { Database } from "../../src/store/database.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
@@ -107,7 +108,7 @@ Deno.test("a session that ended elsewhere is unknown within a second", async () 
 
 Deno.test("another caller's session is as unknown as any", async () => {
   await using server = await start();
-  const id = await sessionStore(server.kv).save({
+  const id = await sessionStore(new Database(server.kv)).save({
     binding: "somebody else",
     revision: "2025-11-25",
     clientInfo: { name: "c", version: "1" },

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { RpcError } from "../../src/errors.ts";
 import { tool, ToolError } from "../../src/authoring/tool.ts";
+import { Database } from "../../src/store/database.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { FakeTime } from "../store/fake_time.ts";
@@ -347,7 +348,7 @@ Deno.test("a server that stops says so of its tasks", async () => {
 Deno.test("a task whose server died has failed within 15 seconds", async () => {
   using time = new FakeTime();
   await using server = await start();
-  await taskStore(server.kv).create("orphan", "anonymous");
+  await taskStore(new Database(server.kv)).create("orphan", "anonymous");
   time.tick(13);
   assert.equal((await get(server, "orphan")).status, "working");
   time.tick(3);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../src/config/environment.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { type HeadersOf, startServer } from "../kit.ts";
@@ -343,7 +344,9 @@ Deno.test("oauthGate() refuses a token that expired since it was last looked up"
   const client = await Client.register(server);
   const { access_token } = await client.connect();
   const authorization = `Bearer ${access_token}`;
-  const found = await accessTokenStore(server.kv).find(access_token);
+  const found = await accessTokenStore(new Database(server.kv)).find(
+    access_token,
+  );
   const { expiresAt } = found!;
   // Both calls fall into the second for which a token is remembered.
   time.tick(expiresAt - 0.4 - Date.now() / 1000);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
+import { Database } from "../../src/store/database.ts";
 import { type Address, parseAddress } from "../../src/address.ts";
 import type { HttpError } from "../../src/errors.ts";
 import { rateLimit } from "../../src/http/rate_limit.ts";
@@ -146,7 +147,11 @@ Deno.test("a loop that fails at /token stops nobody's refreshes", async () => {
 Deno.test("waive() charges nothing for a request that has proved whose it is", async () => {
   using _time = new FakeTime();
   const kv = await Deno.openKv(":memory:");
-  const limit = rateLimit({ kv, log: logger("test") }, "token", 1);
+  const limit = rateLimit(
+    { database: new Database(kv), log: logger("test") },
+    "token",
+    1,
+  );
   const app = new Hono<{ Variables: { address?: Address } }>();
   app.get("/:outcome", async (c) => {
     c.set("address", parseAddress("192.0.2.1"));

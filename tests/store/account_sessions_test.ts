@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import {
   ACCOUNT_SESSION_SECONDS,
   accountSessionStore,
@@ -11,7 +12,7 @@ const WHO = { subject: "github:1", identity: { subject: "1" } };
 
 Deno.test("find() knows a session until it is ended", () =>
   withKv(async (kv) => {
-    const sessions = accountSessionStore(kv);
+    const sessions = accountSessionStore(new Database(kv));
     const id = await sessions.save(WHO);
     const found = await sessions.find(id);
     assert.equal(found?.subject, "github:1");
@@ -22,7 +23,7 @@ Deno.test("find() knows a session until it is ended", () =>
 
 Deno.test("find() knows no session that has expired", () =>
   withKv(async (kv) => {
-    const sessions = accountSessionStore(kv);
+    const sessions = accountSessionStore(new Database(kv));
     const id = await sessions.save(WHO);
     await kv.set(accountSessionKey(id), { ...WHO, expiresAt: now() });
     assert.equal(await sessions.find(id), undefined);
@@ -30,7 +31,7 @@ Deno.test("find() knows no session that has expired", () =>
 
 Deno.test("the database does not hold what a session's cookie says", () =>
   withKv(async (kv) => {
-    const id = await accountSessionStore(kv).save(WHO);
+    const id = await accountSessionStore(new Database(kv)).save(WHO);
     for await (const entry of kv.list({ prefix: [] })) {
       assert.ok(!JSON.stringify(entry).includes(id));
     }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { logger } from "../../src/log.ts";
 import {
   addAttempt,
@@ -110,7 +111,7 @@ function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
 Deno.test("note() is written at most once a second, however many there are", () =>
   withKv(async (kv) => {
     const counter = counted(kv);
-    const attempts = attemptStore(counter.kv, logger("test"));
+    const attempts = attemptStore(new Database(counter.kv), logger("test"));
     for (const n of range(1000)) {
       attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
     }
@@ -123,7 +124,7 @@ Deno.test("note() is written at most once a second, however many there are", () 
 Deno.test("close() writes what is noted, beside what another process wrote", () =>
   withKv(async (kv) => {
     const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
-      const attempts = attemptStore(kv, logger("test"));
+      const attempts = attemptStore(new Database(kv), logger("test"));
       attempts.note({ step: "s", client, isStranger: false });
       return attempts;
     });
@@ -134,7 +135,7 @@ Deno.test("close() writes what is noted, beside what another process wrote", () 
 
 Deno.test("a full list fits a value, whatever strangers send", () =>
   withKv(async (kv) => {
-    const attempts = attemptStore(kv, logger("test"));
+    const attempts = attemptStore(new Database(kv), logger("test"));
     const endless = "\u{1F600}".repeat(10_000);
     for (const n of range(200)) {
       for (const isStranger of [true, false]) {

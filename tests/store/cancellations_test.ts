@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";
 import { testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
@@ -12,28 +13,34 @@ testOnDatabases(
   "find() finds what another process was told to cancel",
   async (kv, other) => {
     const running = [request(1), request("1"), request(1, "t"), request(2)];
-    const cancellations = cancellationStore(other);
+    const cancellations = cancellationStore(new Database(other));
     await cancellations.save("s", 1);
-    assert.deepEqual(await cancellationStore(kv).find(() => running), [
-      running[0],
-    ]);
+    assert.deepEqual(
+      await cancellationStore(new Database(kv)).find(() => running),
+      [
+        running[0],
+      ],
+    );
   },
 );
 
 testOnDatabases("find() looks at any number of requests", async (kv) => {
-  const cancellations = cancellationStore(kv);
+  const cancellations = cancellationStore(new Database(kv));
   const running = Array.from({ length: 25 }, (_, n) => request(n));
   for (const n of [0, 9, 10, 24]) await cancellations.save("s", n);
   const found = await cancellations.find(() => running);
   assert.deepEqual(found.map(({ requestId }) => requestId), [0, 9, 10, 24]);
-  assert.deepEqual(await cancellationStore(kv).find(() => []), []);
+  assert.deepEqual(
+    await cancellationStore(new Database(kv)).find(() => []),
+    [],
+  );
 });
 
 testOnDatabases(
   "find() leaves a request alone that began after the wish",
   async (kv) => {
     using time = new FakeTime();
-    const cancellations = cancellationStore(kv);
+    const cancellations = cancellationStore(new Database(kv));
     await cancellations.save("s", 1);
     time.tick(1);
     assert.deepEqual(await cancellations.find(() => [request(1)]), []);
@@ -42,12 +49,15 @@ testOnDatabases(
 
 testOnDatabases("find() forgets a wish after five minutes", async (kv) => {
   using time = new FakeTime();
-  const cancellations = cancellationStore(kv);
+  const cancellations = cancellationStore(new Database(kv));
   const running = [request(1)];
   await cancellations.save("s", 1);
   assert.equal((await cancellations.find(() => running)).length, 1);
   time.tick(5 * 60);
-  assert.deepEqual(await cancellationStore(kv).find(() => running), []);
+  assert.deepEqual(
+    await cancellationStore(new Database(kv)).find(() => running),
+    [],
+  );
 });
 
 function never(): never {
@@ -57,8 +67,8 @@ function never(): never {
 testOnDatabases(
   "find() looks for nobody until something new is cancelled",
   async (kv, other) => {
-    const cancellations = cancellationStore(kv);
-    const elsewhere = cancellationStore(other);
+    const cancellations = cancellationStore(new Database(kv));
+    const elsewhere = cancellationStore(new Database(other));
     const running = [request(1), request(2)];
     await elsewhere.save("s", 1);
     assert.equal((await cancellations.find(() => running)).length, 1);
@@ -69,7 +79,7 @@ testOnDatabases(
 );
 
 testOnDatabases("find() looks again when a look failed", async (kv) => {
-  const cancellations = cancellationStore(kv);
+  const cancellations = cancellationStore(new Database(kv));
   const running = [request(1)];
   await cancellations.save("s", 1);
   await assert.rejects(cancellations.find(never));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { type Change, changeStore } from "../../src/store/changes.ts";
 import { changeHeadKey } from "../../src/store/keys.ts";
 import { until } from "../kit.ts";
@@ -6,7 +7,11 @@ import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 
 /** A store whose failures end the test. */
 function open(kv: Deno.Kv) {
-  return changeStore(kv, (error) => {
+  return openOn(new Database(kv));
+}
+
+function openOn(database: Database) {
+  return changeStore(database, (error) => {
     throw error;
   });
 }
@@ -55,7 +60,7 @@ testOnDatabases(
     await fiftyAtOnce(
       kv,
       other,
-      open,
+      openOn,
       (store, n) => store.resourceUpdated(`a://${n}`),
     );
     await until(() => heard.length === 50);

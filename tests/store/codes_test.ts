@@ -1,28 +1,35 @@
 import assert from "node:assert/strict";
 import { FakeTime } from "./fake_time.ts";
+import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
-import { useCode } from "../../src/store/codes.ts";
+import { codeStore } from "../../src/store/codes.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { signIn, VERIFIER, withKv } from "./fixture.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 
-Deno.test("useCode() gives tokens that let their holder in", () =>
+Deno.test("use() gives tokens that let their holder in", () =>
   withKv(async (kv) => {
     const { code, client, grant } = await signIn(kv);
     const { clientId } = client;
-    const tokens = await useCode(kv, { ...GOOD, code, clientId });
+    const tokens = await codeStore(new Database(kv)).use({
+      ...GOOD,
+      code,
+      clientId,
+    });
     assert.deepEqual(tokens.scopes, ["mail:read"]);
     assert(tokens.refreshToken);
-    const access = await accessTokenStore(kv).find(tokens.accessToken);
+    const access = await accessTokenStore(new Database(kv)).find(
+      tokens.accessToken,
+    );
     assert.equal(access?.grant.id, grant.id);
     assert.equal(access.grant.subject, "dev:42");
   }));
 
-Deno.test("useCode() gives no refresh token to a client that registered without", () =>
+Deno.test("use() gives no refresh token to a client that registered without", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await useCode(kv, {
+    const tokens = await codeStore(new Database(kv)).use({
       ...GOOD,
       code,
       clientId,
@@ -31,13 +38,13 @@ Deno.test("useCode() gives no refresh token to a client that registered without"
     assert.equal(tokens.refreshToken, undefined);
   }));
 
-Deno.test("useCode() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
+Deno.test("use() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
   withKv(async (kv) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
     const outcomes = await Promise.allSettled(
       Array.from(
         { length: 50 },
-        () => useCode(kv, { ...GOOD, code, clientId }),
+        () => codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
       ),
     );
     const won = outcomes.filter(({ status }) => status === "fulfilled");
@@ -47,34 +54,46 @@ Deno.test("useCode() lets one of fifty simultaneous exchanges through and ends t
         assert.equal(outcome.reason.code, "invalid_grant");
       }
     }
-    const found = await grantStore(kv).find(grant.id);
-    assert.equal(found?.value.closedReason, "code replayed");
+    const found = await grantStore(new Database(kv)).find(grant.id);
+    assert.equal(found?.value.status, "closed");
     const { accessToken } = (won[0] as PromiseFulfilledResult<
       { accessToken: string }
     >).value;
-    assert.equal(await accessTokenStore(kv).find(accessToken), undefined);
+    assert.equal(
+      await accessTokenStore(new Database(kv)).find(accessToken),
+      undefined,
+    );
   }));
 
-Deno.test("useCode() still knows a used code hours later", () =>
+Deno.test("use() still knows a used code hours later", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const { code, client: { clientId }, grant } = await signIn(kv);
-    await useCode(kv, { ...GOOD, code, clientId });
+    await codeStore(new Database(kv)).use({ ...GOOD, code, clientId });
     time.tick(23 * 3600);
-    await assert.rejects(useCode(kv, { ...GOOD, code, clientId }), {
-      code: "invalid_grant",
-    });
-    assert.equal((await grantStore(kv).find(grant.id))?.value.status, "closed");
+    await assert.rejects(
+      codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
+      {
+        code: "invalid_grant",
+      },
+    );
+    assert.equal(
+      (await grantStore(new Database(kv)).find(grant.id))?.value.status,
+      "closed",
+    );
   }));
 
-Deno.test("useCode() refuses a code after 60 seconds", () =>
+Deno.test("use() refuses a code after 60 seconds", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const { code, client: { clientId } } = await signIn(kv);
     time.tick(60);
-    await assert.rejects(useCode(kv, { ...GOOD, code, clientId }), {
-      code: "invalid_grant",
-    });
+    await assert.rejects(
+      codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
+      {
+        code: "invalid_grant",
+      },
+    );
   }));
 
 const WRONG: [string, Record<string, string>][] = [
@@ -84,28 +103,39 @@ const WRONG: [string, Record<string, string>][] = [
 ];
 
 for (const [what, changes] of WRONG) {
-  Deno.test(`useCode() refuses ${what} and changes nothing, used or not`, () =>
+  Deno.test(`use() refuses ${what} and changes nothing, used or not`, () =>
     withKv(async (kv) => {
       const { code, client: { clientId }, grant } = await signIn(kv);
       const good = { ...GOOD, code, clientId };
       const bad = { ...good, ...changes };
-      await assert.rejects(useCode(kv, bad), { code: "invalid_grant" });
-      await useCode(kv, good);
-      await assert.rejects(useCode(kv, bad), { code: "invalid_grant" });
+      await assert.rejects(codeStore(new Database(kv)).use(bad), {
+        code: "invalid_grant",
+      });
+      await codeStore(new Database(kv)).use(good);
+      await assert.rejects(codeStore(new Database(kv)).use(bad), {
+        code: "invalid_grant",
+      });
       assert.equal(
-        (await grantStore(kv).find(grant.id))?.value.status,
+        (await grantStore(new Database(kv)).find(grant.id))?.value.status,
         "active",
       );
     }));
 }
 
-Deno.test("useCode() refuses what is no code", () =>
+Deno.test("use() refuses what is no code", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await useCode(kv, { ...GOOD, code, clientId });
+    const tokens = await codeStore(new Database(kv)).use({
+      ...GOOD,
+      code,
+      clientId,
+    });
     for (const other of ["", "x", tokens.accessToken, tokens.refreshToken!]) {
-      await assert.rejects(useCode(kv, { ...GOOD, code: other, clientId }), {
-        code: "invalid_grant",
-      });
+      await assert.rejects(
+        codeStore(new Database(kv)).use({ ...GOOD, code: other, clientId }),
+        {
+          code: "invalid_grant",
+        },
+      );
     }
   }));

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 
 /** `kv` and `other` see the same records; in memory they are one handle. */
@@ -40,10 +41,10 @@ export function testOnDatabases(name: string, run: Run): void {
 export function fiftyAtOnce<S, T>(
   kv: Deno.Kv,
   other: Deno.Kv,
-  store: (kv: Deno.Kv) => S,
+  store: (database: Database) => S,
   act: (store: S, index: number) => Promise<T>,
 ): Promise<T[]> {
-  const stores = [store(kv), store(other)];
+  const stores = [store(new Database(kv)), store(new Database(other))];
   return Promise.all(
     Array.from({ length: 50 }, (_, index) => act(stores[index % 2], index)),
   );

@@ -9,6 +9,7 @@ import { registerClient } from "../../src/oauth/client.ts";
 import type { AuthorizationRequest } from "../../src/oauth/authorization_request.ts";
 import { type Grant, openGrant } from "../../src/oauth/grant.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { Database } from "../../src/store/database.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { now } from "../../src/clock.ts";
 
@@ -57,7 +58,7 @@ export async function signIn(
       time?: number;
     } = {},
 ): Promise<{ code: string; grant: Grant; client: Client }> {
-  const requests = authorizationRequestStore(kv);
+  const requests = authorizationRequestStore(new Database(kv));
   const browser = randomId();
   const request = requestOf(client);
   const handle = await requests.save(browser, { request, clientName: "App" });

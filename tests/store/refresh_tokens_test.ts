@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { IssuedTokens } from "../../src/oauth/token_request.ts";
+import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
-import { useCode } from "../../src/store/codes.ts";
+import { codeStore } from "../../src/store/codes.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
@@ -13,7 +14,7 @@ async function begin(kv: Deno.Kv) {
     upstreamTokens: "theirs",
   });
   const { clientId } = client;
-  const tokens = await useCode(kv, {
+  const tokens = await codeStore(new Database(kv)).use({
     code,
     clientId,
     codeVerifier: VERIFIER,
@@ -27,7 +28,7 @@ async function refresh(
   refreshToken: string,
   clientId: string,
 ): Promise<IssuedTokens> {
-  const refreshTokens = refreshTokenStore(kv);
+  const refreshTokens = refreshTokenStore(new Database(kv));
   for (;;) {
     const found = await refreshTokens.find(refreshToken, clientId);
     if ("successors" in found) return found.successors;
@@ -41,7 +42,9 @@ Deno.test("rotate() exchanges a refresh token for a pair that works", () =>
   withKv(async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const first = await refresh(kv, refreshToken, clientId);
-    const access = await accessTokenStore(kv).find(first.accessToken);
+    const access = await accessTokenStore(new Database(kv)).find(
+      first.accessToken,
+    );
     assert.equal(access?.grant.id, grantId);
     const second = await refresh(kv, first.refreshToken!, clientId);
     assert.notEqual(second.refreshToken, first.refreshToken);
@@ -54,7 +57,10 @@ Deno.test("rotate() gives fifty simultaneous refreshes the same pair", () =>
       Array.from({ length: 50 }, () => refresh(kv, refreshToken, clientId)),
     );
     for (const tokens of all) assert.deepEqual(tokens, all[0]);
-    assert.equal((await grantStore(kv).find(grantId))?.value.status, "active");
+    assert.equal(
+      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      "active",
+    );
   }));
 
 Deno.test("find() gives a used refresh token's successors for 30 seconds, then ends the grant", () =>
@@ -68,13 +74,13 @@ Deno.test("find() gives a used refresh token's successors for 30 seconds, then e
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-    const found = await grantStore(kv).find(grantId);
-    assert.equal(found?.value.closedReason, "refresh token replayed");
+    const found = await grantStore(new Database(kv)).find(grantId);
+    assert.equal(found?.value.status, "closed");
     await assert.rejects(refresh(kv, first.refreshToken!, clientId), {
       code: "invalid_grant",
     });
     assert.equal(
-      await accessTokenStore(kv).find(first.accessToken),
+      await accessTokenStore(new Database(kv)).find(first.accessToken),
       undefined,
     );
   }));
@@ -91,7 +97,10 @@ Deno.test("find() refuses another client's refresh token and changes nothing", (
     await assert.rejects(refresh(kv, refreshToken, "other"), {
       code: "invalid_grant",
     });
-    assert.equal((await grantStore(kv).find(grantId))?.value.status, "active");
+    assert.equal(
+      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      "active",
+    );
   }));
 
 Deno.test("find() refuses what is no refresh token", () =>
@@ -124,8 +133,11 @@ Deno.test("rotate() never carries a grant beyond 90 days", () =>
       refreshToken = (await refresh(kv, refreshToken, clientId)).refreshToken!;
     }
     // 87 days are over. Its provider tokens are still there too.
-    const upstream = upstreamTokenStore(kv);
-    const found = await refreshTokenStore(kv).find(refreshToken, clientId);
+    const upstream = upstreamTokenStore(new Database(kv));
+    const found = await refreshTokenStore(new Database(kv)).find(
+      refreshToken,
+      clientId,
+    );
     assert("grant" in found);
     assert.equal(
       (await upstream.find(grantId, found.dataKey))?.tokens,
@@ -140,7 +152,7 @@ Deno.test("rotate() never carries a grant beyond 90 days", () =>
 Deno.test("find() refuses a refresh token whose grant was closed", () =>
   withKv(async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
-    await grantStore(kv).close(grantId, "revoked");
+    await grantStore(new Database(kv)).close(grantId);
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
@@ -149,13 +161,16 @@ Deno.test("find() refuses a refresh token whose grant was closed", () =>
 Deno.test("rotate() loses against a close that came in between", () =>
   withKv(async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
-    const refreshTokens = refreshTokenStore(kv);
+    const refreshTokens = refreshTokenStore(new Database(kv));
     const found = await refreshTokens.find(refreshToken, clientId);
     assert("grant" in found);
-    await grantStore(kv).close(grantId, "revoked");
+    await grantStore(new Database(kv)).close(grantId);
     assert.equal(
       await refreshTokens.rotate(refreshToken, found, ["mail:read"]),
       undefined,
     );
-    assert.equal((await grantStore(kv).find(grantId))?.value.status, "closed");
+    assert.equal(
+      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      "closed",
+    );
   }));

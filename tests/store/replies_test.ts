@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { replyKey } from "../../src/store/keys.ts";
 import { REPLY_SECONDS, replyStore } from "../../src/store/replies.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
@@ -17,10 +18,13 @@ async function keysIn(kv: Deno.Kv): Promise<Deno.KvKey[]> {
 testOnDatabases(
   "take() gives the answer that another process was given",
   async (kv, other) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     await replies.expect("s", "q");
     const taken = replies.take("s", "q", never);
-    assert.equal(await replyStore(other).save("s", answer("q")), true);
+    assert.equal(
+      await replyStore(new Database(other)).save("s", answer("q")),
+      true,
+    );
     assert.deepEqual(await taken, answer("q"));
     assert.deepEqual(await keysIn(kv), []);
   },
@@ -29,7 +33,7 @@ testOnDatabases(
 testOnDatabases(
   "save() accepts one of fifty answers, whole",
   async (kv, other) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     await replies.expect("s", "q");
     const text = (n: number) => `${n}`.padStart(2, "0").repeat(50_000);
     const accepted = await fiftyAtOnce(
@@ -45,7 +49,7 @@ testOnDatabases(
 );
 
 testOnDatabases("save() refuses an answer to what nobody asked", async (kv) => {
-  const replies = replyStore(kv);
+  const replies = replyStore(new Database(kv));
   assert.equal(await replies.save("s", answer("q")), false);
   await replies.expect("s", "1");
   assert.equal(await replies.save("s", answer(1)), false);
@@ -54,7 +58,7 @@ testOnDatabases("save() refuses an answer to what nobody asked", async (kv) => {
 });
 
 testOnDatabases("save() refuses a second answer", async (kv) => {
-  const replies = replyStore(kv);
+  const replies = replyStore(new Database(kv));
   await replies.expect("s", "q");
   assert.equal(await replies.save("s", answer("q")), true);
   assert.equal(await replies.save("s", answer("q")), false);
@@ -66,10 +70,10 @@ for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
   testOnDatabases(
     `an answer of ${characters} characters arrives whole`,
     async (kv, other) => {
-      const replies = replyStore(kv);
+      const replies = replyStore(new Database(kv));
       await replies.expect("s", "q");
       const long = answer("q", "é世\u{1f600}".repeat(characters / 4));
-      assert.equal(await replyStore(other).save("s", long), true);
+      assert.equal(await replyStore(new Database(other)).save("s", long), true);
       assert.deepEqual(await replies.take("s", "q", never), long);
       assert.deepEqual(await keysIn(kv), []);
     },
@@ -79,7 +83,7 @@ for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
 testOnDatabases(
   "take() ends with the signal's reason and closes the question",
   async (kv) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     await replies.expect("s", "q");
     const abort = new AbortController();
     const taken = replies.take("s", "q", abort.signal);
@@ -91,7 +95,7 @@ testOnDatabases(
 
 testOnDatabases("take() waits no longer than a question lives", async (kv) => {
   using time = new FakeTime();
-  const replies = replyStore(kv);
+  const replies = replyStore(new Database(kv));
   await replies.expect("s", "q");
   const taken = replies.take("s", "q", never);
   time.tick(REPLY_SECONDS);
@@ -100,7 +104,7 @@ testOnDatabases("take() waits no longer than a question lives", async (kv) => {
 });
 
 testOnDatabases("take() ends when the question is gone", async (kv, other) => {
-  const replies = replyStore(kv);
+  const replies = replyStore(new Database(kv));
   await replies.expect("s", "q");
   const taken = replies.take("s", "q", never);
   await other.delete(replyKey("s", "q"));
@@ -112,7 +116,7 @@ const long = "x".repeat(100_000);
 testOnDatabases(
   "take() leaves nothing behind when it ends after the answer came",
   async (kv) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     await replies.expect("s", "q");
     await replies.save("s", answer("q", long));
     const taken = replies.take("s", "q", AbortSignal.abort());
@@ -124,11 +128,11 @@ testOnDatabases(
 testOnDatabases(
   "save() leaves nothing of the answer that came second",
   async (kv, other) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     await replies.expect("s", "q");
     const saved = await Promise.all([
       replies.save("s", answer("q", long)),
-      replyStore(other).save("s", answer("q", long)),
+      replyStore(new Database(other)).save("s", answer("q", long)),
     ]);
     assert.deepEqual(saved.sort(), [false, true]);
     await replies.take("s", "q", never);
@@ -139,11 +143,11 @@ testOnDatabases(
 testOnDatabases(
   "endAllOf() lets go of whoever waits in that session, and of nobody else",
   async (kv, other) => {
-    const replies = replyStore(kv);
+    const replies = replyStore(new Database(kv));
     for (const session of ["s", "t"]) await replies.expect(session, "q");
     const ended = replies.take("s", "q", never);
     const open = replies.take("t", "q", never);
-    await replyStore(other).endAllOf("s");
+    await replyStore(new Database(other)).endAllOf("s");
     assert.equal(await ended, undefined);
     assert.equal(await replies.save("s", answer("q")), false);
     assert.equal(await replies.save("t", answer("q")), true);

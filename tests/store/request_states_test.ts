@@ -1,28 +1,32 @@
 import assert from "node:assert/strict";
 import { now } from "../../src/clock.ts";
+import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
-import { sharedSecret } from "../../src/store/secrets.ts";
+import { secretStore } from "../../src/store/secrets.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 
 testOnDatabases(
-  "sharedSecret() makes one secret, however many ask first",
+  "find() makes one secret, however many ask first",
   async (kv, other) => {
     const made = await fiftyAtOnce(
       kv,
       other,
-      (kv) => kv,
-      (kv) => sharedSecret(kv, "test"),
+      secretStore,
+      (secrets) => secrets.find("test"),
     );
     assert.equal(made[0].length, 32);
     for (const secret of made) assert.deepEqual(secret, made[0]);
-    assert.notDeepEqual(await sharedSecret(kv, "other"), made[0]);
+    assert.notDeepEqual(
+      await secretStore(new Database(kv)).find("other"),
+      made[0],
+    );
   },
 );
 
 testOnDatabases("key() is the same in every process", async (kv, other) => {
-  const key = await stateStore(kv).key();
+  const key = await stateStore(new Database(kv)).key();
   assert.equal(key.length, 32);
-  assert.deepEqual(await stateStore(other).key(), key);
+  assert.deepEqual(await stateStore(new Database(other)).key(), key);
 });
 
 Deno.test("key() is asked for again after a failure", async () => {
@@ -31,14 +35,13 @@ Deno.test("key() is asked for again after a failure", async () => {
     get: () => () => Promise.reject(new Error("no")),
   });
   let current = broken;
-  const store = stateStore(
-    new Proxy(kv, {
-      get: (_, name) => {
-        const value = current[name as keyof Deno.Kv];
-        return typeof value === "function" ? value.bind(current) : value;
-      },
-    }),
-  );
+  const changing = new Proxy(kv, {
+    get: (_, name) => {
+      const value = current[name as keyof Deno.Kv];
+      return typeof value === "function" ? value.bind(current) : value;
+    },
+  });
+  const store = stateStore(new Database(changing));
   await assert.rejects(store.key());
   current = kv;
   assert.equal((await store.key()).length, 32);
@@ -54,5 +57,5 @@ testOnDatabases("spend() lets one of fifty uses through", async (kv, other) => {
     (states) => states.spend("n", until),
   );
   assert.equal(spent.filter(Boolean).length, 1);
-  assert.equal(await stateStore(kv).spend("m", until), true);
+  assert.equal(await stateStore(new Database(kv)).spend("m", until), true);
 });

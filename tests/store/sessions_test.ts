@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { sessionKey } from "../../src/store/keys.ts";
 import { now } from "../../src/clock.ts";
 import {
@@ -18,37 +19,40 @@ const SESSION = {
 
 const HOUR = 60 * 60;
 
-async function stored(kv: Deno.Kv, id: string): Promise<Session | null> {
-  return (await kv.get<Session>(sessionKey(id))).value;
+async function stored(
+  kv: Deno.Kv,
+  id: string,
+): Promise<Session | undefined> {
+  return (await new Database(kv).find<Session>(sessionKey(id)))?.value;
 }
 
 testOnDatabases(
   "save() makes a session that every process finds",
   async (kv, other) => {
-    const id = await sessionStore(kv).save(SESSION);
+    const id = await sessionStore(new Database(kv)).save(SESSION);
     assert.match(id, /^[\x21-\x7e]{43}$/);
-    const { createdAt, expiresAt, ...rest } =
-      (await sessionStore(other).find(id))!;
+    const found = (await sessionStore(new Database(other)).find(id))!;
+    const { expiresAt, ...rest } = found;
     assert.deepEqual(rest, SESSION);
-    assert.ok(Math.abs(createdAt - now()) <= 1);
-    assert.equal(expiresAt, createdAt + SESSION_SECONDS);
+    const left = expiresAt - now();
+    assert.ok(left >= SESSION_SECONDS - 1 && left <= SESSION_SECONDS);
   },
 );
 
 testOnDatabases("no session id stands in the database", async (kv) => {
-  const id = await sessionStore(kv).save(SESSION);
+  const id = await sessionStore(new Database(kv)).save(SESSION);
   for await (const { key, value } of kv.list({ prefix: [] })) {
     assert.ok(!JSON.stringify([key, value]).includes(id));
   }
 });
 
 testOnDatabases("find() knows no session that was never made", async (kv) => {
-  assert.equal(await sessionStore(kv).find("x"), undefined);
+  assert.equal(await sessionStore(new Database(kv)).find("x"), undefined);
 });
 
 testOnDatabases("find() knows no session that has expired", async (kv) => {
   using time = new FakeTime();
-  const sessions = sessionStore(kv);
+  const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
   await sessions.find(id);
   time.tick(SESSION_SECONDS);
@@ -56,26 +60,26 @@ testOnDatabases("find() knows no session that has expired", async (kv) => {
 });
 
 testOnDatabases(
-  "find() slides a session's end, a few times a day only",
+  "find() slides a session's end, once a day only",
   async (kv) => {
     using time = new FakeTime();
-    const sessions = sessionStore(kv);
+    const sessions = sessionStore(new Database(kv));
     const id = await sessions.save(SESSION);
     const writes = new Set<string>();
-    for (let hour = 0; hour < 48; hour++) {
+    for (let hour = 0; hour < 7 * 24; hour++) {
       time.tick(HOUR);
       assert.ok(await sessions.find(id), `after ${hour} hours`);
       writes.add((await kv.get(sessionKey(id))).versionstamp!);
     }
-    assert.ok(writes.size >= 6 && writes.size <= 9, `${writes.size} writes`);
+    assert.ok(writes.size >= 6 && writes.size <= 8, `${writes.size} writes`);
   },
 );
 
 testOnDatabases("find() without keep reads afresh", async (kv, other) => {
-  const sessions = sessionStore(kv);
+  const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
   await sessions.find(id);
-  await sessionStore(other).end(id, "ada");
+  await sessionStore(new Database(other)).end(id, "ada");
   assert.equal(await sessions.find(id, { keep: false }), undefined);
 });
 
@@ -83,8 +87,8 @@ testOnDatabases(
   "end() is known elsewhere within a second",
   async (kv, other) => {
     using time = new FakeTime();
-    const here = sessionStore(kv);
-    const there = sessionStore(other);
+    const here = sessionStore(new Database(kv));
+    const there = sessionStore(new Database(other));
     const id = await here.save(SESSION);
     assert.ok(await there.find(id));
     assert.equal(await here.end(id, "ada"), true);
@@ -95,7 +99,7 @@ testOnDatabases(
 );
 
 testOnDatabases("end() lets one of fifty through", async (kv, other) => {
-  const id = await sessionStore(kv).save(SESSION);
+  const id = await sessionStore(new Database(kv)).save(SESSION);
   const ended = await fiftyAtOnce(
     kv,
     other,
@@ -106,7 +110,7 @@ testOnDatabases("end() lets one of fifty through", async (kv, other) => {
 });
 
 testOnDatabases("end() leaves another caller's session alone", async (kv) => {
-  const sessions = sessionStore(kv);
+  const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
   assert.equal(await sessions.end(id, "eve"), false);
   assert.ok(await sessions.find(id));
@@ -116,8 +120,8 @@ testOnDatabases(
   "setLogLevel() is remembered at once, and elsewhere within a second",
   async (kv, other) => {
     using time = new FakeTime();
-    const here = sessionStore(kv);
-    const there = sessionStore(other);
+    const here = sessionStore(new Database(kv));
+    const there = sessionStore(new Database(other));
     const id = await here.save(SESSION);
     await here.find(id);
     await there.find(id);
@@ -131,29 +135,29 @@ testOnDatabases(
 testOnDatabases(
   "setLogLevel() makes no session of one that has ended",
   async (kv) => {
-    const sessions = sessionStore(kv);
+    const sessions = sessionStore(new Database(kv));
     const id = await sessions.save(SESSION);
     await sessions.end(id, "ada");
     await sessions.setLogLevel(id, "error");
-    assert.equal(await stored(kv, id), null);
+    assert.equal(await stored(kv, id), undefined);
   },
 );
 
 testOnDatabases(
   "a session that ends while its level is set fifty times stays ended",
   async (kv, other) => {
-    const id = await sessionStore(kv).save(SESSION);
+    const id = await sessionStore(new Database(kv)).save(SESSION);
     await fiftyAtOnce(kv, other, sessionStore, async (sessions, n) => {
       if (n === 25) await sessions.end(id, "ada");
       else await sessions.setLogLevel(id, n % 2 ? "error" : "debug");
     });
-    assert.equal(await stored(kv, id), null);
+    assert.equal(await stored(kv, id), undefined);
   },
 );
 
 testOnDatabases("endAllOf() ends the sessions of one binding", async (kv) => {
   using time = new FakeTime();
-  const sessions = sessionStore(kv);
+  const sessions = sessionStore(new Database(kv));
   const ids = [await sessions.save(SESSION), await sessions.save(SESSION)];
   const foreign = await sessions.save({ ...SESSION, binding: "bob" });
   for (const id of [...ids, foreign]) await sessions.find(id);
@@ -166,7 +170,7 @@ testOnDatabases("endAllOf() ends the sessions of one binding", async (kv) => {
 
 testOnDatabases("listOf() shows the live sessions of a binding", async (kv) => {
   using time = new FakeTime();
-  const sessions = sessionStore(kv);
+  const sessions = sessionStore(new Database(kv));
   await sessions.save(SESSION);
   time.tick(SESSION_SECONDS - HOUR);
   const ended = await sessions.save(SESSION);

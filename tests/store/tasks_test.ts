@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
 import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
@@ -18,7 +19,7 @@ function question(message: string) {
 
 Deno.test("ask() has room for many long questions at once", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     const { signal } = new AbortController();
     const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
@@ -35,7 +36,7 @@ Deno.test("ask() has room for many long questions at once", () =>
 
 Deno.test("ask() leaves nothing of a long answer behind", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     const { signal } = new AbortController();
     const asked = tasks.ask("t", "key", question("?"), signal);
@@ -49,7 +50,7 @@ Deno.test("ask() leaves nothing of a long answer behind", () =>
 
 Deno.test("end() of a task that has ended leaves nothing of its outcome behind", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     assert(await tasks.end("t", { status: "cancelled" }));
     const outcome = { text: LONG };
@@ -59,7 +60,7 @@ Deno.test("end() of a task that has ended leaves nothing of its outcome behind",
 
 Deno.test("setMessage() cuts a message that the record has no room for", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     await tasks.setMessage("t", LONG);
     const { statusMessage } = (await tasks.find("t", "somebody"))!;
@@ -68,7 +69,7 @@ Deno.test("setMessage() cuts a message that the record has no room for", () =>
 
 Deno.test("renewLease() tells that a task has ended, and takes no lease then", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     assert.equal(await tasks.renewLease("t"), true);
     await tasks.end("t", { status: "cancelled" });
@@ -79,7 +80,7 @@ Deno.test("renewLease() tells that a task has ended, and takes no lease then", (
 const never = new AbortController().signal;
 
 testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
-  await taskStore(kv).create("t", "somebody");
+  await taskStore(new Database(kv)).create("t", "somebody");
   const ended = await fiftyAtOnce(
     kv,
     other,
@@ -87,14 +88,14 @@ testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
     (tasks, n) => tasks.end("t", { status: "completed", outcome: { n } }),
   );
   assert.equal(ended.filter(Boolean).length, 1);
-  const task = await taskStore(other).find("t", "somebody");
+  const task = await taskStore(new Database(other)).find("t", "somebody");
   assert.deepEqual(task?.outcome, { n: ended.indexOf(true) });
 });
 
 testOnDatabases(
   "answer() lets one of fifty answers through",
   async (kv, other) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "somebody");
     const asked = tasks.ask("t", "q", question("?"), never);
     const isOpen = async () =>
@@ -112,19 +113,25 @@ testOnDatabases(
 );
 
 testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
-  await taskStore(kv).create("t", "somebody");
-  assert.ok(await taskStore(other).find("t", "somebody"));
-  assert.equal(await taskStore(other).find("t", "eve"), undefined);
-  assert.equal(await taskStore(other).find("u", "somebody"), undefined);
+  await taskStore(new Database(kv)).create("t", "somebody");
+  assert.ok(await taskStore(new Database(other)).find("t", "somebody"));
+  assert.equal(
+    await taskStore(new Database(other)).find("t", "eve"),
+    undefined,
+  );
+  assert.equal(
+    await taskStore(new Database(other)).find("u", "somebody"),
+    undefined,
+  );
 });
 
 testOnDatabases(
   "find() fails a task whose lease nobody renews",
   async (kv, other) => {
     using time = new FakeTime();
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     const statusOf = async () =>
-      (await taskStore(other).find("t", "somebody"))?.status;
+      (await taskStore(new Database(other)).find("t", "somebody"))?.status;
     await tasks.create("t", "somebody");
     time.tick(LEASE_SECONDS - 2);
     assert.equal(await tasks.renewLease("t"), true);
@@ -139,9 +146,9 @@ testOnDatabases(
 testOnDatabases(
   "ended() hears of an end on another handle",
   async (kv, other) => {
-    await taskStore(kv).create("t", "somebody");
-    const ended = taskStore(kv).ended("t", never);
-    await taskStore(other).end("t", { status: "cancelled" });
+    await taskStore(new Database(kv)).create("t", "somebody");
+    const ended = taskStore(new Database(kv)).ended("t", never);
+    await taskStore(new Database(other)).end("t", { status: "cancelled" });
     await ended;
   },
 );
@@ -149,12 +156,12 @@ testOnDatabases(
 testOnDatabases(
   "renewLease() leaves no lease of a task that ends at the same time",
   async (kv, other) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await Promise.all(Array.from({ length: 50 }, async (_, n) => {
       await tasks.create(`${n}`, "somebody");
       await Promise.all([
         tasks.renewLease(`${n}`),
-        taskStore(other).end(`${n}`, { status: "cancelled" }),
+        taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
       ]);
     }));
     assert.deepEqual(await keysOf(kv), ["task"]);

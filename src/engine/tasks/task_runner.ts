@@ -4,6 +4,7 @@
  * @module
  */
 import type { Authenticated } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
 import { HttpError, RpcCode, RpcError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
@@ -48,6 +49,7 @@ export class TaskRunner {
 
   constructor(
     private readonly tasks: TaskStore,
+    private readonly clock: Clock,
     private readonly log: Logger,
   ) {}
 
@@ -113,7 +115,7 @@ export class TaskRunner {
       requestId: taskId,
       progressToken: taskId,
       signal: () => signal,
-      channel: new TaskChannel(taskId, this.tasks, signal),
+      channel: new TaskChannel(taskId, this.tasks, signal, this.clock),
     });
     // A tool that ignores the signal must not keep a cancelled task open.
     const aborted = new Promise<never>((_, reject) =>
@@ -163,13 +165,14 @@ class TaskChannel implements Channel {
     private readonly taskId: string,
     private readonly tasks: TaskStore,
     private readonly signal: AbortSignal,
+    private readonly clock: Clock,
   ) {}
 
   /** Tasks have no notifications; progress in words becomes the status. */
   async notify(method: string, { message }: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
     if (typeof message !== "string") return;
-    const now = Date.now();
+    const now = this.clock();
     if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
     this.#lastMessageMilliseconds = now;
     await this.tasks.setMessage(this.taskId, message);

@@ -17,6 +17,8 @@ import { basePathOf } from "../../base_path.ts";
 import { fingerprint } from "../../crypto.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
 import { page } from "../../pages/respond.ts";
+import type { Database } from "../../store/database.ts";
+import { secretStore } from "../../store/secrets.ts";
 import { stateStore } from "../../store/request_states.ts";
 import {
   checkDevProvider,
@@ -37,7 +39,7 @@ const REFRESH_TTL_SECONDS = 30 * 86_400;
 
 /** What the development provider is made of. */
 export interface DevProviderOptions {
-  kv: Deno.Kv;
+  database: Database;
   /** Our public origin, without a trailing slash. */
   baseUrl: string;
   deployed: boolean;
@@ -59,13 +61,13 @@ export interface DevProvider {
  * @throws {Error} when the server is not for this machine alone
  */
 export function devProvider(
-  { kv, baseUrl, deployed, serverTitle }: DevProviderOptions,
+  { database, baseUrl, deployed, serverTitle }: DevProviderOptions,
 ): DevProvider {
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
-  const { seal, open, sign, publicKey } = devSeal(kv);
-  const codes = stateStore(kv);
+  const { seal, open, sign, publicKey } = devSeal(secretStore(database));
+  const codes = stateStore(database);
   const app = new Hono().basePath(DEV_PATH);
 
   app.get("/.well-known/openid-configuration", (c) =>

@@ -15,7 +15,7 @@ import {
 import { Buffer } from "node:buffer";
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { base64url, randomId } from "../../crypto.ts";
-import { sharedSecret } from "../../store/secrets.ts";
+import type { SecretStore } from "../../store/secrets.ts";
 
 /** Kinds of sealed values; one never passes for another. */
 export type Sealed = "code" | "access" | "refresh";
@@ -41,11 +41,11 @@ export type Claims = Record<string, unknown> & { exp: number; jti: string };
 /** DER of an Ed25519 private key up to its 32 bytes (RFC 8410 §7). */
 const ED25519_PREFIX = "302e020100300506032b657004220420";
 
-/** The keys under a database: made once, the same in every process. */
-export function devSeal(kv: Deno.Kv): DevSeal {
+/** Seals with keys that are made once, the same in every process. */
+export function devSeal(secrets: SecretStore): DevSeal {
   let keys: Promise<Keys> | undefined;
   function found(): Promise<Keys> {
-    keys ??= findKeys(kv).catch((error) => {
+    keys ??= findKeys(secrets).catch((error) => {
       keys = undefined;
       throw error;
     });
@@ -92,10 +92,10 @@ interface Keys {
   publicKey: JWK;
 }
 
-async function findKeys(kv: Deno.Kv): Promise<Keys> {
+async function findKeys(secrets: SecretStore): Promise<Keys> {
   const [sealing, seed] = await Promise.all([
-    sharedSecret(kv, "dev-provider-seal"),
-    sharedSecret(kv, "dev-provider-signature"),
+    secrets.find("dev-provider-seal"),
+    secrets.find("dev-provider-signature"),
   ]);
   const privateKey = createPrivateKey({
     key: Buffer.concat([Buffer.from(ED25519_PREFIX, "hex"), seed]),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseTaskIds, TaskFeed } from "../../../src/engine/tasks/task_feed.ts";
+import { Database } from "../../../src/store/database.ts";
 import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
 import type { TaskStatus } from "../../../src/store/task_record.ts";
 import { LEASE_SECONDS, taskStore } from "../../../src/store/tasks.ts";
@@ -23,7 +24,7 @@ for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
 }
 
 testOnDatabases("find() gives a caller's own tasks", async (kv) => {
-  const tasks = taskStore(kv);
+  const tasks = taskStore(new Database(kv));
   await tasks.create("mine", "me");
   await tasks.create("yours", "you");
   const found = await new TaskFeed(tasks, "me").find(["yours", "mine", "x"]);
@@ -33,8 +34,8 @@ testOnDatabases("find() gives a caller's own tasks", async (kv) => {
 testOnDatabases(
   "follow() tells every state that another process makes, to the last",
   async (kv, other) => {
-    const feed = new TaskFeed(taskStore(kv), "me");
-    const elsewhere = taskStore(other);
+    const feed = new TaskFeed(taskStore(new Database(kv)), "me");
+    const elsewhere = taskStore(new Database(other));
     const task = await elsewhere.create("t", "me");
     const heard: TaskStatus[] = [];
     const following = feed.follow(
@@ -67,7 +68,7 @@ testOnDatabases(
 testOnDatabases(
   "follow() tells the state of a task that has ended",
   async (kv) => {
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     await tasks.create("t", "me");
     await tasks.end("t", { status: "cancelled" });
     const feed = new TaskFeed(tasks, "me");
@@ -82,7 +83,7 @@ testOnDatabases(
   "follow() notices that the process of a task has died",
   async (kv) => {
     using time = new FakeTime();
-    const tasks = taskStore(kv);
+    const tasks = taskStore(new Database(kv));
     const task = await tasks.create("t", "me");
     const heard: TaskStatus[] = [];
     const following = new TaskFeed(tasks, "me").follow(
@@ -98,7 +99,7 @@ testOnDatabases(
 );
 
 testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
-  const tasks = taskStore(kv);
+  const tasks = taskStore(new Database(kv));
   const task = await tasks.create("t", "me");
   const feed = new TaskFeed(tasks, "me");
   const following = feed.follow(task, () => {}, never);
@@ -107,7 +108,7 @@ testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
 });
 
 testOnDatabases("follow() ends with the signal's reason", async (kv) => {
-  const tasks = taskStore(kv);
+  const tasks = taskStore(new Database(kv));
   const task = await tasks.create("t", "me");
   const abort = new AbortController();
   const feed = new TaskFeed(tasks, "me");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Database } from "../../../src/store/database.ts";
 import { devProvider } from "../../../src/upstream/dev/dev_provider.ts";
 import { codeChallenge } from "../../../src/oauth/pkce.ts";
 import { checkDevProvider } from "../../../src/upstream/dev/dev_application.ts";
@@ -18,7 +19,7 @@ const REQUEST = {
 /** A process: its routes, and the provider as it sees it. */
 function start(kv: Deno.Kv) {
   return devProvider({
-    kv,
+    database: new Database(kv),
     baseUrl: BASE_URL,
     deployed: false,
     serverTitle: "Tool Server",
@@ -290,7 +291,13 @@ Deno.test("dev's routes and provider are refused on a public address", async () 
   using kv = await Deno.openKv(":memory:");
   const baseUrl = "https://tools.example.com";
   assert.throws(
-    () => devProvider({ kv, baseUrl, deployed: false, serverTitle: "T" }),
+    () =>
+      devProvider({
+        database: new Database(kv),
+        baseUrl,
+        deployed: false,
+        serverTitle: "T",
+      }),
     /anybody in/,
   );
 });

@@ -1,0 +1,243 @@
+/**
+ * The opened database of a process and its clock: reads that honour
+ * `expiresAt`, commits that recognize themselves, and one error when it does
+ * not answer. One of these for each process.
+ *
+ * @module
+ */
+import { type Clock, now, systemClock } from "../clock.ts";
+import { StorageError } from "../errors.ts";
+import { Operations } from "./operations.ts";
+import { type Expiring, type Marked, readRecord } from "./record.ts";
+import { KEYS_PER_READ, Transaction } from "./transaction.ts";
+import { type Wait, waitFor } from "./wait.ts";
+
+export type { Expiring };
+
+/** A page for people lists no more records than this. */
+export const MAX_LISTED = 1000;
+
+/** How often an operation that failed at once is tried. */
+const TRIES = 3;
+const PAUSE_MILLISECONDS = 20;
+
+/** What was read under a key. Without a live value its version counts still. */
+export interface Entry<T> {
+  key: Deno.KvKey;
+  value: T | undefined;
+  versionstamp: string | null;
+}
+
+/** A live record and the version it was read at, for a later check. */
+export interface Found<T> {
+  key: Deno.KvKey;
+  value: T;
+  versionstamp: string;
+}
+
+/** How a database is used. */
+export interface DatabaseOptions {
+  clock?: Clock;
+  /** Whether a watch sees what other processes write: SQLite's does not. */
+  isRemote?: boolean;
+  /** How long an operation may take. */
+  deadlineMilliseconds?: number;
+}
+
+/** A database as the stores use it. */
+export class Database {
+  readonly clock: Clock;
+  readonly isRemote: boolean;
+  readonly #kv: Deno.Kv;
+  readonly #operations: Operations;
+
+  constructor(kv: Deno.Kv, {
+    clock = systemClock,
+    isRemote = false,
+    deadlineMilliseconds,
+  }: DatabaseOptions = {}) {
+    this.clock = clock;
+    this.isRemote = isRemote;
+    this.#kv = kv;
+    this.#operations = new Operations(
+      () => kv.get(["look"]),
+      deadlineMilliseconds,
+    );
+  }
+
+  /** The present in whole epoch seconds. */
+  now(): number {
+    return now(this.clock);
+  }
+
+  /**
+   * What is under a key.
+   *
+   * @throws {StorageError}
+   */
+  async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
+    return this.#entry<T>(await this.#read(() => this.#kv.get(key)));
+  }
+
+  /**
+   * The live record under a key.
+   *
+   * @throws {StorageError}
+   */
+  async find<T>(key: Deno.KvKey): Promise<Found<T> | undefined> {
+    const entry = await this.get<T>(key);
+    return isFound(entry) ? entry : undefined;
+  }
+
+  /**
+   * What is under each key, side by side.
+   *
+   * @throws {StorageError}
+   */
+  async getMany<T extends readonly unknown[]>(
+    keys: readonly Deno.KvKey[],
+  ): Promise<{ [K in keyof T]: Entry<T[K]> }> {
+    const reads = [];
+    for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
+      const some = keys.slice(start, start + KEYS_PER_READ);
+      reads.push(this.#read(() => this.#kv.getMany<unknown[]>(some)));
+    }
+    const entries = (await Promise.all(reads)).flat();
+    return entries.map((entry) => this.#entry(entry)) as {
+      [K in keyof T]: Entry<T[K]>;
+    };
+  }
+
+  /**
+   * The live records under a prefix, in the order of their keys.
+   *
+   * @throws {StorageError}
+   */
+  async list<T>(
+    prefix: Deno.KvKey,
+    { limit }: { limit?: number } = {},
+  ): Promise<Found<T>[]> {
+    const entries = await this.#read(() =>
+      Array.fromAsync(this.#kv.list({ prefix }, { limit }))
+    );
+    return entries.map((entry) => this.#entry<T>(entry)).filter(isFound);
+  }
+
+  /**
+   * Commits a transaction and gives its version; undefined when one of its
+   * checks failed. An answer that got lost is no failure: a remote client
+   * repeats the transaction by itself, and its checks then fail on what it
+   * wrote, so what is there is read back.
+   *
+   * @throws {StorageError} when it did not happen, or nothing can tell
+   */
+  async commit(
+    build: (transaction: Transaction) => unknown,
+  ): Promise<string | undefined> {
+    const transaction = new Transaction();
+    build(transaction);
+    for (let attempt = 1;; attempt++) {
+      try {
+        const result = await this.#operations.run(() =>
+          transaction.commit(this.#kv, this.clock)
+        );
+        if (result.ok) return result.versionstamp;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        const applied = await this.#versionOf(transaction)
+          .catch(() => undefined);
+        if (applied) return applied;
+        if (attempt === TRIES) throw error;
+        await pause(attempt);
+        continue;
+      }
+      return await this.#versionOf(transaction);
+    }
+  }
+
+  /**
+   * The first value under a key that `isWanted` takes.
+   *
+   * @throws the signal's reason when it fires first
+   */
+  waitFor<T>(
+    key: Deno.KvKey,
+    isWanted: (value: T | undefined) => boolean,
+    signal: AbortSignal,
+    options?: Wait,
+  ): Promise<T | undefined> {
+    return waitFor<T>(this, key, isWanted, signal, options);
+  }
+
+  /** Tells each value under a key that this handle hears of, until stopped. */
+  watch<T>(
+    key: Deno.KvKey,
+    onValue: (value: T | undefined) => void,
+  ): () => Promise<void> {
+    const reader = this.#kv.watch<[T]>([key]).getReader();
+    const watching = (async () => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        onValue(this.#entry<T>(value[0]).value);
+      }
+      // A watch that broke: the poll goes on.
+    })().catch(() => {});
+    return async () => {
+      await reader.cancel().catch(() => {});
+      await watching;
+    };
+  }
+
+  /** Resolves when nothing is being read or written, so that it may be closed. */
+  idle(): Promise<void> {
+    return this.#operations.idle();
+  }
+
+  /** The version at which a transaction was applied, if it was. */
+  async #versionOf(
+    { mark, markedKeys }: Transaction,
+  ): Promise<string | undefined> {
+    if (markedKeys.length === 0) return undefined;
+    const entries = await this.#read(() =>
+      this.#kv.getMany<Marked[]>(markedKeys)
+    );
+    return entries.find(({ value }) => value?.mark === mark)
+      ?.versionstamp ?? undefined;
+  }
+
+  async #read<T>(read: () => Promise<T>): Promise<T> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#operations.run(read);
+      } catch (error) {
+        if (!isPassing(error) || attempt === TRIES) throw error;
+        await pause(attempt);
+      }
+    }
+  }
+
+  #entry<T>(entry: Deno.KvEntryMaybe<unknown>): Entry<T> {
+    const { key, versionstamp } = entry;
+    const value = entry.value === null
+      ? undefined
+      : readRecord<T>(key, entry.value, this.now());
+    return { key, value, versionstamp };
+  }
+}
+
+function isFound<T>(entry: Entry<T>): entry is Found<T> {
+  return entry.value !== undefined;
+}
+
+/** Whether another try may go well: not once the process has closed it. */
+function isPassing(error: unknown): error is StorageError {
+  return error instanceof StorageError &&
+    !["BadResource", "Interrupted"].includes((error.cause as Error)?.name);
+}
+
+function pause(attempt: number): Promise<void> {
+  return new Promise((resolve) =>
+    setTimeout(resolve, attempt * PAUSE_MILLISECONDS)
+  );
+}

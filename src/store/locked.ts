@@ -1,0 +1,27 @@
+/**
+ * A SQLite file shared by several processes answers "database is locked" under
+ * load. The operation has then not happened, so it is tried again.
+ *
+ * @module
+ */
+
+/** Runs an operation again, with jitter, while the database is locked. */
+export async function whileLocked<T>(
+  operation: () => Promise<T>,
+  milliseconds = 5000,
+): Promise<T> {
+  const until = performance.now() + milliseconds;
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > until) throw error;
+      const pause = Math.random() * Math.min(50, 2 * attempt);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("is locked");
+}

@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { now } from "../../src/clock.ts";
+import { Database } from "../../src/store/database.ts";
+import { whileLocked } from "../../src/store/locked.ts";
+import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { withKv } from "./fixture.ts";
+
+const KEY = ["a"];
+
+interface Counter {
+  n: number;
+  expiresAt: number;
+}
+
+/** A handle whose methods may be replaced. */
+function replacing(kv: Deno.Kv, methods: Record<string, unknown>): Deno.Kv {
+  return new Proxy(kv, {
+    get: (kv, name) =>
+      methods[name as string] ??
+        (kv[name as keyof Deno.Kv] as () => unknown).bind(kv),
+  });
+}
+
+testOnDatabases("find() gives a live record and its version", async (kv) => {
+  const database = new Database(kv);
+  assert.equal(await database.find(KEY), undefined);
+  const record = { n: 1, expiresAt: now() + 60 };
+  const versionstamp = await database.commit((transaction) =>
+    transaction.set(KEY, record)
+  );
+  const found = await database.find<Counter>(KEY);
+  assert.equal(found?.value.n, 1);
+  assert.equal(found?.versionstamp, versionstamp);
+});
+
+testOnDatabases(
+  "find() ends with the second that expiresAt names",
+  async (kv) => {
+    let milliseconds = 1_000_000_500;
+    const database = new Database(kv, { clock: () => milliseconds });
+    await database.commit((transaction) =>
+      transaction.set(KEY, { expiresAt: 1_000_060 })
+    );
+    milliseconds = 1_000_059_999;
+    assert(await database.find(KEY));
+    milliseconds = 1_000_060_000;
+    assert.equal(await database.find(KEY), undefined);
+    const entry = await database.get(KEY);
+    assert.equal(entry.value, undefined);
+    assert(entry.versionstamp, "a check must still name what is there");
+  },
+);
+
+testOnDatabases("find() reads records of the version before", async (kv) => {
+  await kv.set(["text", "id", 0], "part");
+  await kv.set(KEY, { n: 1, expiresAt: now() + 60 });
+  const database = new Database(kv);
+  const found = await database.find<{ text: string }>(["text", "id", 0]);
+  assert.equal(found?.value.text, "part");
+  assert.equal((await database.find<Counter>(KEY))?.value.n, 1);
+});
+
+testOnDatabases(
+  "getMany() and list() read more than one read takes",
+  async (kv) => {
+    const database = new Database(kv);
+    const keys = Array.from({ length: 25 }, (_, n) => ["many", n]);
+    await database.commit((transaction) => {
+      for (const key of keys.slice(1)) {
+        transaction.set(key, { n: key[1], expiresAt: now() + 60 });
+      }
+      transaction.set(keys[0], { expiresAt: now() - 1 });
+    });
+    const entries = await database.getMany<Counter[]>(keys);
+    assert.deepEqual(entries.map(({ value }) => value?.n), [
+      undefined,
+      ...keys.slice(1).map(([, n]) => n),
+    ]);
+    const listed = await database.list<Counter>(["many"]);
+    assert.deepEqual(
+      listed.map(({ key }) => key[1]),
+      keys.slice(1).map((k) => k[1]),
+    );
+  },
+);
+
+testOnDatabases(
+  "commit() lets one of fifty checks through",
+  async (kv, other) => {
+    const won = await fiftyAtOnce(
+      kv,
+      other,
+      (database) => database,
+      (database, n) =>
+        database.commit((transaction) =>
+          transaction.check({ key: KEY, versionstamp: null })
+            .set(KEY, { n, expiresAt: now() + 60 })
+        ),
+    );
+    assert.equal(won.filter(Boolean).length, 1);
+    const found = await new Database(kv).find<Counter>(KEY);
+    assert.equal(found?.value.n, won.findIndex(Boolean));
+  },
+);
+
+Deno.test("commit() recognizes itself when a remote client has repeated it", () =>
+  withKv(async (kv) => {
+    let commits = 0;
+    const repeating = replacing(kv, {
+      atomic: () => {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = async () => {
+          commits++;
+          await commit();
+          return await commit();
+        };
+        return operation;
+      },
+    });
+    const database = new Database(repeating);
+    const versionstamp = await database.commit((transaction) =>
+      transaction.check({ key: KEY, versionstamp: null })
+        .set(KEY, { expiresAt: now() + 60 })
+    );
+    assert.equal(versionstamp, (await database.get(KEY)).versionstamp);
+    assert.equal(commits, 1);
+  }));
+
+Deno.test("commit() that lost its answer has happened once", () =>
+  withKv(async (kv) => {
+    let commits = 0;
+    const losing = replacing(kv, {
+      atomic: () => {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = async () => {
+          commits++;
+          await commit();
+          throw new Error("connection reset");
+        };
+        return operation;
+      },
+    });
+    const database = new Database(losing);
+    assert(
+      await database.commit((transaction) =>
+        transaction.check({ key: KEY, versionstamp: null })
+          .set(KEY, { expiresAt: now() + 60 })
+      ),
+    );
+    assert.equal(commits, 1);
+  }));
+
+Deno.test("commit() does not take another's record for its own", () =>
+  withKv(async (kv) => {
+    const database = new Database(kv);
+    const write = () =>
+      database.commit((transaction) =>
+        transaction.check({ key: KEY, versionstamp: null })
+          .set(KEY, { expiresAt: now() + 60 })
+      );
+    assert(await write());
+    assert.equal(await write(), undefined);
+  }));
+
+Deno.test("an operation that fails is tried three times, then a StorageError that keeps the cause", () =>
+  withKv(async (kv) => {
+    const cause = new TypeError("connection refused");
+    let tries = 0;
+    const database = new Database(replacing(kv, {
+      get: () => {
+        tries++;
+        return Promise.reject(cause);
+      },
+    }));
+    await assert.rejects(
+      database.get(KEY),
+      (error) =>
+        error instanceof StorageError && error.status === 503 &&
+        error.cause === cause,
+    );
+    assert.equal(tries, 3);
+  }));
+
+Deno.test("what is no fault of the database is no StorageError", () =>
+  withKv(async (kv) => {
+    const database = new Database(kv);
+    await assert.rejects(
+      database.get(["x".repeat(3000)]),
+      (error) => !(error instanceof StorageError),
+    );
+    const text = "x".repeat(70_000);
+    const record = { text, expiresAt: now() + 60 };
+    await assert.rejects(
+      database.commit((transaction) => transaction.set(KEY, record)),
+      (error) => !(error instanceof StorageError),
+    );
+  }));
+
+/** A handle whose reads hang until it is let go. */
+function hanging(kv: Deno.Kv) {
+  const state = { isAway: true, begun: 0, release: () => {} };
+  const back = new Promise<void>((resolve) => {
+    state.release = () => {
+      state.isAway = false;
+      resolve();
+    };
+  });
+  const handle = replacing(kv, {
+    get: async (key: Deno.KvKey) => {
+      state.begun++;
+      if (state.isAway) await back;
+      return await kv.get(key);
+    },
+  });
+  return { state, handle };
+}
+
+Deno.test("an operation that hangs is a 503 after its deadline, and the next at once, until the database is back", () =>
+  withKv(async (kv) => {
+    const { state, handle } = hanging(kv);
+    const database = new Database(handle, { deadlineMilliseconds: 50 });
+    await assert.rejects(database.get(KEY), StorageError);
+    const begun = state.begun;
+    await assert.rejects(database.get(KEY), StorageError);
+    assert.equal(
+      state.begun,
+      begun,
+      "nothing is sent to a database that hangs",
+    );
+    state.release();
+    await new Promise((resolve) => setTimeout(resolve));
+    assert.equal((await database.get(KEY)).value, undefined);
+  }));
+
+Deno.test("no more than 128 operations hang, and what gave up in the queue is not carried out", () =>
+  withKv(async (kv) => {
+    const { state, handle } = hanging(kv);
+    const database = new Database(handle, { deadlineMilliseconds: 50 });
+    const all = await Promise.allSettled(
+      Array.from({ length: 500 }, () => database.get(KEY)),
+    );
+    for (const { status } of all) assert.equal(status, "rejected");
+    // And one look whether it is back.
+    assert.equal(state.begun, 129);
+    state.release();
+    await new Promise((resolve) => setTimeout(resolve));
+    await database.get(KEY);
+    assert.equal(state.begun, 130);
+  }));
+
+Deno.test("whileLocked() tries again while the database is locked", async () => {
+  let tries = 0;
+  const value = await whileLocked(() => {
+    if (++tries < 5) throw new TypeError("database is locked");
+    return Promise.resolve("here");
+  });
+  assert.deepEqual([value, tries], ["here", 5]);
+});
