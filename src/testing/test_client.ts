@@ -15,7 +15,8 @@ import type { CallToolResult, Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { TestCaller } from "./test_gate.ts";
 import type { RequestOptions } from "./request_options.ts";
-import { type Target, TestRequest } from "./test_request.ts";
+import type { Target } from "./conversation.ts";
+import { TestRequest } from "./test_request.ts";
 import { TestResult } from "./test_result.ts";
 import {
   openSubscription,
@@ -211,9 +212,10 @@ export class TestClient {
 
   /** Requests anything of the server as this caller, such as an own route. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = new Headers(init.headers);
-    const own = this.#target.gate.admit(this.#caller);
-    for (const [name, value] of Object.entries(own)) headers.set(name, value);
+    const headers = new Headers(this.#target.gate.admit(this.#caller));
+    for (const [name, value] of new Headers(init.headers)) {
+      headers.set(name, value);
+    }
     const url = this.#target.mcpUrl.replace(/\/mcp$/, path);
     return await this.#target.send(new Request(url, { ...init, headers }));
   }

@@ -4,62 +4,17 @@
  * @module
  */
 import type { JsonObject } from "../json.ts";
-import type { Catalogue } from "../protocol/catalogue.ts";
-import { AnswerScript } from "./answers.ts";
 import {
   CAPABILITIES,
   CLIENT_INFO,
-  type Post,
-  readMessages,
-  type RpcErrorObject,
-  type ServerMessage,
   sessionPost,
   statelessPost,
 } from "./client_messages.ts";
-import type { CrashLog } from "./crash_log.ts";
-import { TestUpstream } from "./provider_api.ts";
-import { RefusedError, refusedWords } from "./refused.ts";
-import type {
-  LogMessage,
-  Progress,
-  RequestOptions,
-  TestRevision,
-} from "./request_options.ts";
-import type { TestCaller, TestGate } from "./test_gate.ts";
-
-/** The server that requests go to. */
-export interface Target {
-  /** The address of `/mcp`. */
-  readonly mcpUrl: string;
-  readonly revision: TestRevision;
-  readonly gate: TestGate;
-  readonly crashes: CrashLog;
-  readonly catalogue: Catalogue;
-  send(request: Request): Promise<Response>;
-}
+import { Conversation } from "./conversation.ts";
+import { RefusedError } from "./refused.ts";
 
 /** A request of a client. */
-export class TestRequest {
-  readonly progress: Progress[] = [];
-  readonly logs: LogMessage[] = [];
-  readonly script: AnswerScript;
-  readonly revision: TestRevision;
-  readonly #upstream?: TestUpstream;
-  readonly #headers: Record<string, string>;
-
-  /** @param what what is asked of the server, for errors: `choose` */
-  constructor(
-    readonly target: Target,
-    readonly what: string,
-    private readonly caller: TestCaller,
-    readonly options: RequestOptions = {},
-  ) {
-    this.revision = options.revision ?? target.revision;
-    this.script = new AnswerScript(what, options.answers);
-    this.#upstream = options.upstream && new TestUpstream(options.upstream);
-    this.#headers = target.gate.admit(caller, this.#upstream);
-  }
-
+export class TestRequest extends Conversation {
   /**
    * Sends the request, answers what is asked, and gives its result.
    *
@@ -80,11 +35,6 @@ export class TestRequest {
     }
   }
 
-  /** @throws {Error} when the tool called the provider where no route is */
-  checkRoutes(): void {
-    this.#upstream?.checkRoutes();
-  }
-
   /** Sends one 2026 request; its answer may be a stream. */
   post(
     method: string,
@@ -95,7 +45,7 @@ export class TestRequest {
       this.target.catalogue.tools.get(`${params.name}`);
     const { capabilities } = this.options;
     const paramHeaders = tool ? tool.paramHeaders : undefined;
-    return this.#send(
+    return this.send(
       statelessPost(method, params, { capabilities, paramHeaders }),
       signal,
     );
@@ -107,17 +57,7 @@ export class TestRequest {
     params: JsonObject,
     signal?: AbortSignal,
   ): Promise<JsonObject> {
-    return await this.#read(await this.post(method, params, signal));
-  }
-
-  /** An error of the server. @throws {Error} what crashed, if that was it */
-  refused(error: RpcErrorObject, response: Response): RefusedError {
-    const { target, what, caller } = this;
-    target.crashes.rethrow(error.message, what);
-    const { code, data } = error;
-    const tools = [...target.catalogue.tools.keys()];
-    const words = refusedWords(error, response, { what, caller, tools });
-    return new RefusedError(words, response.status, code, data);
+    return await this.read(await this.post(method, params, signal));
   }
 
   async #runRounds(method: string, params: JsonObject): Promise<JsonObject> {
@@ -164,7 +104,7 @@ export class TestRequest {
     try {
       const _meta = { progressToken: "progress" };
       const request = { id, method, params: { ...params, _meta } };
-      return await this.#read(
+      return await this.read(
         await session.post(request),
         async ({ id, method, params = {} }) => {
           const result = this.script.answer(method!, params);
@@ -184,13 +124,13 @@ export class TestRequest {
     const { capabilities = CAPABILITIES } = this.options;
     const protocolVersion = this.revision;
     const params = { protocolVersion, capabilities, clientInfo: CLIENT_INFO };
-    const opened = await this.#send(
+    const opened = await this.send(
       sessionPost({ id: 0, method: "initialize", params }),
     );
-    await this.#read(opened);
+    await this.read(opened);
     const sessionId = opened.headers.get("mcp-session-id")!;
     const post = (message: JsonObject) =>
-      this.#send(sessionPost(message, sessionId));
+      this.send(sessionPost(message, sessionId));
     await post({ method: "notifications/initialized" });
     const level = { level: "debug" };
     const set = await post({
@@ -198,42 +138,7 @@ export class TestRequest {
       method: "logging/setLevel",
       params: level,
     });
-    await this.#read(set);
+    await this.read(set);
     return { post };
-  }
-
-  async #read(
-    response: Response,
-    onQuestion?: (question: ServerMessage) => Promise<void>,
-  ): Promise<JsonObject> {
-    for await (const message of readMessages(response)) {
-      if (message.error) throw this.refused(message.error, response);
-      if (message.result) return message.result;
-      if (message.id !== undefined) await onQuestion?.(message);
-      else this.#notice(message);
-    }
-    throw new Error(`${this.what} ended without a result`);
-  }
-
-  #notice({ method, params = {} }: ServerMessage): void {
-    if (method === "notifications/message") {
-      this.logs.push(params as unknown as LogMessage);
-    } else if (method === "notifications/progress") {
-      const { progressToken: _, ...progress } = params;
-      this.progress.push(progress as unknown as Progress);
-      this.options.onProgress?.(progress as unknown as Progress);
-    }
-  }
-
-  #send({ headers, body }: Post, signal?: AbortSignal): Promise<Response> {
-    const { target } = this;
-    return target.send(
-      new Request(target.mcpUrl, {
-        method: "POST",
-        headers: { ...headers, ...this.#headers },
-        body: JSON.stringify(body),
-        signal,
-      }),
-    );
   }
 }

@@ -11,10 +11,11 @@ import {
 } from "../server.ts";
 import type { ConnectionInfo } from "../http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
+import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
 import type { TestRevision } from "./request_options.ts";
-import type { Target } from "./test_request.ts";
+import type { Target } from "./conversation.ts";
 
 /** What a test gives a server; what it leaves out has a default. */
 export interface TestServerOptions extends Partial<CreateServerOptions> {
@@ -83,9 +84,16 @@ export class TestServer extends TestClient implements AsyncDisposable {
     return new TestClient(this.#target, caller);
   }
 
-  /** The headers by which a client of your own calls as somebody else. */
-  headersOf(caller: TestCaller): Record<string, string> {
-    return this.#target.gate.admit(caller);
+  /**
+   * The headers by which a client of your own calls as somebody else, and
+   * with a provider behind them.
+   */
+  headersOf(
+    caller: TestCaller,
+    upstream?: ProviderApi,
+  ): Record<string, string> {
+    const api = upstream && new TestUpstream(upstream);
+    return this.#target.gate.admit(caller, api);
   }
 
   /** Answers a request from a socket. */

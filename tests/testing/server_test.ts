@@ -8,11 +8,12 @@ import * as z from "zod";
 import {
   CatalogueError,
   ConfigError,
+  prompt,
+  resource,
   secret,
   service,
   ServiceError,
   tool,
-  ToolError,
 } from "../../src/mod.ts";
 import { eachRevision, serveTest, testServer } from "../../src/testing.ts";
 import { edit, everything, greet, note, review, whoami } from "./tools.ts";
@@ -95,54 +96,6 @@ Deno.test("testServer() refuses wrong settings, definitions and services", async
   );
 });
 
-Deno.test("services start with the server and stop with it", async () => {
-  const events: string[] = [];
-  const pool = service({
-    name: "pool",
-    settings: { POOL_URL: z.url() },
-    start({ settings }) {
-      events.push("start");
-      return { query: () => `row of ${settings.POOL_URL}` };
-    },
-    stop: () => void events.push("stop"),
-  });
-  const rows = tool({
-    name: "rows",
-    services: { pool },
-    run: (_input, { services }) => services.pool.query(),
-  });
-  {
-    const env = { POOL_URL: "db://a" };
-    await using server = await testServer({ tools: [rows], env });
-    assert.equal((await server.call(rows)).text, "row of db://a");
-    assert.equal((await server.call(rows)).text, "row of db://a");
-    assert.deepEqual(events, ["start"]);
-  }
-  assert.deepEqual(events, ["start", "stop"]);
-});
-
-Deno.test("around runs around calls, and may refuse them or replace the answer", () =>
-  eachRevision(async (revision) => {
-    const audit: string[] = [];
-    await using server = await testServer({
-      tools: [greet, whoami],
-      revision,
-      async around({ tool, context: { caller } }, next) {
-        if (caller.subject === "eve") throw new ToolError("The quota is used.");
-        const result = await next();
-        audit.push(`${caller.subject} ${tool.name}`);
-        if (tool.name === "whoami") return result;
-        return { content: [{ type: "text", text: "replaced" }] };
-      },
-    });
-    const eve = await server.as({ subject: "eve" }).call(greet);
-    assert.deepEqual([eve.isError, eve.text], [true, "The quota is used."]);
-    const ada = server.as({ subject: "ada" });
-    assert.equal((await ada.call(greet)).text, "replaced");
-    assert.equal((await ada.call(whoami)).structured.subject, "ada");
-    assert.deepEqual(audit, ["ada greet", "ada whoami"]);
-  }));
-
 Deno.test("fetch() reaches own routes as the caller", async () => {
   for (const env of [{}, { BASE_URL: "https://tools.example.com/a" }]) {
     await using server = await testServer({
@@ -161,16 +114,23 @@ Deno.test("fetch() reaches own routes as the caller", async () => {
   }
 });
 
+async function connect(
+  url: string,
+  headers?: Record<string, string>,
+): Promise<Client> {
+  const client = new Client({ name: "own", version: "1" });
+  const requestInit = { headers };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), { requestInit }),
+  );
+  return client;
+}
+
 Deno.test("serveTest() answers a client of one's own, as whoever it says", async () => {
   await using served = await serveTest({ tools: [whoami] });
   const ada = served.server.headersOf({ subject: "ada" });
   for (const headers of [undefined, ada]) {
-    const client = new Client({ name: "own", version: "1" });
-    await client.connect(
-      new StreamableHTTPClientTransport(new URL(served.url), {
-        requestInit: { headers },
-      }),
-    );
+    const client = await connect(served.url, headers);
     const { structuredContent } = await client.callTool({ name: "whoami" });
     assert.deepEqual(structuredContent, {
       subject: headers ? "ada" : "anonymous",
@@ -182,6 +142,37 @@ Deno.test("serveTest() answers a client of one's own, as whoever it says", async
   assert.equal(structured.subject, "anonymous");
   await assert.rejects(serveTest({ tools: [greet, greet] }), CatalogueError);
 });
+
+Deno.test("headersOf() may put a provider behind the caller", async () => {
+  await using served = await serveTest(everything);
+  const subjects = ["Tea?"];
+  const api = { "/inbox": { subjects } };
+  const headers = served.server.headersOf({ subject: "ada" }, api);
+  const client = await connect(served.url, headers);
+  const { structuredContent } = await client.callTool({
+    name: "search_mail",
+    arguments: { query: "tea" },
+  });
+  assert.deepEqual(structuredContent, { subjects });
+  await client.close();
+});
+
+Deno.test("read() and prompt() tell what was thrown", () =>
+  eachRevision(async (revision) => {
+    const fail = () => {
+      throw new RangeError("no such page");
+    };
+    await using server = await testServer({
+      resources: [resource({ uri: "notes://a", name: "a", read: fail })],
+      prompts: [prompt({ name: "p", get: fail })],
+      revision,
+    });
+    await assert.rejects(
+      server.read("notes://a"),
+      /notes:\/\/a threw RangeError: no such page/,
+    );
+    await assert.rejects(server.prompt("p"), /p threw RangeError/);
+  }));
 
 Deno.test("serveTest() refuses a caller that the test does not know", async () => {
   await using served = await serveTest({ tools: [whoami] });

@@ -1,0 +1,184 @@
+/** Settings, services and the hook around calls, as their author tests them. */
+import assert from "node:assert/strict";
+import {
+  type Around,
+  prompt,
+  resource,
+  service,
+  tool,
+  ToolError,
+  z,
+} from "../../src/mod.ts";
+import { eachRevision, testServer } from "../../src/testing.ts";
+import { build, greet, searchMail, whoami } from "./tools.ts";
+
+Deno.test("services start with the server and stop with it", async () => {
+  const events: string[] = [];
+  const pool = service({
+    name: "pool",
+    settings: { POOL_URL: z.url() },
+    start({ settings }) {
+      events.push("start");
+      return { query: () => `row of ${settings.POOL_URL}` };
+    },
+    stop: () => void events.push("stop"),
+  });
+  const rows = tool({
+    name: "rows",
+    services: { pool },
+    run: (_input, { services }) => services.pool.query(),
+  });
+  {
+    const env = { POOL_URL: "db://a" };
+    await using server = await testServer({ tools: [rows], env });
+    assert.equal((await server.call(rows)).text, "row of db://a");
+    assert.equal((await server.call(rows)).text, "row of db://a");
+    assert.deepEqual(events, ["start"]);
+  }
+  assert.deepEqual(events, ["start", "stop"]);
+});
+
+Deno.test("around runs around calls, and may refuse them or replace the answer", () =>
+  eachRevision(async (revision) => {
+    const audit: string[] = [];
+    await using server = await testServer({
+      tools: [greet, whoami],
+      revision,
+      async around({ tool, context: { caller } }, next) {
+        if (caller.subject === "eve") throw new ToolError("The quota is used.");
+        const result = await next();
+        audit.push(`${caller.subject} ${tool.name}`);
+        if (tool.name === "whoami") return result;
+        return { content: [{ type: "text", text: "replaced" }] };
+      },
+    });
+    const eve = await server.as({ subject: "eve" }).call(greet);
+    assert.deepEqual([eve.isError, eve.text], [true, "The quota is used."]);
+    const ada = server.as({ subject: "ada" });
+    assert.equal((await ada.call(greet)).text, "replaced");
+    assert.equal((await ada.call(whoami)).structured.subject, "ada");
+    assert.deepEqual(audit, ["ada greet", "ada whoami"]);
+  }));
+
+Deno.test("a service starts once, after those it needs, and stops before them", async () => {
+  const events: string[] = [];
+  const make = (name: string, services = {}) =>
+    service({
+      name,
+      services,
+      start: () => void events.push(`start ${name}`),
+      stop: () => void events.push(`stop ${name}`),
+    });
+  const pool = make("pool");
+  const cache = make("cache", { pool });
+  const tools = ["a", "b"].map((name) =>
+    tool({ name, services: { cache, pool }, run: () => "" })
+  );
+  {
+    await using server = await testServer({ tools });
+    await Promise.all([server.call("a"), server.call("b")]);
+  }
+  assert.deepEqual(events, [
+    "start pool",
+    "start cache",
+    "stop cache",
+    "stop pool",
+  ]);
+});
+
+Deno.test("settings are parsed for tools, resources, prompts and routes", () =>
+  eachRevision(async (revision) => {
+    const settings = { PAGE_SIZE: z.coerce.number().default(10) };
+    const name = "page";
+    const text = ({ PAGE_SIZE }: { PAGE_SIZE: number }) => `${PAGE_SIZE + 1}`;
+    await using server = await testServer({
+      tools: [
+        tool({ name, settings, run: (_, { settings }) => text(settings) }),
+      ],
+      resources: [resource({
+        uri: "page://size",
+        name,
+        settings,
+        read: (_, { settings }) => text(settings),
+      })],
+      prompts: [
+        prompt({ name, settings, get: (_, { settings }) => text(settings) }),
+      ],
+      settings,
+      routes: (app, { settings }) => {
+        app.get("/size", (c) => c.text(`${settings.PAGE_SIZE}`));
+      },
+      env: { PAGE_SIZE: "20" },
+      revision,
+    });
+    assert.equal((await server.call("page")).text, "21");
+    assert.equal((await server.read("page://size")).text, "21");
+    assert.equal((await server.prompt("page")).text, "21");
+    assert.equal(await (await server.fetch("/size")).text(), "20");
+  }));
+
+Deno.test("around sees parsed input, and only what passed scopes and schema", () =>
+  eachRevision(async (revision) => {
+    const seen: unknown[] = [];
+    await using server = await testServer({
+      tools: [searchMail],
+      revision,
+      around({ input }, next) {
+        seen.push(input);
+        return next();
+      },
+    });
+    const upstream = { "/inbox": { subjects: [] } };
+    await server.call(searchMail, { query: "tea" }, { upstream });
+    await server.call("search_mail", { query: 1 }, { upstream });
+    const eve = server.as({ subject: "eve", scopes: [] });
+    await assert.rejects(eve.call(searchMail, { query: "" }), { status: 403 });
+    assert.deepEqual(seen, [{ query: "tea", limit: 10 }]);
+  }));
+
+Deno.test("around can answer from a cache, without the tool", () =>
+  eachRevision(async (revision) => {
+    let runs = 0;
+    const count = tool({ name: "count", run: () => `${++runs}` });
+    const cache = new Map<string, Awaited<ReturnType<Around>>>();
+    await using server = await testServer({
+      tools: [count],
+      revision,
+      async around({ tool }, next) {
+        const known = cache.get(tool.name) ?? await next();
+        cache.set(tool.name, known);
+        return known;
+      },
+    });
+    assert.equal((await server.call(count)).text, "1");
+    assert.equal((await server.call(count)).text, "1");
+    assert.equal(runs, 1);
+  }));
+
+Deno.test("around runs around the work of a task", async () => {
+  const ends: unknown[] = [];
+  await using server = await testServer({
+    tools: [build],
+    async around({ tool }, next) {
+      const { structuredContent } = await next();
+      ends.push([tool.name, structuredContent]);
+      return { content: [], structuredContent: { doubled: 0 } };
+    },
+  });
+  const task = await server.startTask(build, { n: 4 }, { answers: ["accept"] });
+  assert.deepEqual(ends, []);
+  assert.equal((await task.result()).structured.doubled, 0);
+  assert.deepEqual(ends, [["build", { doubled: 8 }]]);
+});
+
+Deno.test("what around throws by mistake is shown", () =>
+  eachRevision(async (revision) => {
+    await using server = await testServer({
+      tools: [greet],
+      revision,
+      around() {
+        throw new TypeError("no quota");
+      },
+    });
+    await assert.rejects(server.call(greet), /greet threw TypeError: no quota/);
+  }));
