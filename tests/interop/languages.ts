@@ -1,0 +1,79 @@
+/**
+ * The toolchains of other languages: what is on this machine, and clients
+ * installed for them. A cache that git ignores keeps them between runs.
+ *
+ * @module
+ */
+
+const HERE = new URL("./", import.meta.url);
+const CACHE = new URL("../../data/interop/", import.meta.url);
+
+/** A program and the arguments in front of its own. */
+export type Command = readonly string[];
+
+/** Runs a program to its end, and gives what it printed. */
+async function run(
+  [program, ...args]: Command,
+  options: Deno.CommandOptions = {},
+): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
+    args,
+    stdin: "null",
+    ...options,
+  }).output();
+  const decoder = new TextDecoder();
+  if (success) return decoder.decode(stdout);
+  throw new Error(`${program} ${args}:\n${decoder.decode(stderr)}`);
+}
+
+/** Whether a program is on this machine; a line says so where it is not. */
+export async function has(...command: string[]): Promise<boolean> {
+  try {
+    await run(command);
+    return true;
+  } catch {
+    console.log(`skipped: ${command[0]} is not on this machine`);
+    return false;
+  }
+}
+
+/** Runs `install` once for each cache; what fails leaves nothing behind. */
+async function cached(
+  name: string,
+  install: (folder: string) => Promise<unknown>,
+): Promise<string> {
+  const { pathname: folder } = new URL(name, CACHE);
+  const done = `${folder}/installed`;
+  try {
+    await Deno.stat(done);
+  } catch {
+    await Deno.remove(folder, { recursive: true }).catch(() => {});
+    await Deno.mkdir(folder, { recursive: true });
+    await install(folder);
+    await Deno.writeTextFile(done, "");
+  }
+  return folder;
+}
+
+/** A Python that has a package, such as `mcp==2.3.0`. */
+export async function pythonWith(requirement: string): Promise<string> {
+  const folder = await cached(`python-${requirement}`, async (folder) => {
+    await run(["python3", "-m", "venv", folder]);
+    const pip = [`${folder}/bin/pip`, "install", "--quiet"];
+    await run([...pip, "--disable-pip-version-check", requirement]);
+  });
+  return `${folder}/bin/python`;
+}
+
+/** A script of `tests/interop/python`. */
+export function pythonScript(name: string): string {
+  return new URL(`python/${name}`, HERE).pathname;
+}
+
+/** The program of `tests/interop/go`, built. */
+export async function goProgram(): Promise<string> {
+  const { pathname: cwd } = new URL("go", HERE);
+  const { pathname: program } = new URL("go/facts", CACHE);
+  await run(["go", "build", "-o", program, "."], { cwd });
+  return program;
+}

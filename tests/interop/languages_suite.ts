@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { startProxy } from "../conformance/proxy.ts";
+import { Browser } from "../flow/browser.ts";
+import { factsOf } from "./language_client.ts";
+import {
+  type Command,
+  goProgram,
+  has,
+  pythonScript,
+  pythonWith,
+} from "./languages.ts";
+import { type ServerProcess, startServer } from "./server_process.ts";
+
+const ENTRY = "tests/interop/clients_server.ts";
+
+/** What every client finds, whatever language it is written in. */
+const FACTS = {
+  tools: [
+    "greet",
+    "bare",
+    "fill",
+    "count",
+    "wait",
+    "cancelled",
+    "large",
+    "open",
+    "guarded",
+  ],
+  templates: ["note"],
+  prompts: ["explain"],
+  greet: "Hello, Ada!",
+  bare: "without arguments",
+  note: "Note 7",
+  explain: "Explain tides",
+  fill: "Ada",
+  count: "counted",
+  steps: [1, 2, 3],
+  large: 2_000_000,
+  cancelled: true,
+};
+
+/** A client: its name, how it is started, and the revision it settles on. */
+interface Client {
+  name: string;
+  command(): Promise<Command>;
+  revision?: string;
+}
+
+const PYTHON = {
+  mcp1: "mcp==1.30.0",
+  mcp2: "mcp==2.3.0",
+  fastmcp: "fastmcp==4.1.1",
+};
+
+function python(
+  language: keyof typeof PYTHON,
+  mode: string,
+  script: string,
+): () => Promise<Command> {
+  return async () => [
+    await pythonWith(PYTHON[language]),
+    pythonScript(script),
+    language,
+    mode,
+  ];
+}
+
+function go(mode: string): () => Promise<Command> {
+  return async () => [await goProgram(), mode];
+}
+
+const hasPython = await has("python3", "--version");
+const hasGo = await has("go", "version");
+
+const CLIENTS: Client[] = [
+  ...hasPython
+    ? [
+      {
+        name: `Python ${PYTHON.mcp1}`,
+        command: python("mcp1", "legacy", "facts.py"),
+        revision: "2025-11-25",
+      },
+      {
+        name: `Python ${PYTHON.mcp2} (legacy)`,
+        command: python("mcp2", "legacy", "facts.py"),
+        revision: "2025-11-25",
+      },
+      {
+        name: `Python ${PYTHON.mcp2} (auto)`,
+        command: python("mcp2", "auto", "facts.py"),
+        revision: "2026-07-28",
+      },
+      {
+        name: `Python ${PYTHON.fastmcp}`,
+        command: python("fastmcp", "auto", "facts.py"),
+      },
+    ]
+    : [],
+  ...hasGo
+    ? ["2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"].map(
+      (revision) => ({
+        name: `Go (${revision})`,
+        command: go(revision),
+        revision,
+      }),
+    )
+    : [],
+];
+
+/** Runs `use` with the address of two processes on one file, taken in turns. */
+async function withTwoInTurns(
+  use: (url: string) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    const options = { entry: ENTRY, kvPath: `${directory}/kv.db` };
+    await using first = await startServer(options);
+    await using second = await startServer(options);
+    await using proxy = startProxy([first.url, second.url]);
+    await use(proxy.url);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+for (const { name, command, revision } of CLIENTS) {
+  Deno.test(`${name} lists, calls, reads, asks, follows and cancels`, async () => {
+    const client = await command();
+    await using server = await startServer({ entry: ENTRY });
+    const found = await factsOf([...client, `${server.url}/mcp`]);
+    assert.deepEqual(found, { ...FACTS, ...(revision && { revision }) });
+  });
+
+  Deno.test({
+    name: `${name} finds the same at two processes in turns`,
+    // A fetch of the proxy's that was cut off ends in its own time.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      const client = await command();
+      await withTwoInTurns(async (url) => {
+        const found = await factsOf([...client, `${url}/mcp`]);
+        assert.deepEqual(found, { ...FACTS, ...(revision && { revision }) });
+      });
+    },
+  });
+}
+
+/**
+ * A person who signs in as Ada Lovelace and approves what is asked. SDKs ask
+ * for every scope there is, so the first time only one of them gets through.
+ */
+function visitor({ url }: ServerProcess) {
+  const browser = new Browser(({ origin }) =>
+    origin === url ? fetch : undefined
+  );
+  let isFirst = true;
+  return async (address: string) => {
+    const asked = new URL(address);
+    if (isFirst) asked.searchParams.set("scope", "notes:read");
+    isFirst = false;
+    const consent = await browser.open(asked);
+    const next = await browser.press(consent, "decision", "approve");
+    const arrival = next.status === 0
+      ? next
+      : await browser.press(next, "name", "Ada Lovelace");
+    assert.equal(arrival.status, 0, arrival.text);
+    return arrival.url;
+  };
+}
+
+const SIGN_INS: Client[] = [
+  ...hasPython
+    ? [
+      {
+        name: `Python ${PYTHON.mcp1}`,
+        command: python("mcp1", "legacy", "sign_in.py"),
+      },
+      {
+        name: `Python ${PYTHON.mcp2} (legacy)`,
+        command: python("mcp2", "legacy", "sign_in.py"),
+      },
+      {
+        name: `Python ${PYTHON.mcp2} (auto)`,
+        command: python("mcp2", "auto", "sign_in.py"),
+      },
+    ]
+    : [],
+  ...hasGo ? [{ name: "Go", command: go("sign-in") }] : [],
+];
+
+for (const { name, command } of SIGN_INS) {
+  Deno.test(`${name} signs a person in, and steps up when a tool needs more`, async () => {
+    const client = await command();
+    await using server = await startServer({
+      entry: ENTRY,
+      env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
+    });
+    const found = await factsOf(
+      [...client, `${server.url}/mcp`],
+      visitor(server),
+    );
+    assert.match(`${found.open}`, /ada/i);
+    assert.equal(found.guarded, found.open);
+    assert.equal(found.visits, 2);
+  });
+}

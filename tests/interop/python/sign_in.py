@@ -1,0 +1,106 @@
+"""How a client of the official SDK, 1 or 2, signs in and steps up.
+
+Usage: sign_in.py mcp1|mcp2 legacy|auto URL
+Prints "AUTHORIZE " and an address for each sign-in, and reads from standard
+input where the browser arrived; then one line of JSON.
+"""
+
+import json
+import sys
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import OAuthClientMetadata
+
+LANGUAGE, MODE, URL = sys.argv[1:]
+visits = 0
+
+
+class Storage:
+    """Tokens and the registration, in memory."""
+
+    tokens = None
+    client_info = None
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client_info
+
+    async def set_client_info(self, client_info):
+        self.client_info = client_info
+
+
+async def send_to_browser(address):
+    global visits
+    visits += 1
+    print("AUTHORIZE", address, flush=True)
+
+
+async def arrive():
+    line = await anyio.to_thread.run_sync(sys.stdin.readline)
+    query = {
+        name: values[0]
+        for name, values in parse_qs(urlsplit(line.strip()).query).items()
+    }
+    if LANGUAGE == "mcp1":
+        return query["code"], query["state"]
+    from mcp.client.auth import AuthorizationCodeResult
+
+    return AuthorizationCodeResult(
+        code=query["code"], state=query["state"], iss=query.get("iss")
+    )
+
+
+PROVIDER = OAuthClientProvider(
+    server_url=URL,
+    client_metadata=OAuthClientMetadata(
+        client_name="interop",
+        redirect_uris=["http://127.0.0.1:1/callback"],
+    ),
+    storage=Storage(),
+    redirect_handler=send_to_browser,
+    callback_handler=arrive,
+)
+
+
+async def facts_of(client):
+    facts = {}
+    for name in ["open", "guarded"]:
+        result = await client.call_tool(name, {})
+        facts[name] = result.content[0].text
+    return facts
+
+
+async def run_mcp1():
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async with streamablehttp_client(URL, auth=PROVIDER) as (read, write, _):
+        async with ClientSession(read, write) as session:
+            await session.initialize()
+            return await facts_of(session)
+
+
+async def run_mcp2():
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with httpx2.AsyncClient(auth=PROVIDER, timeout=60) as http:
+        transport = streamable_http_client(URL, http_client=http)
+        async with Client(transport, mode=MODE) as client:
+            return await facts_of(client)
+
+
+async def main():
+    facts = await (run_mcp1() if LANGUAGE == "mcp1" else run_mcp2())
+    print(json.dumps({**facts, "visits": visits}))
+
+
+anyio.run(main)
