@@ -7,6 +7,13 @@ import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
+/** RFC 7540 §3.2, as Java's HttpClient sends it with its first request. */
+const H2C_UPGRADE = {
+  "connection": "Upgrade, HTTP2-Settings",
+  "upgrade": "h2c",
+  "http2-settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+};
+
 /** What any MCP client needs, in the order in which it meets it. */
 export const REACH_CHECKS: readonly Check[] = [
   {
@@ -73,6 +80,23 @@ export const REACH_CHECKS: readonly Check[] = [
         throw new Fault("405 without Allow", "Name POST and DELETE in Allow.");
       }
       return "405, and clients go on with POST";
+    },
+  },
+  {
+    name: "Upgrade to HTTP/2 (Java)",
+    async run(site) {
+      if (new URL(site.origin).protocol === "https:") {
+        return "agreed on by TLS, before a request is sent";
+      }
+      const { status } = await site.greeting();
+      const upgrading = await site.greet(H2C_UPGRADE);
+      if (upgrading.status === status) return "a request to upgrade is ignored";
+      throw new Fault(
+        `answers ${upgrading.status} to Upgrade: h2c, which Java's HttpClient ` +
+          "sends over http",
+        "In the client, set version(HttpClient.Version.HTTP_1_1), or use https.",
+        "warning",
+      );
     },
   },
   {

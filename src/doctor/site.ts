@@ -80,25 +80,30 @@ export class Site {
 
   /** The answer to a request without credentials, which tells where to sign in. */
   greeting(): Promise<Answer> {
-    return this.#keep("greeting", () =>
-      this.send("/mcp", {
-        method: "POST",
-        headers: {
-          "accept": "application/json, text/event-stream",
-          "content-type": "application/json",
-          "origin": this.origin,
+    return this.#keep("greeting", () => this.greet());
+  }
+
+  /** {@linkcode Site.greeting}, sent anew with more headers. */
+  greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.send("/mcp", {
+      method: "POST",
+      headers: {
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+        "origin": this.origin,
+        ...headers,
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "initialize",
+        params: {
+          protocolVersion: "2025-11-25",
+          capabilities: {},
+          clientInfo: { name: "doctor", version: "1.0.0" },
         },
-        body: JSON.stringify({
-          jsonrpc: "2.0",
-          id: 1,
-          method: "initialize",
-          params: {
-            protocolVersion: "2025-11-25",
-            capabilities: {},
-            clientInfo: { name: "doctor", version: "1.0.0" },
-          },
-        }),
-      }));
+      }),
+    });
   }
 
   /** The address in the challenge (RFC 9728 §5.1). */

@@ -21,6 +21,21 @@ async function complaint(defects: Defects, url = ORIGIN): Promise<string> {
   return printFinding(bad[0]).replaceAll(/ +/g, " ");
 }
 
+Deno.test("examine() says what Java's client needs where an upgrade is refused", async () => {
+  const url = "http://localhost:3000";
+  const well = fakeServer(url);
+  const refusing = (input: URL | Request | string, init?: RequestInit) =>
+    new Headers(init?.headers).has("upgrade")
+      ? Promise.resolve(new Response(null, { status: 400 }))
+      : well(input, init);
+  const java = async (fetcher: typeof fetch) =>
+    (await findings(fetcher, url)).find(({ name }) => /Java/.test(name))!;
+  assert.equal((await java(well as typeof fetch)).result, "ok");
+  const { result, fix } = await java(refusing as typeof fetch);
+  assert.equal(result, "warning");
+  assert.match(fix!, /HTTP_1_1.* https/);
+});
+
 Deno.test("examine() finds nothing to mend in a server that is well", async () => {
   for (const { name, result, found } of await findings(fakeServer(ORIGIN))) {
     assert.equal(result, "ok", `${name}: ${found}`);
