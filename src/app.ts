@@ -5,6 +5,7 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
+import type { About } from "./about.ts";
 import type { Address } from "./address.ts";
 import { basePathOf } from "./base_path.ts";
 import { clientAddress } from "./http/client_address.ts";
@@ -40,6 +41,8 @@ export interface AppOptions {
   sessions: SessionStore;
   /** Public address, without a trailing slash. */
   baseUrl: string;
+  /** Who is behind it. */
+  about: About;
   catalogue: Catalogue;
   provider?: Provider;
   fetchDocument?: FetchDocument;
@@ -74,7 +77,8 @@ export function createApp(options: AppOptions): App {
   const log = logger("http");
   const dev = devProviderOf(options);
   const { gate, endpoints, close } = signInOf(options, dev);
-  const showLanding = landing({ config, baseUrl, catalogue });
+  const { about } = options;
+  const showLanding = landing({ config, about, baseUrl, catalogue });
   const app = new Hono<Passing>();
 
   app.use(cors({
@@ -131,7 +135,7 @@ export function createApp(options: AppOptions): App {
   app.post("/authorize", endpoints.consent);
   if (dev) app.route("/", dev.routes);
   app.get("/oauth/provider-callback", endpoints.providerCallback);
-  app.get("/oauth/callback", callback({ config, baseUrl }));
+  app.get("/oauth/callback", callback({ config, about, baseUrl }));
   app.post("/token", endpoints.token);
   app.post("/revoke", endpoints.revoke);
 
@@ -163,7 +167,7 @@ export function createApp(options: AppOptions): App {
   });
   app.onError((error, c) => {
     if (error instanceof ChallengeError) return challenge(error, c, options);
-    return onError(error, c, config, log);
+    return onError(error, c, options, log);
   });
 
   return { routes: app, gate, close: async () => await close?.() };
@@ -206,6 +210,7 @@ function signInOf(
     database,
     sessions,
     baseUrl,
+    about,
     provider,
     fetchDocument = fetchPublic,
     catalogue: { scopes: scopeWords },
@@ -218,6 +223,7 @@ function signInOf(
     sessions,
     baseUrl,
     serverTitle: config.title,
+    about,
     scopesSupported: [...scopeWords.keys()],
     inWords: (scopes) => scopesInWords(scopes, scopeWords),
     provider: (settings) =>
@@ -243,7 +249,7 @@ function devProviderOf(
 function onError(
   error: Error,
   c: Context,
-  { title }: Config,
+  { config: { title }, about, baseUrl }: AppOptions,
   log: Logger,
 ): Response {
   const reference = randomId(12);
@@ -261,7 +267,12 @@ function onError(
       const { status, message: refusal } = error;
       log.info("Refused", { reference, path: c.req.path, status, refusal });
     }
-    return errorPage(c, error, { serverTitle: title, reference });
+    return errorPage(c, error, {
+      serverTitle: title,
+      about,
+      baseUrl,
+      reference,
+    });
   }
   if (error instanceof OAuthError) {
     const { code, description, status } = error;

@@ -27,7 +27,26 @@ export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 export interface RefusalOptions extends ErrorOptions {
   /** For a person who sees it on a page: what to do now. */
   advice?: string;
+  /** For a page: what the person has run into. */
+  situation?: Situation;
 }
+
+/**
+ * What a person has run into, where code and status alone do not tell. Only
+ * pages look at it.
+ */
+export type Situation =
+  | "expired"
+  | "answered"
+  | "signed in"
+  | "finished"
+  | "not approved"
+  | "signed out"
+  | "account sign-in expired"
+  | "provider refused"
+  | "provider failed"
+  | "provider unavailable"
+  | "client document";
 
 /**
  * A refusal by the authorization server. `description` is public; what is not
@@ -39,14 +58,17 @@ export class OAuthError extends Error {
   override name = "OAuthError";
   readonly status: number;
   readonly advice?: string;
+  readonly situation?: Situation;
   constructor(
     readonly code: OAuthErrorCode,
     readonly description: string,
-    { status, advice, cause }: RefusalOptions & { status?: number } = {},
+    { status, advice, situation, cause }: RefusalOptions & { status?: number } =
+      {},
   ) {
     super(`${code}: ${description}`, { cause });
     this.status = status ?? OAUTH_STATUS[code];
     this.advice = advice;
+    this.situation = situation;
   }
 }
 
@@ -79,6 +101,7 @@ export class ChallengeError extends Error {
 export class HttpError extends Error {
   override name = "HttpError";
   readonly advice?: string;
+  readonly situation?: Situation;
   constructor(
     readonly status: number,
     message: string,
@@ -87,6 +110,7 @@ export class HttpError extends Error {
   ) {
     super(message, options);
     this.advice = options?.advice;
+    this.situation = options?.situation;
   }
 }
 

@@ -89,6 +89,7 @@ export {
   type SettingSchemas,
   type SettingValues,
 } from "./authoring/setting.ts";
+export type { About } from "./about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
 export {

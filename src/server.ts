@@ -7,6 +7,7 @@
  */
 import type { Hono } from "@hono/hono";
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
+import { type About, aboutComplaints, aboutOf } from "./about.ts";
 import type { App } from "./app.ts";
 import type { Around } from "./authoring/around.ts";
 import { type Needing, needsOf } from "./authoring/needs.ts";
@@ -50,15 +51,13 @@ import { taskStore } from "./store/tasks.ts";
 import type { Provider } from "./upstream/provider.ts";
 
 /** What an author says about a server. */
-export interface ServerOptions extends Definitions {
+export interface ServerOptions extends Definitions, About {
   /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
   name: string;
   /** `serverInfo.version`: your own. */
   version: string;
   /** What people see; `MCP_TITLE` goes before it, `name` stands in for it. */
   title?: string;
-  /** Where people read about it. */
-  websiteUrl?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
   /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
@@ -168,7 +167,8 @@ export function planServer(
 ): Plan {
   const { name, title = name, instructions } = options;
   const needs = needsOf(needing(options));
-  if (needs.complaints.length > 0) throw new CatalogueError(needs.complaints);
+  const complaints = [...needs.complaints, ...aboutComplaints(options)];
+  if (complaints.length > 0) throw new CatalogueError(complaints);
   const { settings } = needs;
   const config = parseConfig(env, { title, instructions, settings, denied });
   const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
@@ -223,6 +223,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       database,
       sessions,
       baseUrl,
+      about: aboutOf(options),
       catalogue,
       provider,
       fetchDocument,

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { About } from "../about.ts";
 import { HttpError } from "../errors.ts";
 import { basePathOf } from "../base_path.ts";
 import type { Logger } from "../log.ts";
@@ -47,6 +48,7 @@ export interface AccountEndpoints {
 export interface AccountOptions {
   baseUrl: string;
   serverTitle: string;
+  about?: About;
   providerName: string;
   /** `OAUTH_ADMINS`. */
   admins: readonly string[];
@@ -61,7 +63,8 @@ export interface AccountOptions {
 
 /** The account page at work. */
 export function accountEndpoints(options: AccountOptions): AccountEndpoints {
-  const { baseUrl, serverTitle, providerName, accountSessions, log } = options;
+  const { baseUrl, serverTitle, about, providerName } = options;
+  const { accountSessions, log } = options;
   const base = basePathOf(baseUrl);
   const { grants, registrations, sessions, attempts, clock } = options;
   const cookie = { name: "account", baseUrl };
@@ -81,6 +84,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       throw new HttpError(
         403,
         "You are no longer signed in, or the page is older than your sign-in",
+        {},
+        { situation: "signed out" },
       );
     }
     return { ...found, form };
@@ -91,9 +96,16 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     options.admins.length > 0 && isAllowed(identity, options.admins);
 
   async function inWords(grant: Grant): Promise<ConnectionInWords> {
-    const { id: grantId, createdAt, usedAt, scopes } = grant;
+    const { id: grantId, createdAt, usedAt, scopes, redirectUri } = grant;
     const open = await sessions.listOf(grantId);
-    return { grantId, createdAt, usedAt, scopes, sessions: open.length };
+    return {
+      grantId,
+      createdAt,
+      usedAt,
+      scopes,
+      redirectUri,
+      sessions: open.length,
+    };
   }
 
   async function operatorSection(csrf: string, time: number) {
@@ -132,7 +144,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     async show(c) {
       const found = await signedIn(c);
       if (!found) {
-        return page(c, SignInPage({ base, serverTitle, providerName }), {
+        return page(c, SignInPage({ base, serverTitle, about, providerName }), {
           forms: "any",
         });
       }
@@ -145,6 +157,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         AccountPage({
           base,
           serverTitle,
+          about,
           person: nameOf(session),
           providerName,
           clients: await byClient(

@@ -70,14 +70,17 @@ export function accountSignIn(
             502,
             `Signing in with ${provider.name} failed`,
             {},
-            { cause },
+            { cause, situation: "provider failed" },
           );
       }
     }
   }
 
   function refused(cause?: unknown): HttpError {
-    return new HttpError(403, `${provider.name} refused`, {}, { cause });
+    return new HttpError(403, `${provider.name} refused`, {}, {
+      cause,
+      situation: "provider refused",
+    });
   }
 
   return {
@@ -114,6 +117,8 @@ export function accountSignIn(
         throw new HttpError(
           400,
           "This sign-in has expired, or it began in another browser",
+          {},
+          { situation: "account sign-in expired" },
         );
       }
       dropCookie(c, cookie);

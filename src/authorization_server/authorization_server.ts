@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { About } from "../about.ts";
 import type { OAuthConfig } from "../config/auth.ts";
 import { logger } from "../log.ts";
 import { type Grant, isGrantOf } from "../oauth/grant.ts";
@@ -52,6 +53,8 @@ export interface AuthorizationServerOptions {
   sessions: SessionStore;
   baseUrl: string;
   serverTitle: string;
+  /** For pages and metadata. */
+  about?: About;
   provider: Provider;
   fetchDocument: FetchDocument;
   scopesSupported: readonly string[];
@@ -65,6 +68,7 @@ export function authorizationServer(
   const { config, database, baseUrl, provider, serverTitle, scopesSupported } =
     options;
   const { clock } = database;
+  const { about } = options;
   const { metadataDocuments, allowedUsers } = config;
   const grants = grantStore(database);
   const registrations = registrationStore(database);
@@ -124,11 +128,13 @@ export function authorizationServer(
         issuer: baseUrl,
         scopesSupported,
         title: serverTitle,
+        about,
       }),
       authorizationServerMetadata: authorizationServerMetadataEndpoint({
         baseUrl,
         scopesSupported,
         metadataDocuments: metadataDocuments.enabled,
+        about,
       }),
       register: recorded(
         registerEndpoint(limited(rateLimit(services, "register", 2))),

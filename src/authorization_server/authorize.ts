@@ -7,6 +7,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { About } from "../about.ts";
 import { basePathOf } from "../base_path.ts";
 import { OAuthError } from "../errors.ts";
 import {
@@ -34,6 +35,7 @@ export function authorizeEndpoint(
   {
     baseUrl,
     serverTitle,
+    about,
     providerName,
     scopesSupported,
     inWords,
@@ -44,6 +46,7 @@ export function authorizeEndpoint(
   }: {
     baseUrl: string;
     serverTitle: string;
+    about?: About;
     /** Who people sign in with. */
     providerName: string;
     scopesSupported: readonly string[];
@@ -114,6 +117,8 @@ export function authorizeEndpoint(
       c,
       ConsentPage({
         serverTitle,
+        about,
+        host: new URL(baseUrl).host,
         clientName: clientName(client),
         clientVerification: verificationOf(client),
         redirectUri,

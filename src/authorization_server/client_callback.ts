@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { About } from "../about.ts";
 import type { Config } from "../config/config.ts";
 import { type CallbackMessage, CallbackPage } from "../pages/callback_page.tsx";
 import { page } from "../pages/respond.ts";
@@ -16,13 +17,17 @@ import { page } from "../pages/respond.ts";
  * whose it is.
  */
 export function callback(
-  { config, baseUrl }: { config: Config; baseUrl: string },
+  { config, about, baseUrl }: {
+    config: Config;
+    about?: About;
+    baseUrl: string;
+  },
 ): (c: Context) => Response {
   const { title: serverTitle, allowedOrigins } = config;
   const origins = [baseUrl, ...allowedOrigins.filter((item) => item !== "*")];
   return (c) => {
     const message = parseResponse(new URL(c.req.url).searchParams);
-    return page(c, CallbackPage({ serverTitle, message, origins }), {
+    return page(c, CallbackPage({ serverTitle, about, message, origins }), {
       status: message ? 200 : 400,
     });
   };

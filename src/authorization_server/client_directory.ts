@@ -74,6 +74,7 @@ export function clientDirectory(
           "The client's metadata document could not be fetched",
           {
             cause,
+            situation: "client document",
             advice: "Wait a minute, then load this page again. If it stays " +
               "so, this server may not reach the Internet: with " +
               "CIMD_ENABLED=false apps register here instead.",

@@ -105,5 +105,6 @@ function answeredAlready(): OAuthError {
   return new OAuthError(
     "invalid_request",
     "This sign-in has been answered already",
+    { situation: "answered" },
   );
 }

@@ -34,5 +34,6 @@ export async function findOwnRequest(
   throw new OAuthError(
     "invalid_request",
     "This sign-in has expired, or it began in another browser",
+    { situation: "expired" },
   );
 }

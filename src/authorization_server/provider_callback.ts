@@ -151,11 +151,12 @@ export function providerCallbackEndpoint(
     });
     switch (found.value.phase) {
       case "done":
-        throw finishedAlready();
+        throw finishedAlready(found);
       case "consent":
         throw new OAuthError(
           "invalid_request",
-          "Nobody has approved this sign-in",
+          "This sign-in was not approved",
+          { situation: "not approved" },
         );
     }
     const error = parameters.get("error");
@@ -174,15 +175,16 @@ export function providerCallbackEndpoint(
     }
     const code = parameters.require("code");
     const leased = await requests.lease(found);
-    if (!leased) throw finishedAlready();
+    if (!leased) throw finishedAlready(found);
     const issuer = parameters.get("iss");
     return await redeem(c, leased, { code, issuer, browser });
   };
 }
 
-function finishedAlready(): OAuthError {
+function finishedAlready(found?: FoundRequest): OAuthError {
   return new OAuthError(
     "invalid_request",
     "This sign-in has finished, or another window is finishing it",
+    { situation: found?.value.isSignedIn ? "signed in" : "finished" },
   );
 }

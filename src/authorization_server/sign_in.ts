@@ -69,7 +69,7 @@ function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
     });
     throw new HttpError(status, "Nobody signs in at this server");
   };
-  // ClientDirectory take a missing document for "no sign-in", and a 5xx for trouble.
+  // Clients take a missing document for "no sign-in", and a 5xx for trouble.
   const notFound = refuse(404);
   const notImplemented = refuse(501);
   return {

@@ -1,5 +1,5 @@
 /**
- * Both well-known documents. ClientDirectory look for them at the root and below the
+ * Both well-known documents. Clients look for them at the root and below the
  * path of the resource, so both places answer.
  *
  * @module

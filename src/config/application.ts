@@ -9,6 +9,8 @@ import { isLoopback } from "../loopback.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
+  /** What people know the provider as; undefined: its own name, or its host. */
+  name?: string;
   clientId: string;
   clientSecret: string;
   /** What we ask of the provider; undefined: the provider's preset. */
@@ -146,6 +148,11 @@ function parseApplication(settings: Settings): ProviderApplication {
   const fix = "Register an application at the provider, with the callback " +
     "address BASE_URL/oauth/provider-callback.";
   return {
+    name: settings.read("OAUTH_PROVIDER_NAME", {
+      schema: z.string().max(40),
+      wants: "what people know the provider as, in 40 characters",
+      fix: "For example: Example ID. Leave it unset for its host.",
+    }),
     clientId: settings.require("OAUTH_CLIENT_ID", {
       schema: TEXT,
       wants: "our application's client ID at the provider",

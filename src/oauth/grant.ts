@@ -27,6 +27,8 @@ export interface Grant {
   /** What the client called itself when it was approved. */
   clientName: string;
   scopes: readonly string[];
+  /** Where its code was sent; unknown of grants from before 0.3. */
+  redirectUri?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
@@ -64,6 +66,7 @@ export function openGrant(
     clientId: request.clientId,
     clientName,
     scopes: request.scopes,
+    redirectUri: request.redirectUri,
     status: "pending",
     createdAt: now,
     usedAt: now,

@@ -4,6 +4,7 @@
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
  */
+import type { About } from "../about.ts";
 import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
 import { AUTH_METHODS, GRANT_TYPES } from "./client_metadata.ts";
 import { resourceOf } from "./resource.ts";
@@ -11,11 +12,12 @@ import { OFFLINE_ACCESS } from "./scope.ts";
 
 /** The authorization server's metadata; its issuer is the base URL. */
 export function authorizationServerMetadata(
-  { baseUrl, scopesSupported, metadataDocuments }: {
+  { baseUrl, scopesSupported, metadataDocuments, about = {} }: {
     baseUrl: string;
     scopesSupported: readonly string[];
     /** Whether client ID metadata documents are accepted. */
     metadataDocuments: boolean;
+    about?: About;
   },
 ): Record<string, unknown> {
   return {
@@ -35,6 +37,11 @@ export function authorizationServerMetadata(
     revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: metadataDocuments,
+    ...known({
+      service_documentation: about.websiteUrl,
+      op_policy_uri: about.privacyUrl,
+      op_tos_uri: about.termsUrl,
+    }),
   };
 }
 
@@ -43,12 +50,13 @@ export function authorizationServerMetadata(
  * `offline_access`: refresh tokens are no business of the resource.
  */
 export function protectedResourceMetadata(
-  { baseUrl, issuer, scopesSupported, title }: {
+  { baseUrl, issuer, scopesSupported, title, about = {} }: {
     baseUrl: string;
     /** The authorization server that issues tokens for this resource. */
     issuer: string;
     scopesSupported: readonly string[];
     title: string;
+    about?: About;
   },
 ): Record<string, unknown> {
   return {
@@ -57,5 +65,17 @@ export function protectedResourceMetadata(
     ...scopesSupported.length > 0 && { scopes_supported: scopesSupported },
     bearer_methods_supported: ["header"],
     resource_name: title,
+    ...known({
+      resource_documentation: about.websiteUrl,
+      resource_policy_uri: about.privacyUrl,
+      resource_tos_uri: about.termsUrl,
+    }),
   };
+}
+
+/** Without the members that nobody has set. */
+function known(members: Record<string, string | undefined>) {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  );
 }

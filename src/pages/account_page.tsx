@@ -6,7 +6,9 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { displayName, Layout } from "./layout.tsx";
+import { destinationOf } from "./destination.ts";
+import { displayName } from "./display_name.ts";
+import { Layout, type PageProps } from "./layout.tsx";
 import { Moment } from "./moment.tsx";
 
 /** One grant, as its person sees it. Times are epoch seconds. */
@@ -15,6 +17,8 @@ export interface ConnectionInWords {
   createdAt: number;
   usedAt: number;
   scopes: readonly string[];
+  /** Where its answers went; unknown of old ones. */
+  redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
 }
@@ -31,11 +35,9 @@ export interface ConnectedClient {
 }
 
 /** What the page shows. */
-export interface AccountProps {
+export interface AccountProps extends PageProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  /** `MCP_TITLE`. */
-  serverTitle: string;
   /** The signed-in person, as the provider calls them. */
   person: string;
   providerName: string;
@@ -52,10 +54,15 @@ export interface AccountProps {
 
 /** The clients connected in a person's name. Send it with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
-  const { base = "", serverTitle, person, providerName } = props;
+  const { base = "", serverTitle, about, person, providerName } = props;
   const { clients, csrf, now } = props;
   return (
-    <Layout title="Your connections" serverTitle={serverTitle} wide>
+    <Layout
+      title="Your connections"
+      serverTitle={serverTitle}
+      about={about}
+      width={props.children ? "full" : "wide"}
+    >
       <main>
         <h1>Your connections</h1>
         <div class="row-head">
@@ -80,7 +87,14 @@ export function AccountPage(props: AccountProps) {
         )}
         <div class="card">
           {clients.length === 0
-            ? <p class="soft">No app is connected in your name.</p>
+            ? (
+              <>
+                <p>No app is connected in your name.</p>
+                <p>
+                  <a class="button" href={`${base}/`}>Connect one</a>
+                </p>
+              </>
+            )
             : (
               <ul class="rows">
                 {clients.map((client) => (
@@ -115,7 +129,7 @@ function ClientRow(
     <li>
       <div class="row-head">
         <h2 class="row-title">
-          <bdi>{name}</bdi> {client.domain
+          “<bdi>{name}</bdi>” {client.domain
             ? <span class="badge good">{client.domain}</span>
             : <span class="badge warn">Unverified</span>}
         </h2>
@@ -148,9 +162,15 @@ function ClientRow(
 function ConnectionFacts(
   { connection, now }: { connection: ConnectionInWords; now: number },
 ) {
-  const { createdAt, usedAt, scopes, sessions } = connection;
+  const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
   return (
     <p class="small soft">
+      {redirectUri && (
+        <>
+          Answers go to <strong>{destinationOf(redirectUri)}</strong>
+          <br />
+        </>
+      )}
       Last used <Moment at={usedAt} now={now} />, connected{" "}
       <Moment at={createdAt} now={now} />
       {sessions > 0 && `, ${sessions} open session${sessions > 1 ? "s" : ""}`}
@@ -194,14 +214,17 @@ export function EndForm(
 
 /** The account page of somebody who has not signed in. `forms: "any"`. */
 export function SignInPage(
-  { base = "", serverTitle, providerName }: {
+  { base = "", serverTitle, about, providerName }: PageProps & {
     base?: string;
-    serverTitle: string;
     providerName: string;
   },
 ) {
   return (
-    <Layout title="Your connections" serverTitle={serverTitle}>
+    <Layout
+      title="Your connections"
+      serverTitle={serverTitle}
+      about={about}
+    >
       <main class="card">
         <h1>Your connections</h1>
         <p class="lead">

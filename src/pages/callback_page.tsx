@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { Layout } from "./layout.tsx";
+import { Layout, type PageProps } from "./layout.tsx";
 import { CALLBACK_SCRIPT } from "./scripts.ts";
 
 /** An authorization response (RFC 6749 §4.1.2) as its opener gets it. */
@@ -20,9 +20,7 @@ export type CallbackMessage =
   };
 
 /** What the page shows and posts. */
-export interface CallbackProps {
-  /** `MCP_TITLE`. */
-  serverTitle: string;
+export interface CallbackProps extends PageProps {
   /** Undefined: the request carried no authorization response. */
   message?: CallbackMessage;
   /**
@@ -71,12 +69,15 @@ function outcomeOf(message: CallbackMessage | undefined): Outcome {
 }
 
 /** The outcome in words, and an offer to close the window. */
-export function CallbackPage({ serverTitle, message, origins }: CallbackProps) {
+export function CallbackPage(
+  { serverTitle, about, message, origins }: CallbackProps,
+) {
   const { title, words } = outcomeOf(message);
   return (
     <Layout
       title={title}
       serverTitle={serverTitle}
+      about={about}
       script={message && CALLBACK_SCRIPT}
     >
       <main

@@ -43,6 +43,8 @@ export interface ClientGuide {
   line?: string;
   /** To press, where the client has one: its label and its target. */
   install?: { label: string; href: string };
+  /** What else one has to know. */
+  notes?: readonly string[];
 }
 
 /** The server as clients list it: `Tool Server` becomes `tool-server`. */
@@ -73,12 +75,12 @@ export function clientGuides(
     ? ` --header "${entry.header}: ${entry.example}"`
     : "";
   const obstacle = obstacleToCloud(baseUrl, entry);
-  return [
+  const guides: ClientGuide[] = [
     {
       client: "Claude",
       ...obstacle ?? {
-        how: "Settings, Connectors, Add custom connector; paste the address.",
-        line: url,
+        how: "In Settings, Connectors, press Add custom connector and paste " +
+          "the address.",
         install: {
           label: "Open Claude's connectors",
           href: "https://claude.ai/settings/connectors",
@@ -86,22 +88,24 @@ export function clientGuides(
       },
     },
     {
-      client: "Claude Code",
-      how: "Run this in a terminal.",
-      line: `claude mcp add --transport http ${name} ${url}${flag}`,
-    },
-    {
       client: "ChatGPT",
       ...obstacle ?? {
         how: "Turn on Developer mode in Settings, Connectors, Advanced. Then " +
-          "Create, and paste the address.",
-        line: url,
+          "press Create and paste the address.",
         install: {
           label: "Open ChatGPT's connectors",
           href: "https://chatgpt.com/#settings/Connectors",
         },
       },
     },
+    {
+      client: "Claude Code",
+      how: "Run this in a terminal.",
+      line: `claude mcp add --transport http ${name} ${url}${flag}`,
+      ...entry.kind === "sign-in" &&
+        { notes: ["Then type /mcp in Claude Code to sign in."] },
+    },
+    codexGuide(name, url, entry),
     {
       client: "Cursor",
       how: "Press the button, or put this into ~/.cursor/mcp.json.",
@@ -121,12 +125,61 @@ export function clientGuides(
       },
     },
     {
+      client: "Gemini CLI",
+      how: "Run this in a terminal.",
+      line: `gemini mcp add --transport http${flag} ${name} ${url}`,
+      ...entry.kind === "sign-in" &&
+        { notes: [`Then type /mcp auth ${name} in Gemini CLI to sign in.`] },
+    },
+    {
       client: "Inspector",
       how: "Run this to try the tools by hand.",
       line:
         `npx @modelcontextprotocol/inspector --transport http --server-url ${url}${flag}`,
+      notes: ["The Inspector needs Node 22.19 or later."],
+    },
+    {
+      client: "Other",
+      how: "A client that knows addresses takes the one above. One that only " +
+        "starts commands takes this.",
+      line: `npx mcp-remote ${url}${flag.replace(": ", ":")}`,
     },
   ];
+  // Those that cannot connect come last.
+  return guides.toSorted((a, b) =>
+    Number(!a.line && !a.install) -
+    Number(!b.line && !b.install)
+  );
+}
+
+/** Codex takes a bearer token from a variable, other headers from its file. */
+function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
+  const client = "Codex";
+  const line = `codex mcp add ${name} --url ${url}`;
+  switch (entry.kind) {
+    case "open":
+      return { client, how: "Run this in a terminal.", line };
+    case "sign-in":
+      return {
+        client,
+        how: "Run this in a terminal.",
+        line: `${line} && codex mcp login ${name}`,
+      };
+    case "credential":
+      return entry.header.toLowerCase() === "authorization"
+        ? {
+          client,
+          how: "Put the token into the variable MCP_TOKEN, then run this.",
+          line: `${line} --bearer-token-env-var MCP_TOKEN`,
+        }
+        : {
+          client,
+          how: "Put this into ~/.codex/config.toml.",
+          line: `[mcp_servers.${name}]\nurl = ${JSON.stringify(url)}\n` +
+            `http_headers = { ${JSON.stringify(entry.header)} = ` +
+            `${JSON.stringify(entry.example)} }`,
+        };
+  }
 }
 
 /** Why a client that runs in its maker's cloud cannot connect, if so. */

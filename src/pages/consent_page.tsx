@@ -7,7 +7,12 @@
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
-import { displayName, Layout } from "./layout.tsx";
+import {
+  GRANT_IDLE_TTL_SECONDS,
+  GRANT_TTL_SECONDS,
+} from "../oauth/lifetimes.ts";
+import { displayName } from "./display_name.ts";
+import { Layout, type PageProps } from "./layout.tsx";
 
 /** One scope, and what it lets a client do: "Finds mail. Reads mail." */
 export interface ScopeInWords {
@@ -16,11 +21,11 @@ export interface ScopeInWords {
 }
 
 /** What the person is asked. */
-export interface ConsentProps {
-  /** `MCP_TITLE`. */
+export interface ConsentProps extends PageProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  serverTitle: string;
+  /** Of this server: `tools.example.com`. */
+  host: string;
   /** As the client calls itself; cleaned before it is shown. */
   clientName: string;
   /**
@@ -48,16 +53,20 @@ export interface ConsentProps {
  * `forms: "any"`.
  */
 export function ConsentPage(props: ConsentProps) {
-  const { serverTitle, providerName, scopes } = props;
+  const { serverTitle, about, providerName, scopes } = props;
   const clientName = displayName(props.clientName);
   return (
-    <Layout title={`Allow ${clientName}?`} serverTitle={serverTitle}>
-      <main class="card">
-        <h1>
-          Let <bdi>{clientName}</bdi> use {serverTitle}?
-        </h1>
+    <Layout
+      title={`Allow “${clientName}”?`}
+      serverTitle={serverTitle}
+      about={about}
+    >
+      <main class="card deciding">
+        <Question {...props} clientName={clientName} />
         <p class="lead">
-          It would act in your name. Approve only if you started this yourself.
+          It would act in your name at{" "}
+          <strong>{props.host}</strong>. Approve only if you started this
+          yourself.
         </p>
         <dl class="facts">
           <Asker {...props} clientName={clientName} />
@@ -77,13 +86,21 @@ export function ConsentPage(props: ConsentProps) {
             </dd>
           </div>
           <div>
+            <dt>For how long</dt>
+            <dd>
+              For {days(GRANT_TTL_SECONDS)}{" "}
+              days at most, or until it has not been used for{" "}
+              {days(GRANT_IDLE_TTL_SECONDS)}{" "}
+              days. You can end it at any time on your{" "}
+              <a href={`${props.base ?? ""}/account`}>account page</a>.
+            </dd>
+          </div>
+          <div>
             <dt>What comes next</dt>
             <dd>
               If you approve, you sign in with{" "}
               <strong>{providerName}</strong>. The app sees neither your
-              password nor your {providerName}{" "}
-              token. You can end the connection at any time on your{" "}
-              <a href={`${props.base ?? ""}/account`}>account page</a>.
+              password nor your {providerName} token.
             </dd>
           </div>
         </dl>
@@ -108,6 +125,29 @@ export function ConsentPage(props: ConsentProps) {
   );
 }
 
+function days(seconds: number): number {
+  return Math.floor(seconds / 86_400);
+}
+
+/** A name that anybody could have chosen is told as a quotation. */
+function Question(
+  { clientName, clientVerification, serverTitle }: ConsentProps,
+) {
+  return clientVerification.kind === "document"
+    ? (
+      <h1>
+        Let “<bdi>{clientName}</bdi>” from {clientVerification.domain} use{" "}
+        <bdi>{serverTitle}</bdi>?
+      </h1>
+    )
+    : (
+      <h1>
+        Let an app calling itself “<bdi>{clientName}</bdi>” use{" "}
+        <bdi>{serverTitle}</bdi>?
+      </h1>
+    );
+}
+
 function Asker({ clientName, clientVerification }: ConsentProps) {
   return (
     <div>
@@ -118,18 +158,16 @@ function Asker({ clientName, clientVerification }: ConsentProps) {
             <strong>{clientVerification.domain}</strong>{" "}
             <span class="badge good">Domain verified</span>
             <p class="small soft">
-              It calls its app <bdi>{clientName}</bdi>.
+              It calls its app “<bdi>{clientName}</bdi>”.
             </p>
           </dd>
         )
         : (
           <dd>
-            <strong>
-              <bdi>{clientName}</bdi>
-            </strong>{" "}
+            An app calling itself “<bdi>{clientName}</bdi>”{" "}
             <span class="badge warn">Unverified</span>
             <p class="small soft">
-              The app chose this name itself. Nobody has checked it.
+              Any app can choose any name. No one has checked this one.
             </p>
           </dd>
         )}

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { About } from "../about.ts";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import { entryOf } from "./client_guides.ts";
@@ -18,14 +19,16 @@ export type ShowLanding = (
 
 /** Shows how to connect to this server. */
 export function landing(
-  { config, baseUrl, catalogue }: {
+  { config, about, baseUrl, catalogue }: {
     config: Config;
+    about?: About;
     baseUrl: string;
     catalogue: Catalogue;
   },
 ): ShowLanding {
   const facts = {
     serverTitle: config.title,
+    about,
     baseUrl,
     tools: [...catalogue.tools.values()],
     entry: entryOf(config.auth),

@@ -5,9 +5,12 @@
  *
  * @module
  */
-import { type ClientGuide, clientGuides, type Entry } from "./client_guides.ts";
 import { basePathOf } from "../base_path.ts";
-import { Layout } from "./layout.tsx";
+import { clientGuides, type Entry } from "./client_guides.ts";
+import { ClientPicker } from "./client_picker.tsx";
+import { CopyLine } from "./copy_line.tsx";
+import { Layout, type PageProps } from "./layout.tsx";
+import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 /** What the page tells about one tool. */
@@ -19,9 +22,7 @@ export interface ToolInWords {
 }
 
 /** What the page tells. */
-export interface LandingProps {
-  /** `MCP_TITLE`. */
-  serverTitle: string;
+export interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;
   tools: readonly ToolInWords[];
@@ -30,121 +31,105 @@ export interface LandingProps {
   notice?: string;
 }
 
+/** Tools that are shown before the rest is folded away. */
+const TOOLS_SHOWN = 6;
+
 /** What this server is and how to connect to it. */
 export function LandingPage(props: LandingProps) {
-  const { serverTitle, baseUrl, tools, entry, notice } = props;
-  const url = `${baseUrl}/mcp`;
+  const { serverTitle, about, baseUrl, tools, entry, notice } = props;
   const base = basePathOf(baseUrl);
   return (
     <Layout
       title="Connect"
       serverTitle={serverTitle}
-      wide
+      about={about}
+      width="wide"
       script={COPY_SCRIPT}
+      footer={<a href={`${base}/health`}>Health</a>}
     >
       <main>
-        <h1>Connect to {serverTitle}</h1>
+        <h1>
+          Connect to <bdi>{serverTitle}</bdi>
+        </h1>
         <p class="lead">
-          This server offers tools to language models. Give its address to
-          Claude, ChatGPT, Cursor, VS Code or any other MCP client, and the
-          assistant there can use them.
+          Give this address to Claude, ChatGPT or another MCP client, and the
+          assistant there can use the tools below.
         </p>
         {notice && <p class="note">{notice}</p>}
-        <Line text={url} label="Copy the server's address" />
-        <p class="small soft">{ACCESS_WORDS[entry.kind]}</p>
-        {entry.kind === "sign-in" && (
-          <p class="small">
-            <a href={`${base}/account`}>See and end your clientGuides</a>
-          </p>
-        )}
-
-        <h2>Connect a client</h2>
-        <div class="card">
-          <ul class="rows">
-            {clientGuides({ title: serverTitle, baseUrl, entry }).map(
-              (guide) => <GuideRow {...guide} />,
-            )}
-          </ul>
-        </div>
+        <CopyLine text={`${baseUrl}/mcp`} label="Copy the server's address" />
+        <p class="small soft">
+          {ACCESS_WORDS[entry.kind]}
+          {entry.kind === "sign-in" && (
+            <>
+              {" "}
+              <a href={`${base}/account`}>See and end your connections</a>
+            </>
+          )}
+        </p>
 
         <h2>Tools</h2>
-        {tools.length === 0 ? <p class="soft">None yet.</p> : (
-          <div class="card">
-            <ul class="rows">
-              {tools.map((tool) => <ToolRow {...tool} />)}
-            </ul>
-          </div>
-        )}
+        <Tools tools={tools} />
+
+        <h2>Connect a client</h2>
+        <ClientPicker
+          guides={clientGuides({ title: serverTitle, baseUrl, entry })}
+        />
         <p id="said" class="visually-hidden" role="status"></p>
       </main>
-      <footer>
-        <p>
-          <a href={`${base}/health`}>Health</a>
-        </p>
-      </footer>
     </Layout>
   );
 }
 
 const ACCESS_WORDS: Readonly<Record<Entry["kind"], string>> = {
-  "open": "Nobody has to sign in.",
-  "sign-in":
-    "The client opens a browser window, where you sign in and decide what it may do.",
+  "open": "No one has to sign in.",
+  "sign-in": "You sign in in your browser, and decide what the app may do.",
   "credential":
-    "A credential is needed: ask whoever runs this server, and put it in place of the example.",
+    "A credential is needed: ask whoever runs this server, and put it in " +
+    "place of the example.",
 };
 
-function GuideRow({ client, how, line, install }: ClientGuide) {
+function Tools({ tools }: { tools: readonly ToolInWords[] }) {
+  if (tools.length === 0) {
+    return <p class="card soft">This server has no tools yet.</p>;
+  }
+  const rest = tools.slice(TOOLS_SHOWN);
   return (
-    <li>
-      <div class="row-head">
-        <h3>{client}</h3>
-        {install && (
-          <a class="button quiet" href={install.href}>{install.label}</a>
-        )}
-      </div>
-      <p class="small soft">{how}</p>
-      {line && <Line text={line} label={`Copy for ${client}`} />}
-    </li>
-  );
-}
-
-function ToolRow({ name, title, description, scopes = [] }: ToolInWords) {
-  return (
-    <li>
-      <div class="row-head">
-        <h3>{title ?? name}</h3>
-        <code>{name}</code>
-      </div>
-      {description && <p class="soft">{description}</p>}
-      {scopes.length > 0 && (
-        <p class="small soft">
-          Needs {scopes.map((scope, index) => (
-            <>
-              {index > 0 && " "}
-              <code>{scope}</code>
-            </>
-          ))}
-        </p>
+    <div class="card tools">
+      <ToolList tools={tools.slice(0, TOOLS_SHOWN)} />
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {rest.length} more tool{rest.length === 1 ? "" : "s"}
+          </summary>
+          <ToolList tools={rest} />
+        </details>
       )}
-    </li>
+    </div>
   );
 }
 
-/** A line to copy; the button appears where scripts run. */
-function Line({ text, label }: { text: string; label: string }) {
+function ToolList({ tools }: { tools: readonly ToolInWords[] }) {
   return (
-    <div class="line">
-      <code>{text}</code>
-      <button
-        class="quiet"
-        type="button"
-        data-copy={text}
-        aria-label={label}
-        hidden
-      >
-        Copy
-      </button>
-    </div>
+    <ul>
+      {tools.map(({ name, title, description, scopes = [] }) => (
+        <li>
+          <h3>
+            {title ?? <code>{name}</code>} {title && <code>{name}</code>}
+          </h3>
+          {description && <p class="small soft">{firstSentence(description)}
+          </p>}
+          {scopes.length > 0 && (
+            <p class="small soft">
+              Needs {scopes.map((scope) => (
+                <>
+                  <code>{scope}</code>
+                  {" "}
+                </>
+              ))}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
   );
 }

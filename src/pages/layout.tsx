@@ -1,12 +1,13 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
  * What all pages share: the document, the server's name above the content,
- * and the small pieces that more than one of them uses.
+ * and who runs it below.
  *
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
 import { raw } from "@hono/hono/html";
+import type { About } from "../about.ts";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +
@@ -18,16 +19,25 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3a8f79" stroke-width="2" stroke-linecap="round"><path d="${MARK}"/></svg>`,
 );
 
-/** A whole document. `wide` is for pages that list things. */
+/** What a page says about its server. */
+export interface PageProps {
+  /** `MCP_TITLE`: what people know this server as. */
+  serverTitle: string;
+  /** Shown at the foot of the page. */
+  about?: About;
+}
+
+/** A whole document. */
 export function Layout(
-  { title, serverTitle, wide = false, script, children }: {
+  { title, serverTitle, about, width, script, footer, children }: PageProps & {
     /** Of the document, before the server's name. */
     title: string;
-    /** `MCP_TITLE`: what people know this server as. */
-    serverTitle: string;
-    wide?: boolean;
+    /** `wide` lists things; `full` has tables. Narrow by default. */
+    width?: "wide" | "full";
     /** One of `scripts.ts`. */
     script?: string;
+    /** Links of this page alone, before those of the server. */
+    footer?: Child;
     children: Child;
   },
 ) {
@@ -42,7 +52,7 @@ export function Layout(
         <style>{raw(STYLE)}</style>
       </head>
       <body>
-        <div class={wide ? "page wide" : "page"}>
+        <div class={width ? `page ${width}` : "page"}>
           <header class="brand">
             <svg
               viewBox="0 0 24 24"
@@ -54,9 +64,10 @@ export function Layout(
             >
               <path d={MARK} />
             </svg>
-            {serverTitle}
+            <bdi>{serverTitle}</bdi>
           </header>
           {children}
+          <Footer about={about}>{footer}</Footer>
         </div>
         {script && <script>{raw(script)}</script>}
       </body>
@@ -64,14 +75,24 @@ export function Layout(
   );
 }
 
-/**
- * A name that somebody else chose, made harmless to read: no control or
- * direction characters, one line, 80 characters at most.
- */
-export function displayName(name: string): string {
-  const plain = name.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
-  const characters = [...plain];
-  return characters.length > 80
-    ? `${characters.slice(0, 79).join("")}…`
-    : plain || "An app without a name";
+function Footer({ about = {}, children }: { about?: About; children?: Child }) {
+  const { operator, websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
+  const links = Object.entries({
+    Website: websiteUrl,
+    Privacy: privacyUrl,
+    Terms: termsUrl,
+    Support: supportUrl,
+  });
+  if (!operator && !children && links.every(([, href]) => !href)) return null;
+  return (
+    <footer>
+      {operator && (
+        <span>
+          Run by <bdi>{operator}</bdi>
+        </span>
+      )}
+      {children}
+      {links.map(([label, href]) => href && <a href={href}>{label}</a>)}
+    </footer>
+  );
 }

@@ -7,7 +7,8 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { type ConnectionInWords, EndForm } from "./account_page.tsx";
-import { displayName } from "./layout.tsx";
+import { destinationOf } from "./destination.ts";
+import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
 
 /** Anybody's grant. */
@@ -60,7 +61,7 @@ export function OperatorSection(
     <>
       <Table
         title="The last attempts to connect"
-        empty="Nobody has tried since this server keeps count."
+        empty="No one has tried in the last 30 days. Connect a client: the start page says how."
         columns={["When", "Step", "Client", "Outcome"]}
         rows={attempts.map(({ at, step, client, failure, count }) => [
           <Moment at={at} now={now} />,
@@ -78,7 +79,7 @@ export function OperatorSection(
       />
       <Table
         title="Everybody's connections"
-        empty="None."
+        empty="No one is connected. A connection is listed here when somebody has signed in to a client."
         columns={["Person", "Client", "Last used", "Sessions", ""]}
         rows={grants.map((grant) => [
           <>
@@ -86,7 +87,12 @@ export function OperatorSection(
             <br />
             <code>{grant.subject}</code>
           </>,
-          <bdi>{displayName(grant.clientName)}</bdi>,
+          <>
+            “<bdi>{displayName(grant.clientName)}</bdi>”
+            {grant.redirectUri && (
+              <div class="small soft">{destinationOf(grant.redirectUri)}</div>
+            )}
+          </>,
           <Moment at={grant.usedAt} now={now} />,
           grant.sessions,
           <EndForm
@@ -102,11 +108,11 @@ export function OperatorSection(
       />
       <Table
         title="Registrations"
-        empty="None."
+        empty="No client has registered itself. Those that publish a metadata document need not."
         columns={["Client", "Registered", "Redirect URIs"]}
         rows={registrations.map((registration) => [
           <>
-            <bdi>{displayName(registration.clientName)}</bdi>
+            “<bdi>{displayName(registration.clientName)}</bdi>”
             <br />
             <code>{registration.clientId}</code>
           </>,
@@ -122,6 +128,7 @@ export function OperatorSection(
   );
 }
 
+/** A table; on a phone each row is a card, its cells under their headings. */
 function Table(
   { title, empty, columns, rows }: {
     title: string;
@@ -133,22 +140,30 @@ function Table(
   return (
     <section>
       <h2>{title}</h2>
-      <div class="card scroll" tabindex={0} role="region" aria-label={title}>
-        {rows.length === 0 ? <p class="soft">{empty}</p> : (
-          <table>
-            <thead>
-              <tr>
+      {rows.length === 0 ? <p class="card soft">{empty}</p> : (
+        <div class="card">
+          <table role="table" aria-label={title}>
+            <thead role="rowgroup">
+              <tr role="row">
                 {columns.map((column) =>
-                  column ? <th scope="col">{column}</th> : <td></td>
+                  column
+                    ? <th role="columnheader" scope="col">{column}</th>
+                    : <td role="cell"></td>
                 )}
               </tr>
             </thead>
-            <tbody>
-              {rows.map((row) => <tr>{row.map((cell) => <td>{cell}</td>)}</tr>)}
+            <tbody role="rowgroup">
+              {rows.map((row) => (
+                <tr role="row">
+                  {row.map((cell, index) => (
+                    <td role="cell" data-label={columns[index]}>{cell}</td>
+                  ))}
+                </tr>
+              ))}
             </tbody>
           </table>
-        )}
-      </div>
+        </div>
+      )}
     </section>
   );
 }

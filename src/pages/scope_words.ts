@@ -23,7 +23,7 @@ export function scopesInWords(
 }
 
 /** Descriptions are written for models, and go on for paragraphs. */
-function firstSentence(text: string): string {
+export function firstSentence(text: string): string {
   const [sentence] = /^.*?[.!?](?=\s|$)/.exec(text.trim()) ?? [];
   return sentence ?? `${text.trim().split("\n")[0]}.`;
 }

@@ -41,7 +41,7 @@ export const STYLE = `
   }
 }
 * { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-bottom: 6rem; }
 body {
   margin: 0;
   min-height: 100vh;
@@ -50,10 +50,11 @@ body {
   color: var(--ink);
   font: 1rem/1.6 ui-sans-serif, system-ui, -apple-system, "Segoe UI", Inter,
     Roboto, "Helvetica Neue", Arial, sans-serif;
-  overflow-wrap: break-word;
+  overflow-wrap: anywhere;
 }
 .page { max-width: 34rem; margin: 0 auto; }
 .page.wide { max-width: 47rem; }
+.page.full { max-width: 72rem; }
 .brand {
   display: flex;
   align-items: center;
@@ -95,6 +96,7 @@ code {
 .facts dd { margin: 0; }
 .facts ul { margin: 0.25rem 0 0; padding: 0; list-style: none; }
 .facts li + li { margin-top: 0.5rem; }
+.facts dd p + p { margin-top: 1rem; }
 
 .badge {
   display: inline-block;
@@ -121,6 +123,19 @@ code {
 
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.75rem; }
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
+/* Always in sight: a long list must not hide what is being asked. */
+@media (min-height: 26rem) {
+  .deciding form {
+    position: sticky;
+    bottom: 0;
+    margin: 0 calc(-1 * clamp(1.375rem, 5vw, 2.25rem)) calc(-1 * clamp(1.375rem, 5vw, 2.25rem));
+    padding: 1rem clamp(1.375rem, 5vw, 2.25rem);
+    border-top: 1px solid var(--line);
+    border-radius: 0 0 0.875rem 0.875rem;
+    background: var(--card);
+  }
+  .deciding .actions { margin-top: 0; }
+}
 button, .button {
   display: inline-block;
   padding: 0.65rem 1.25rem;
@@ -154,6 +169,36 @@ input[type="text"] {
   font: inherit;
 }
 
+.picker { display: flex; flex-wrap: wrap; gap: 0.5rem; min-width: 0; margin: 0; }
+.picker label {
+  margin: 0;
+  padding: 0.35rem 0.8rem;
+  border: 1px solid var(--line);
+  border-radius: 2rem;
+  font-size: 0.9375rem;
+  cursor: pointer;
+}
+.picker label:hover { border-color: var(--soft); }
+.picker :checked + label { border-color: var(--accent); background: var(--accent-wash); color: var(--accent); }
+.picker :focus-visible + label { outline: 0.16rem solid var(--accent); outline-offset: 0.16rem; }
+.guide { display: none; order: 1; flex: 1 0 100%; min-width: 0; padding-top: 1rem; }
+.picker :checked + label + .guide { display: block; }
+.guide .line { margin: 0.875rem 0; }
+
+.tools { padding-block: 0.5rem; }
+.tools ul { margin: 0; padding: 0; list-style: none; }
+.tools li { padding: 0.7rem 0; }
+.tools li + li, .tools details { border-top: 1px solid var(--line); }
+.tools li p { margin: 0.15rem 0 0; }
+.tools h3 code { font-weight: 400; }
+summary { padding: 0.7rem 0; color: var(--accent); font-weight: 575; cursor: pointer; }
+
+main.development {
+  border-top: 0.75rem solid;
+  border-image: repeating-linear-gradient(135deg, var(--warn) 0 0.75rem, var(--warn-wash) 0.75rem 1.5rem) 12 0 0 / 0.75rem 0 0;
+  border-radius: 0;
+}
+
 .line {
   display: flex;
   align-items: stretch;
@@ -175,19 +220,38 @@ input[type="text"] {
 .rows > li:first-child { border-top: 0; padding-top: 0.25rem; }
 .rows > li:last-child { padding-bottom: 0; }
 .row-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 0.35rem 1rem; }
+h1 + .row-head { margin-bottom: 1.25rem; }
 .rows .line:last-child { margin-bottom: 0; }
+.row-title { flex: 1 1 12rem; min-width: 0; }
 .connection { margin-top: 0.5rem; }
 .connection p { flex: 1 1 12rem; }
 .rows p { margin: 0.25rem 0 0; }
 
-.scroll { position: relative; overflow-x: auto; }
-table { width: 100%; min-width: 34rem; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
+table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }
 td:last-child, th:last-child { padding-right: 0; }
 th { color: var(--soft); font-size: 0.875rem; font-weight: 500; text-align: left; }
 th, td { padding: 0.75rem 1.25rem 0.75rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child td { border-bottom: 0; }
-time, td:first-child + td code { white-space: nowrap; }
-footer { margin-top: 1.5rem; color: var(--soft); font-size: 0.875rem; }
+time, th, td:last-child button { white-space: nowrap; }
+@media (min-width: 48rem) { td:first-child + td code { white-space: nowrap; } }
+@media (max-width: 48rem) {
+  table, tbody, tr, td { display: block; }
+  table { margin: 0; }
+  tr { position: relative; }
+  td[data-label=""] { position: absolute; top: -0.3rem; right: 0; }
+  tr + tr td[data-label=""] { top: 0.7rem; }
+  tr:has([data-label=""]) td:first-child { padding-right: 4.5rem; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  tr + tr { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }
+  td { padding: 0.3rem 0; border: 0; }
+  td[data-label]:not([data-label=""])::before {
+    content: attr(data-label);
+    display: block;
+    color: var(--soft);
+    font-size: 0.8125rem;
+  }
+}
+footer { display: flex; flex-wrap: wrap; gap: 0.35rem 1.25rem; margin-top: 1.5rem; color: var(--soft); font-size: 0.875rem; }
 [hidden] { display: none !important; }
 .visually-hidden {
   position: absolute;

@@ -30,6 +30,8 @@ export interface RequestRecord extends Expiring {
   /** Of the cookie of the browser that it began in. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
+  /** Done with a code, and not with a refusal. */
+  isSignedIn?: boolean;
   /** Somebody redeems the provider's code, until then at the latest. */
   leaseUntil?: number;
 }
@@ -151,7 +153,11 @@ export function authorizationRequestStore(database: Database) {
         expiresAt,
       };
       const completed = await database.commit((transaction) => {
-        replace(transaction, found, { ...found.value, phase: "done" });
+        replace(transaction, found, {
+          ...found.value,
+          phase: "done",
+          isSignedIn: true,
+        });
         setGrant(transaction, grant)
           .set(codeKey(code), codeRecord)
           .set(upstreamKey(id), upstream);

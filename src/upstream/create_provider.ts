@@ -42,7 +42,7 @@ export function createProvider(
     }
     case "oidc": {
       const { issuer, extraAuthParams: extra } = settings;
-      const name = new URL(issuer).host;
+      const { name = new URL(issuer).host } = settings;
       return openIdProvider({ ...settings, name, extra }, fetchUpstream);
     }
     default:
@@ -55,14 +55,15 @@ export function createProvider(
 
 function applyPreset(
   preset: Preset,
-  { clientId, clientSecret, issuer = preset.issuer, scopes, extraAuthParams }:
-    & ProviderApplication
-    & { issuer?: string },
+  settings: ProviderApplication & { issuer?: string },
 ): OpenIdOptions {
+  const { clientId, clientSecret, scopes, extraAuthParams } = settings;
+  const { name = preset.name, issuer = preset.issuer } = settings;
   const extra = { ...preset.extra, ...extraAuthParams };
   for (const name of preset.refusedParams ?? []) delete extra[name];
   return {
     ...preset,
+    name,
     clientId,
     clientSecret,
     extra,

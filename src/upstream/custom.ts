@@ -17,6 +17,8 @@ import { requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
 export interface CustomOptions {
+  /** For people; the provider's host by default. */
+  name?: string;
   authorizationUrl: string;
   tokenUrl: string;
   userinfoUrl: string;
@@ -53,7 +55,7 @@ export function customProvider(
   };
 
   return {
-    name: new URL(options.authorizationUrl).host,
+    name: options.name ?? new URL(options.authorizationUrl).host,
     apiUrl: new URL(userinfoUrl).origin,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),

@@ -22,6 +22,8 @@ import { requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
 export interface GitHubOptions {
+  /** For people. */
+  name?: string;
   /** Where people sign in; an Enterprise instance's own address. */
   origin?: string;
   clientId: string;
@@ -41,6 +43,7 @@ const SCOPES = ["read:user", "user:email"];
 /** GitHub; nothing is fetched yet. */
 export function gitHubProvider(
   {
+    name = "GitHub",
     origin = PUBLIC_ORIGIN,
     clientId,
     clientSecret,
@@ -63,7 +66,7 @@ export function gitHubProvider(
   };
 
   return {
-    name: "GitHub",
+    name,
     apiUrl,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),

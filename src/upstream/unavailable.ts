@@ -9,5 +9,5 @@ import { HttpError } from "../errors.ts";
 export function providerUnavailable(name: string, cause: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
     "retry-after": "5",
-  }, { cause });
+  }, { cause, situation: "provider unavailable" });
 }

@@ -304,7 +304,7 @@ Deno.test("an operator sees why the last attempts to connect failed", async () =
   }
 });
 
-Deno.test("GET /account says so where nobody signs in", async () => {
+Deno.test("GET /account says so where no one signs in", async () => {
   await using server = await startOAuthServer({
     environment: {
       AUTH_STRATEGY: "none",
@@ -314,5 +314,5 @@ Deno.test("GET /account says so where nobody signs in", async () => {
   });
   const page = await server.browser().open(ACCOUNT);
   assert.equal(page.status, 501);
-  assert.match(page.text, /Nobody signs in here/);
+  assert.match(page.text, /No one signs in here/);
 });

@@ -52,7 +52,8 @@ Deno.test("GET /oauth/provider-callback finishes once, and says so when loaded a
   client.codeFrom(await browser.open(url));
   const again = await browser.open(url);
   assert.equal(again.status, 400);
-  assert.match(again.text, /has finished/);
+  assert.match(again.text, /<h1>You are signed in<\/h1>/);
+  assert.match(again.text, /was completed, and the app has its answer/);
   assert.equal(server.provider.log.filter((it) => it === "redeem").length, 1);
 });
 
@@ -88,7 +89,7 @@ Deno.test("GET /oauth/provider-callback refuses a request that nobody approved",
     `http://127.0.0.1:3000/oauth/provider-callback?code=x&state=${state}`,
   );
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /Nobody has approved/);
+  assert.match(refused.text, /This sign-in was not approved/);
 });
 
 for (const query of ["", "?code=x", "?state=x&code=x", "?state=x&state=y"]) {

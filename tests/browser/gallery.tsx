@@ -5,6 +5,7 @@
  * @module
  */
 import { Hono } from "@hono/hono";
+import type { About } from "../../src/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
   AccountPage,
@@ -20,13 +21,31 @@ import {
 import { DevSignInPage } from "../../src/upstream/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
-import { OperatorSection } from "../../src/pages/operator_section.tsx";
+import {
+  type OperatorProps,
+  OperatorSection,
+} from "../../src/pages/operator_section.tsx";
+import { type Refused, wordsFor } from "../../src/pages/error_words.ts";
+import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
 
 const serverTitle = "Tool Server";
 
+const ABOUT: About = {
+  operator: "Example Company",
+  privacyUrl: "https://example.com/privacy",
+  supportUrl: "mailto:help@example.com",
+};
+
+/** Names that break pages that were drawn for "Claude". */
+const LONG_NAME = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" +
+  "Llanfairpwllgwyngyll";
+const RTL_NAME = "مساعد البريد 👩‍👩‍👧‍👦 لشركة المثال";
+
 const CONSENT: ConsentProps = {
   serverTitle,
+  about: ABOUT,
+  host: "tools.example.com",
   clientName: "Claude",
   clientVerification: { kind: "document", domain: "claude.ai" },
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
@@ -50,11 +69,13 @@ const GRANT: ConnectionInWords = {
   createdAt: NOW - 30 * 86_400,
   usedAt: NOW - 120,
   scopes: ["mail:read", "mail:send"],
+  redirectUri: "https://claude.ai/api/mcp/auth_callback",
   sessions: 2,
 };
 
 const ACCOUNT: AccountProps = {
   serverTitle,
+  about: ABOUT,
   person: "octocat",
   providerName: "GitHub",
   csrf: "c",
@@ -67,11 +88,33 @@ const ACCOUNT: AccountProps = {
       connections: [GRANT],
     },
     {
+      clientId: "c1",
+      name: "Claude",
+      connections: [{
+        ...GRANT,
+        sessions: 0,
+        scopes: [],
+        usedAt: NOW - 4000,
+        redirectUri: "http://localhost:3118/callback",
+      }],
+    },
+    {
       clientId: "c2",
       name: "Cursor",
       connections: [
-        { ...GRANT, sessions: 0, scopes: [], usedAt: NOW - 4000 },
-        { ...GRANT, sessions: 1, usedAt: NOW - 90_000 },
+        {
+          ...GRANT,
+          sessions: 0,
+          scopes: [],
+          usedAt: NOW - 4000,
+          redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
+        },
+        {
+          ...GRANT,
+          sessions: 1,
+          usedAt: NOW - 90_000,
+          redirectUri: "https://www.cursor.com/agents/mcp/oauth/callback",
+        },
       ],
     },
   ],
@@ -91,14 +134,77 @@ const TOOLS = [
   },
 ];
 
+const MANY_TOOLS = Array.from({ length: 12 }, (_, index) => ({
+  name: `tool_${index}`,
+  description: "Finds messages. Takes the search syntax of the mailbox.",
+}));
+
+const OPERATOR: OperatorProps = {
+  csrf: "c",
+  now: NOW,
+  grants: [{
+    ...GRANT,
+    subject: "github:583231",
+    person: "octocat",
+    clientName: "Claude",
+  }, {
+    ...GRANT,
+    subject: "id.example.com/realms/example:" + "0123456789".repeat(4),
+    person: LONG_NAME,
+    clientName: RTL_NAME,
+    redirectUri: "http://127.0.0.1:33418/",
+  }],
+  registrations: [{
+    clientId: "hYx0q2cE8v1mZrJ5",
+    clientName: "Inspector",
+    issuedAt: NOW - 4000,
+    redirectUris: [
+      "http://localhost:6274/oauth/callback",
+      "https://client.example/a/very/long/path/that/does/not/end/callback",
+    ],
+  }],
+  attempts: [
+    { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
+    {
+      at: NOW - 300,
+      step: "GET /authorize",
+      client: LONG_NAME,
+      count: 57,
+      failure:
+        "invalid_request: redirect_uri is not one that the client registered",
+    },
+  ],
+};
+
+const ERRORS: [name: string, error: Error, request?: Partial<Refused>][] = [
+  ["expired", new OAuthError("invalid_request", "", { situation: "expired" })],
+  [
+    "signed-in",
+    new OAuthError("invalid_request", "", { situation: "signed in" }),
+  ],
+  ["client", new OAuthError("invalid_client", "This client is not registered")],
+  ["storage", new StorageError(), { status: 503 }],
+  ["missing", new HttpError(404, ""), { status: 404 }],
+  ["internal", new Error(), { status: 500 }],
+];
+
 /** The pages by the name of their picture. */
 export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   "landing": (
     <LandingPage
       serverTitle={serverTitle}
       baseUrl="https://tools.example.com"
+      about={ABOUT}
       tools={TOOLS}
       entry={{ kind: "sign-in" }}
+    />
+  ),
+  "landing-many-tools": (
+    <LandingPage
+      serverTitle={LONG_NAME}
+      baseUrl="https://tools.example.com"
+      tools={MANY_TOOLS}
+      entry={{ kind: "open" }}
     />
   ),
   "landing-local": (
@@ -134,6 +240,26 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       redirectKind="private-use"
     />
   ),
+  "consent-long": (
+    <ConsentPage
+      {...CONSENT}
+      clientName={LONG_NAME}
+      clientVerification={{ kind: "self-asserted" }}
+      redirectUri={`https://client.example/${"callback/".repeat(20)}`}
+      scopes={Array.from({ length: 14 }, (_, index) => ({
+        scope: `mail:scope${index}`,
+        words: "Finds messages in your mailbox. Reads one of them.",
+      }))}
+    />
+  ),
+  "consent-right-to-left": (
+    <ConsentPage
+      {...CONSENT}
+      serverTitle="أدوات البريد"
+      clientName={RTL_NAME}
+      clientVerification={{ kind: "self-asserted" }}
+    />
+  ),
   "callback": (
     <CallbackPage
       serverTitle={serverTitle}
@@ -153,48 +279,51 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account": <AccountPage {...ACCOUNT} />,
   "account-empty": <AccountPage {...ACCOUNT} clients={[]} ended={1} />,
+  "account-names": (
+    <AccountPage
+      {...ACCOUNT}
+      person={LONG_NAME}
+      clients={[LONG_NAME, RTL_NAME, "👩‍👩‍👧‍👦🏳️‍🌈"].map((name) => ({
+        clientId: name,
+        name,
+        connections: [GRANT, { ...GRANT, grantId: "g2" }],
+      }))}
+    />
+  ),
+  "account-operator-empty": (
+    <AccountPage {...ACCOUNT} clients={[]}>
+      <OperatorSection
+        {...OPERATOR}
+        grants={[]}
+        registrations={[]}
+        attempts={[]}
+      />
+    </AccountPage>
+  ),
   "account-operator": (
     <AccountPage {...ACCOUNT}>
-      <OperatorSection
-        csrf="c"
-        now={NOW}
-        grants={[{
-          ...GRANT,
-          subject: "github:583231",
-          person: "octocat",
-          clientName: "Claude",
-        }]}
-        registrations={[{
-          clientId: "hYx0q2cE8v1mZrJ5",
-          clientName: "Inspector",
-          issuedAt: NOW - 4000,
-          redirectUris: ["http://localhost:6274/oauth/callback"],
-        }]}
-        attempts={[
-          { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
-          {
-            at: NOW - 300,
-            step: "GET /authorize",
-            client: "Cursor",
-            count: 57,
-            failure:
-              "invalid_request: redirect_uri is not one that the client registered",
-          },
-        ]}
-      />
+      <OperatorSection {...OPERATOR} />
     </AccountPage>
   ),
   "dev-sign-in": (
     <DevSignInPage serverTitle={serverTitle} action="/" fields={{}} />
   ),
-  "error": (
-    <ErrorPage
-      serverTitle={serverTitle}
-      title="This sign-in has expired"
-      happened="The page was open for more than ten minutes, and its request is no longer kept."
-      move="Go back to the app and connect again."
-      reference="nR3xk1v0aQ2m"
-    />
+  ...Object.fromEntries(
+    ERRORS.map(([name, error, request]) => [
+      `error-${name}`,
+      <ErrorPage
+        serverTitle={serverTitle}
+        about={ABOUT}
+        reference="nR3xk1v0aQ2m"
+        {...wordsFor(error, {
+          status: 400,
+          base: "",
+          method: "GET",
+          path: "/authorize",
+          ...request,
+        })}
+      />,
+    ]),
   ),
 };
 

@@ -96,6 +96,7 @@ Deno.test("the copy button copies, and says so", () =>
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
     await page.goto(`${origin}/landing`);
+    await page.getByText("Claude Code", { exact: true }).click();
     await page.getByRole("button", { name: "Copy for Claude Code" }).click();
     await page.getByRole("status").filter({ hasText: "Copied" }).waitFor();
     assert.equal(
@@ -110,7 +111,16 @@ Deno.test("the landing page is whole without scripts", () =>
     const page = await context.newPage();
     await page.goto(`${origin}/landing`);
     assert.equal(await page.getByRole("button").count(), 0);
+    // A choice by keyboard, as with any radio buttons.
+    await page.getByRole("radio", { name: "Claude", exact: true }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
     await page.getByText("claude mcp add --transport http").waitFor();
+    await page.getByText("Cursor", { exact: true }).click();
+    assert.equal(
+      await page.getByText("claude mcp add --transport http").isVisible(),
+      false,
+    );
     assert.match(
       await page.getByRole("link", { name: "Add to Cursor" })
         .getAttribute("href") ?? "",
@@ -129,4 +139,44 @@ Deno.test("the consent page is read and answered by keyboard alone", () =>
         text,
       );
     }
+  }));
+
+Deno.test("every End is in sight without scrolling sideways", () =>
+  withGallery(async (browser, origin) => {
+    for (const width of [390, 1100]) {
+      const page = await browser.newPage({ viewport: { width, height: 800 } });
+      for (const name of ["account-operator", "account-names"]) {
+        await page.goto(`${origin}/${name}`);
+        const buttons = await page.getByRole("button", { name: /^End/ }).all();
+        assert.ok(buttons.length > 2);
+        for (const button of buttons) {
+          const box = await button.boundingBox();
+          assert.ok(box && box.x >= 0 && box.x + box.width <= width, name);
+        }
+      }
+      await page.close();
+    }
+  }));
+
+Deno.test("both decisions are in sight on a consent page of any length", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage({
+      viewport: { width: 390, height: 600 },
+    });
+    await page.goto(`${origin}/consent-long`);
+    for (const name of ["Approve", "Deny"]) {
+      const box = await page.getByRole("button", { name }).boundingBox();
+      assert.ok(box && box.y + box.height <= 600, name);
+    }
+  }));
+
+Deno.test("a phone shows the first tool before anything is scrolled", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage({
+      viewport: { width: 390, height: 780 },
+    });
+    await page.goto(`${origin}/landing`);
+    const box = await page.getByRole("heading", { name: "Search mail" })
+      .boundingBox();
+    assert.ok(box && box.y + box.height <= 780);
   }));

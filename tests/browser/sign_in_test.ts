@@ -30,7 +30,8 @@ Deno.test("a person signs in in a window, and the client calls a tool as them", 
     site,
     receiver.redirectUri,
   );
-  await page.getByRole("heading", { name: "Let Test client use" }).waitFor();
+  await page.getByRole("heading", { name: "calling itself “Test client”" })
+    .waitFor();
   await page.getByText("Unverified").waitFor();
   await page.getByText("Tells who is calling.").waitFor();
   await approve(page);
@@ -109,7 +110,7 @@ Deno.test("the back button leads back to a consent page that still works", async
   await using receiver = new LoopbackReceiver();
   const { client, page } = await openConsent(site, receiver.redirectUri);
   await approve(page);
-  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in as anybody" }).waitFor();
   await page.goBack();
   await approve(page);
   await signInAs(page, "Somebody");

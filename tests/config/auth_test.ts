@@ -33,6 +33,7 @@ Deno.test("parseAuth() lets everybody in when nothing is set", () => {
 Deno.test("parseAuth() reads a provider with our application there", () => {
   const { auth } = parseConfig({
     ...GITHUB,
+    OAUTH_PROVIDER_NAME: "Our GitHub",
     OAUTH_SCOPES: "read:user repo",
     OAUTH_EXTRA_AUTH_PARAMS: "prompt=consent&hd=example.com",
     OAUTH_ALLOWED_USERS: "jo@example.com, @example.org",
@@ -42,6 +43,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     strategy: "oauth",
     provider: {
       provider: "github",
+      name: "Our GitHub",
       clientId: "app",
       clientSecret: "hush",
       scopes: ["read:user", "repo"],

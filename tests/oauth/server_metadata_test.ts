@@ -31,6 +31,30 @@ Deno.test("authorizationServerMetadata() advertises what clients look for", () =
   assert.equal(metadata.client_id_metadata_document_supported, true);
 });
 
+Deno.test("both documents name the pages about the server, where it has them", () => {
+  const about = {
+    websiteUrl: "https://example.com/",
+    privacyUrl: "https://example.com/privacy",
+    termsUrl: "https://example.com/terms",
+  };
+  const options = { baseUrl: BASE_URL, scopesSupported: [], about };
+  const server = authorizationServerMetadata({
+    ...options,
+    metadataDocuments: true,
+  });
+  assert.equal(server.service_documentation, about.websiteUrl);
+  assert.equal(server.op_policy_uri, about.privacyUrl);
+  assert.equal(server.op_tos_uri, about.termsUrl);
+  const resource = protectedResourceMetadata({
+    ...options,
+    issuer: BASE_URL,
+    title: "Tools",
+  });
+  assert.equal(resource.resource_documentation, about.websiteUrl);
+  assert.equal(resource.resource_policy_uri, about.privacyUrl);
+  assert.equal(resource.resource_tos_uri, about.termsUrl);
+});
+
 Deno.test("protectedResourceMetadata() names the resource and its server, byte for byte", () => {
   const resource = (scopesSupported: string[]) =>
     protectedResourceMetadata({

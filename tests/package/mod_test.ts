@@ -38,6 +38,7 @@ const VALUES = [
 ];
 
 const TYPES = [
+  "About",
   "AddRoutes",
   "Annotations",
   "AnswerTo",

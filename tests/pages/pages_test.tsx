@@ -3,6 +3,8 @@ import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import type { About } from "../../src/about.ts";
+import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";
 import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
@@ -10,7 +12,7 @@ import {
 } from "../../src/pages/consent_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
-import { displayName } from "../../src/pages/layout.tsx";
+import { displayName } from "../../src/pages/display_name.ts";
 import { page, type PageOptions } from "../../src/pages/respond.ts";
 import { scopesInWords } from "../../src/pages/scope_words.ts";
 
@@ -26,6 +28,7 @@ const CONSENT: ConsentProps = {
   serverTitle: "Tool Server",
   clientName: "Example Client",
   clientVerification: { kind: "self-asserted" },
+  host: "tools.example",
   redirectUri: "https://client.example/callback",
   redirectKind: "https",
   providerName: "GitHub",
@@ -146,6 +149,14 @@ Deno.test("ConsentPage is one form with its fields and two decisions", async () 
   assert.doesNotMatch(html, /<script/);
 });
 
+Deno.test("ConsentPage says where, for how long, and quotes the name", async () => {
+  const { html } = await send(<ConsentPage {...CONSENT} />);
+  const text = html.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ");
+  assert.match(text, /Let an app calling itself “Example Client” use Tool/);
+  assert.match(text, /in your name at tools\.example\./);
+  assert.match(text, /For 90 days at most, or until .* used for 30 days/);
+});
+
 Deno.test("ConsentPage tells a name that nobody checked from a verified domain", async () => {
   const unverified = await send(<ConsentPage {...CONSENT} />);
   assert.match(unverified.html, /Unverified/);
@@ -191,6 +202,111 @@ Deno.test("CallbackPage carries the message and shows no parameter of the reques
   assert.match(shown, /Access was denied/);
   assert.match(html, /data-origins="\[&quot;https:\/\/tools\.example&quot;\]"/);
   assert.match(html, /call this number/);
+});
+
+Deno.test("every page says who runs the server, and links to its policies", async () => {
+  const about: About = {
+    operator: "Example Company",
+    websiteUrl: "https://example.com/",
+    privacyUrl: "https://example.com/privacy",
+    termsUrl: "https://example.com/terms",
+    supportUrl: "mailto:help@example.com",
+  };
+  const props = { serverTitle: "Tool Server", about };
+  const pages = [
+    <ConsentPage {...CONSENT} about={about} />,
+    <ErrorPage {...props} title="t" happened="h" move="m" />,
+    <CallbackPage {...props} origins={[]} />,
+    <SignInPage {...props} providerName="GitHub" />,
+    <AccountPage
+      {...props}
+      person="octocat"
+      providerName="GitHub"
+      clients={[]}
+      csrf="c"
+      now={0}
+    />,
+    <LandingPage
+      {...props}
+      baseUrl="https://tools.example"
+      tools={[]}
+      entry={{ kind: "open" }}
+    />,
+  ];
+  for (const content of pages) {
+    const { html } = await send(content);
+    assert.match(html, /Run by <bdi>Example Company<\/bdi>/);
+    for (const url of Object.values(about).slice(1)) {
+      assert.ok(html.includes(`href="${url}"`), url);
+    }
+  }
+});
+
+Deno.test("LandingPage says the address once, and folds long lists of tools", async () => {
+  const { html } = await send(
+    <LandingPage
+      serverTitle="Tool Server"
+      baseUrl="https://tools.example"
+      tools={Array.from({ length: 9 }, (_, index) => ({ name: `t${index}` }))}
+      entry={{ kind: "open" }}
+    />,
+  );
+  const lines = [...html.matchAll(/<code>([^<]*)<\/code>/g)].map(([, it]) =>
+    it
+  );
+  assert.equal(
+    lines.filter((it) => it === "https://tools.example/mcp").length,
+    1,
+  );
+  assert.match(html, /<details><summary>3 more tools<\/summary>/);
+  assert.match(html, /Node 22\.19 or later/);
+});
+
+Deno.test("AccountPage tells clients of one name apart by where answers go", async () => {
+  const connection = {
+    createdAt: 0,
+    usedAt: 0,
+    scopes: [],
+    sessions: 0,
+  };
+  const uris = [
+    "https://claude.ai/api/mcp/auth_callback",
+    "http://localhost:3118/callback",
+    "cursor://anysphere.cursor-mcp/oauth/callback",
+  ];
+  const { html } = await send(
+    <AccountPage
+      serverTitle="Tool Server"
+      person="octocat"
+      providerName="GitHub"
+      clients={uris.map((redirectUri, index) => ({
+        clientId: `c${index}`,
+        name: "Claude",
+        connections: [{ ...connection, grantId: `g${index}`, redirectUri }],
+      }))}
+      csrf="c"
+      now={0}
+    />,
+  );
+  const told = [...html.matchAll(/Answers go to <strong>(.*?)<\/strong>/g)];
+  assert.deepEqual(told.map(([, words]) => words), [
+    "claude.ai",
+    "a program on the device, at localhost:3118",
+    "the app that opens cursor: links",
+  ]);
+});
+
+Deno.test("displayName() keeps joiners that a script or an emoji needs, and no others", () => {
+  const family = "👩\u200d👩\u200d👧";
+  const flag = "🏳️\u200d🌈";
+  const persian = "می\u200cخواهم";
+  const indic = "क्\u200dष";
+  for (const name of [family, flag, persian, indic]) {
+    assert.equal(displayName(name), name);
+  }
+  assert.equal(displayName("Clau\u200dde"), "Clau de");
+  assert.equal(displayName(`a${"\u0301".repeat(50)}b`).length, 6);
+  assert.equal(displayName(family.repeat(90)), `${family.repeat(79)}…`);
 });
 
 Deno.test("displayName() leaves nothing that reorders, hides or overflows", () => {

@@ -41,7 +41,7 @@ Deno.test("GET / says what this server is and how to connect", () =>
     const response = await get(app, "/");
     assert.equal(response.status, 200);
     const html = await response.text();
-    assert.match(html, /Connect to Mail Tools/);
+    assert.match(html, /Connect to <bdi>Mail Tools/);
     assert.match(html, /Find messages in the caller&#39;s mailbox\./);
     assert.match(
       html,
@@ -55,7 +55,7 @@ Deno.test("GET /mcp stays 405 and shows a browser how to connect", () =>
     const response = await get(app, "/mcp");
     assert.equal(response.status, 405);
     assert.equal(response.headers.get("allow"), "POST, DELETE, OPTIONS");
-    assert.match(await response.text(), /Connect to Mail Tools/);
+    assert.match(await response.text(), /Connect to <bdi>Mail Tools/);
 
     for (const accept of ["text/event-stream", "application/json, text/html"]) {
       const answer = await get(app, "/mcp", { accept });

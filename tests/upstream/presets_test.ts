@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Provider, UpstreamRequest } from "../../src/upstream/provider.ts";
-import { createProvider } from "../../src/upstream/create_provider.ts";
+import {
+  createProvider,
+  type ProviderSettings,
+} from "../../src/upstream/create_provider.ts";
 import { serveOpenId, SIGN_IN, type Words } from "./fake_openid.ts";
 import type { FakeProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
@@ -16,6 +19,7 @@ function preset(
   provider: "google" | "microsoft" | "gitlab",
   fake: FakeProvider,
   settings: {
+    name?: string;
     issuer?: string;
     extraAuthParams?: Record<string, string>;
   } = {},
@@ -201,4 +205,34 @@ Deno.test("gitlab calls an account's short name a nickname", async () => {
   });
   const { identity } = await preset("gitlab", fake).redeem(SIGN_IN);
   assert.equal(identity.login, "ada");
+});
+
+Deno.test("createProvider() calls every provider what OAUTH_PROVIDER_NAME says", () => {
+  const application = {
+    clientId: "our-app",
+    clientSecret: "hush-hush",
+    extraAuthParams: {},
+  };
+  const at = "https://id.example.com";
+  const settings: ProviderSettings[] = [
+    { ...application, provider: "github" },
+    { ...application, provider: "gitlab" },
+    { ...application, provider: "oidc", issuer: at },
+    {
+      ...application,
+      provider: "custom",
+      authorizationUrl: `${at}/authorize`,
+      tokenUrl: `${at}/token`,
+      userinfoUrl: `${at}/userinfo`,
+    },
+  ];
+  assert.deepEqual(settings.map((it) => createProvider(it).name), [
+    "GitHub",
+    "GitLab",
+    "id.example.com",
+    "id.example.com",
+  ]);
+  for (const it of settings) {
+    assert.equal(createProvider({ ...it, name: "Our ID" }).name, "Our ID");
+  }
 });

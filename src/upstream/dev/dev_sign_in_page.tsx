@@ -21,18 +21,22 @@ export function DevSignInPage(
   { serverTitle, action, fields }: DevSignInProps,
 ) {
   return (
-    <Layout title="Sign in" serverTitle={serverTitle}>
-      <main class="card">
-        <h1>Sign in</h1>
+    <Layout title="Development sign-in" serverTitle={serverTitle}>
+      <main class="card development">
+        <p>
+          <span class="badge warn">Development only</span>
+        </p>
+        <h1>Sign in as anybody</h1>
         <p class="lead">
-          This is the development provider. It believes whatever you type, and
-          serves this machine only.
+          No password, no check: this stand-in for a provider believes whatever
+          you type. It runs on this machine only, and never on a deployed
+          server.
         </p>
         <form method="post" action={action}>
           {Object.entries(fields).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
-          <label for="name">Your name, or an e-mail address</label>
+          <label for="name">A name, or an e-mail address</label>
           <input
             id="name"
             name="name"
