@@ -1,5 +1,6 @@
 /** The test kit's calls: answers, failures, refusals, callers, the provider. */
 import assert from "node:assert/strict";
+import { tool } from "../../src/mod.ts";
 import {
   eachRevision,
   type ProviderApi,
@@ -188,6 +189,19 @@ Deno.test("upstream fails the test for a request that no route answers", () =>
       /called GET \/inbox\?q=tea&n=10 .* routes: POST \/inbox, \/outbox$/,
     );
   }));
+
+Deno.test("a tool cannot hide a request that no route answers", async () => {
+  const hide = tool({
+    name: "hide",
+    run: (_input, { upstream }) =>
+      upstream.fetch("/a").then(() => "found", () => "hidden"),
+  });
+  await using server = await testServer({ tools: [hide] });
+  await assert.rejects(
+    server.call(hide, {}, { upstream: {} }),
+    /called GET \/a of the provider.* routes: none$/,
+  );
+});
 
 Deno.test("without upstream no provider is behind the caller", async () => {
   await using server = await testServer(everything);

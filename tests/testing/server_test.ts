@@ -16,7 +16,15 @@ import {
   tool,
 } from "../../src/mod.ts";
 import { eachRevision, serveTest, testServer } from "../../src/testing.ts";
-import { edit, everything, greet, note, review, whoami } from "./tools.ts";
+import {
+  build,
+  edit,
+  everything,
+  greet,
+  note,
+  review,
+  whoami,
+} from "./tools.ts";
 
 Deno.test("read() gives contents and their text, and refuses what is not there", () =>
   eachRevision(async (revision) => {
@@ -65,6 +73,17 @@ Deno.test("list() gives everything as clients see it, page after page", () =>
     assert.equal(listed.prompts[0].name, "review");
   }));
 
+Deno.test("clock is the server's time: a task is forgotten after a day", async () => {
+  let milliseconds = Date.now();
+  const clock = () => milliseconds;
+  await using server = await testServer({ ...everything, clock });
+  const task = await server.startTask(build, { n: 1 }, { answers: ["accept"] });
+  await task.result();
+  assert.equal((await task.status()).status, "completed");
+  milliseconds += 24 * 60 * 60 * 1000;
+  await assert.rejects(task.status(), { code: -32602 });
+});
+
 Deno.test("listen() tells of changes, in order", async () => {
   await using server = await testServer(everything);
   await using changes = await server.listen("notes://1");
@@ -110,6 +129,9 @@ Deno.test("fetch() reaches own routes as the caller", async () => {
     });
     const response = await server.as({ subject: "ada" }).fetch("/me");
     assert.equal(await response.text(), "ada");
+    const headers = server.headersOf({ subject: "eve" });
+    const other = await server.fetch("/me", { headers });
+    assert.equal(await other.text(), "eve");
     assert.equal((await server.call(greet)).text, "2026-07-28 EU");
   }
 });
