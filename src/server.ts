@@ -21,13 +21,12 @@ import type { Environment } from "./config/environment.ts";
 import { mcpEndpoint } from "./engine/endpoint.ts";
 import type { Engine } from "./engine/engine.ts";
 import { Lifecycle, type Provided } from "./engine/lifecycle.ts";
-import { ListenerCount } from "./engine/listener_count.ts";
 import { provideNeeds } from "./engine/provide.ts";
-import { RunningRequests } from "./engine/running.ts";
+import { RunningCalls } from "./engine/running.ts";
+import { Subscriptions } from "./engine/subscriptions.ts";
 import { TaskRunner } from "./engine/tasks/task_runner.ts";
 import { type Gate, lateGate, openGate } from "./gates/gate.ts";
 import { originCheck } from "./gates/origin.ts";
-import { withSid } from "./engine/sid_challenge.ts";
 import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
 import { HttpError } from "./errors.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
@@ -121,7 +120,12 @@ export interface Server extends AsyncDisposable {
   start(): Promise<void>;
   /** Requests, streams and tasks that are being worked on. */
   readonly running: number;
-  /** Tells running calls and streams to end. */
+  /**
+   * Ends subscriptions and takes no new ones, nor new tasks: the first step of
+   * a stop. Calls go on and are still answered.
+   */
+  endStreams(): void;
+  /** Tells everything that is still running to end. */
   stop(): void;
   /** Ends background work and services, after the last request. */
   close(): Promise<void>;
@@ -253,7 +257,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     checkOrigin,
     log,
     around: options.around,
-    running: new RunningRequests(cancellations, database.clock, log),
+    running: new RunningCalls(cancellations, database.clock, log),
+    subscriptions: new Subscriptions(),
     clock: database.clock,
     sessions,
     replies: replyStore(database),
@@ -263,11 +268,10 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       (error) => log.warning("Changes could not be read", { error }),
     ),
     requestStates: stateStore(database),
-    listeners: new ListenerCount(),
     tasks,
     taskRunner: new TaskRunner(tasks, database.clock, log),
   };
-  const mcp = withSid(mcpEndpoint(engine));
+  const mcp = mcpEndpoint(engine);
 
   /** The path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
@@ -311,6 +315,16 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     if (options.routes && baseUrl !== undefined) await app();
   }
 
+  function endStreams(): void {
+    engine.subscriptions.end();
+    engine.taskRunner.refuse();
+  }
+
+  function stop(): void {
+    endStreams();
+    engine.running.stop();
+  }
+
   async function close(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
@@ -328,10 +342,11 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     get running() {
       return engine.running.size + engine.taskRunner.size;
     },
-    stop: () => engine.running.stop(),
+    endStreams,
+    stop,
     close,
     async [Symbol.asyncDispose]() {
-      engine.running.stop();
+      stop();
       await close();
     },
   };

@@ -6,94 +6,60 @@
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
  */
 import type { Clock } from "../clock.ts";
-import { emptyResponse, PendingResponse } from "./pending_response.ts";
 import {
   parseMessage,
+  type RequestId,
   type RpcMessage,
   salvageId,
 } from "../protocol/messages.ts";
-import type { Printed } from "./call.ts";
-import type { Refuse } from "./refusal.ts";
+import { type Ending, PendingResponse } from "./pending_response.ts";
+import { emptyResponse } from "./response.ts";
 
-/** The answer to one message of a batch, on its way into the whole. */
-class Part extends PendingResponse {
-  constructor(
-    private readonly whole: PendingResponse,
-    private readonly done: Printed[],
-  ) {
-    super();
-  }
-
-  override get isStream(): boolean {
-    return this.whole.isStream;
-  }
-
-  override get lastSentMilliseconds(): number {
-    return this.whole.lastSentMilliseconds;
-  }
-
-  override open(): void {
-    this.whole.open();
-  }
-
-  override async send(message: Printed): Promise<void> {
-    if (!this.hasEnded) await this.whole.send(message);
-  }
-
-  override comment(): void {
-    this.whole.comment();
-  }
-
-  override end(message: Printed): void {
-    if (this.hasEnded) return;
-    if (this.isStream) this.whole.send(message);
-    else this.done.push(message);
-    super.end(message);
-  }
-
-  override abandon(): void {
-    super.end("");
-  }
+/** What a batch is served with. */
+export interface BatchHandler {
+  clock: Clock;
+  /**
+   * Serves one message; gives what answers it, if anything does. Messages
+   * ahead of that go to `response`.
+   */
+  serve(
+    message: RpcMessage,
+    response: PendingResponse,
+  ): Promise<Ending | undefined>;
+  /** Turns what `serve` throws into an answer. */
+  refuse(error: unknown, id: RequestId | undefined): Ending;
 }
 
-/**
- * Serves the messages of a batch side by side; `serve` either throws or ends
- * the part it is given. 202 when nothing wants a response.
- */
+/** Serves the messages of a batch side by side. 202 when none wants an answer. */
 export function answerBatch(
   values: readonly unknown[],
-  refuse: Refuse,
-  clock: Clock,
-  serve: (message: RpcMessage, part: PendingResponse) => Promise<void>,
-): Response | Promise<Response> {
-  const whole = new PendingResponse(clock);
-  const done: Printed[] = [];
-  let expectsAnswer = false;
+  { serve, refuse, clock }: BatchHandler,
+): Promise<Response> {
+  const response = new PendingResponse(clock);
+  const done: string[] = [];
 
   async function serveOne(value: unknown): Promise<void> {
-    const part = new Part(whole, done);
+    let ending: Ending | undefined;
     try {
-      await serve(parseMessage(value), part);
+      ending = await serve(parseMessage(value), response);
     } catch (error) {
-      part.end(refuse(error, salvageId(value)).body);
+      ending = refuse(error, salvageId(value));
     }
+    if (!ending) return;
+    if (response.isStream) await response.send(ending.body);
+    else done.push(ending.body);
   }
 
-  for (const value of values) expectsAnswer ||= wantsResponse(value);
   const all = Promise.all(values.map(serveOne));
-  if (!expectsAnswer) return all.then(() => emptyResponse(202));
+  if (!values.some(wantsResponse)) return all.then(() => emptyResponse(202));
   all.then(async () => {
-    if (!whole.isStream) return whole.end(`[${done.map(text).join(",")}]`);
-    for (const message of done) await whole.send(message);
-    whole.abandon();
+    if (!response.isStream) {
+      return response.end({ body: `[${done.join(",")}]` });
+    }
+    for (const message of done) await response.send(message);
+    response.end();
   });
-  return whole.response;
-}
-
-function text(message: Printed): string {
-  return typeof message === "string"
-    ? message
-    : new TextDecoder().decode(message);
+  return response.response;
 }
 
 /** Anything but a notification or a response does: also what is broken. */

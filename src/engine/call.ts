@@ -1,59 +1,227 @@
 /**
- * A request on its way to its method, and what a method gives back.
+ * One request from its checks to its answer: what its method is given, and the
+ * way back to its client meanwhile.
  *
  * @module
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
-import type { Task, TaskStore } from "../store/tasks.ts";
-import type { Around } from "../authoring/around.ts";
-import type { Context } from "../authoring/context.ts";
+import type { Authenticated, Caller, Upstream } from "../caller.ts";
+import { randomId } from "../crypto.ts";
+import type { Context, McpClient } from "../authoring/context.ts";
 import type { Catalogue, Introduction } from "../protocol/catalogue.ts";
-import { invalidParams } from "../protocol/messages.ts";
-import { isObject, type JsonObject } from "../json.ts";
-
-/** JSON text of a result, or the bytes of one that was printed beforehand. */
-export type Printed = string | Uint8Array<ArrayBuffer>;
-
-/** A request that has passed every check in front of its method. */
-export interface Call {
-  catalogue: Catalogue;
-  introduction: Introduction;
-  /** Whether the request belongs to the generation without sessions. */
-  stateless: boolean;
-  params: JsonObject;
-  context: Context;
-  /** Tells the log about an exception, under the request's reference. */
-  report(error: unknown): void;
-  /** Remembers `logging/setLevel`; 2026 says its level in each request. */
-  setLogLevel?(level: LoggingLevel): Promise<void>;
-  /** Goes on in a task; only for clients that know tasks. */
-  startTask?(work: (context: Context) => Promise<JsonObject>): Promise<Task>;
-  tasks: TaskStore;
-  /** The hook around tool calls. */
-  around?: Around;
-}
-
-/** Answers one method. @throws {RpcError} */
-export type Method = (call: Call) => Printed | Promise<Printed>;
-
-/** A value that may still be on its way. */
-export type MaybePromise<T> = T | Promise<T>;
-
-/** Goes on with a value, at once if it is here already. */
-export function then<T, R>(
-  value: MaybePromise<T>,
-  next: (value: T) => MaybePromise<R>,
-): MaybePromise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
+import { Suspended } from "../protocol/inquiry.ts";
+import type { JsonObject } from "../json.ts";
+import {
+  printNotification,
+  printResult,
+  type RequestId,
+  type RpcRequest,
+} from "../protocol/messages.ts";
+import {
+  metaOf,
+  progressTokenOf,
+  traceIdOf,
+} from "../protocol/request_meta.ts";
+import { CallContext, type Work } from "./call_context.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import { type Ending, PendingResponse } from "./pending_response.ts";
+import { internalRefusal, refusalOf } from "./refusal.ts";
+import type { Running } from "./running.ts";
 
 /**
- * The arguments of a call; `null`, which Go writes for an empty map, is none.
- *
- * @throws {import("../errors.ts").RpcError} -32602 for anything but an object
+ * After this long without a byte there is a comment, or proxies would give up:
+ * the impatient ones after 30 seconds. A quick 2025 call stays JSON, because
+ * some clients read no event of more than 1 MiB (Python SDK 2.3).
  */
-export function argumentsOf(params: JsonObject): JsonObject {
-  const args = params.arguments ?? {};
-  if (!isObject(args)) throw invalidParams("arguments must be an object");
-  return args;
+const QUIET_MILLISECONDS = 15_000;
+
+/** Answers one method with the JSON text of its result. @throws {RpcError} */
+export type Method<C extends Call = Call> = (
+  call: C,
+) => string | Promise<string>;
+
+/**
+ * A request that has passed every check in front of its method. Subclasses
+ * know how to ask the clients of their generation.
+ */
+export abstract class Call implements Work, Running {
+  /** Whether the client belongs to the generation without sessions. */
+  abstract readonly stateless: boolean;
+  abstract readonly client: McpClient;
+  abstract readonly introduction: Introduction;
+  abstract readonly logLevel?: LoggingLevel;
+  readonly startedMilliseconds: number;
+  #context?: Context;
+  #abort?: AbortController;
+  #requestId?: string;
+  #hasEnded = false;
+  #ending = Promise.withResolvers<Ending | undefined>();
+
+  /** @param response shared by all requests of a batch */
+  constructor(
+    readonly engine: Engine,
+    readonly message: RpcRequest,
+    readonly admitted: Admitted,
+    readonly response: PendingResponse = new PendingResponse(engine.clock),
+  ) {
+    this.startedMilliseconds = engine.clock();
+  }
+
+  get authenticated(): Authenticated {
+    return this.admitted.authenticated;
+  }
+  get caller(): Caller {
+    return this.authenticated.caller;
+  }
+  get upstream(): Upstream | undefined {
+    return this.authenticated.upstream;
+  }
+  get catalogue(): Catalogue {
+    return this.engine.catalogue;
+  }
+  get changes(): Work["changes"] {
+    return this.engine.changes;
+  }
+  get params(): JsonObject {
+    return this.message.params;
+  }
+  get meta(): JsonObject {
+    return metaOf(this.params);
+  }
+  get progressToken(): RequestId | undefined {
+    return progressTokenOf(this.meta);
+  }
+  get context(): Context {
+    return this.#context ??= new CallContext(this);
+  }
+  get requestId(): string {
+    return this.#requestId ??= randomId(12);
+  }
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Runs a method and gives the response as soon as it begins. */
+  respond(method: Method<this>): Promise<Response> {
+    this.run(method).then((ending) => this.response.end(ending));
+    return this.response.response;
+  }
+
+  /**
+   * Runs a method until its request is answered; undefined when the client
+   * wants no answer any more. Never rejects: a refusal is an answer too.
+   */
+  run(method: Method<this>): Promise<Ending | undefined> {
+    this.#work(method);
+    return this.#ending.promise;
+  }
+
+  async #work(method: Method<this>): Promise<void> {
+    const { running } = this.engine;
+    try {
+      running.add(this);
+      const result = await method(this);
+      const wasStopped = this.#abort?.signal.aborted;
+      this.end(
+        { body: printResult(this.message.id, result) },
+        wasStopped ? "stopped" : "ok",
+      );
+    } catch (error) {
+      this.refuse(error);
+    } finally {
+      running.delete(this);
+    }
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    if (this.#hasEnded) return;
+    await this.response.send(printNotification(method, params));
+  }
+
+  abstract request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject>;
+
+  /** Keeps a quiet response open: its first comment makes it a stream. */
+  beat(nowMilliseconds: number): void {
+    const { response, startedMilliseconds } = this;
+    const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
+    if (nowMilliseconds - last < QUIET_MILLISECONDS) return;
+    if (response.isStream) response.comment();
+    else response.open();
+  }
+
+  cancel(reason: string): void {
+    // A cancellation is found again for as long as the tool ignores it.
+    if (this.#hasEnded) return;
+    this.#controller.abort(new DOMException(reason, "AbortError"));
+    this.end(undefined, "cancelled");
+  }
+
+  stop(reason: string): void {
+    this.#controller.abort(new DOMException(reason, "AbortError"));
+  }
+
+  /** What the client may know of an exception that nobody meant to throw. */
+  report(error: unknown): void {
+    // What a cancelled tool throws on its way out is no error.
+    if (this.#abort?.signal.aborted) return;
+    this.engine.log.error("Internal error", {
+      reference: this.requestId,
+      ...this.#what,
+      error,
+    });
+  }
+
+  /** Ends with a refusal, unless there is an answer already. */
+  protected refuse(error: unknown): void {
+    if (error instanceof Suspended || this.#hasEnded) return;
+    const { message: { id }, engine: { gate }, stateless } = this;
+    const { request } = this.admitted;
+    let refusal = refusalOf(error, { id, gate, request, stateless });
+    if (!refusal) {
+      this.report(error);
+      refusal = internalRefusal(this.requestId, id);
+    }
+    this.end(refusal, refusal.outcome);
+  }
+
+  /** Answers the request, once. */
+  protected end(ending: Ending | undefined, outcome: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#log(outcome);
+    this.#ending.resolve(ending);
+  }
+
+  /** Made when somebody first looks, or when there is something to see. */
+  get #controller(): AbortController {
+    return this.#abort ??= new AbortController();
+  }
+
+  get #what() {
+    const { method, params } = this.message;
+    // A name that nothing has is the client's text, and stays out of the log.
+    return {
+      method,
+      tool: this.catalogue.tools.get(params.name as string)?.name,
+    };
+  }
+
+  #log(outcome: string): void {
+    const { log } = this.engine;
+    if (!log.isEnabledFor("info")) return;
+    log.info("Request", {
+      requestId: this.requestId,
+      traceId: traceIdOf(this.meta),
+      ...this.#what,
+      durationMilliseconds: this.engine.clock() - this.startedMilliseconds,
+      outcome,
+    });
+  }
 }

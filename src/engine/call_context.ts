@@ -30,8 +30,21 @@ import { invalidParams, type RequestId } from "../protocol/messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { LOGGING_LEVELS } from "../protocol/request_meta.ts";
 
-/** The way back to a client while its request is being worked on. */
-export interface Channel {
+/** What a context speaks for: a request, or a task that goes on after it. */
+export interface Work {
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly requestId: string;
+  readonly client: McpClient;
+  /** Whether the client belongs to the generation without sessions. */
+  readonly stateless: boolean;
+  readonly meta: JsonObject;
+  /** Where progress goes; undefined when the client did not ask for it. */
+  readonly progressToken?: RequestId;
+  /** The least severe message the client wants; undefined: none at all. */
+  readonly logLevel?: LoggingLevel;
+  readonly signal: AbortSignal;
+  readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** Sends a notification that belongs to the request. */
   notify(method: string, params: JsonObject): Promise<void>;
   /**
@@ -47,27 +60,8 @@ export interface Channel {
   ): Promise<JsonObject>;
 }
 
-/** What a {@linkcode CallContext} is made of. */
-export interface CallSettings {
-  caller: Caller;
-  upstream?: Upstream;
-  requestId: string;
-  client: McpClient;
-  /** Whether the client belongs to the generation without sessions. */
-  stateless: boolean;
-  meta: JsonObject;
-  /** Where progress goes; undefined when nobody asked for it. */
-  progressToken?: RequestId;
-  /** The least severe message the client wants; undefined: none at all. */
-  logLevel?: LoggingLevel;
-  /** Made when somebody first looks. */
-  signal: () => AbortSignal;
-  channel: Channel;
-  changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
-}
-
 /**
- * {@linkcode Context} over a {@linkcode Channel}. Its methods are arrows made
+ * {@linkcode Context} over {@linkcode Work}. Its methods are arrows made
  * when they are first asked for: a tool takes them apart, and most calls need
  * none of them.
  */
@@ -75,19 +69,19 @@ export class CallContext implements Context {
   /** Set before a definition that declares needs runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
-  #settings: CallSettings;
+  #work: Work;
   #progress = -Infinity;
 
-  constructor(settings: CallSettings) {
-    this.#settings = settings;
+  constructor(work: Work) {
+    this.#work = work;
   }
 
   get caller(): Caller {
-    return this.#settings.caller;
+    return this.#work.caller;
   }
 
   get upstream(): Upstream {
-    const { upstream } = this.#settings;
+    const { upstream } = this.#work;
     if (upstream === undefined) {
       throw new ToolError("This caller did not sign in with a provider.");
     }
@@ -95,27 +89,27 @@ export class CallContext implements Context {
   }
 
   get signal(): AbortSignal {
-    return this.#settings.signal();
+    return this.#work.signal;
   }
 
   get requestId(): string {
-    return this.#settings.requestId;
+    return this.#work.requestId;
   }
 
   get client(): McpClient {
-    return this.#settings.client;
+    return this.#work.client;
   }
 
   get meta(): JsonObject {
-    return this.#settings.meta;
+    return this.#work.meta;
   }
 
   get progress(): Context["progress"] {
     return async (progress, total, message) => {
-      const { progressToken, channel } = this.#settings;
+      const { progressToken } = this.#work;
       if (progressToken === undefined || !(progress > this.#progress)) return;
       this.#progress = progress;
-      await channel.notify("notifications/progress", {
+      await this.#work.notify("notifications/progress", {
         progressToken,
         progress,
         ...(total !== undefined && { total }),
@@ -126,9 +120,9 @@ export class CallContext implements Context {
 
   get log(): Context["log"] {
     return async (level, data, logger) => {
-      const { logLevel, channel } = this.#settings;
+      const { logLevel } = this.#work;
       if (logLevel === undefined || isBelow(level, logLevel)) return;
-      await channel.notify("notifications/message", {
+      await this.#work.notify("notifications/message", {
         level,
         ...(logger !== undefined && { logger }),
         data,
@@ -149,9 +143,9 @@ export class CallContext implements Context {
       let mistake: FormError | undefined;
       for (let attempt = 1;; attempt++) {
         const { key } = question;
-        const result = await this.#settings.channel.request(
+        const result = await this.#work.request(
           "elicitation/create",
-          elicitationParams(question, this.#settings, mistake),
+          elicitationParams(question, this.#work, mistake),
           key && attempt > 1 ? `${key}#${attempt}` : key,
         );
         try {
@@ -174,7 +168,7 @@ export class CallContext implements Context {
         (sampling) => !withTools || "tools" in sampling,
         withTools ? { tools: {} } : {},
       );
-      const result = await this.#settings.channel.request(
+      const result = await this.#work.request(
         "sampling/createMessage",
         request as unknown as JsonObject,
       );
@@ -188,7 +182,7 @@ export class CallContext implements Context {
   get roots(): Context["roots"] {
     return async () => {
       this.#requireCapability("roots", () => true, {});
-      const { roots } = await this.#settings.channel.request("roots/list", {});
+      const { roots } = await this.#work.request("roots/list", {});
       if (!Array.isArray(roots)) {
         throw invalidParams("A roots result must have an array of roots");
       }
@@ -197,11 +191,11 @@ export class CallContext implements Context {
   }
 
   get resourceUpdated(): Context["resourceUpdated"] {
-    return (uri) => this.#settings.changes.resourceUpdated(uri);
+    return (uri) => this.#work.changes.resourceUpdated(uri);
   }
 
   get listChanged(): Context["listChanged"] {
-    return (list) => this.#settings.changes.listChanged(list);
+    return (list) => this.#work.changes.listChanged(list);
   }
 
   /** MCP 2026-07-28, Base Protocol: nothing the client did not declare. */
@@ -210,12 +204,12 @@ export class CallContext implements Context {
     isEnough: (capability: JsonObject) => boolean,
     needed: JsonObject,
   ): void {
-    const capability = this.#settings.client.capabilities[name];
+    const capability = this.#work.client.capabilities[name];
     if (isObject(capability) && isEnough(capability)) return;
     const message =
       `The client does not support ${name} in the form that is needed`;
     // 2025 has no code for this: the model may find another way.
-    if (!this.#settings.stateless) throw new ToolError(message);
+    if (!this.#work.stateless) throw new ToolError(message);
     throw new RpcError(
       RpcCode.missingCapability,
       message,

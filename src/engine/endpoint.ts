@@ -6,28 +6,27 @@
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
  */
 import { randomId } from "../crypto.ts";
-import { jsonResponse } from "./pending_response.ts";
-import { type MaybePromise, then } from "./call.ts";
 import {
   parseMessage,
   type RequestId,
   type RpcMessage,
   salvageId,
 } from "../protocol/messages.ts";
-import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { Meta, metaOf } from "../protocol/request_meta.ts";
 import {
   isSessionRevision,
   STATELESS_REVISION,
 } from "../protocol/revisions.ts";
-import type { Engine, Passed } from "./engine.ts";
-import { sessionServer } from "./session.ts";
-import { serveStateless } from "./stateless.ts";
 import {
   checkAccept,
   checkContentType,
   readBody,
 } from "../protocol/transport.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
+import { jsonResponse } from "./response.ts";
+import { sessionServer } from "./session.ts";
+import { serveStateless } from "./stateless.ts";
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
@@ -43,58 +42,62 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   async function post(request: Request): Promise<Response> {
     let id: RequestId | undefined;
     try {
-      const passing = pass(request);
-      const passed = passing instanceof Promise ? await passing : passing;
-      checkContentType(passed.headers);
-      checkAccept(passed.headers);
+      const admitted = await admit(request);
+      checkContentType(request.headers);
+      checkAccept(request.headers);
       const body = await readBody(request);
       if (Array.isArray(body)) {
-        return await sessions.serveBatch(body, passed, refuse);
+        return await sessions.serveBatch(
+          body,
+          admitted,
+          (error, id) => refuse(error, id, request),
+        );
       }
       id = salvageId(body);
-      return await serve(parseMessage(body), passed);
+      return await serve(parseMessage(body), admitted);
     } catch (error) {
-      return refusedResponse(error, request, id);
+      return refusedResponse(error, id, request);
     }
   }
 
   async function end(request: Request): Promise<Response> {
     try {
-      return await sessions.end(await pass(request));
+      return await sessions.end(await admit(request));
     } catch (error) {
-      return refusedResponse(error, request);
+      return refusedResponse(error, undefined, request);
     }
   }
 
-  /** Who may not call learns nothing else. */
-  function pass(request: Request): MaybePromise<Passed> {
+  /** Anyone who may not call learns nothing else. */
+  async function admit(request: Request): Promise<Admitted> {
     const { headers } = request;
     checkOrigin(request);
+    const authenticated = await gate.authenticate(headers);
     const version = headers.get("mcp-protocol-version");
-    return then(
-      gate.authenticate(headers),
-      (authenticated) => ({ request, headers, version, authenticated }),
-    );
+    return { request, version, authenticated };
   }
 
-  function serve(message: RpcMessage, passed: Passed): MaybePromise<Response> {
-    if (message.kind === "response") return sessions.take(message, passed);
+  function serve(message: RpcMessage, admitted: Admitted): Promise<Response> {
+    if (message.kind === "response") return sessions.take(message, admitted);
     const claimed = metaOf(message.params)[Meta.protocolVersion];
+    const { version } = admitted;
     // How a client opens decides: `initialize` without a claim is of 2025.
     const isStateless = claimed === undefined
-      ? passed.version === STATELESS_REVISION && message.method !== "initialize"
-      : passed.version === STATELESS_REVISION || !isSessionRevision(claimed);
+      ? version === STATELESS_REVISION && message.method !== "initialize"
+      : version === STATELESS_REVISION || !isSessionRevision(claimed);
     return isStateless
-      ? serveStateless(engine, message, passed)
-      : sessions.serve(message, passed);
+      ? serveStateless(engine, message, admitted)
+      : sessions.serve(message, admitted);
   }
 
   function refuse(
     error: unknown,
     id: RequestId | undefined,
-    stateless = false,
+    request: Request,
   ): Refusal {
-    const refusal = refusalOf(error, id, gate, stateless);
+    const version = request.headers.get("mcp-protocol-version");
+    const stateless = version === STATELESS_REVISION;
+    const refusal = refusalOf(error, { id, gate, request, stateless });
     if (refusal) {
       log.debug("Refused", { outcome: refusal.outcome });
       return refusal;
@@ -106,12 +109,10 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
 
   function refusedResponse(
     error: unknown,
+    id: RequestId | undefined,
     request: Request,
-    id?: RequestId,
   ): Response {
-    const version = request.headers.get("mcp-protocol-version");
-    const stateless = version === STATELESS_REVISION;
-    const { body, status, headers } = refuse(error, id, stateless);
+    const { body, status, headers } = refuse(error, id, request);
     return jsonResponse(body, status, headers);
   }
 

@@ -16,8 +16,8 @@ import type { SessionStore } from "../store/sessions.ts";
 import type { StateStore } from "../store/request_states.ts";
 import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
-import type { ListenerCount } from "./listener_count.ts";
-import type { RunningRequests } from "./running.ts";
+import type { RunningCalls } from "./running.ts";
+import type { Subscriptions } from "./subscriptions.ts";
 import type { TaskRunner } from "./tasks/task_runner.ts";
 
 /** The parts of one server, made once in `server.ts`. */
@@ -29,21 +29,20 @@ export interface Engine {
   clock: Clock;
   /** The hook around tool calls. */
   around?: Around;
-  running: RunningRequests;
+  running: RunningCalls;
+  subscriptions: Subscriptions;
   sessions: SessionStore;
   replies: ReplyStore;
   cancellations: CancellationStore;
   changes: ChangeStore;
   requestStates: StateStore;
-  listeners: ListenerCount;
   tasks: TaskStore;
   taskRunner: TaskRunner;
 }
 
-/** A request that has passed the gate. */
-export interface Passed {
+/** An HTTP request that has passed the gate. */
+export interface Admitted {
   request: Request;
-  headers: Headers;
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;

@@ -1,5 +1,5 @@
 /**
- * The HTTP answer to a request that is not finished yet: one JSON object if
+ * The HTTP response to a request that is not finished yet: one JSON object if
  * nothing precedes the result, a stream of server-sent events otherwise.
  *
  * @module
@@ -7,13 +7,7 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { CORS_HEADERS } from "../http/cors.ts";
-import type { Printed } from "./call.ts";
-import { printId, printResult, type RequestId } from "../protocol/messages.ts";
-
-const JSON_HEADERS: [string, string][] = [
-  ["content-type", "application/json"],
-  ...Object.entries(CORS_HEADERS),
-];
+import { jsonResponse } from "./response.ts";
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
@@ -26,56 +20,18 @@ const STREAM_HEADERS: [string, string][] = [
 const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
-/**
- * A JSON answer. The constructor is given nothing that it need not have: Deno
- * takes its time over an `init`, and makes a native response with a finalizer
- * for headers in it.
- */
-export function jsonResponse(
-  body: Printed,
-  status = 200,
-  extra?: Readonly<Record<string, string>>,
-): Response {
-  const response = status === 200
-    ? new Response(body)
-    : new Response(body, { status });
-  const { headers } = response;
-  for (const [name, value] of JSON_HEADERS) headers.set(name, value);
-  if (extra) {
-    for (const [name, value] of Object.entries(extra)) headers.set(name, value);
-  }
-  return response;
+/** The message that ends a response. */
+export interface Ending {
+  /** JSON text. */
+  body: string;
+  /** Of a response that is not a stream; 200 by default. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer with a status and nothing else. */
-export function emptyResponse(
-  status: number,
-  headers?: Readonly<Record<string, string>>,
-): Response {
-  return new Response(null, {
-    status,
-    headers: { ...CORS_HEADERS, ...headers },
-  });
-}
-
-const RESULT_HEAD = encoder.encode('{"jsonrpc":"2.0","result":');
-
-/** A result response; one printed beforehand is copied, not encoded again. */
-export function resultBody(id: RequestId, result: Printed): Printed {
-  if (typeof result === "string") return printResult(id, result);
-  const tail = encoder.encode(`,"id":${printId(id)}}`);
-  const body = new Uint8Array(
-    RESULT_HEAD.length + result.length + tail.length,
-  );
-  body.set(RESULT_HEAD);
-  body.set(result, RESULT_HEAD.length);
-  body.set(tail, RESULT_HEAD.length + result.length);
-  return body;
-}
-
-/** An answer that may still become either a JSON object or a stream. */
+/** A response that may still become either a JSON object or a stream. */
 export class PendingResponse {
-  /** Settles with the first byte: when the stream opens or the answer ends. */
+  /** Settles with the first byte: when the stream opens or everything ends. */
   readonly response: Promise<Response>;
   /** Called when the client closes the stream before its end. */
   onGone: () => void = () => {};
@@ -91,7 +47,7 @@ export class PendingResponse {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
-  /** Whether the answer has become a stream. */
+  /** Whether it has become a stream. */
   get isStream(): boolean {
     return this.#stream !== undefined;
   }
@@ -106,7 +62,7 @@ export class PendingResponse {
     return this.#lastSentMilliseconds;
   }
 
-  /** Makes the answer a stream, if it is not one yet. */
+  /** Makes it a stream, if it is not one yet. */
   open(): void {
     if (this.#stream || this.#hasEnded) return;
     const body = new ReadableStream<Uint8Array>({
@@ -126,8 +82,8 @@ export class PendingResponse {
     this.comment();
   }
 
-  /** Sends one message ahead of the result; resolves when there is room for more. */
-  async send(message: Printed): Promise<void> {
+  /** Sends one message ahead of the end; resolves when there is room for more. */
+  async send(message: string): Promise<void> {
     this.open();
     if (this.#hasEnded) return;
     this.#write(event(message));
@@ -144,32 +100,17 @@ export class PendingResponse {
     if (this.#stream.desiredSize! > 0) this.#write(COMMENT);
   }
 
-  /** Ends the answer; without a stream, `status` and `headers` still count. */
-  end(
-    message: Printed,
-    status?: number,
-    headers?: Readonly<Record<string, string>>,
-  ): void {
+  /** Ends it; without an ending there is no message, as a client that cancelled wants it. */
+  end(ending?: Ending): void {
     if (this.#hasEnded) return;
+    if (ending === undefined) this.open();
     this.#hasEnded = true;
-    if (this.#stream) {
-      this.#write(event(message));
-      this.#close();
-    } else {
-      this.#resolve(jsonResponse(message, status, headers));
+    if (!this.#stream) {
+      const { body, status, headers } = ending!;
+      return this.#resolve(jsonResponse(body, status, headers));
     }
-  }
-
-  /** Ends the answer as it is: the client wants no response any more. */
-  abandon(): void {
-    if (this.#hasEnded) return;
-    this.open();
-    this.#hasEnded = true;
-    this.#close();
-  }
-
-  #close(): void {
-    if (!this.#isGone) this.#stream!.close();
+    if (ending) this.#write(event(ending.body));
+    if (!this.#isGone) this.#stream.close();
     this.#freeRoom();
   }
 
@@ -185,9 +126,6 @@ export class PendingResponse {
 }
 
 /** One server-sent event; JSON text has no line breaks to escape. */
-function event(message: Printed): Uint8Array {
-  const text = typeof message === "string"
-    ? message
-    : new TextDecoder().decode(message);
-  return encoder.encode(`event: message\ndata: ${text}\n\n`);
+function event(message: string): Uint8Array {
+  return encoder.encode(`event: message\ndata: ${message}\n\n`);
 }

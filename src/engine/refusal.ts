@@ -5,24 +5,29 @@
  */
 import { ChallengeError, HttpError, RpcCode, RpcError } from "../errors.ts";
 import type { Gate } from "../gates/gate.ts";
+import { sidOf } from "../gates/sid.ts";
 import { ToolError } from "../authoring/tool.ts";
 import {
   codeOfStatus,
   printError,
   type RequestId,
 } from "../protocol/messages.ts";
+import type { Ending } from "./pending_response.ts";
 
 /** An answer that refuses. */
-export interface Refusal {
-  body: string;
-  status: number;
-  headers?: Readonly<Record<string, string>>;
+export interface Refusal extends Ending {
   /** One word or two for the log. */
   outcome: string;
 }
 
-/** Turns any exception into a refusal, and reports what nobody meant to throw. */
-export type Refuse = (error: unknown, id: RequestId | undefined) => Refusal;
+/** What was refused, and by whom. */
+export interface Refused {
+  id: RequestId | undefined;
+  gate: Gate;
+  request: Request;
+  /** Whether the client belongs to the generation without sessions. */
+  stateless: boolean;
+}
 
 /**
  * The refusal an exception stands for; undefined for one that nobody meant to
@@ -30,9 +35,7 @@ export type Refuse = (error: unknown, id: RequestId | undefined) => Refusal;
  */
 export function refusalOf(
   error: unknown,
-  id: RequestId | undefined,
-  gate: Gate,
-  stateless: boolean,
+  { id, gate, request, stateless }: Refused,
 ): Refusal | undefined {
   if (error instanceof RpcError) {
     const { code, status } = error;
@@ -44,7 +47,7 @@ export function refusalOf(
     return {
       body: body(error.status, error.description),
       status: error.status,
-      headers: { "www-authenticate": gate.challenge(error) },
+      headers: { "www-authenticate": gate.challenge(error, sidOf(request)) },
       outcome: error.error ?? "unauthorized",
     };
   }

@@ -1,7 +1,6 @@
 /**
- * The requests this process is working on, and one clock for all of them:
- * slow ones become streams, quiet streams get comments, and those that were
- * cancelled through another process are found.
+ * The requests this process is working on, and one clock for all of them,
+ * which also finds those that were cancelled through another process.
  *
  * @module
  */
@@ -11,36 +10,21 @@ import type { Logger } from "../log.ts";
 import type { RequestId } from "../protocol/messages.ts";
 
 const BEAT_MILLISECONDS = 200;
-/**
- * A call that takes longer than this becomes a stream: only then is a
- * disconnect noticed at once, and proxies see that somebody is at work.
- */
-const SLOW_MILLISECONDS = 1000;
-const QUIET_MILLISECONDS = 15_000;
 
-/** The part of an answer that the clock winds. */
-export interface Windable {
-  readonly isStream: boolean;
-  readonly hasEnded: boolean;
-  readonly lastSentMilliseconds: number;
-  open(): void;
-  comment(): void;
-}
-
-/** A request that is being worked on. */
+/** Something that is being worked on. */
 export interface Running {
-  readonly answer: Windable;
-  readonly startedMilliseconds: number;
   /** Where a 2025 client's cancellation would be found. */
   readonly cancellable?: Cancellable;
+  /** Time has passed. */
+  beat(nowMilliseconds: number): void;
   /** The client wants no answer any more. */
   cancel(reason: string): void;
-  /** The server stops. */
-  stop(): void;
+  /** The work should end, and say so to its client. */
+  stop(reason: string): void;
 }
 
 /** All requests that are being worked on. */
-export class RunningRequests {
+export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
   #isLooking = false;
@@ -56,38 +40,38 @@ export class RunningRequests {
     return this.#running.size;
   }
 
-  add(request: Running): void {
-    this.#running.add(request);
+  add(call: Running): void {
+    this.#running.add(call);
     // What slipped in while the server was stopping is told at once.
-    if (this.#hasStopped) return request.stop();
+    if (this.#hasStopped) return call.stop(STOPPING);
     this.#timer ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS);
   }
 
-  delete(request: Running): void {
-    this.#running.delete(request);
+  delete(call: Running): void {
+    this.#running.delete(call);
   }
 
   /** Cancels a request of a session if it runs here; false if it does not. */
   cancel(sessionId: string, requestId: RequestId, reason: string): boolean {
-    for (const request of this.#running) {
-      const { cancellable } = request;
+    for (const call of this.#running) {
+      const { cancellable } = call;
       if (
         cancellable?.sessionId === sessionId &&
         cancellable.requestId === requestId
       ) {
-        request.cancel(reason);
+        call.cancel(reason);
         return true;
       }
     }
     return false;
   }
 
-  /** Stops the clock and tells every request that the server stops. */
+  /** Stops the clock and tells every call that the server stops. */
   stop(): void {
     this.#hasStopped = true;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    for (const request of this.#running) request.stop();
+    for (const call of this.#running) call.stop(STOPPING);
   }
 
   #beat(): void {
@@ -98,16 +82,9 @@ export class RunningRequests {
     }
     const now = this.clock();
     let isCancellable = false;
-    for (const request of this.#running) {
-      const { answer } = request;
-      if (!answer.isStream) {
-        if (now - request.startedMilliseconds >= SLOW_MILLISECONDS) {
-          answer.open();
-        }
-      } else if (now - answer.lastSentMilliseconds >= QUIET_MILLISECONDS) {
-        answer.comment();
-      }
-      isCancellable ||= request.cancellable !== undefined;
+    for (const call of this.#running) {
+      call.beat(now);
+      isCancellable ||= call.cancellable !== undefined;
     }
     if (isCancellable) this.#cancelFound();
   }
@@ -117,9 +94,7 @@ export class RunningRequests {
     this.#isLooking = true;
     try {
       const found = await this.cancellations.find(() => this.#cancellable());
-      for (const { request } of found) {
-        request.cancel("cancelled by the client");
-      }
+      for (const { call } of found) call.cancel("cancelled by the client");
     } catch (error) {
       this.log.warning("Cancellations could not be read", { error });
     } finally {
@@ -127,9 +102,11 @@ export class RunningRequests {
     }
   }
 
-  #cancellable(): (Cancellable & { request: Running })[] {
-    return [...this.#running].flatMap((request) =>
-      request.cancellable ? [{ ...request.cancellable, request }] : []
+  #cancellable(): (Cancellable & { call: Running })[] {
+    return [...this.#running].flatMap((call) =>
+      call.cancellable ? [{ ...call.cancellable, call }] : []
     );
   }
 }
+
+const STOPPING = "The server stops";

@@ -6,11 +6,6 @@
  * @see MCP 2025-11-25, Transports, Session Management
  */
 import { RpcCode, RpcError } from "../errors.ts";
-import type { Session } from "../store/sessions.ts";
-import { emptyResponse, type PendingResponse } from "./pending_response.ts";
-import { answerBatch } from "./batch.ts";
-import type { MaybePromise } from "./call.ts";
-import { initialize } from "./methods/initialize.ts";
 import {
   invalidRequest,
   isRequestId,
@@ -19,25 +14,21 @@ import {
   type RpcResponse,
 } from "../protocol/messages.ts";
 import { isObject } from "../json.ts";
+import { Meta, metaOf } from "../protocol/request_meta.ts";
+import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
+import { answerBatch, type BatchHandler } from "./batch.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import { initialize } from "./methods/initialize.ts";
 import {
   checkScopes,
   methodNotFound,
   SESSION_METHODS,
 } from "./methods/table.ts";
-import type { Refuse } from "./refusal.ts";
-import { Meta, metaOf } from "../protocol/request_meta.ts";
-import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
-import type { Engine, Passed } from "./engine.ts";
-import { SessionExchange } from "./session_exchange.ts";
+import { emptyResponse } from "./response.ts";
+import { type InSession, SessionCall } from "./session_call.ts";
 
 /** The most messages of one batch: they are all worked on at once. */
 const BATCH_MESSAGES = 100;
-
-/** A session and the name it goes by. */
-interface Open {
-  sessionId: string;
-  session: Session;
-}
 
 /**
  * What a session's messages can be. Everything throws
@@ -47,105 +38,83 @@ export interface SessionServer {
   /** A request or a notification. */
   serve(
     message: RpcRequest | RpcNotification,
-    passed: Passed,
-  ): MaybePromise<Response>;
+    admitted: Admitted,
+  ): Promise<Response>;
   /** An answer to a question of ours. */
-  take(message: RpcResponse, passed: Passed): Promise<Response>;
+  take(message: RpcResponse, admitted: Admitted): Promise<Response>;
   /** An array of messages. */
   serveBatch(
     values: readonly unknown[],
-    passed: Passed,
-    refuse: Refuse,
+    admitted: Admitted,
+    refuse: BatchHandler["refuse"],
   ): Promise<Response>;
   /** DELETE: the client is done. */
-  end(passed: Passed): Promise<Response>;
+  end(admitted: Admitted): Promise<Response>;
 }
 
 /** Serves sessions. */
 export function sessionServer(engine: Engine): SessionServer {
   const { catalogue, running, sessions, replies, cancellations } = engine;
 
-  function serve(
+  async function serve(
     message: RpcRequest | RpcNotification,
-    passed: Passed,
-  ): MaybePromise<Response> {
-    const isRequest = message.kind === "request";
-    if (isRequest && message.method === "initialize") {
-      return initialize(engine, message, passed.authenticated.caller);
+    admitted: Admitted,
+  ): Promise<Response> {
+    if (message.kind === "notification") {
+      await takeNotification(message, await find(admitted, { keep: false }));
+      return emptyResponse(202);
     }
-    const open = openSession(passed, isRequest);
-    return open instanceof Promise
-      ? open.then((open) => serveInSession(message, open, passed))
-      : serveInSession(message, open, passed);
+    if (message.method === "initialize") {
+      return await initialize(engine, message, admitted.authenticated.caller);
+    }
+    const found = await find(admitted);
+    const method = methodOf(message, found);
+    return await new SessionCall(engine, message, found).respond(method);
   }
 
-  function openSession(
-    { headers, version, authenticated: { caller } }: Passed,
-    keep: boolean,
-  ): MaybePromise<Open> {
-    const sessionId = sessionIdOf(headers);
+  /** The session that a request names, if it is its caller's. */
+  async function find(
+    admitted: Admitted,
+    options?: { keep: boolean },
+  ): Promise<InSession> {
+    const { request, version, authenticated: { caller } } = admitted;
+    const sessionId = sessionIdOf(request.headers);
     if (version !== null && !isRevision(version)) {
       throw badRequest(`Unsupported protocol version: ${version}`);
     }
-    const check = (session: Session | undefined): Open => {
-      if (session?.binding === caller.binding) return { sessionId, session };
-      throw sessionNotFound();
-    };
-    const session = sessions.find(sessionId, { keep });
-    return session instanceof Promise ? session.then(check) : check(session);
+    const session = await sessions.find(sessionId, options);
+    if (session?.binding !== caller.binding) throw sessionNotFound();
+    return { ...admitted, sessionId, session };
   }
 
-  function serveInSession(
-    message: RpcRequest | RpcNotification,
-    { sessionId, session }: Open,
-    { authenticated }: Passed,
-    answer?: PendingResponse,
-  ): MaybePromise<Response> {
-    if (message.kind === "notification") {
-      return takeNotification(message, sessionId);
-    }
-    const run = SESSION_METHODS.get(message.method);
-    if (!run) throw methodNotFound(message.method, false);
+  function methodOf(message: RpcRequest, { authenticated }: InSession) {
+    const method = SESSION_METHODS.get(message.method);
+    if (!method) throw methodNotFound(message.method, false);
     checkScopes(catalogue, message, authenticated.caller);
-    return new SessionExchange({
-      engine,
-      message,
-      authenticated,
-      client: {
-        info: session.clientInfo,
-        capabilities: session.capabilities,
-        revision: session.revision,
-      },
-      logLevel: session.logLevel ?? "info",
-      introduction: catalogue.session,
-      sessionId,
-      answer,
-    }).run(run);
+    return method;
   }
 
   async function takeNotification(
     { method, params: { requestId } }: RpcNotification,
-    sessionId: string,
-  ): Promise<Response> {
-    if (method === "notifications/cancelled" && isRequestId(requestId)) {
-      const reason = "cancelled by the client";
-      if (!running.cancel(sessionId, requestId, reason)) {
-        await cancellations.save(sessionId, requestId);
-      }
+    { sessionId }: InSession,
+  ): Promise<void> {
+    if (method !== "notifications/cancelled" || !isRequestId(requestId)) return;
+    const reason = "cancelled by the client";
+    if (!running.cancel(sessionId, requestId, reason)) {
+      await cancellations.save(sessionId, requestId);
     }
-    return emptyResponse(202);
   }
 
   async function take(
     message: RpcResponse,
-    passed: Passed,
+    admitted: Admitted,
   ): Promise<Response> {
-    if (passed.version === STATELESS_REVISION) {
+    if (admitted.version === STATELESS_REVISION) {
       throw invalidRequest(
         "2026-07-28 has no responses from clients: send inputResponses",
       );
     }
-    const { sessionId } = await openSession(passed, false);
+    const { sessionId } = await find(admitted, { keep: false });
     // An answer nobody waits for any more is accepted and dropped.
     await replies.save(sessionId, message);
     return emptyResponse(202);
@@ -153,10 +122,10 @@ export function sessionServer(engine: Engine): SessionServer {
 
   async function serveBatch(
     values: readonly unknown[],
-    passed: Passed,
-    refuse: Refuse,
+    admitted: Admitted,
+    refuse: BatchHandler["refuse"],
   ): Promise<Response> {
-    const isStateless = passed.version === STATELESS_REVISION ||
+    const isStateless = admitted.version === STATELESS_REVISION ||
       values.some((value) =>
         isObject(value) && isObject(value.params) &&
         metaOf(value.params)[Meta.protocolVersion] !== undefined
@@ -164,7 +133,8 @@ export function sessionServer(engine: Engine): SessionServer {
     if (isStateless) {
       throw invalidRequest("2026-07-28 has no batches: send one message");
     }
-    const { sessionId, session } = await openSession(passed, true);
+    const found = await find(admitted);
+    const { sessionId, session } = found;
     if (session.revision !== "2025-03-26") {
       throw invalidRequest(
         `${session.revision} has no batches: send one message`,
@@ -176,26 +146,30 @@ export function sessionServer(engine: Engine): SessionServer {
         `A batch must have at most ${BATCH_MESSAGES} messages`,
       );
     }
-    return await answerBatch(
-      values,
+    return await answerBatch(values, {
       refuse,
-      engine.clock,
-      async (message, answer) => {
+      clock: engine.clock,
+      async serve(message, response) {
         if (message.kind === "response") {
           await replies.save(sessionId, message);
+        } else if (message.kind === "notification") {
+          await takeNotification(message, found);
         } else if (message.method === "initialize") {
           throw invalidRequest("initialize must not be part of a batch");
         } else {
-          await serveInSession(message, { sessionId, session }, passed, answer);
+          const method = methodOf(message, found);
+          return await new SessionCall(engine, message, found, response)
+            .run(method);
         }
       },
-    );
+    });
   }
 
-  async function end({ headers, authenticated }: Passed): Promise<Response> {
-    const sessionId = sessionIdOf(headers);
-    const { binding } = authenticated.caller;
-    if (!await sessions.end(sessionId, binding)) throw sessionNotFound();
+  async function end(
+    { request, authenticated: { caller } }: Admitted,
+  ): Promise<Response> {
+    const sessionId = sessionIdOf(request.headers);
+    if (!await sessions.end(sessionId, caller.binding)) throw sessionNotFound();
     await replies.endAllOf(sessionId);
     return emptyResponse(202);
   }
@@ -213,7 +187,7 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/** Nobody learns whether a session of another caller exists. */
+/** No one learns whether a session of another caller exists. */
 function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,

@@ -15,8 +15,11 @@ export interface Gate {
    * @throws {import("../errors.ts").StorageError} when that cannot be looked up
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
-  /** The `WWW-Authenticate` value for a refusal (RFC 6750 §3). */
-  challenge(refusal: ChallengeError): string;
+  /**
+   * The `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
+   * passed on in the address of the metadata.
+   */
+  challenge(refusal: ChallengeError, sid?: string): string;
 }
 
 const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
@@ -38,6 +41,6 @@ export function lateGate(load: () => Promise<Gate>): Gate {
     authenticate: (headers) =>
       gate ? gate.authenticate(headers) : authenticate(headers),
     // Only a request that came this far is challenged.
-    challenge: (refusal) => gate!.challenge(refusal),
+    challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };
 }

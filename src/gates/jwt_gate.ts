@@ -46,9 +46,6 @@ export function jwtGate(
     [customFetch]: fetchKeys,
   });
   const verified = recent(verify, { clock });
-  const metadata = {
-    resource_metadata: resourceMetadataUrl(baseUrl),
-  };
 
   async function verify(token: string): Promise<Verified> {
     try {
@@ -95,7 +92,10 @@ export function jwtGate(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    challenge: (refusal) => printChallenge(refusal, metadata),
+    challenge: (refusal, sid) =>
+      printChallenge(refusal, {
+        resource_metadata: resourceMetadataUrl(baseUrl, sid),
+      }),
   };
 }
 

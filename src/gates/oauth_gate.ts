@@ -34,11 +34,6 @@ export function oauthGate(
   },
 ): Gate {
   const admitted = recent(read, { clock });
-  // The first is what RFC 9728 clients follow, the second what others look for.
-  const metadata = {
-    resource_metadata: resourceMetadataUrl(baseUrl),
-    authorization_uri: serverMetadataUrl(baseUrl),
-  };
 
   async function read(token: string): Promise<Admitted | undefined> {
     const access = await accessTokens.find(token);
@@ -69,6 +64,11 @@ export function oauthGate(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
-    challenge: (refusal) => printChallenge(refusal, metadata, scopesSupported),
+    challenge: (refusal, sid) =>
+      // The first is what RFC 9728 clients follow, the second what others seek.
+      printChallenge(refusal, {
+        resource_metadata: resourceMetadataUrl(baseUrl, sid),
+        authorization_uri: serverMetadataUrl(baseUrl),
+      }, scopesSupported),
   };
 }

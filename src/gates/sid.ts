@@ -12,3 +12,9 @@ const SID = /^[A-Za-z0-9._~-]{1,128}$/;
 export function isSid(text: string): boolean {
   return SID.test(text);
 }
+
+/** The `sid` of a request's address; undefined without a readable one. */
+export function sidOf({ url }: Request): string | undefined {
+  const sid = new URL(url).searchParams.get("sid");
+  return sid !== null && isSid(sid) ? sid : undefined;
+}

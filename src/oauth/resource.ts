@@ -13,9 +13,10 @@ export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/** Where the metadata of the protected resource is. */
-export function resourceMetadataUrl(baseUrl: string): string {
-  return wellKnown("oauth-protected-resource", resourceOf(baseUrl));
+/** Where the metadata of the protected resource is; `sid` is passed on. */
+export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
+  const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
+  return sid === undefined ? url : `${url}?sid=${sid}`;
 }
 
 /** Where the metadata of the authorization server is. */

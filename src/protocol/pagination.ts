@@ -15,10 +15,8 @@ export interface Pages {
    *
    * @throws {import("../errors.ts").RpcError} -32602 for any other cursor
    */
-  at(cursor: unknown): Uint8Array<ArrayBuffer>;
+  at(cursor: unknown): string;
 }
-
-const encoder = new TextEncoder();
 
 /**
  * Cuts a list. Cursors are fingerprints of the list and a position, so one
@@ -36,17 +34,14 @@ export function printPages(
   const list = JSON.stringify([member, items]);
   const cursorAt = (start: number) =>
     fingerprint(`${start} ${list}`).slice(0, 22);
-  const pages = new Map<string | undefined, Uint8Array<ArrayBuffer>>();
+  const pages = new Map<string | undefined, string>();
   for (let start = 0; start === 0 || start < items.length; start += pageSize) {
     const end = start + pageSize;
     const result = {
       [member]: items.slice(start, end),
       ...(end < items.length && { nextCursor: cursorAt(end) }),
     };
-    pages.set(
-      start === 0 ? undefined : cursorAt(start),
-      encoder.encode(print(result)),
-    );
+    pages.set(start === 0 ? undefined : cursorAt(start), print(result));
   }
   return {
     at(cursor) {

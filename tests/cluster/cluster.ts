@@ -68,6 +68,7 @@ function remoteApp(process: ServerProcess): Server {
       return fetch(new Request(process.url + pathname + search, request));
     },
     running: 0,
+    endStreams() {},
     stop() {},
     start: async () => {},
     close,

@@ -140,12 +140,19 @@ Deno.test("a server that stops ends subscriptions with a result", async () => {
   assert.equal((await events.next()).done, true);
 });
 
-Deno.test("a subscription that begins while the server stops ends at once", async () => {
+Deno.test("endStreams() ends subscriptions and refuses new ones, while calls are answered", async () => {
   await using server = await start();
-  server.app.stop();
   const { events } = await listen(server);
+  server.app.endStreams();
   assert.equal((await events.read()).result.resultType, "complete");
   assert.equal((await events.next()).done, true);
+  const refused = await server.call("subscriptions/listen", {
+    notifications: ALL,
+  });
+  assert.equal(refused.status, 503);
+  assert.equal(refused.headers.get("retry-after"), "30");
+  await refused.body!.cancel();
+  assert.ok((await resultOf(server.call("tools/list"))).tools);
 });
 
 Deno.test("a client that leaves is forgotten", async () => {

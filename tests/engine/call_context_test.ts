@@ -3,10 +3,7 @@ import * as z from "zod";
 import { ANONYMOUS } from "../../src/caller.ts";
 import { RpcError } from "../../src/errors.ts";
 import { ToolError } from "../../src/authoring/tool.ts";
-import {
-  CallContext,
-  type CallSettings,
-} from "../../src/engine/call_context.ts";
+import { CallContext, type Work } from "../../src/engine/call_context.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { rejects } from "../protocol/refuses.ts";
 
@@ -14,7 +11,7 @@ type Sent = [method: string, params: JsonObject, key?: string];
 
 /** A context whose client answers every question with `answer`. */
 function contextOf(
-  settings: Partial<CallSettings> & { capabilities?: JsonObject } = {},
+  settings: Partial<Work> & { capabilities?: JsonObject } = {},
   answer: JsonObject = {},
 ) {
   const sent: Sent[] = [];
@@ -36,11 +33,9 @@ function contextOf(
     },
     stateless: true,
     meta: {},
-    signal: () => AbortSignal.abort(),
-    channel: {
-      notify: (...message) => keep(...message).then(() => {}),
-      request: keep,
-    },
+    signal: AbortSignal.abort(),
+    notify: (...message) => keep(...message).then(() => {}),
+    request: keep,
     changes: { resourceUpdated: note, listChanged: note },
     ...settings,
   });

@@ -6,8 +6,7 @@ const ITEMS = [1, 2, 3, 4, 5].map((n) => ({ n }));
 
 function pagesOf(items = ITEMS, pageSize = 2) {
   const pages = printPages("items", items, pageSize, JSON.stringify);
-  return (cursor?: unknown) =>
-    JSON.parse(new TextDecoder().decode(pages.at(cursor)));
+  return (cursor?: unknown) => JSON.parse(pages.at(cursor));
 }
 
 Deno.test("printPages() walks the list in order, page by page", () => {

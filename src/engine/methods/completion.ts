@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, Completion
  */
 import type { Complete } from "../../authoring/resource.ts";
-import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
+import type { Call } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
@@ -15,13 +15,11 @@ import { isObject, type JsonObject } from "../../json.ts";
 const MOST = 100;
 
 /** Answers `completion/complete`. */
-export function complete(
+export async function complete(
   { catalogue, params, introduction: { printer } }: Call,
-): MaybePromise<Printed> {
-  return then(
-    completionValues(catalogue, params),
-    (completion) => printer.result({ completion }),
-  );
+): Promise<string> {
+  const completion = await completionValues(catalogue, params);
+  return printer.result({ completion });
 }
 
 /** The answer's `completion` member. */
@@ -38,10 +36,10 @@ export interface Completion {
  * @throws {import("../../errors.ts").RpcError} -32602 for a reference that does
  * not exist
  */
-export function completionValues(
+export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context }: JsonObject,
-): Completion | Promise<Completion> {
+): Promise<Completion> {
   if (
     !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
@@ -53,8 +51,7 @@ export function completionValues(
     ? complete?.[argument.name]
     : undefined;
   if (propose === undefined) return cut([]);
-  const proposed = propose(argument.value, knownArguments(context));
-  return proposed instanceof Promise ? proposed.then(cut) : cut(proposed);
+  return cut(await propose(argument.value, knownArguments(context)));
 }
 
 function findReference(

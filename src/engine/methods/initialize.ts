@@ -6,7 +6,7 @@
  */
 import type { Implementation } from "@modelcontextprotocol/server";
 import type { Caller } from "../../caller.ts";
-import { jsonResponse } from "../pending_response.ts";
+import { jsonResponse } from "../response.ts";
 import {
   invalidParams,
   printResult,

@@ -4,14 +4,9 @@
  * @module
  * @see MCP 2026-07-28, Prompts, Getting a Prompt
  */
-import type { PromptAnswer } from "../../authoring/prompt.ts";
-import {
-  argumentsOf,
-  type Call,
-  type MaybePromise,
-  type Printed,
-  then,
-} from "../call.ts";
+import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
+import { argumentsOf } from "../../protocol/arguments.ts";
+import type { Call } from "../call.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
@@ -22,7 +17,7 @@ import { inputErrorText } from "../../protocol/tool_result.ts";
  *
  * @throws {import("../../errors.ts").RpcError} -32602 for no prompt or wrong arguments
  */
-export function getPrompt(call: Call): MaybePromise<Printed> {
+export async function getPrompt(call: Call): Promise<string> {
   const { catalogue, params, introduction: { printer }, context } = call;
   const { name } = params;
   const prompt = typeof name === "string"
@@ -31,18 +26,23 @@ export function getPrompt(call: Call): MaybePromise<Printed> {
   if (prompt === undefined) {
     throw invalidParams(`Unknown prompt: ${quoted(name)}`);
   }
-  const { args, get, description } = prompt;
-  const given = argumentsOf(params);
-  const print = (answer: PromptAnswer) =>
-    printer.result({
-      ...(description && { description }),
-      messages: messagesOf(answer),
-    });
-  if (!args) return then(get({}, context), print);
-  return then(parseBy(args, given), (parsed) => {
-    if (!parsed.success) throw invalidParams(inputErrorText(parsed.error));
-    return then(get(parsed.data as JsonObject, context), print);
+  const { description } = prompt;
+  const args = await parseArguments(prompt, argumentsOf(params));
+  const answer = await prompt.get(args, context);
+  return printer.result({
+    ...(description && { description }),
+    messages: messagesOf(answer),
   });
+}
+
+async function parseArguments(
+  { args }: Prompt,
+  given: JsonObject,
+): Promise<JsonObject> {
+  if (!args) return {};
+  const parsed = await parseBy(args, given);
+  if (!parsed.success) throw invalidParams(inputErrorText(parsed.error));
+  return parsed.data as JsonObject;
 }
 
 function messagesOf(answer: PromptAnswer) {

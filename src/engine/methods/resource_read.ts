@@ -11,7 +11,7 @@ import type {
   ResourceAnswer,
   ResourceContents,
 } from "../../authoring/resource.ts";
-import { type Call, type MaybePromise, type Printed, then } from "../call.ts";
+import type { Call } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
@@ -32,7 +32,7 @@ export function findResource(
 }
 
 /** Reads the resource that a request names. @throws {RpcError} when there is none */
-export function readResource(call: Call): MaybePromise<Printed> {
+export async function readResource(call: Call): Promise<string> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
   if (typeof uri !== "string") throw invalidParams("uri must be a string");
   if (uri.length > URI_CHARACTERS) {
@@ -48,13 +48,12 @@ export function readResource(call: Call): MaybePromise<Printed> {
   if (!found) throw missing();
   const { resource, variables } = found;
   const { ttlSeconds = 0, cacheScope = "private", mimeType } = resource;
-  return then(resource.read(variables, context), (answer) => {
-    if (answer === undefined) throw missing();
-    return introduction.printer.result(
-      { contents: contentsOf(answer, uri, mimeType) },
-      { ttlMs: ttlSeconds * 1000, cacheScope },
-    );
-  });
+  const answer = await resource.read(variables, context);
+  if (answer === undefined) throw missing();
+  return introduction.printer.result(
+    { contents: contentsOf(answer, uri, mimeType) },
+    { ttlMs: ttlSeconds * 1000, cacheScope },
+  );
 }
 
 function contentsOf(

@@ -6,14 +6,13 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { Change } from "../../store/changes.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Call } from "../call.ts";
 import {
   invalidParams,
   printNotification,
   type RequestId,
 } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import type { Printed } from "../call.ts";
 import { Meta } from "../../protocol/request_meta.ts";
 import {
   parseTaskIds,
@@ -109,31 +108,30 @@ export function acknowledgement(
 }
 
 /** Serves a subscription until the client leaves or the server stops. */
-export async function listen(exchange: Exchange): Promise<Printed> {
-  const { engine, introduction, params } = exchange;
+export async function listen(call: Call): Promise<string> {
+  const { engine: { subscriptions }, introduction, params } = call;
   const filter = parseFilter(params, introduction.capabilities);
-  if (filter.taskIds) checkKnowsTasks(exchange.client);
-  engine.listeners.take();
+  if (filter.taskIds) checkKnowsTasks(call.client);
+  subscriptions.add(call);
   try {
-    return await follow(exchange, filter);
+    return await follow(call, filter);
   } finally {
-    engine.listeners.release();
+    subscriptions.delete(call);
   }
 }
 
 async function follow(
-  exchange: Exchange,
+  call: Call,
   filter: SubscriptionFilter,
-): Promise<Printed> {
-  const { engine, introduction, message: { id }, answer } = exchange;
-  const feed = new TaskFeed(engine.tasks, exchange.caller.binding);
-  const signal = exchange.signal();
+): Promise<string> {
+  const { engine, introduction, message: { id }, response, signal } = call;
+  const feed = new TaskFeed(engine.tasks, call.caller.binding);
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;
   const notify = (notification: string) => {
-    if (++behind > BEHIND) return exchange.cancel("the client fell behind");
-    sent = sent.then(() => answer.send(notification)).then(() => {
+    if (++behind > BEHIND) return call.cancel("the client fell behind");
+    sent = sent.then(() => response.send(notification)).then(() => {
       behind--;
     });
   };
@@ -148,14 +146,14 @@ async function follow(
       ...filter,
       ...(filter.taskIds && { taskIds: tasks.map(({ taskId }) => taskId) }),
     };
-    await answer.send(acknowledgement(honoured, id));
+    await response.send(acknowledgement(honoured, id));
     acknowledged.resolve();
     for (const task of tasks) {
       feed.follow(task, (task) => notify(taskNotification(task, id)), signal)
         .catch((error) => {
           if (signal.aborted) return;
           engine.log.warning("A task could not be followed", { error });
-          exchange.cancel("a task could not be followed");
+          call.cancel("a task could not be followed");
         });
     }
     await aborted(signal);

@@ -5,15 +5,16 @@
  */
 import { type Caller, missingScopes } from "../../caller.ts";
 import { ChallengeError, RpcCode, RpcError } from "../../errors.ts";
-import type { Call, Method, Printed } from "../call.ts";
+import type { Method } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
 import { invalidParams, type RpcRequest } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
-import { URIS } from "./subscription.ts";
 import { getPrompt } from "./prompt_get.ts";
 import { isLoggingLevel } from "../../protocol/request_meta.ts";
 import { findResource, readResource } from "./resource_read.ts";
+import type { SessionCall } from "../session_call.ts";
+import { listen, URIS } from "./subscription.ts";
 import { cancelTask, getTask, updateTask } from "../tasks/task_methods.ts";
 import { callTool } from "./tool_call.ts";
 
@@ -45,24 +46,29 @@ const SHARED: readonly (readonly [string, Method])[] = [
 ];
 
 /**
- * Methods of 2025 beside `initialize`. Subscribing answers and promises nothing:
+ * Methods of 2025 besides `initialize`. Subscribing answers and promises nothing:
  * without a GET stream there is no way to push.
  */
-export const SESSION_METHODS: ReadonlyMap<string, Method> = new Map([
-  ...SHARED,
-  ["ping", EMPTY],
-  ["resources/subscribe", EMPTY],
-  ["resources/unsubscribe", EMPTY],
-  ["logging/setLevel", setLevel],
-]);
+export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
+  new Map<
+    string,
+    Method<SessionCall>
+  >([
+    ...SHARED,
+    ["ping", EMPTY],
+    ["resources/subscribe", EMPTY],
+    ["resources/unsubscribe", EMPTY],
+    ["logging/setLevel", setLevel],
+  ]);
 
-/** Methods of 2026 beside `subscriptions/listen`, which needs a stream. */
+/** Methods of 2026. */
 export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
   ...SHARED,
   ["server/discover", ({ catalogue }) => catalogue.discovery],
   ["tasks/get", getTask],
   ["tasks/update", updateTask],
   ["tasks/cancel", cancelTask],
+  ["subscriptions/listen", listen],
 ]);
 
 /** -32601; 2026 wants it on HTTP 404. */
@@ -143,9 +149,12 @@ function scopesOfFilter(
   return [...new Set(needed)];
 }
 
-function setLevel({ params: { level }, setLogLevel }: Call): Promise<Printed> {
+async function setLevel(
+  { params: { level }, sessionId, engine }: SessionCall,
+): Promise<string> {
   if (!isLoggingLevel(level)) {
     throw invalidParams("level must be a logging level");
   }
-  return setLogLevel!(level).then(() => "{}");
+  await engine.sessions.setLogLevel(sessionId, level);
+  return "{}";
 }

@@ -9,19 +9,18 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
 import { type ToolAnswer, ToolError } from "../../authoring/tool.ts";
-import {
-  argumentsOf,
-  type Call,
-  type MaybePromise,
-  type Printed,
-  then,
-} from "../call.ts";
+import { argumentsOf } from "../../protocol/arguments.ts";
+import type { Call } from "../call.ts";
 import type { CompiledTool } from "../../protocol/catalogue.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
-import { parseBy, type Parsed } from "../../protocol/json_schema.ts";
+import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import { checkKnowsTasks, printTask } from "../tasks/task_methods.ts";
+import {
+  checkKnowsTasks,
+  knowsTasks,
+  printTask,
+} from "../tasks/task_methods.ts";
 import {
   errorResult,
   inputErrorText,
@@ -30,45 +29,43 @@ import {
 } from "../../protocol/tool_result.ts";
 
 /** Calls the tool that a request names. @throws {RpcError} -32602 for no tool */
-export function callTool(call: Call): MaybePromise<Printed> {
+export async function callTool(call: Call): Promise<string> {
   const { introduction: { printer }, catalogue, params } = call;
   const { name } = params;
   const tool = typeof name === "string" ? catalogue.tools.get(name) : undefined;
   if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
-  return then(
-    runTool(tool, argumentsOf(params), call),
-    (result) => printer.result(result),
-  );
+  const args = argumentsOf(params);
+  try {
+    return printer.result(await parseAndRun(tool, args, call));
+  } catch (error) {
+    if (isRefusal(error)) throw error;
+    return printer.result(errorResult(messageFor(error, call)));
+  }
 }
 
-/** Runs a tool, here or in a task; only refusals of the request throw. */
-function runTool(
+/** What the model may read of an exception. */
+function messageFor(error: unknown, call: Call): string {
+  if (error instanceof ToolError) return error.message;
+  const { signal, requestId } = call;
+  if (signal.aborted) return signal.reason.message;
+  call.report(error);
+  return `Internal error (reference ${requestId})`;
+}
+
+async function parseAndRun(
   tool: CompiledTool,
   args: JsonObject,
   call: Call,
-): MaybePromise<object> {
-  const fail = (error: unknown) => {
-    if (error instanceof ToolError) return errorResult(error.message);
-    if (isRefusal(error)) throw error;
-    const { signal } = call.context;
-    if (signal.aborted) return errorResult(signal.reason.message);
-    call.report(error);
-    return errorResult(`Internal error (reference ${call.context.requestId})`);
-  };
-  const run = (parsed: Parsed): MaybePromise<object> => {
+): Promise<object> {
+  let input = args;
+  if (tool.input) {
+    const parsed = await parseBy(tool.input, args);
     if (!parsed.success) return errorResult(inputErrorText(parsed.error));
-    const input = parsed.data as JsonObject;
-    if (tool.task || tool.prepare) return prepareAndRun(tool, input, call);
-    return runAround(tool, input, call.context, call);
-  };
-  try {
-    const result = tool.input
-      ? then(parseBy(tool.input, args), run)
-      : run({ success: true, data: args });
-    return result instanceof Promise ? result.catch(fail) : result;
-  } catch (error) {
-    return fail(error);
+    input = parsed.data as JsonObject;
   }
+  return tool.task || tool.prepare
+    ? await prepareAndRun(tool, input, call)
+    : await runAround(tool, input, call.context, call);
 }
 
 /** What must be asked first is asked in the request; a task knows it then. */
@@ -77,56 +74,53 @@ async function prepareAndRun(
   input: JsonObject,
   call: Call,
 ): Promise<object> {
+  const { client, stateless, context, engine } = call;
   if (tool.task === "required") {
-    if (!call.stateless) {
+    if (!stateless) {
       throw invalidParams(
         `${tool.name} runs as a task, which this client does not support`,
       );
     }
-    checkKnowsTasks(call.context.client);
+    checkKnowsTasks(client);
   }
-  const prepared = await tool.prepare?.(input, call.context);
-  const work = async (context: Context) => {
-    const result = await runAround(tool, input, context, call, prepared);
-    return result as unknown as JsonObject;
-  };
-  if (!tool.task || !call.startTask) return await work(call.context);
-  const task = await call.startTask(work);
+  const prepared = await tool.prepare?.(input, context);
+  if (!tool.task || !stateless || !knowsTasks(client)) {
+    return await runAround(tool, input, context, call, prepared);
+  }
+  const task = await engine.taskRunner.start(
+    call,
+    (context) => runAround(tool, input, context, call, prepared),
+  );
   return { resultType: "task", ...printTask(task) };
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */
-function runAround(
+async function runAround(
   tool: CompiledTool,
   input: JsonObject,
   context: Context,
   call: Call,
   prepared?: unknown,
-): MaybePromise<CallToolResult> {
-  const run = () =>
-    then(
-      tool.run(input, context, prepared),
-      (answer) => judge(tool, answer, call),
-    );
-  if (call.around === undefined) return run();
-  // deno-lint-ignore require-await -- what it throws must be a rejection
-  return call.around({ tool, input, context }, async () => run());
+): Promise<CallToolResult> {
+  const run = async () =>
+    judge(tool, await tool.run(input, context, prepared), call);
+  const { around } = call.engine;
+  return around ? await around({ tool, input, context }, run) : await run();
 }
 
 /** Checks what a tool returned against its output schema. */
-function judge(
+async function judge(
   { name, output, hasObjectOutput }: CompiledTool,
   answer: unknown,
   { stateless }: Call,
-): MaybePromise<CallToolResult> {
+): Promise<CallToolResult> {
   if (output === undefined) return resultOf(answer as ToolAnswer);
-  return then(parseBy(output, answer), (parsed) => {
-    if (parsed.success) {
-      return structuredResult(parsed.data, stateless || hasObjectOutput);
-    }
-    throw new Error(`tool ${name} broke its output schema`, {
-      cause: parsed.error,
-    });
+  const parsed = await parseBy(output, answer);
+  if (parsed.success) {
+    return structuredResult(parsed.data, stateless || hasObjectOutput);
+  }
+  throw new Error(`tool ${name} broke its output schema`, {
+    cause: parsed.error,
   });
 }
 

@@ -9,7 +9,7 @@ import { RpcCode, RpcError } from "../../errors.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
 import type { McpClient } from "../../authoring/context.ts";
-import type { Call, Printed } from "../call.ts";
+import type { Call } from "../call.ts";
 import { invalidParams } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
@@ -55,14 +55,14 @@ export function printTask(task: Task): JsonObject {
 }
 
 /** `tasks/get` */
-export async function getTask(call: Call): Promise<Printed> {
+export async function getTask(call: Call): Promise<string> {
   const { introduction: { printer } } = call;
   return printer.result(printTask(await findOwnTask(call)));
 }
 
 /** `tasks/update` */
-export async function updateTask(call: Call): Promise<Printed> {
-  const { tasks, params: { inputResponses }, introduction } = call;
+export async function updateTask(call: Call): Promise<string> {
+  const { engine, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
     throw invalidParams("inputResponses must be an object");
@@ -70,25 +70,27 @@ export async function updateTask(call: Call): Promise<Printed> {
   if (!Object.values(inputResponses).every(isObject)) {
     throw invalidParams("Each of inputResponses must be an object");
   }
-  await tasks.answer(taskId, inputResponses);
+  await engine.tasks.answer(taskId, inputResponses);
   return introduction.printer.result({});
 }
 
 /** `tasks/cancel`: the process that works on it notices soon. */
-export async function cancelTask(call: Call): Promise<Printed> {
+export async function cancelTask(call: Call): Promise<string> {
   const { taskId } = await findOwnTask(call);
-  await call.tasks.end(taskId, { status: "cancelled" });
+  await call.engine.tasks.end(taskId, { status: "cancelled" });
   return call.introduction.printer.result({});
 }
 
 /** The caller's task that a request names. */
-async function findOwnTask({ context, tasks, params }: Call): Promise<Task> {
-  checkKnowsTasks(context.client);
+async function findOwnTask(
+  { client, caller, engine, params }: Call,
+): Promise<Task> {
+  checkKnowsTasks(client);
   const { taskId } = params;
   if (typeof taskId !== "string") {
     throw invalidParams("taskId must be a string");
   }
-  const task = await tasks.find(taskId, context.caller.binding);
+  const task = await engine.tasks.find(taskId, caller.binding);
   if (task === undefined) throw invalidParams("Unknown task");
   return task;
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Authenticated } from "../../caller.ts";
+import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
 import { HttpError, RpcCode, RpcError } from "../../errors.ts";
@@ -16,11 +16,7 @@ import {
 } from "../../store/tasks.ts";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
-import {
-  CallContext,
-  type CallSettings,
-  type Channel,
-} from "../call_context.ts";
+import { CallContext, type Work } from "../call_context.ts";
 import type { JsonObject } from "../../json.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 
@@ -33,19 +29,13 @@ const STOPPED: Outcome = {
   },
 };
 
-/** What a task's tool is run with. */
-export interface TaskSettings extends Authenticated {
-  client: McpClient;
-  meta: JsonObject;
-  changes: CallSettings["changes"];
-  /** The tool's work: its result, or an exception. */
-  work(context: Context): Promise<JsonObject>;
-}
+/** What a task does: it gives its result, or throws. */
+export type TaskWork = (context: Context) => Promise<object>;
 
 /** The tasks that this process works on. */
 export class TaskRunner {
   #running = new Map<AbortController, Promise<void>>();
-  #hasStopped = false;
+  #isRefusing = false;
 
   constructor(
     private readonly tasks: TaskStore,
@@ -58,16 +48,24 @@ export class TaskRunner {
   }
 
   /**
-   * Creates a task and begins to work on it.
+   * Creates a task for a request and begins to work on it.
    *
    * @throws {HttpError} 503 when the server stops
    */
-  async start(settings: TaskSettings): Promise<Task> {
-    if (this.#hasStopped) throw new HttpError(503, "The server stops");
+  async start(request: Work, work: TaskWork): Promise<Task> {
+    if (this.#isRefusing) {
+      throw new HttpError(503, "The server is stopping", {
+        "retry-after": "5",
+      });
+    }
     const taskId = randomId(24);
-    const task = await this.tasks.create(taskId, settings.caller.binding);
+    const task = await this.tasks.create(taskId, request.caller.binding);
     const abort = new AbortController();
-    const done = this.#work(taskId, settings, abort)
+    const { signal } = abort;
+    const context = new CallContext(
+      new WorkOfTask(taskId, request, this.tasks, signal, this.clock),
+    );
+    const done = this.#work(taskId, () => work(context), abort)
       .catch((error) =>
         this.log.error("A task could not be ended", {
           reference: taskId,
@@ -79,9 +77,14 @@ export class TaskRunner {
     return task;
   }
 
+  /** Takes no new tasks from now on. */
+  refuse(): void {
+    this.#isRefusing = true;
+  }
+
   /** Ends every task of this process as failed, and waits until that is kept. */
   async stop(): Promise<void> {
-    this.#hasStopped = true;
+    this.refuse();
     for (const abort of this.#running.keys()) {
       abort.abort(new DOMException("The server stops", "AbortError"));
     }
@@ -90,7 +93,7 @@ export class TaskRunner {
 
   async #work(
     taskId: string,
-    settings: TaskSettings,
+    work: () => Promise<object>,
     abort: AbortController,
   ): Promise<void> {
     const { signal } = abort;
@@ -109,14 +112,6 @@ export class TaskRunner {
       end,
       () => {},
     );
-    const context = new CallContext({
-      ...settings,
-      stateless: true,
-      requestId: taskId,
-      progressToken: taskId,
-      signal: () => signal,
-      channel: new TaskChannel(taskId, this.tasks, signal, this.clock),
-    });
     // A tool that ignores the signal must not keep a cancelled task open.
     const aborted = new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason), {
@@ -124,9 +119,12 @@ export class TaskRunner {
       })
     );
     try {
-      const outcome = await Promise.race([settings.work(context), aborted])
+      const outcome = await Promise.race([work(), aborted])
         .then(
-          (result): Outcome => ({ status: "completed", outcome: result }),
+          (result): Outcome => ({
+            status: "completed",
+            outcome: result as JsonObject,
+          }),
           (error) => signal.aborted ? STOPPED : this.#outcomeOf(error, taskId),
         );
       await this.tasks.end(taskId, outcome);
@@ -155,18 +153,35 @@ export class TaskRunner {
 
 const MESSAGE_MILLISECONDS = 1000;
 
-/** The way from a task's tool to the client: through the task's record. */
-class TaskChannel implements Channel {
+/** A task in place of its request: client and tool meet in its record. */
+class WorkOfTask implements Work {
+  readonly stateless = true;
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly client: McpClient;
+  readonly meta: JsonObject;
+  readonly changes: Work["changes"];
   #count = 0;
   #keys = new Set<string>();
   #lastMessageMilliseconds = 0;
 
   constructor(
-    private readonly taskId: string,
+    readonly requestId: string,
+    { caller, upstream, client, meta, changes }: Work,
     private readonly tasks: TaskStore,
-    private readonly signal: AbortSignal,
+    readonly signal: AbortSignal,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.caller = caller;
+    this.upstream = upstream;
+    this.client = client;
+    this.meta = meta;
+    this.changes = changes;
+  }
+
+  get progressToken(): string {
+    return this.requestId;
+  }
 
   /** Tasks have no notifications; progress in words becomes the status. */
   async notify(method: string, { message }: JsonObject): Promise<void> {
@@ -175,7 +190,7 @@ class TaskChannel implements Channel {
     const now = this.clock();
     if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
     this.#lastMessageMilliseconds = now;
-    await this.tasks.setMessage(this.taskId, message);
+    await this.tasks.setMessage(this.requestId, message);
   }
 
   request(
@@ -184,7 +199,7 @@ class TaskChannel implements Channel {
     key?: string,
   ): Promise<JsonObject> {
     return this.tasks.ask(
-      this.taskId,
+      this.requestId,
       this.#unusedKey(key ?? method.split("/")[0]),
       { method, params },
       this.signal,

@@ -4,7 +4,7 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
 import { completionValues } from "../../../src/engine/methods/completion.ts";
-import { refuses } from "../../protocol/refuses.ts";
+import { rejects } from "../../protocol/refuses.ts";
 
 const catalogue = compileCatalogue({
   resources: [
@@ -102,7 +102,7 @@ const BROKEN: Record<string, [ref: unknown, argument: unknown]> = {
 };
 
 for (const [what, [ref, argument]] of Object.entries(BROKEN)) {
-  Deno.test(`completionValues() refuses ${what}`, () => {
-    refuses(() => complete(ref, argument), -32602);
+  Deno.test(`completionValues() refuses ${what}`, async () => {
+    await rejects(complete(ref, argument), -32602);
   });
 }

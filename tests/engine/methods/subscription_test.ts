@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
 import {
-  ListenerCount,
-  LISTENERS,
-} from "../../../src/engine/listener_count.ts";
-import { HttpError } from "../../../src/errors.ts";
-import {
   acknowledgement,
   notificationOf,
   parseFilter,
@@ -104,15 +99,4 @@ Deno.test("acknowledgement() says what is honoured, to whom", () => {
       .notifications,
     { resourceSubscriptions: ["a://b"] },
   );
-});
-
-Deno.test("ListenerCount refuses one more than a process can carry", () => {
-  const count = new ListenerCount();
-  for (let i = 0; i < LISTENERS; i++) count.take();
-  const isBusy = (error: unknown) =>
-    error instanceof HttpError && error.status === 503 &&
-    "retry-after" in error.headers;
-  assert.throws(() => count.take(), isBusy);
-  count.release();
-  count.take();
 });

@@ -5,14 +5,19 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
  */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
 import { randomId } from "../crypto.ts";
 import { now } from "../clock.ts";
-import { resultBody } from "./pending_response.ts";
-import { Exchange } from "./exchange.ts";
+import type { McpClient } from "../authoring/context.ts";
+import type { Introduction } from "../protocol/catalogue.ts";
 import { Inquiry, Suspended } from "../protocol/inquiry.ts";
-import { invalidParams } from "../protocol/messages.ts";
+import {
+  invalidParams,
+  printResult,
+  type RpcRequest,
+} from "../protocol/messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
-import type { Call, Method } from "./call.ts";
+import type { StatelessMeta } from "../protocol/request_meta.ts";
 import {
   openRequestState,
   REQUEST_STATE_SECONDS,
@@ -20,7 +25,10 @@ import {
   sealRequestState,
   type StateBinding,
 } from "../protocol/request_state.ts";
-import { knowsTasks } from "./tasks/task_methods.ts";
+import { STATELESS_REVISION } from "../protocol/revisions.ts";
+import { Call, type Method } from "./call.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import type { Ending } from "./pending_response.ts";
 
 /** The methods that may end with questions, and so take answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -29,44 +37,67 @@ const ASKING: ReadonlySet<string> = new Set([
   "resources/read",
 ]);
 
-/** A request on its way, on its own. */
-export class StatelessExchange extends Exchange {
+/**
+ * A call that takes longer than this becomes a stream: only then is a
+ * disconnect noticed at once, and it is what cancels.
+ */
+const SLOW_MILLISECONDS = 1000;
+
+/** A request on its own. */
+export class StatelessCall extends Call {
   readonly stateless = true;
+  readonly client: McpClient;
+  readonly logLevel?: LoggingLevel;
+  #isWatched = false;
   #inquiry?: Inquiry;
   #suspended: ((reason: Suspended) => void)[] = [];
   #gathering?: ReturnType<typeof setTimeout>;
 
-  override run(method: Method): Response | Promise<Response> {
+  constructor(
+    engine: Engine,
+    message: RpcRequest,
+    admitted: Admitted,
+    { clientInfo: info, clientCapabilities, logLevel }: StatelessMeta,
+  ) {
+    super(engine, message, admitted);
+    const capabilities = clientCapabilities;
+    this.client = { info, capabilities, revision: STATELESS_REVISION };
+    this.logLevel = logLevel;
+    this.response.onGone = () => this.cancel("the client closed the stream");
+  }
+
+  get introduction(): Introduction {
+    return this.catalogue.stateless;
+  }
+
+  override run(method: Method<this>): Promise<Ending | undefined> {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;
     if (isFirst || !ASKING.has(this.message.method)) return super.run(method);
     return super.run(async (call) => {
       await this.#resume();
-      return method(call);
+      return await method(call);
     });
   }
 
-  get startTask(): Call["startTask"] {
-    if (!knowsTasks(this.client)) return undefined;
-    const { engine, authenticated, client, meta, changes } = this;
-    return (work) =>
-      engine.taskRunner.start({
-        ...authenticated,
-        client,
-        meta,
-        changes,
-        work,
-      });
+  override beat(nowMilliseconds: number): void {
+    super.beat(nowMilliseconds);
+    if (!this.#isWatched) this.#watch();
+    const isSlow =
+      nowMilliseconds - this.startedMilliseconds >= SLOW_MILLISECONDS;
+    if (isSlow) this.response.open();
   }
 
-  /** Cancels when the client goes away, before its stream opens or after. */
-  watch(disconnected: AbortSignal): void {
-    this.answer.onGone = () => this.cancel("the client closed the stream");
+  /** Notices a client that leaves before its stream opens. */
+  #watch(): void {
+    // From the first beat on: the signal costs quick calls too much.
+    this.#isWatched = true;
+    const { signal } = this.admitted.request;
     const leave = () => {
-      if (!this.answer.hasEnded) this.answer.onGone();
+      if (!this.response.hasEnded) this.response.onGone();
     };
-    if (disconnected.aborted) leave();
-    else disconnected.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
   }
 
   async request(
@@ -89,14 +120,15 @@ export class StatelessExchange extends Exchange {
 
   /** Ends this round with the open questions, and the tool's run with it. */
   async #suspend(): Promise<void> {
-    const { answer, message: { id }, introduction: { printer } } = this;
+    const { message: { id }, introduction: { printer } } = this;
     try {
       const result = {
         resultType: "input_required",
         inputRequests: Object.fromEntries(this.#inquiry!.open),
         requestState: await this.#sealState(),
       };
-      answer.end(resultBody(id, printer.result(result)));
+      const body = printResult(id, printer.result(result));
+      this.end({ body }, "input required");
     } catch (error) {
       this.refuse(error);
     }

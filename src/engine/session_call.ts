@@ -1,0 +1,77 @@
+/**
+ * A request of a 2025 session. A question goes out on the request's own
+ * stream; its answer may be posted to any process.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import { randomId } from "../crypto.ts";
+import type { Cancellable } from "../store/cancellations.ts";
+import type { Session } from "../store/sessions.ts";
+import type { McpClient } from "../authoring/context.ts";
+import { ToolError } from "../authoring/tool.ts";
+import type { Introduction } from "../protocol/catalogue.ts";
+import type { JsonObject } from "../json.ts";
+import type { RpcRequest } from "../protocol/messages.ts";
+import { Call } from "./call.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import type { PendingResponse } from "./pending_response.ts";
+
+/** A session, the name it goes by, and the request that named it. */
+export interface InSession extends Admitted {
+  sessionId: string;
+  session: Session;
+}
+
+/** A request of a session. */
+export class SessionCall extends Call {
+  readonly stateless = false;
+  readonly sessionId: string;
+  readonly client: McpClient;
+  readonly logLevel: LoggingLevel;
+
+  constructor(
+    engine: Engine,
+    message: RpcRequest,
+    open: InSession,
+    response?: PendingResponse,
+  ) {
+    super(engine, message, open, response);
+    const { clientInfo: info, capabilities, revision, logLevel } = open.session;
+    this.sessionId = open.sessionId;
+    this.client = { info, capabilities, revision };
+    this.logLevel = logLevel ?? "info";
+  }
+
+  get introduction(): Introduction {
+    return this.catalogue.session;
+  }
+
+  get cancellable(): Cancellable {
+    return {
+      sessionId: this.sessionId,
+      requestId: this.message.id,
+      startedMilliseconds: this.startedMilliseconds,
+    };
+  }
+
+  async request(method: string, params: JsonObject): Promise<JsonObject> {
+    const { replies } = this.engine;
+    // A stream that has closed cannot be resumed: nobody would ever be asked.
+    if (this.hasEnded || this.response.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    }
+    const id = randomId(16);
+    // Known before it is on the wire, or a quick answer would find nobody.
+    await replies.expect(this.sessionId, id);
+    await this.response.send(
+      JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    );
+    const reply = await replies.take(this.sessionId, id, this.signal);
+    if (!reply) throw new ToolError(`The client did not answer ${method}`);
+    const { result, error } = reply;
+    if (result) return result;
+    throw new ToolError(`The client refused ${method}: ${error?.message}`);
+  }
+}
