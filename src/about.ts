@@ -11,6 +11,13 @@ import { isLoopback } from "./loopback.ts";
  * RFC 8414 §2). Directories ask for the privacy page and for support.
  */
 export interface About {
+  /** What it is for, in at most 100 characters; directories show it. */
+  description?: string;
+  /**
+   * Its name in directories, such as `com.example/mail`: reverse DNS, one
+   * slash. By default of its host and its name.
+   */
+  registryName?: string;
   /** Who runs it: a person, a team or a company. */
   operator?: string;
   /** Where people read about it. */
@@ -30,8 +37,26 @@ const ADDRESSES = [
   "supportUrl",
 ] as const;
 
-/** What is wrong with the addresses, one complaint each. */
+/** What is wrong, one complaint each. */
 export function aboutComplaints(about: About): string[] {
+  const { description, registryName } = about;
+  const complaints: string[] = [];
+  if (description !== undefined && !/^.{1,100}$/u.test(description)) {
+    complaints.push("description: wants one line of 1 to 100 characters");
+  }
+  if (registryName !== undefined && !REGISTRY_NAME.test(registryName)) {
+    complaints.push(
+      `registryName: got ${JSON.stringify(registryName)}, wants reverse DNS ` +
+        "with one slash, such as com.example/mail",
+    );
+  }
+  return [...complaints, ...addressComplaints(about)];
+}
+
+/** SEP-2127, and the registry's schema. */
+const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
+
+function addressComplaints(about: About): string[] {
   return ADDRESSES.flatMap((name) => {
     const address = about[name];
     if (address === undefined || isAddress(name, address)) return [];
@@ -50,8 +75,16 @@ function isAddress(name: string, address: string): boolean {
 }
 
 /** Only the members of {@linkcode About}. */
-export function aboutOf(
-  { operator, websiteUrl, privacyUrl, termsUrl, supportUrl }: About,
-): About {
-  return { operator, websiteUrl, privacyUrl, termsUrl, supportUrl };
+export function aboutOf(about: About): About {
+  const { description, registryName, operator } = about;
+  const { websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
+  return {
+    description,
+    registryName,
+    operator,
+    websiteUrl,
+    privacyUrl,
+    termsUrl,
+    supportUrl,
+  };
 }

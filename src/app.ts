@@ -16,6 +16,7 @@ import { signIn } from "./authorization_server/sign_in.ts";
 import type { SignIn } from "./authorization_server/sign_in_endpoints.ts";
 import { callback } from "./authorization_server/client_callback.ts";
 import { type DevProvider, devProvider } from "./upstream/dev/dev_provider.ts";
+import { discoveryRoutes } from "./discovery/routes.ts";
 import { errorPage } from "./pages/error_response.ts";
 import type { Gate } from "./gates/gate.ts";
 import { landing } from "./pages/landing.ts";
@@ -149,6 +150,7 @@ export function createApp(options: AppOptions): App {
     (c) => c.json({ status: "ok", timestamp: options.database.clock() }),
   );
   app.get("/", (c) => showLanding(c));
+  app.route("/", discoveryRoutes({ config, about, baseUrl, catalogue }));
 
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
   app.notFound((c) => {

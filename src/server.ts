@@ -358,11 +358,12 @@ function compile(
   config: Config,
   lifecycle: Lifecycle,
 ): Catalogue {
-  const { name, version, websiteUrl, icons } = options;
+  const { name, version, description, websiteUrl, icons } = options;
   const serverInfo: Implementation = {
     name,
     title: config.title,
     version,
+    ...(description !== undefined && { description }),
     ...(websiteUrl !== undefined && { websiteUrl }),
     ...(icons !== undefined && { icons }),
   };

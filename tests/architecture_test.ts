@@ -79,7 +79,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/authoring/"],
   ["src/config/", "src/protocol/", "src/oauth/"],
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
-  ["src/gates/", "src/pages/", "src/upstream/dev/"],
+  ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
   ["src/engine/", "src/authorization_server/", "src/account/", "src/doctor/"],
   ["src/app.ts"],
   ["src/server.ts"],

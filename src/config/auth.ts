@@ -73,7 +73,8 @@ const HOST_NAMES = LIST.transform((names) =>
   names.map((name) => name.toLowerCase())
 ).refine((names) => names.every((name) => /^[a-z0-9.-]+$/.test(name)));
 
-const BOOLEAN = {
+/** Words for a setting that is on unless it is switched off. */
+export const BOOLEAN = {
   schema: z.enum(["true", "false", "1", "0"]).transform((text) =>
     text === "true" || text === "1"
   ),

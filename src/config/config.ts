@@ -5,7 +5,7 @@
  * @module
  */
 import * as z from "zod";
-import { type AuthConfig, parseAuth } from "./auth.ts";
+import { type AuthConfig, BOOLEAN, parseAuth } from "./auth.ts";
 import { type Network, parseNetwork } from "../address.ts";
 import { isSecret } from "../authoring/setting.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
@@ -36,6 +36,10 @@ export interface Config {
   auth: AuthConfig;
   /** On Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
+  /** Whether directories are told of the server by a card (SEP-2127). */
+  serverCard: boolean;
+  /** What OpenAI's directory looks for, to see whose domain this is. */
+  openaiChallenge?: string;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
 }
@@ -135,6 +139,12 @@ const ALLOWED_ORIGINS = {
   fix: "Use scheme, host and port only, such as https://app.example.com.",
 };
 
+const OPENAI_CHALLENGE = {
+  schema: z.string().regex(/^[\x21-\x7E]{1,512}$/),
+  wants: "the token that OpenAI gave for this domain",
+  fix: "Copy it from the app's page there, without spaces or line ends.",
+};
+
 const LOG_LEVEL = {
   schema: z.enum(LOG_LEVELS),
   wants: `one of ${LOG_LEVELS.join(", ")}`,
@@ -174,6 +184,8 @@ export function parseConfig(
         (baseUrl === undefined || isLoopback(new URL(baseUrl))),
     }),
     deployed,
+    serverCard: settings.read("SERVER_CARD", BOOLEAN) ?? true,
+    openaiChallenge: settings.read("OPENAI_APPS_CHALLENGE", OPENAI_CHALLENGE),
     own: parseOwn(settings, own),
   };
   if (settings.complaints.length > 0) {

@@ -51,6 +51,7 @@ export function LandingPage(props: LandingProps) {
         <h1>
           Connect to <bdi>{serverTitle}</bdi>
         </h1>
+        {about?.description && <p>{about.description}</p>}
         <p class="lead">
           Give this address to Claude, ChatGPT or another MCP client, and the
           assistant there can use the tools below.

@@ -31,6 +31,8 @@ Deno.test("parseConfig() needs nothing", () => {
     instructions: undefined,
     auth: { strategy: "none" },
     deployed: false,
+    serverCard: true,
+    openaiChallenge: undefined,
     own: {},
   });
 });
@@ -80,6 +82,8 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
     title: "Mail",
     instructions: "Ask first.",
   }],
+  [{ SERVER_CARD: "false" }, { serverCard: false }],
+  [{ OPENAI_APPS_CHALLENGE: "t0k-en" }, { openaiChallenge: "t0k-en" }],
   [{ DENO_DEPLOYMENT_ID: "d1" }, { deployed: true }],
 ];
 
@@ -118,6 +122,8 @@ const REFUSED: Environment[] = [
   { ALLOWED_ORIGINS: "https://a.example,," },
   { LOG_LEVEL: "loud" },
   { AUTH_STRATEGY: "password" },
+  { SERVER_CARD: "perhaps" },
+  { OPENAI_APPS_CHALLENGE: "two words" },
   { KV_PATH: "data/tools.db", DENO_DEPLOYMENT_ID: "d" },
   { KV_PATH: ":memory:", DENO_DEPLOYMENT_ID: "d" },
 ];

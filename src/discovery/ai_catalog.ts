@@ -1,0 +1,34 @@
+/**
+ * The catalogue of a host: which servers it has, and where their cards are.
+ *
+ * @see Agent-Card/ai-catalog, version 1.0
+ * @module
+ */
+import { CARD_TYPE, type ServerCard } from "./server_card.ts";
+
+/** Its media type. */
+export const CATALOG_TYPE = "application/ai-catalog+json";
+
+/** The document at `/.well-known/ai-catalog.json`. */
+export function aiCatalog(
+  { card, baseUrl, operator }: {
+    card: ServerCard;
+    /** Without a trailing slash. */
+    baseUrl: string;
+    /** Who runs the host. */
+    operator?: string;
+  },
+) {
+  const displayName = card.title ?? card.name;
+  const suffix = card.name.slice(card.name.indexOf("/") + 1);
+  return {
+    specVersion: "1.0",
+    host: { displayName: operator ?? displayName },
+    entries: [{
+      identifier: `urn:air:${new URL(baseUrl).hostname}:mcp:${suffix}`,
+      displayName,
+      type: CARD_TYPE,
+      url: `${card.remotes[0].url}/server-card`,
+    }],
+  };
+}

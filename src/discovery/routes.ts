@@ -1,0 +1,74 @@
+/**
+ * The documents by which a server is found: public, and the same for all.
+ *
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import type { About } from "../about.ts";
+import type { Config } from "../config/config.ts";
+import { fingerprint } from "../crypto.ts";
+import type { Catalogue } from "../protocol/catalogue.ts";
+import { aiCatalog, CATALOG_TYPE } from "./ai_catalog.ts";
+import { llmsText } from "./llms_text.ts";
+import { CARD_TYPE, serverCard } from "./server_card.ts";
+
+const MAX_AGE_SECONDS = 3600;
+
+/** Their routes, below the server's own path. */
+export function discoveryRoutes(
+  { config, about, baseUrl, catalogue }: {
+    config: Config;
+    about: About;
+    baseUrl: string;
+    catalogue: Catalogue;
+  },
+): Hono {
+  const app = new Hono();
+  const { serverInfo } = catalogue;
+  const card = serverCard({ serverInfo, about, baseUrl });
+  const { operator } = about;
+  if (config.serverCard) {
+    app.get("/mcp/server-card", sendJson(card, CARD_TYPE));
+    app.get(
+      "/.well-known/ai-catalog.json",
+      sendJson(aiCatalog({ card, baseUrl, operator }), CATALOG_TYPE),
+    );
+  }
+  const tools = [...catalogue.tools.values()];
+  app.get(
+    "/llms.txt",
+    send(
+      llmsText({ card, about, baseUrl, tools }),
+      "text/markdown; charset=utf-8",
+    ),
+  );
+  const { openaiChallenge } = config;
+  if (openaiChallenge !== undefined) {
+    // The body is the token and nothing else, not even a line end.
+    app.get(
+      "/.well-known/openai-apps-challenge",
+      send(openaiChallenge, "text/plain; charset=utf-8"),
+    );
+  }
+  return app;
+}
+
+function sendJson(document: unknown, type: string) {
+  return send(JSON.stringify(document), type);
+}
+
+/** One text, which clients may keep, and ask whether it has changed. */
+function send(body: string, type: string): (c: Context) => Response {
+  const etag = `"${fingerprint(body)}"`;
+  return (c) => {
+    c.header("ETag", etag);
+    c.header("Access-Control-Expose-Headers", "ETag");
+    c.header("Cache-Control", `public, max-age=${MAX_AGE_SECONDS}`);
+    const known = c.req.header("if-none-match")?.split(",") ?? [];
+    const isKnown = known.some((it) => it.trim().replace(/^W\//, "") === etag);
+    if (isKnown) return c.body(null, 304);
+    c.header("Content-Type", type);
+    c.header("X-Content-Type-Options", "nosniff");
+    return c.body(body);
+  };
+}

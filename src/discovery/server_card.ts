@@ -1,0 +1,75 @@
+/**
+ * The server card: what a directory reads before anybody connects.
+ *
+ * @see SEP-2127, a draft: `SERVER_CARD=false` takes the card away
+ * @module
+ */
+import type { Icon, Implementation } from "@modelcontextprotocol/server";
+import type { About } from "../about.ts";
+import { REVISIONS } from "../protocol/revisions.ts";
+import { resourceOf } from "../oauth/resource.ts";
+
+/** Its media type. */
+export const CARD_TYPE = "application/mcp-server-card+json";
+
+/** One server, for those who have not met it. */
+export interface ServerCard {
+  $schema: string;
+  /** Reverse DNS, one slash: `com.example.tools/mail`. */
+  name: string;
+  version: string;
+  /** At most 100 characters. */
+  description: string;
+  title?: string;
+  websiteUrl?: string;
+  icons?: readonly Icon[];
+  remotes: readonly [{
+    type: "streamable-http";
+    url: string;
+    supportedProtocolVersions: readonly string[];
+  }];
+}
+
+/** What a card says about a server at a public address. */
+export function serverCard(
+  { serverInfo, about, baseUrl }: {
+    serverInfo: Implementation;
+    about: About;
+    /** Without a trailing slash. */
+    baseUrl: string;
+  },
+): ServerCard {
+  const { name, version, title = name, websiteUrl, icons } = serverInfo;
+  return {
+    $schema:
+      "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+    name: about.registryName ?? `${namespaceOf(baseUrl)}/${suffixOf(name)}`,
+    version,
+    description: about.description ?? cut(`${title}: tools for assistants`),
+    title: cut(title),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+    remotes: [{
+      type: "streamable-http",
+      url: resourceOf(baseUrl),
+      supportedProtocolVersions: REVISIONS,
+    }],
+  };
+}
+
+/** `tools.example.com` is `com.example.tools`. */
+function namespaceOf(baseUrl: string): string {
+  const { hostname } = new URL(baseUrl);
+  return /^[\d.]+$|:/.test(hostname)
+    ? "localhost"
+    : hostname.split(".").reverse().join(".");
+}
+
+/** What may come after the slash. */
+function suffixOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");
+}
+
+function cut(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+}
