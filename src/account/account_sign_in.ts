@@ -16,7 +16,10 @@ import {
   type AccountSessionStore,
 } from "../store/account_sessions.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
-import { providerUnavailable } from "../upstream/unavailable.ts";
+import {
+  providerUnavailable,
+  signInInterrupted,
+} from "../upstream/unavailable.ts";
 import { browserOf, keepBrowser } from "../http/browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "../http/cookie.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
@@ -62,7 +65,9 @@ export function accountSignIn(
       log.warning("Signing in to the account page failed", { error: cause });
       switch (cause.kind) {
         case "unavailable":
-          throw providerUnavailable(provider.name, cause);
+          throw cause.isCodeSpent
+            ? signInInterrupted(cause)
+            : providerUnavailable(provider.name, cause);
         case "denied":
           throw refused(cause);
         default:
@@ -81,6 +86,16 @@ export function accountSignIn(
       cause,
       situation: "provider refused",
     });
+  }
+
+  async function save(
+    ...session: Parameters<AccountSessionStore["save"]>
+  ): Promise<string> {
+    try {
+      return await accountSessions.save(...session);
+    } catch (error) {
+      throw signInInterrupted(error);
+    }
   }
 
   return {
@@ -121,8 +136,10 @@ export function accountSignIn(
           { situation: "account sign-in expired" },
         );
       }
-      dropCookie(c, cookie);
-      if (error !== undefined || code === undefined) throw refused();
+      if (error !== undefined || code === undefined) {
+        dropCookie(c, cookie);
+        throw refused();
+      }
       // The tokens are not kept. Nor are they revoked: some providers would
       // end every other connection of this person with them.
       const { identity } = await ask(() =>
@@ -133,10 +150,12 @@ export function accountSignIn(
           issuer,
         })
       );
-      const id = await accountSessions.save({
+      const id = await save({
         subject: subjectOf(providerId, identity),
         identity,
       });
+      // Not before: without it the page could not be loaded again.
+      dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
       return redirect(c, `${baseUrl}/account`);
     },

@@ -12,7 +12,7 @@ import {
   type AuthorizationResponse,
   authorizationResponseUrl,
 } from "../oauth/authorization_response.ts";
-import { openGrant } from "../oauth/grant.ts";
+import { type Grant, openGrant } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import type {
   AuthorizationRequestStore,
@@ -25,7 +25,10 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "../upstream/provider.ts";
-import { providerUnavailable } from "../upstream/unavailable.ts";
+import {
+  providerUnavailable,
+  signInInterrupted,
+} from "../upstream/unavailable.ts";
 import { findOwnRequest } from "./own_request.ts";
 import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
@@ -105,9 +108,10 @@ export function providerCallbackEndpoint(
           { error },
         );
       }
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.isCodeSpent) throw signInInterrupted(error);
       // Loading the page again may work: the provider's code is still good.
       await requests.release(leased);
-      if (!(error instanceof UpstreamError)) throw error;
       throw providerUnavailable(provider.name, error);
     }
     const { tokens, identity } = signedIn;
@@ -128,7 +132,7 @@ export function providerCallbackEndpoint(
       clientName,
       now: now(clock),
     });
-    const ours = await requests.complete(leased, {
+    const ours = await complete(leased, {
       grant,
       upstreamTokens: JSON.stringify(tokens),
     });
@@ -140,6 +144,17 @@ export function providerCallbackEndpoint(
       grantId: grant.id,
     });
     return answer(c, leased, { code: ours });
+  }
+
+  async function complete(
+    leased: FoundRequest,
+    outcome: { grant: Grant; upstreamTokens: string },
+  ): Promise<string | undefined> {
+    try {
+      return await requests.complete(leased, outcome);
+    } catch (error) {
+      throw signInInterrupted(error);
+    }
   }
 
   return async function providerCallback(c) {

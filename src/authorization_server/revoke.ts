@@ -53,14 +53,16 @@ export function revokeEndpoint(
     if (!found) return;
     const grantId = found.grant.id;
     const dataKey = () => Promise.resolve(found.dataKey);
+    // They go with the grant, so they are read before.
+    const tellProvider = await providerTokens.revocation({ grantId, dataKey });
+    await grants.close(grantId);
+    log.info("Grant revoked", { grantId, clientId });
     try {
-      await providerTokens.revoke({ grantId, dataKey });
+      await tellProvider();
     } catch (error) {
       // The provider keeps a token that nobody here can open any more.
       log.warning("The provider did not revoke", { grantId, error });
     }
-    await grants.close(grantId);
-    log.info("Grant revoked", { grantId, clientId });
   }
 
   async function findRefresh(

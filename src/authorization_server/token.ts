@@ -110,8 +110,9 @@ export function tokenEndpoint(
     const client = await clients.authenticate(headers, parameters);
     c.set("clientId", client.clientId);
     try {
-      const tokens = await issue(client, parameters);
       await registrations.keep(client.clientId);
+      // Nothing after this may fail: it cannot be done twice.
+      const tokens = await issue(client, parameters);
       return c.json(printTokenResponse(tokens, now(clock)));
     } catch (error) {
       log.warning("Tokens refused", {

@@ -10,8 +10,12 @@ const DAY = 24 * HOUR;
 
 /** From the client's authorization request to our code: sign-in included. */
 export const AUTHORIZATION_REQUEST_TTL_SECONDS = 10 * MINUTE;
-/** How long one process may take to redeem the provider's code. */
-export const SIGN_IN_LEASE_SECONDS = 30;
+/**
+ * How long one process may take to redeem the provider's code: longer than
+ * discovery, two tries at the token endpoint, its keys and two user endpoints
+ * can take together, at 10 seconds each.
+ */
+export const SIGN_IN_LEASE_SECONDS = 100;
 /** RFC 6749 §4.1.2 allows ten minutes; clients need a few seconds. */
 export const CODE_TTL_SECONDS = MINUTE;
 /** How long a used code is remembered, so that its replay is noticed. */
@@ -35,7 +39,15 @@ export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 export const CLOCK_TOLERANCE_SECONDS = MINUTE;
 /** The latest `exp` of a client assertion. */
 export const ASSERTION_MAX_TTL_SECONDS = HOUR;
-/** How long one process may take to refresh a grant's provider token. */
-export const REFRESH_LEASE_SECONDS = 20;
+/**
+ * How long one process may take to refresh a grant's provider token: longer
+ * than discovery and two tries at the token endpoint, at 10 seconds each, and
+ * the time that is spent on storing the answer.
+ */
+export const REFRESH_LEASE_SECONDS = 60;
+/** How long a request waits for a refresh, its own or another's. */
+export const REFRESH_WAIT_SECONDS = 15;
+/** How long a process tries to store what a provider gave. */
+export const REFRESH_STORE_SECONDS = 10 * MINUTE;
 /** A provider token with less than this left is refreshed before its use. */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;

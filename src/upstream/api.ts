@@ -11,16 +11,19 @@ import type { Provider, UpstreamTokens } from "./provider.ts";
 
 /** Where the tokens come from. */
 export interface TokenSource {
-  /** Valid tokens, other than the one that the API has just refused. */
-  tokens(rejected?: string): Promise<UpstreamTokens>;
-  /** Ends the grant, and gives the refusal that says so. */
-  died(): Promise<Error>;
+  /** Tokens that are valid now. */
+  tokens(): Promise<UpstreamTokens>;
+  /**
+   * Tokens in place of one that the API has just refused; undefined when there
+   * is nothing wrong with it.
+   */
+  renew(rejected: string): Promise<UpstreamTokens | undefined>;
 }
 
 /** Calls the provider's API with tokens from a source. */
 export function api(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
-  { tokens, died }: TokenSource,
+  { tokens, renew }: TokenSource,
 ): Upstream {
   function resolve(input: string | URL): URL {
     // A path is taken below the API's own path, not at its host's root.
@@ -66,18 +69,20 @@ export function api(
       const isTheirs = apiUrl !== undefined &&
         url.origin === new URL(apiUrl).origin;
       if (response.status !== 401 || !isTheirs) return response;
+      const fresh = await renew(current.accessToken).catch(async (error) => {
+        await response.body?.cancel();
+        throw error;
+      });
+      // It is this call that the provider refuses, not the person.
+      if (!fresh) return response;
       await response.body?.cancel();
-      const fresh = await tokens(current.accessToken);
       if (init.body instanceof ReadableStream) {
         // It has been read, so only the caller can send it again.
         throw new HttpError(503, "The provider's token was renewed", {
           "retry-after": "1",
         });
       }
-      const second = await send(url, init, fresh);
-      if (second.status !== 401) return second;
-      await second.body?.cancel();
-      throw await died();
+      return await send(url, init, fresh);
     },
   };
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { buildAuthorizationUrl } from "./authorization_url.ts";
+import { afterCode } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { parseIdentity } from "./identity.ts";
 import type { Provider } from "./provider.ts";
@@ -13,7 +14,7 @@ import {
   revokeToken,
   tokenEndpoint,
 } from "./token_endpoint.ts";
-import { requestUserinfo } from "./userinfo.ts";
+import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
 export interface CustomOptions {
@@ -62,14 +63,14 @@ export function customProvider(
     async redeem(response) {
       const { tokens } = await redeem(response);
       const { accessToken } = tokens;
-      const user = await requestUserinfo(
-        fetchUpstream,
-        userinfoUrl,
-        accessToken,
+      const user = await afterCode(() =>
+        requestUserinfo(fetchUpstream, userinfoUrl, accessToken)
       );
       return { tokens, identity: parseIdentity(user) };
     },
     refresh,
+    isAlive: (accessToken) =>
+      isTokenAlive(fetchUpstream, userinfoUrl, accessToken),
     revoke: revocationUrl === undefined
       ? undefined
       : (tokens) =>

@@ -11,14 +11,14 @@
  */
 import type { Identity } from "../caller.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { isObject } from "../json.ts";
 import { parseIdentity } from "./identity.ts";
 import { checkIssuer } from "./issuer.ts";
 import type { Provider } from "./provider.ts";
 import { basic, tokenEndpoint } from "./token_endpoint.ts";
-import { requestUserinfo } from "./userinfo.ts";
+import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
 export interface GitHubOptions {
@@ -79,10 +79,14 @@ export function gitHubProvider(
       });
       const answer = await tokens.redeem(response);
       const { accessToken } = answer.tokens;
-      const identity = await identify(fetchUpstream, apiUrl, accessToken);
+      const identity = await afterCode(() =>
+        identify(fetchUpstream, apiUrl, accessToken)
+      );
       return { tokens: answer.tokens, identity };
     },
     refresh: tokens.refresh,
+    isAlive: (accessToken) =>
+      isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
       const { status } = await fetchUpstream(

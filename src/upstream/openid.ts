@@ -10,7 +10,7 @@ import {
   buildAuthorizationUrl,
 } from "./authorization_url.ts";
 import { discovery, type Metadata } from "./discovery.ts";
-import { UpstreamError } from "./upstream_error.ts";
+import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { keySets, verifyIdToken } from "./id_token.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
@@ -22,7 +22,7 @@ import {
   type TokenEndpoint,
   tokenEndpoint,
 } from "./token_endpoint.ts";
-import { requestUserinfo } from "./userinfo.ts";
+import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
 export interface OpenIdOptions {
@@ -124,16 +124,18 @@ export function openIdProvider(
         isOurs: (issuer) => issuers.isFrom(metadata.issuer, issuer),
       });
       const { tokens, idToken } = await tokensOf(metadata).redeem(response);
-      const identity = await identify(
-        metadata,
-        idToken,
-        tokens.accessToken,
-        response.nonce,
+      const identity = await afterCode(() =>
+        identify(metadata, idToken, tokens.accessToken, response.nonce)
       );
       return { tokens, identity };
     },
     async refresh(refreshToken) {
       return await tokensOf(await discover()).refresh(refreshToken);
+    },
+    async isAlive(accessToken) {
+      const { userinfoEndpoint } = await discover();
+      if (!userinfoEndpoint || options.userinfo === false) return undefined;
+      return await isTokenAlive(fetchUpstream, userinfoEndpoint, accessToken);
     },
     async revoke(tokens) {
       const metadata = await discover();

@@ -62,6 +62,11 @@ export interface Provider {
   ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
   /** New tokens; the refresh token stays the old one where none is returned. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /**
+   * Whether it still takes an access token; undefined where it does not say.
+   * One refused call is no answer: an API refuses for other reasons too.
+   */
+  isAlive?(accessToken: string): Promise<boolean | undefined>;
   /** Ends the tokens at the provider, where it has a way to. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
 }

@@ -8,6 +8,8 @@ import type { Upstream } from "../caller.ts";
 import { ChallengeError } from "../errors.ts";
 import {
   REFRESH_LEASE_SECONDS,
+  REFRESH_STORE_SECONDS,
+  REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
 import type { GrantStore } from "../store/grants.ts";
@@ -30,28 +32,27 @@ export interface GrantKey {
   dataKey(): Promise<Uint8Array>;
 }
 
-/** ProviderTokens to the provider, each in the name of one grant. */
+/** The provider's tokens, each in the name of one grant. */
 export interface ProviderTokens {
-  /**
-   * Tokens that are valid now.
-   *
-   * @param rejected an access token that the provider does not take any more
-   * @throws {ChallengeError} when they are dead; the grant has then ended
-   * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
-   */
-  tokens(key: GrantKey, rejected?: string): Promise<UpstreamTokens>;
   /**
    * Refreshes what would soon expire, where that is possible at all: a grant
    * may outlive a provider token that cannot be refreshed.
    *
-   * @throws as {@linkcode ProviderTokens.tokens}
+   * @throws {ChallengeError} when they are dead; the grant has then ended
+   * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
    */
   keep(key: GrantKey): Promise<void>;
   /** What tools get. */
   upstream(key: GrantKey): Upstream;
-  /** Tells the provider that a grant's tokens are no longer needed. */
-  revoke(key: GrantKey): Promise<void>;
+  /**
+   * Reads a grant's tokens while that is possible, and gives what tells the
+   * provider that they are no longer needed.
+   */
+  revocation(key: GrantKey): Promise<() => Promise<void>>;
 }
+
+/** How long to wait before another try at storing tokens, in milliseconds. */
+const STORE_PAUSE_MILLISECONDS = 200;
 
 /** Connects grants to the provider. */
 export function providerTokens({ provider, grants, upstreamTokens, clock }: {
@@ -86,7 +87,7 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
         .finally(() => refreshing.delete(key.grantId));
       refreshing.set(key.grantId, refresh);
     }
-    return await refresh;
+    return await wait(refresh);
   }
 
   async function refreshOnce(
@@ -111,8 +112,10 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
       } else {
         await upstreamTokens.waitForRefresh(
           grantId,
-          AbortSignal.timeout((REFRESH_LEASE_SECONDS + 1) * 1000),
-        );
+          AbortSignal.timeout(REFRESH_LEASE_SECONDS * 1000),
+        ).catch((error) => {
+          if (error?.name !== "TimeoutError") throw error;
+        });
       }
       const again = await upstreamTokens.find(grantId, dataKey);
       if (!again) throw died();
@@ -124,19 +127,85 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
     leased: FoundTokens,
     refreshToken: string,
   ): Promise<UpstreamTokens | undefined> {
+    let refreshed: UpstreamTokens;
     try {
-      const refreshed = await provider.refresh(refreshToken);
-      // A provider that does not rotate sends no refresh token (RFC 6749 §6).
-      const kept = { ...refreshed };
-      kept.refreshToken ??= refreshToken;
-      const isOurs = await upstreamTokens.replace(leased, JSON.stringify(kept));
-      return isOurs ? kept : undefined;
+      refreshed = await provider.refresh(refreshToken);
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === "dead") {
         if (await isReplaced(leased)) return undefined;
         throw await close(leased.grantId, error);
       }
-      await upstreamTokens.release(leased);
+      // Nobody has to wait for the rest of the lease, if that can be said.
+      await upstreamTokens.release(leased).catch(() => {});
+      throw error instanceof UpstreamError
+        ? providerUnavailable(provider.name, error)
+        : error;
+    }
+    // A provider that does not rotate sends no refresh token (RFC 6749 §6).
+    const kept = { ...refreshed };
+    kept.refreshToken ??= refreshToken;
+    return await store(leased, JSON.stringify(kept)) ? kept : undefined;
+  }
+
+  /**
+   * Stores what the provider gave in place of the leased tokens. It may have
+   * ended those, so this is tried until it is done; meanwhile the tokens live
+   * in this promise only. False when the grant has ended.
+   */
+  async function store(leased: FoundTokens, tokens: string): Promise<boolean> {
+    const { grantId, dataKey } = leased;
+    const endsAt = now() + REFRESH_STORE_SECONDS;
+    for (let current = leased;;) {
+      try {
+        if (await upstreamTokens.replace(current, tokens)) return true;
+        const again = await upstreamTokens.find(grantId, dataKey);
+        // Somebody may have leased the old ones too; ours are newer.
+        if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
+        current = again;
+      } catch (error) {
+        if (now() >= endsAt) throw error;
+        await new Promise((resolve) =>
+          setTimeout(resolve, STORE_PAUSE_MILLISECONDS)
+        );
+      }
+    }
+  }
+
+  /** Waits for a refresh no longer than a client would; it goes on by itself. */
+  async function wait<T>(refresh: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(providerUnavailable(provider.name)),
+      REFRESH_WAIT_SECONDS * 1000,
+    );
+    try {
+      return await Promise.race([refresh, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function renew(
+    key: GrantKey,
+    rejected: string,
+  ): Promise<UpstreamTokens | undefined> {
+    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+    if (!found) throw died();
+    const current = parse(found);
+    if (isGood(current, rejected)) return current;
+    const isAlive = await ask(rejected);
+    if (isAlive) return undefined;
+    if (current.refreshToken !== undefined) return await tokens(key, rejected);
+    // What nobody can tell ends nothing.
+    if (isAlive === undefined) return undefined;
+    throw await close(key.grantId);
+  }
+
+  /** Whether the provider takes an access token; undefined: it does not say. */
+  async function ask(accessToken: string): Promise<boolean | undefined> {
+    try {
+      return await provider.isAlive?.(accessToken);
+    } catch (error) {
       throw error instanceof UpstreamError
         ? providerUnavailable(provider.name, error)
         : error;
@@ -160,12 +229,10 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
   }
 
   return {
-    tokens,
-
     upstream: (key) =>
       api(provider, {
-        tokens: (rejected) => tokens(key, rejected),
-        died: () => close(key.grantId),
+        tokens: () => tokens(key),
+        renew: (rejected) => renew(key, rejected),
       }),
 
     async keep(key) {
@@ -173,10 +240,12 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
       if (found && parse(found).refreshToken !== undefined) await tokens(key);
     },
 
-    async revoke(key) {
-      if (!provider.revoke) return;
+    async revocation(key) {
+      if (!provider.revoke) return () => Promise.resolve();
       const found = await upstreamTokens.find(key.grantId, await key.dataKey());
-      if (found) await provider.revoke(parse(found));
+      return async () => {
+        if (found) await provider.revoke!(parse(found));
+      };
     },
   };
 }

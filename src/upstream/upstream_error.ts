@@ -25,13 +25,31 @@ export class UpstreamError extends Error {
   override name = "UpstreamError";
   /** The provider's own error code, where it gave one (RFC 6749 §5.2). */
   readonly code?: string;
+  /** The provider's code was exchanged before: only a new sign-in helps. */
+  readonly isCodeSpent: boolean;
   /** `message` must hold no secret. */
   constructor(
     readonly kind: UpstreamErrorKind,
     message: string,
-    { cause, code }: { cause?: unknown; code?: string } = {},
+    { cause, code, isCodeSpent = false }: {
+      cause?: unknown;
+      code?: string;
+      isCodeSpent?: boolean;
+    } = {},
   ) {
     super(message, { cause });
     this.code = code;
+    this.isCodeSpent = isCodeSpent;
+  }
+}
+
+/** Runs what follows the exchange of a code, so that its failure says so. */
+export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (cause) {
+    if (!(cause instanceof UpstreamError)) throw cause;
+    const { kind, message, code } = cause;
+    throw new UpstreamError(kind, message, { cause, code, isCodeSpent: true });
   }
 }

@@ -29,3 +29,21 @@ export async function requestUserinfo(
   }
   return await readObject(response, host);
 }
+
+/**
+ * Whether a user endpoint takes an access token: 401 says that it is dead
+ * (RFC 6750 §3.1), anything else but success says nothing.
+ *
+ * @throws {UpstreamError} `unavailable`
+ */
+export async function isTokenAlive(
+  fetchUpstream: UpstreamFetch,
+  endpoint: string,
+  accessToken: string,
+): Promise<boolean | undefined> {
+  const { ok, status } = await fetchUpstream(endpoint, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  if (ok) return true;
+  return status === 401 ? false : undefined;
+}

@@ -8,6 +8,7 @@ import {
   startOAuthServer,
 } from "../flow/kit.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
 const ACCOUNT = `${BASE_URL}/account`;
@@ -207,6 +208,73 @@ Deno.test("signing in to the account page says when the provider refuses or is d
     const { page } = await signIn(server);
     assert.equal(page.status, status, failure);
   }
+});
+
+/** Sends a browser to the provider and back, as far as our own callback. */
+async function returning(server: OAuthServer) {
+  const started = await server.fetch("/account/sign-in", { method: "POST" });
+  await started.body?.cancel();
+  const cookie = started.headers.getSetCookie().map((it) => it.split(";")[0]);
+  const { searchParams } = new URL(started.headers.get("location")!);
+  const state = searchParams.get("state")!;
+  const code = searchParams.get("code")!;
+  const come = async (parameters: Record<string, string> = {}) => {
+    const query = new URLSearchParams({ state, code, ...parameters });
+    const response = await server.fetch(`/oauth/provider-callback?${query}`, {
+      headers: { cookie: cookie.join("; "), accept: "text/html" },
+      redirect: "manual",
+    });
+    const { status, headers } = response;
+    return { status, headers, text: await response.text() };
+  };
+  return { state, come };
+}
+
+Deno.test("signing in to the account page checks the state, with both cookies there", async () => {
+  await using server = await startOAuthServer();
+  const { state, come } = await returning(server);
+  for (const other of ["account.", `account.${"x".repeat(43)}`, `${state}x`]) {
+    const { status, headers } = await come({ state: other });
+    assert.equal(status, 400, other);
+    assert.equal(headers.get("set-cookie"), null);
+  }
+  assert.deepEqual(server.provider.log, ["authorize"]);
+  assert.equal((await come()).status, 302);
+});
+
+Deno.test("signing in to the account page can be tried again while the provider is away", async () => {
+  await using server = await startOAuthServer();
+  const { come } = await returning(server);
+  server.provider.failure = "unavailable";
+  const { status, headers } = await come();
+  assert.equal(status, 503);
+  assert.equal(headers.get("set-cookie"), null);
+  server.provider.failure = undefined;
+  assert.equal((await come()).status, 302);
+});
+
+Deno.test("signing in to the account page says to start again when the provider's code is spent", async () => {
+  using database = await switchableKv();
+  await using server = await startOAuthServer({ kv: database.kv });
+  const { provider } = server;
+  const first = await returning(server);
+  provider.failsAfterCode = true;
+  const spent = await first.come();
+  assert.equal(spent.status, 503);
+  assert.match(spent.text, /start again from the beginning/);
+  provider.failsAfterCode = false;
+
+  const second = await returning(server);
+  const redeem = provider.redeem.bind(provider);
+  provider.redeem = async (request) => {
+    const signedIn = await redeem(request);
+    database.state.isUp = false;
+    return signedIn;
+  };
+  const unstored = await second.come();
+  database.state.isUp = true;
+  assert.equal(unstored.status, 503);
+  assert.match(unstored.text, /start again from the beginning/);
 });
 
 Deno.test("a person back from the provider without a code is told so", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
+import { switchableKv } from "../flow/switchable_kv.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
 
@@ -161,6 +162,52 @@ Deno.test("GET /oauth/provider-callback loses nothing when the provider does not
     (await client.redeem(client.codeFrom(await browser.open(url)))).status,
     200,
   );
+});
+
+Deno.test("GET /oauth/provider-callback says to start again when the provider's code is spent", async () => {
+  await using flow = await approved();
+  const { server, browser, url } = flow;
+  server.provider.failsAfterCode = true;
+  const { status, text } = await browser.open(url);
+  assert.equal(status, 503);
+  assert.match(text, /start again from the beginning/);
+  assert.doesNotMatch(text, /Nothing was lost|load this page again/);
+});
+
+Deno.test("GET /oauth/provider-callback says to start again when our code cannot be stored", async () => {
+  using database = await switchableKv();
+  await using flow = await approved({ kv: database.kv });
+  const { server, browser, url } = flow;
+  const redeem = server.provider.redeem.bind(server.provider);
+  server.provider.redeem = async (request) => {
+    const signedIn = await redeem(request);
+    database.state.isUp = false;
+    return signedIn;
+  };
+  const { status, text } = await browser.open(url);
+  database.state.isUp = true;
+  assert.equal(status, 503);
+  assert.match(text, /start again from the beginning/);
+});
+
+Deno.test("GET /oauth/provider-callback keeps the answer with the code to itself and the client", async () => {
+  await using flow = await approved();
+  const { server, browser, url } = flow;
+  const cookie = [...browser.cookies].map(([name, value]) =>
+    `${name.split(" ").at(-1)}=${value}`
+  ).join("; ");
+  const response = await server.fetch(
+    url.slice("http://127.0.0.1:3000".length),
+    {
+      headers: { cookie },
+      redirect: "manual",
+    },
+  );
+  await response.body?.cancel();
+  assert.equal(response.status, 302);
+  assert.match(response.headers.get("location")!, /[?&]code=/);
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(response.headers.get("referrer-policy"), "no-referrer");
 });
 
 Deno.test("GET /oauth/provider-callback lets only listed people in", async () => {

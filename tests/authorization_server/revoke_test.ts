@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "../flow/kit.ts";
 
@@ -107,6 +108,63 @@ Deno.test("POST /revoke ends the grant even if the provider does not answer", as
   assert.equal(await revoke(tokens.refresh_token), 200);
   server.provider.failure = undefined;
   assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke closes the grant before it tells the provider, which may be lost", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client, server } = flow;
+  let meanwhile = 0;
+  server.provider.revoke = async () => {
+    meanwhile = (await client.refresh(tokens.refresh_token)).status;
+    throw new Error("The connection was cut");
+  };
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(meanwhile, 400);
+});
+
+Deno.test("POST /revoke answers 503 while the database is away, and ends nothing", async () => {
+  using database = await switchableKv();
+  await using server = await startOAuthServer({
+    kv: database.kv,
+    tools: [greet],
+  });
+  const client = await Client.register(server);
+  const { refresh_token, access_token } = await client.connect();
+  for (const token of [access_token, refresh_token]) {
+    for (const client_id of [client.clientId, ""]) {
+      database.state.isUp = false;
+      const form = { token, client_id };
+      assert.equal(await status(server.form("/revoke", form)), 503);
+      database.state.isUp = true;
+    }
+  }
+  assert.equal(await status(client.call(access_token, "greet")), 200);
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke takes an assertion for the name of a client", async () => {
+  await using flow = await connected();
+  const { server, tokens, call } = flow;
+  const form = {
+    token: tokens.refresh_token,
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: `x.${btoa('{"sub":"nobody"}')}.x`,
+  };
+  assert.equal(await status(server.form("/revoke", form)), 401);
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke refuses bodies of other types", async () => {
+  await using flow = await connected();
+  const { server, tokens, client } = flow;
+  const response = await server.fetch("/revoke", {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: `token=${tokens.refresh_token}&client_id=${client.clientId}`,
+  });
+  assert.equal(await status(response), 400);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
 Deno.test("POST /revoke asks a confidential client for its secret", async () => {

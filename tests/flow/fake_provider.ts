@@ -25,8 +25,12 @@ export class FakeProvider implements Provider {
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;
   givesRefreshTokens = true;
+  /** What it says of an access token when asked: dead, alive, nothing. */
+  alive: boolean | undefined = true;
   /** What the next conversations end with. */
   failure: UpstreamErrorKind | undefined;
+  /** Fails after the code was exchanged, as a user endpoint would. */
+  failsAfterCode = false;
   /** Told of every access token. */
   onIssue: (accessToken: string) => void = () => {};
   /** Everything that it was asked. */
@@ -69,6 +73,9 @@ export class FakeProvider implements Provider {
     assert.equal(codeChallenge(request.codeVerifier), known.challenge);
     assert.equal(request.nonce, known.nonce);
     this.#challenges.delete(request.code);
+    if (this.failsAfterCode) {
+      throw new UpstreamError("unavailable", "As told", { isCodeSpent: true });
+    }
     const { subject, email } = this;
     return {
       tokens: this.#issue(),
@@ -80,6 +87,12 @@ export class FakeProvider implements Provider {
     await this.#answer("refresh");
     assert.match(refreshToken, /^provider-refresh-/);
     return this.#issue();
+  }
+
+  async isAlive(accessToken: string): Promise<boolean | undefined> {
+    await this.#answer("is alive");
+    assert.match(accessToken, /^provider-access-/);
+    return this.alive;
   }
 
   async revoke(tokens: UpstreamTokens): Promise<void> {

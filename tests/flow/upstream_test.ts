@@ -104,7 +104,7 @@ Deno.test("a refresh that was overtaken takes the other's tokens, and does not e
     let renewed = "";
     slow.provider.refresh = async () => {
       // Longer than its lease: meanwhile the other process has refreshed.
-      time.tick(21);
+      time.tick(61);
       renewed = await callAt(quick);
       throw new UpstreamError("dead", "It was used by the other one");
     };
@@ -173,20 +173,89 @@ Deno.test("upstream.fetch() takes a path below the API and renews a refused toke
   const { access_token } = await client.connect();
   const { provider } = server;
   provider.onIssue = (issued) => there.state.good = issued;
+  provider.alive = false;
   assert.equal(await text(client.call(access_token, "fetches")), "hello jo");
   assert.deepEqual(there.state.seen, ["POST /api/me", "POST /api/me"]);
   assert.equal(await text(client.call(access_token, "fetches")), "hello jo");
   assert.equal(there.state.seen.length, 3);
 });
 
-Deno.test("upstream.fetch() turns a token that the API refuses for good into a 401", async () => {
-  await using there = api();
-  await using server = await startOAuthServer({ tools: [fetches] });
-  server.provider.apiUrl = there.url;
+const answers = tool({
+  name: "answers",
+  run: async (_, { upstream }) => {
+    const { status, body } = await upstream.fetch("/me");
+    await body?.cancel();
+    return String(status);
+  },
+});
+
+/** An API that refuses every token, and a client that is connected. */
+async function refused(givesRefreshTokens: boolean) {
+  const there = api();
+  const server = await startOAuthServer({ tools: [answers] });
+  const { provider } = server;
+  provider.apiUrl = there.url;
+  provider.givesRefreshTokens = givesRefreshTokens;
   const client = await Client.register(server);
-  const { access_token, refresh_token } = await client.connect();
-  assert.equal(await status(client.call(access_token, "fetches")), 401);
-  assert.equal((await client.refresh(refresh_token)).status, 400);
+  const tokens = await client.connect();
+  return {
+    provider,
+    call: () => client.call(tokens.access_token, "answers"),
+    refresh: async () => (await client.refresh(tokens.refresh_token)).status,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await there[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const givesRefreshTokens of [true, false]) {
+  const what = givesRefreshTokens ? "a" : "no";
+  Deno.test(`upstream.fetch() passes a 401 on when the provider says that the token is good, with ${what} refresh token`, async () => {
+    await using flow = await refused(givesRefreshTokens);
+    assert.equal(await text(flow.call()), "401");
+    assert.deepEqual(flow.provider.log.slice(2), ["is alive"]);
+    assert.equal(await flow.refresh(), 200);
+  });
+
+  Deno.test(`upstream.fetch() ends nothing while the provider cannot be asked, with ${what} refresh token`, async () => {
+    await using flow = await refused(givesRefreshTokens);
+    flow.provider.failure = "unavailable";
+    assert.equal(await status(flow.call()), 503);
+    flow.provider.failure = undefined;
+    assert.equal(await flow.refresh(), 200);
+  });
+}
+
+Deno.test("upstream.fetch() ends a connection whose token the provider says is dead", async () => {
+  await using flow = await refused(false);
+  flow.provider.alive = false;
+  assert.equal(await status(flow.call()), 401);
+  assert.equal(await flow.refresh(), 400);
+});
+
+Deno.test("upstream.fetch() ends a connection whose refresh token died with the token", async () => {
+  await using flow = await refused(true);
+  flow.provider.alive = false;
+  flow.provider.refresh = () =>
+    Promise.reject(new UpstreamError("dead", "As told"));
+  assert.equal(await status(flow.call()), 401);
+  assert.equal(await flow.refresh(), 400);
+});
+
+Deno.test("upstream.fetch() passes a 401 on that fresh tokens do not change", async () => {
+  await using flow = await refused(true);
+  flow.provider.alive = undefined;
+  assert.equal(await text(flow.call()), "401");
+  assert.deepEqual(flow.provider.log.slice(2), ["is alive", "refresh"]);
+  assert.equal(await flow.refresh(), 200);
+});
+
+Deno.test("upstream.fetch() ends nothing where nobody can tell whether a token is good", async () => {
+  await using flow = await refused(false);
+  flow.provider.alive = undefined;
+  assert.equal(await text(flow.call()), "401");
+  assert.equal(await flow.refresh(), 200);
 });
 
 Deno.test("upstream.fetch() keeps the token from a stranger's API", async () => {
