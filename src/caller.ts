@@ -31,10 +31,13 @@ export interface Caller {
   /** The person, where a provider told. */
   identity?: Identity;
   /**
-   * What sessions, tasks and request states are bound to: the grant under
-   * OAuth, so that they survive token rotation and die with the grant.
+   * What sessions, tasks and request states are bound to: the person, under
+   * OAuth as issuer, resource and subject, so that nothing is lost by stepping
+   * up, signing in again or registering anew.
    */
   binding: string;
+  /** The grant under OAuth. What it used last ends with it. */
+  grantId?: string;
 }
 
 /** The caller of a server that asks nobody who they are. */

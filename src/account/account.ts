@@ -10,7 +10,8 @@ import { HttpError } from "../errors.ts";
 import { basePathOf } from "../base_path.ts";
 import type { Logger } from "../log.ts";
 import { clientName } from "../oauth/client.ts";
-import type { Grant } from "../oauth/grant.ts";
+import type { EndGrant } from "../authorization_server/end_grant.ts";
+import { bindingOf, type Grant } from "../oauth/grant.ts";
 import {
   AccountPage,
   type ConnectedClient,
@@ -56,6 +57,7 @@ export interface AccountOptions {
   grants: GrantStore;
   registrations: RegistrationStore;
   sessions: SessionStore;
+  endGrant: EndGrant;
   attempts: AttemptStore;
   clock: Clock;
   log: Logger;
@@ -67,6 +69,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { accountSessions, log } = options;
   const base = basePathOf(baseUrl);
   const { grants, registrations, sessions, attempts, clock } = options;
+  const { endGrant } = options;
   const cookie = { name: "account", baseUrl };
 
   /** Who is signed in, and by which session. */
@@ -97,7 +100,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
   async function inWords(grant: Grant): Promise<ConnectionInWords> {
     const { id: grantId, createdAt, usedAt, scopes, redirectUri } = grant;
-    const open = await sessions.listOf(grantId);
+    const open = await sessions.listOf(bindingOf(grant), grantId);
     return {
       grantId,
       createdAt,
@@ -183,8 +186,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         if (grant?.status !== "active") continue;
         // Another person's grant is treated like one that does not exist.
         if (grant.subject !== session.subject && !isOperator(session)) continue;
-        await grants.close(grantId);
-        await sessions.endAllOf(grantId);
+        await endGrant(grant);
         log.info("Connection ended on the account page", {
           grantId,
           client: grant.clientName,

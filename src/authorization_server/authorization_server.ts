@@ -23,6 +23,7 @@ import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { grantStore } from "../store/grants.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
+import { taskStore } from "../store/tasks.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import { providerTokens } from "../upstream/provider_tokens.ts";
@@ -34,6 +35,7 @@ import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "./client_directory.ts";
 import { consentEndpoint } from "./consent.ts";
+import { grantEnd } from "./end_grant.ts";
 import {
   authorizationServerMetadataEndpoint,
   protectedResourceMetadataEndpoint,
@@ -94,6 +96,7 @@ export function authorizationServer(
     approvals: approvalStore(database),
     requests: authorizationRequestStore(database),
     grants,
+    endGrant: grantEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
     codes: codeStore(database),
     refreshTokens: refreshTokenStore(database),

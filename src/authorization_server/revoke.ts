@@ -18,6 +18,7 @@ import type {
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
+import type { EndGrant } from "./end_grant.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 
 /**
@@ -31,6 +32,7 @@ export function revokeEndpoint(
     refreshTokens,
     grants,
     providerTokens,
+    endGrant,
     checkRate,
     log,
   }: {
@@ -39,6 +41,7 @@ export function revokeEndpoint(
     refreshTokens: RefreshTokenStore;
     grants: GrantStore;
     providerTokens: ProviderTokens;
+    endGrant: EndGrant;
     checkRate: CheckRate;
     log: Logger;
   },
@@ -55,7 +58,7 @@ export function revokeEndpoint(
     const dataKey = () => Promise.resolve(found.dataKey);
     // They go with the grant, so they are read before.
     const tellProvider = await providerTokens.revocation({ grantId, dataKey });
-    await grants.close(grantId);
+    await endGrant(found.grant);
     log.info("Grant revoked", { grantId, clientId });
     try {
       await tellProvider();

@@ -84,6 +84,10 @@ export function sessionServer(engine: Engine): SessionServer {
     }
     const session = await sessions.find(sessionId, options);
     if (session?.binding !== caller.binding) throw sessionNotFound();
+    if (session.grantId !== caller.grantId) {
+      // The same person with another grant: what it used last ends with it.
+      await sessions.use(sessionId, caller.grantId);
+    }
     return { ...admitted, sessionId, session };
   }
 

@@ -108,10 +108,19 @@ export function isGrantOf(
     grant.resource === resource;
 }
 
+/**
+ * What a person's sessions, tasks and request states are bound to: not the
+ * grant, nor the client, which may register anew when it steps up.
+ */
+export function bindingOf(
+  { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
+): string {
+  return JSON.stringify([issuer, resource, subject]);
+}
+
 /** Who a request under a grant is for. */
-export function callerOf(
-  { id, subject, clientId, identity }: Grant,
-  scopes: readonly string[],
-): Caller {
-  return { subject, clientId, scopes, identity, binding: id };
+export function callerOf(grant: Grant, scopes: readonly string[]): Caller {
+  const { id: grantId, subject, clientId, identity } = grant;
+  const binding = bindingOf(grant);
+  return { subject, clientId, scopes, identity, binding, grantId };
 }

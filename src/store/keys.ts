@@ -13,7 +13,7 @@ export function sessionKey(sessionId: string): Deno.KvKey {
   return ["session", fingerprint(sessionId)];
 }
 
-/** Sessions of a grant (or of another binding) · as long as the session. */
+/** Sessions of a person (or of another binding) · as long as the session. */
 export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
   return ["session-of", fingerprint(binding), ...rest];
 }
@@ -47,6 +47,11 @@ export function textKey(id: string, part: number): Deno.KvKey {
 /** A task · 24 h after it was created. */
 export function taskKey(taskId: string): Deno.KvKey {
   return ["task", taskId];
+}
+
+/** Tasks of a person, with the grant that used each last · as the task. */
+export function tasksOfKey(binding: string, ...taskId: string[]): Deno.KvKey {
+  return ["task-of", fingerprint(binding), ...taskId];
 }
 
 /** That somebody works on a task · 15 s, renewed every 5. */

@@ -27,6 +27,8 @@ const SLIDE_SECONDS = 24 * 60 * 60;
 export interface Session extends Expiring {
   /** Whose it is: {@linkcode import("../caller.ts").Caller.binding}. */
   binding: string;
+  /** The grant that used it last, and that it ends with. */
+  grantId?: string;
   revision: SessionRevision;
   clientInfo: Implementation;
   capabilities: JsonObject;
@@ -61,9 +63,20 @@ export function sessionStore(database: Database) {
     return { expiresAt: database.now() + SESSION_SECONDS };
   }
 
-  async function listKeysOf(binding: string): Promise<Deno.KvKey[]> {
-    const found = await database.list(sessionsOfKey(binding));
-    return found.map(({ key }) => ["session", key[2]]);
+  /** The sessions of a binding that a grant used last. */
+  async function findAllOf(
+    binding: string,
+    grantId: string,
+  ): Promise<Found<Session>[]> {
+    const listed = await database.list(sessionsOfKey(binding));
+    const entries = await database.getMany<Session[]>(
+      listed.map(({ key }) => ["session", key[2]]),
+    );
+    return entries.flatMap(({ key, value, versionstamp }) =>
+      value?.grantId === grantId
+        ? [{ key, value, versionstamp: versionstamp! }]
+        : []
+    );
   }
 
   return {
@@ -100,6 +113,19 @@ export function sessionStore(database: Database) {
       }
     },
 
+    /**
+     * Remembers that another grant of the same person uses a session; whoever
+     * loses a race here is remembered at the next use.
+     */
+    async use(id: string, grantId: string | undefined): Promise<void> {
+      const found = await database.find<Session>(sessionKey(id));
+      if (!found || found.value.grantId === grantId) return;
+      await database.commit((transaction) =>
+        write(transaction.check(found), id, { ...found.value, grantId })
+      );
+      sessions.forget(id);
+    },
+
     /** Ends a session; false when there was none. */
     async end(id: string, binding: string): Promise<boolean> {
       for (;;) {
@@ -114,21 +140,19 @@ export function sessionStore(database: Database) {
       }
     },
 
-    /** Ends every session of a binding. */
-    async endAllOf(binding: string): Promise<void> {
-      for (const key of await listKeysOf(binding)) {
+    /** Ends every session that a grant used last. */
+    async endAllOf(binding: string, grantId: string): Promise<void> {
+      for (const { key } of await findAllOf(binding, grantId)) {
         await database.commit((transaction) =>
           transaction.delete(key, sessionsOfKey(binding, key[1] as string))
         );
       }
     },
 
-    /** The live sessions of a binding. */
-    async listOf(binding: string): Promise<Session[]> {
-      const entries = await database.getMany<Session[]>(
-        await listKeysOf(binding),
-      );
-      return entries.flatMap(({ value }) => value ? [value] : []);
+    /** The live sessions that a grant used last. */
+    async listOf(binding: string, grantId: string): Promise<Session[]> {
+      const found = await findAllOf(binding, grantId);
+      return found.map(({ value }) => value);
     },
   };
 }

@@ -6,10 +6,11 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import type { Caller } from "../caller.ts";
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
-import { taskKey, taskLeaseKey } from "./keys.ts";
+import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
   isTerminal,
@@ -38,6 +39,15 @@ export interface Task {
   inputRequests?: Record<string, InputRequest>;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
+}
+
+/** Whose a task is, and the grant that uses it. */
+export type TaskOwner = Pick<Caller, "binding" | "grantId">;
+
+/** What is listed of a person's task. */
+interface TaskOfPerson extends Expiring {
+  /** The grant that used it last, and that it ends with. */
+  grantId?: string;
 }
 
 /** How a task ended. */
@@ -117,7 +127,10 @@ export function taskStore(database: Database) {
     find,
 
     /** Keeps a new task; it can be found anywhere before this resolves. */
-    async create(taskId: string, binding: string): Promise<Task> {
+    async create(
+      taskId: string,
+      { binding, grantId }: TaskOwner,
+    ): Promise<Task> {
       const time = database.clock();
       const record: TaskRecord = {
         binding,
@@ -131,8 +144,34 @@ export function taskStore(database: Database) {
         transaction
           .set(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
+          .set<TaskOfPerson>(tasksOfKey(binding, taskId), {
+            grantId,
+            expiresAt: record.expiresAt,
+          })
       );
       return await view(taskId, record);
+    },
+
+    /** Remembers that a grant of the same person uses a task. */
+    async use(taskId: string, { binding, grantId }: TaskOwner): Promise<void> {
+      const key = tasksOfKey(binding, taskId);
+      const listed = await database.find<TaskOfPerson>(key);
+      if (!listed || listed.value.grantId === grantId) return;
+      await database.commit((transaction) =>
+        transaction.check(listed).set(key, { ...listed.value, grantId })
+      );
+    },
+
+    /** Ends every task that a grant used last. */
+    async endAllOf(binding: string, grantId: string): Promise<void> {
+      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      for (const { key, value } of listed) {
+        if (value.grantId !== grantId) continue;
+        await end(key[2] as string, {
+          status: "cancelled",
+          statusMessage: "The connection has ended",
+        });
+      }
     },
 
     /**

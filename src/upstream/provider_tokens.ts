@@ -154,7 +154,7 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
    */
   async function store(leased: FoundTokens, tokens: string): Promise<boolean> {
     const { grantId, dataKey } = leased;
-    const endsAt = now() + REFRESH_STORE_SECONDS;
+    const endsAt = now(clock) + REFRESH_STORE_SECONDS;
     for (let current = leased;;) {
       try {
         if (await upstreamTokens.replace(current, tokens)) return true;
@@ -163,7 +163,7 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
         if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
         current = again;
       } catch (error) {
-        if (now() >= endsAt) throw error;
+        if (now(clock) >= endsAt) throw error;
         await new Promise((resolve) =>
           setTimeout(resolve, STORE_PAUSE_MILLISECONDS)
         );

@@ -423,7 +423,7 @@ Deno.test("oauthGate() answers 503 while the database does not, and not 401", as
   }
 });
 
-Deno.test("a session belongs to its grant: it survives rotation, and is nobody else's", async () => {
+Deno.test("a session belongs to its person: it survives rotation, and is nobody else's", async () => {
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const tokens = await client.connect();
@@ -450,6 +450,7 @@ Deno.test("a session belongs to its grant: it survives rotation, and is nobody e
   };
   const { body: rotated } = await client.refresh(tokens.refresh_token);
   assert.equal(await ping(rotated.access_token), 200);
+  server.provider.subject = "43";
   const stranger = await (await Client.register(server)).connect();
   assert.equal(await ping(stranger.access_token), 404);
 });

@@ -155,29 +155,39 @@ testOnDatabases(
   },
 );
 
-testOnDatabases("endAllOf() ends the sessions of one binding", async (kv) => {
-  using time = new FakeTime();
-  const sessions = sessionStore(new Database(kv));
-  const ids = [await sessions.save(SESSION), await sessions.save(SESSION)];
-  const foreign = await sessions.save({ ...SESSION, binding: "bob" });
-  for (const id of [...ids, foreign]) await sessions.find(id);
-  await sessions.endAllOf("ada");
-  time.tick(1);
-  for (const id of ids) assert.equal(await sessions.find(id), undefined);
-  assert.ok(await sessions.find(foreign));
-  assert.deepEqual(await sessions.listOf("ada"), []);
-});
+testOnDatabases(
+  "endAllOf() ends the sessions that one grant used last",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const sessions = sessionStore(new Database(kv));
+    const first = { ...SESSION, grantId: "first" };
+    const ids = [await sessions.save(first), await sessions.save(first)];
+    const moved = await sessions.save(first);
+    const foreign = await sessions.save({ ...first, binding: "bob" });
+    await sessionStore(new Database(other)).use(moved, "second");
+    for (const id of [...ids, moved, foreign]) await sessions.find(id);
+    await sessions.endAllOf("ada", "first");
+    time.tick(1);
+    for (const id of ids) assert.equal(await sessions.find(id), undefined);
+    assert.equal((await sessions.find(moved))?.grantId, "second");
+    assert.ok(await sessions.find(foreign));
+    assert.deepEqual(await sessions.listOf("ada", "first"), []);
+    assert.equal((await sessions.listOf("ada", "second")).length, 1);
+  },
+);
 
-testOnDatabases("listOf() shows the live sessions of a binding", async (kv) => {
+testOnDatabases("listOf() shows the live sessions of a grant", async (kv) => {
   using time = new FakeTime();
   const sessions = sessionStore(new Database(kv));
-  await sessions.save(SESSION);
+  const session = { ...SESSION, grantId: "g" };
+  await sessions.save(session);
   time.tick(SESSION_SECONDS - HOUR);
-  const ended = await sessions.save(SESSION);
+  const ended = await sessions.save(session);
+  await sessions.save(session);
   await sessions.save(SESSION);
-  await sessions.save({ ...SESSION, binding: "bob" });
+  await sessions.save({ ...session, binding: "bob" });
   await sessions.end(ended, "ada");
-  assert.equal((await sessions.listOf("ada")).length, 2);
+  assert.equal((await sessions.listOf("ada", "g")).length, 2);
   time.tick(HOUR);
-  assert.equal((await sessions.listOf("ada")).length, 1);
+  assert.equal((await sessions.listOf("ada", "g")).length, 1);
 });

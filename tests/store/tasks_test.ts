@@ -20,7 +20,7 @@ function question(message: string) {
 Deno.test("ask() has room for many long questions at once", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     const { signal } = new AbortController();
     const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
     const message = "?".repeat(9_000);
@@ -37,7 +37,7 @@ Deno.test("ask() has room for many long questions at once", () =>
 Deno.test("ask() leaves nothing of a long answer behind", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     const { signal } = new AbortController();
     const asked = tasks.ask("t", "key", question("?"), signal);
     await until(async () =>
@@ -45,23 +45,23 @@ Deno.test("ask() leaves nothing of a long answer behind", () =>
     );
     await tasks.answer("t", { key: { text: LONG } });
     assert.deepEqual(await asked, { text: LONG });
-    assert.deepEqual(await keysOf(kv), ["task", "task-lease"]);
+    assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
   }));
 
 Deno.test("end() of a task that has ended leaves nothing of its outcome behind", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     assert(await tasks.end("t", { status: "cancelled" }));
     const outcome = { text: LONG };
     assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
-    assert.deepEqual(await keysOf(kv), ["task"]);
+    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
   }));
 
 Deno.test("setMessage() cuts a message that the record has no room for", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     await tasks.setMessage("t", LONG);
     const { statusMessage } = (await tasks.find("t", "somebody"))!;
     assert.equal(statusMessage?.length, 1000);
@@ -70,17 +70,17 @@ Deno.test("setMessage() cuts a message that the record has no room for", () =>
 Deno.test("renewLease() tells that a task has ended, and takes no lease then", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     assert.equal(await tasks.renewLease("t"), true);
     await tasks.end("t", { status: "cancelled" });
     assert.equal(await tasks.renewLease("t"), false);
-    assert.deepEqual(await keysOf(kv), ["task"]);
+    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
   }));
 
 const never = new AbortController().signal;
 
 testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
-  await taskStore(new Database(kv)).create("t", "somebody");
+  await taskStore(new Database(kv)).create("t", { binding: "somebody" });
   const ended = await fiftyAtOnce(
     kv,
     other,
@@ -96,7 +96,7 @@ testOnDatabases(
   "answer() lets one of fifty answers through",
   async (kv, other) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     const asked = tasks.ask("t", "q", question("?"), never);
     const isOpen = async () =>
       (await tasks.find("t", "somebody"))?.status === "input_required";
@@ -108,12 +108,12 @@ testOnDatabases(
       (tasks, n) => tasks.answer("t", { q: { n } }),
     );
     assert.equal(typeof (await asked).n, "number");
-    assert.deepEqual(await keysOf(kv), ["task", "task-lease"]);
+    assert.deepEqual(await keysOf(kv), ["task", "task-lease", "task-of"]);
   },
 );
 
 testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
-  await taskStore(new Database(kv)).create("t", "somebody");
+  await taskStore(new Database(kv)).create("t", { binding: "somebody" });
   assert.ok(await taskStore(new Database(other)).find("t", "somebody"));
   assert.equal(
     await taskStore(new Database(other)).find("t", "eve"),
@@ -132,7 +132,7 @@ testOnDatabases(
     const tasks = taskStore(new Database(kv));
     const statusOf = async () =>
       (await taskStore(new Database(other)).find("t", "somebody"))?.status;
-    await tasks.create("t", "somebody");
+    await tasks.create("t", { binding: "somebody" });
     time.tick(LEASE_SECONDS - 2);
     assert.equal(await tasks.renewLease("t"), true);
     time.tick(LEASE_SECONDS - 2);
@@ -146,7 +146,7 @@ testOnDatabases(
 testOnDatabases(
   "ended() hears of an end on another handle",
   async (kv, other) => {
-    await taskStore(new Database(kv)).create("t", "somebody");
+    await taskStore(new Database(kv)).create("t", { binding: "somebody" });
     const ended = taskStore(new Database(kv)).ended("t", never);
     await taskStore(new Database(other)).end("t", { status: "cancelled" });
     await ended;
@@ -158,12 +158,12 @@ testOnDatabases(
   async (kv, other) => {
     const tasks = taskStore(new Database(kv));
     await Promise.all(Array.from({ length: 50 }, async (_, n) => {
-      await tasks.create(`${n}`, "somebody");
+      await tasks.create(`${n}`, { binding: "somebody" });
       await Promise.all([
         tasks.renewLease(`${n}`),
         taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
       ]);
     }));
-    assert.deepEqual(await keysOf(kv), ["task"]);
+    assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
   },
 );

@@ -28,7 +28,7 @@ const DESCRIPTION_CHARACTERS = 24_000;
 export async function initialize(
   { catalogue, sessions }: Pick<Engine, "catalogue" | "sessions">,
   { id, params }: RpcRequest,
-  { binding }: Caller,
+  { binding, grantId }: Caller,
 ): Promise<Response> {
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
@@ -50,6 +50,7 @@ export async function initialize(
   const revision = negotiateRevision(protocolVersion);
   const sessionId = await sessions.save({
     binding,
+    grantId,
     revision,
     capabilities,
     clientInfo: info as unknown as Implementation,

@@ -92,5 +92,6 @@ async function findOwnTask(
   }
   const task = await engine.tasks.find(taskId, caller.binding);
   if (task === undefined) throw invalidParams("Unknown task");
+  if (caller.grantId !== undefined) await engine.tasks.use(taskId, caller);
   return task;
 }

@@ -59,7 +59,7 @@ export class TaskRunner {
       });
     }
     const taskId = randomId(24);
-    const task = await this.tasks.create(taskId, request.caller.binding);
+    const task = await this.tasks.create(taskId, request.caller);
     const abort = new AbortController();
     const { signal } = abort;
     const context = new CallContext(

@@ -25,8 +25,8 @@ for (const taskIds of ["a", [1], null, Array(101).fill("a")]) {
 
 testOnDatabases("find() gives a caller's own tasks", async (kv) => {
   const tasks = taskStore(new Database(kv));
-  await tasks.create("mine", "me");
-  await tasks.create("yours", "you");
+  await tasks.create("mine", { binding: "me" });
+  await tasks.create("yours", { binding: "you" });
   const found = await new TaskFeed(tasks, "me").find(["yours", "mine", "x"]);
   assert.deepEqual(found.map(({ taskId }) => taskId), ["mine"]);
 });
@@ -36,7 +36,7 @@ testOnDatabases(
   async (kv, other) => {
     const feed = new TaskFeed(taskStore(new Database(kv)), "me");
     const elsewhere = taskStore(new Database(other));
-    const task = await elsewhere.create("t", "me");
+    const task = await elsewhere.create("t", { binding: "me" });
     const heard: TaskStatus[] = [];
     const following = feed.follow(
       task,
@@ -69,7 +69,7 @@ testOnDatabases(
   "follow() tells the state of a task that has ended",
   async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", "me");
+    await tasks.create("t", { binding: "me" });
     await tasks.end("t", { status: "cancelled" });
     const feed = new TaskFeed(tasks, "me");
     const heard: TaskStatus[] = [];
@@ -84,7 +84,7 @@ testOnDatabases(
   async (kv) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
-    const task = await tasks.create("t", "me");
+    const task = await tasks.create("t", { binding: "me" });
     const heard: TaskStatus[] = [];
     const following = new TaskFeed(tasks, "me").follow(
       task,
@@ -100,7 +100,7 @@ testOnDatabases(
 
 testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
   const tasks = taskStore(new Database(kv));
-  const task = await tasks.create("t", "me");
+  const task = await tasks.create("t", { binding: "me" });
   const feed = new TaskFeed(tasks, "me");
   const following = feed.follow(task, () => {}, never);
   await other.delete(taskKey("t"));
@@ -109,7 +109,7 @@ testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
 
 testOnDatabases("follow() ends with the signal's reason", async (kv) => {
   const tasks = taskStore(new Database(kv));
-  const task = await tasks.create("t", "me");
+  const task = await tasks.create("t", { binding: "me" });
   const abort = new AbortController();
   const feed = new TaskFeed(tasks, "me");
   const following = feed.follow(task, () => {}, abort.signal);
