@@ -9,7 +9,9 @@ import type { About } from "../about.ts";
 import { HttpError } from "../errors.ts";
 import { basePathOf } from "../base_path.ts";
 import type { Logger } from "../log.ts";
-import { clientName } from "../oauth/client.ts";
+import type { ClientDirectory } from "../authorization_server/client_directory.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import type { EndGrant } from "../authorization_server/end_grant.ts";
 import { bindingOf, type Grant } from "../oauth/grant.ts";
 import {
@@ -25,7 +27,6 @@ import type {
   AccountSessionStore,
 } from "../store/account_sessions.ts";
 import type { AttemptStore } from "../store/attempts.ts";
-import type { RegistrationStore } from "../store/registrations.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type { SessionStore } from "../store/sessions.ts";
@@ -55,7 +56,7 @@ export interface AccountOptions {
   admins: readonly string[];
   accountSessions: AccountSessionStore;
   grants: GrantStore;
-  registrations: RegistrationStore;
+  clients: Pick<ClientDirectory, "findRegistered">;
   sessions: SessionStore;
   endGrant: EndGrant;
   attempts: AttemptStore;
@@ -68,7 +69,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { baseUrl, serverTitle, about, providerName } = options;
   const { accountSessions, log } = options;
   const base = basePathOf(baseUrl);
-  const { grants, registrations, sessions, attempts, clock } = options;
+  const { grants, clients, sessions, attempts, clock } = options;
   const { endGrant } = options;
   const cookie = { name: "account", baseUrl };
 
@@ -112,14 +113,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   }
 
   async function operatorSection(csrf: string, time: number) {
-    const [everybodys, clients, tried] = await Promise.all([
+    const [everybodys, tried] = await Promise.all([
       grants.list(),
-      registrations.list(),
       attempts.list(),
     ]);
-    const names = new Map(
-      clients.map((client) => [client.clientId, clientName(client)]),
-    );
+    const registered = await registeredClients(everybodys);
     return OperatorSection({
       base,
       csrf,
@@ -130,17 +128,26 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         person: nameOf(grant),
         clientName: grant.clientName,
       }))),
-      registrations: clients.map((client) => ({
-        clientId: client.clientId,
+      registrations: registered.map((client) => ({
+        clientId: shortClientId(client.clientId),
         clientName: clientName(client),
         issuedAt: client.issuedAt,
         redirectUris: client.metadata.redirect_uris,
       })),
-      attempts: tried.map((attempt) => ({
-        ...attempt,
-        client: names.get(attempt.client ?? "") ?? attempt.client,
-      })),
+      attempts: tried,
     });
+  }
+
+  /** The registrations behind grants, newest first; documents are not read. */
+  async function registeredClients(
+    everybodys: readonly Grant[],
+  ): Promise<Client[]> {
+    const ids = new Set(everybodys.map(({ clientId }) => clientId));
+    const found = await Promise.all(
+      [...ids].map((clientId) => clients.findRegistered(clientId)),
+    );
+    return found.filter((client) => client !== undefined)
+      .sort((a, b) => b.issuedAt - a.issuedAt);
   }
 
   return {

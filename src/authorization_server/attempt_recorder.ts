@@ -5,6 +5,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError, OAuthError } from "../errors.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import type { Attempt, AttemptStore } from "../store/attempts.ts";
 import type { Endpoint } from "./sign_in_endpoints.ts";
 
@@ -13,15 +14,16 @@ type Outcome = Pick<Attempt, "client" | "failure">;
 
 /**
  * Wraps every endpoint that an attempt to connect passes. One that has
- * found its client names it in the context, as `clientId`.
+ * found its client names it in the context, as `client`.
  */
 export function attemptRecorder(
   { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
 ): (endpoint: Endpoint) => Endpoint {
   function note(c: Context, outcome: Outcome): void {
     const step = `${c.req.method} ${c.req.path}`;
-    const known: string | undefined = c.get("clientId");
-    const client = known ?? c.req.query("client_id");
+    const known: string | undefined = c.get("client");
+    const named = c.req.query("client_id");
+    const client = known ?? (named && shortClientId(named));
     // Only a client that is known is led on to its redirect URI.
     const isStranger = known === undefined && outcome.client === undefined;
     attempts.note({ step, client, isStranger, ...outcome });

@@ -20,6 +20,7 @@ import { codeStore } from "../store/codes.ts";
 import type { Database } from "../store/database.ts";
 import { registrationStore } from "../store/registrations.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
+import { secretStore } from "../store/secrets.ts";
 import { grantStore } from "../store/grants.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
@@ -74,6 +75,7 @@ export function authorizationServer(
   const { metadataDocuments, allowedUsers } = config;
   const grants = grantStore(database);
   const registrations = registrationStore(database);
+  const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(database);
   const log = logger("oauth");
@@ -87,12 +89,13 @@ export function authorizationServer(
     clients: clientDirectory({
       baseUrl,
       registrations,
+      secrets,
       documents,
       assertions: assertionStore(database),
       clock,
       metadataDocuments,
     }),
-    registrations,
+    secrets,
     approvals: approvalStore(database),
     requests: authorizationRequestStore(database),
     grants,

@@ -75,7 +75,7 @@ export function authorizeEndpoint(
     await checkRate(c);
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const client = await findClient(parameters.require("client_id"));
-    c.set("clientId", client.clientId);
+    c.set("client", clientName(client));
     const redirectUri = parseRedirectUri(parameters, client);
     const browser = keepBrowser(c, baseUrl);
     const approved = await approvals.find(browser, {

@@ -19,8 +19,11 @@ import {
   namesDocument,
   parseMetadataDocument,
 } from "../oauth/metadata_document.ts";
+import { isSealedClientId } from "../oauth/client_id.ts";
+import { openClient } from "../oauth/sealed_client.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type { AssertionStore } from "../store/assertions.ts";
+import type { SecretStore } from "../store/secrets.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
 import type { DocumentStore } from "../store/documents.ts";
 import { type Clock, now } from "../clock.ts";
@@ -34,6 +37,8 @@ export interface ClientDirectory {
    * `temporarily_unavailable` when its document cannot be read
    */
   find(clientId: string, options?: { stale?: boolean }): Promise<Client>;
+  /** A client that registered itself. */
+  findRegistered(clientId: string): Promise<Client | undefined>;
   /**
    * The client that a request authenticates.
    *
@@ -44,8 +49,17 @@ export interface ClientDirectory {
 
 /** Finds clients among registrations and metadata documents. */
 export function clientDirectory(
-  { baseUrl, registrations, documents, assertions, clock, metadataDocuments }: {
+  {
+    baseUrl,
+    registrations,
+    secrets,
+    documents,
+    assertions,
+    clock,
+    metadataDocuments,
+  }: {
     baseUrl: string;
+    secrets: SecretStore;
     registrations: RegistrationStore;
     documents: DocumentStore;
     assertions: AssertionStore;
@@ -92,7 +106,7 @@ export function clientDirectory(
       const document = await read(clientId, options);
       return parseMetadataDocument(clientId, document, now(clock));
     }
-    const client = await registrations.find(clientId);
+    const client = await findRegistered(clientId);
     if (client) return client;
     throw new OAuthError(
       "invalid_client",
@@ -102,6 +116,14 @@ export function clientDirectory(
           "again: it then registers anew.",
       },
     );
+  }
+
+  async function findRegistered(
+    clientId: string,
+  ): Promise<Client | undefined> {
+    return isSealedClientId(clientId)
+      ? await openClient(await secrets.find("client-ids"), clientId)
+      : await registrations.find(clientId);
   }
 
   async function checkAssertion(
@@ -123,6 +145,7 @@ export function clientDirectory(
 
   return {
     find,
+    findRegistered,
 
     async authenticate(headers, parameters) {
       const credentials = parseClientCredentials(

@@ -6,6 +6,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import type { ApprovalStore } from "../store/approvals.ts";
@@ -36,7 +37,7 @@ export function consentEndpoint(
     if (!await requests.finish(found)) throw answeredAlready();
     const { request, clientName } = found.value;
     log.info("Consent denied", {
-      clientId: request.clientId,
+      clientId: shortClientId(request.clientId),
       client: clientName,
     });
     return redirect(

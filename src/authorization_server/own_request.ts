@@ -28,7 +28,7 @@ export async function findOwnRequest(
   const browser = browserOf(c, baseUrl);
   const found = browser && await requests.find(handle, browser);
   if (browser && found) {
-    c.set("clientId", found.value.request.clientId);
+    c.set("client", found.value.clientName);
     return { found, browser };
   }
   throw new OAuthError(

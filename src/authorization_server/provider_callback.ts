@@ -12,6 +12,7 @@ import {
   type AuthorizationResponse,
   authorizationResponseUrl,
 } from "../oauth/authorization_response.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import { type Grant, openGrant } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import type {
@@ -64,7 +65,7 @@ export function providerCallbackEndpoint(
   ): Promise<Response> {
     const { request, clientName } = found.value;
     log.warning("Sign-in failed", {
-      clientId: request.clientId,
+      clientId: shortClientId(request.clientId),
       client: clientName,
       outcome: description,
       ...facts,
@@ -138,7 +139,7 @@ export function providerCallbackEndpoint(
     });
     if (ours === undefined) throw finishedAlready();
     log.info("Signed in", {
-      clientId: request.clientId,
+      clientId: shortClientId(request.clientId),
       client: clientName,
       subject: grant.subject,
       grantId: grant.id,

@@ -11,15 +11,19 @@ import {
   printRegistration,
   registerClient,
 } from "../oauth/client.ts";
-import type { RegistrationStore } from "../store/registrations.ts";
+import { sealClient } from "../oauth/sealed_client.ts";
+import type { SecretStore } from "../store/secrets.ts";
 import { type Clock, now } from "../clock.ts";
 import { readJson } from "../http/body.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 
-/** Registers whoever asks: what a registration may do, a person decides. */
+/**
+ * Registers anyone who asks: what a registration may do, a person decides.
+ * Nothing is stored.
+ */
 export function registerEndpoint(
-  { registrations, checkRate, clock, log }: {
-    registrations: RegistrationStore;
+  { secrets, checkRate, clock, log }: {
+    secrets: SecretStore;
     checkRate: CheckRate;
     clock: Clock;
     log: Logger;
@@ -29,13 +33,12 @@ export function registerEndpoint(
     c.header("Cache-Control", "no-store");
     await checkRate(c);
     const body = await readJson(c.req.raw);
-    const registration = registerClient(body, now(clock));
-    const { client } = registration;
-    await registrations.save(client);
+    const { client: named, clientSecret } = registerClient(body, now(clock));
+    const client = await sealClient(await secrets.find("client-ids"), named);
     log.info("Client registered", {
-      clientId: client.clientId,
+      clientId: named.clientId,
       client: clientName(client),
     });
-    return c.json(printRegistration(registration), 201);
+    return c.json(printRegistration({ client, clientSecret }), 201);
   };
 }

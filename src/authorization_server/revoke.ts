@@ -7,6 +7,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import { acceptedAuthMethods } from "../oauth/client_metadata.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
@@ -59,7 +60,7 @@ export function revokeEndpoint(
     // They go with the grant, so they are read before.
     const tellProvider = await providerTokens.revocation({ grantId, dataKey });
     await endGrant(found.grant);
-    log.info("Grant revoked", { grantId, clientId });
+    log.info("Grant revoked", { grantId, clientId: shortClientId(clientId) });
     try {
       await tellProvider();
     } catch (error) {

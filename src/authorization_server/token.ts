@@ -7,7 +7,8 @@
 import type { Context } from "@hono/hono";
 import { ChallengeError, OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Client } from "../oauth/client.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import type { Grant } from "../oauth/grant.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import { narrowScopes } from "../oauth/scope.ts";
@@ -16,7 +17,6 @@ import {
   parseTokenRequest,
   printTokenResponse,
 } from "../oauth/token_request.ts";
-import type { RegistrationStore } from "../store/registrations.ts";
 import type { CodeStore } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
 import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
@@ -33,7 +33,6 @@ export function tokenEndpoint(
     baseUrl,
     mayStay,
     clients,
-    registrations,
     refreshTokens,
     providerTokens,
     checkRate,
@@ -45,7 +44,6 @@ export function tokenEndpoint(
     /** Whether a grant is still good here. */
     mayStay(grant: Grant): boolean;
     clients: ClientDirectory;
-    registrations: RegistrationStore;
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
     checkRate: CheckRate;
@@ -108,15 +106,14 @@ export function tokenEndpoint(
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const client = await clients.authenticate(headers, parameters);
-    c.set("clientId", client.clientId);
+    c.set("client", clientName(client));
     try {
-      await registrations.keep(client.clientId);
       // Nothing after this may fail: it cannot be done twice.
       const tokens = await issue(client, parameters);
       return c.json(printTokenResponse(tokens, now(clock)));
     } catch (error) {
       log.warning("Tokens refused", {
-        clientId: client.clientId,
+        clientId: shortClientId(client.clientId),
         outcome: error instanceof OAuthError ? error.message : "failed",
       });
       throw error;

@@ -299,7 +299,7 @@ function post(site: Site, target: string, body: Json) {
   });
 }
 
-/** A registration's `client_id`; the server forgets an unused one in a day. */
+/** A registration's `client_id`. */
 async function register(
   site: Site,
   redirectUris: readonly string[],

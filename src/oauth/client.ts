@@ -6,6 +6,7 @@
  */
 import { fingerprint, randomId } from "../crypto.ts";
 import { type ClientMetadata, parseClientMetadata } from "./client_metadata.ts";
+import { shortClientId } from "./client_id.ts";
 
 /** Somebody's software that asks for access. */
 export interface Client {
@@ -61,5 +62,5 @@ export function printRegistration(
 
 /** What to call a client in front of a person. */
 export function clientName({ clientId, metadata, domain }: Client): string {
-  return metadata.client_name ?? domain ?? clientId;
+  return metadata.client_name ?? domain ?? shortClientId(clientId);
 }

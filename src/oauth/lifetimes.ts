@@ -27,10 +27,6 @@ export const GRANT_IDLE_TTL_SECONDS = 30 * DAY;
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /** How long a used refresh token still answers with its successor pair. */
 export const SUCCESSOR_TTL_SECONDS = 30;
-/** A registration that never led to a grant. */
-export const UNUSED_CLIENT_TTL_SECONDS = DAY;
-/** A registration after its last use. */
-export const CLIENT_IDLE_TTL_SECONDS = 90 * DAY;
 /** How long a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /** How long a stale document still serves grants when its host is down. */

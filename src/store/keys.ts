@@ -89,9 +89,9 @@ function named(requestId: string | number): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
-/** OAuth client that registered itself · a day, 90 days once it was used. */
-export function clientKey(...clientId: string[]): Deno.KvKey {
-  return ["client", ...clientId.map(fingerprint)];
+/** OAuth client whose ID does not carry its registration · for ever, once used. */
+export function clientKey(clientId: string): Deno.KvKey {
+  return ["client", fingerprint(clientId)];
 }
 
 /** Client ID metadata document, or a client's key set · 30 days. */

@@ -5,47 +5,47 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
 import { assertionStore } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
+import { clientKey } from "../../src/store/keys.ts";
 import { registrationStore } from "../../src/store/registrations.ts";
 import { codeStore } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
+import { SIGN_IN_LEASE_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { FakeTime } from "./fake_time.ts";
 import { newClient, requestOf, signIn, VERIFIER, withKv } from "./fixture.ts";
 
 const DAY = 86400;
 
-Deno.test("registrationStore drops a registration that led to nothing after a day", () =>
+/** As it was stored before client IDs carried their registration. */
+async function storeClient(kv: Deno.Kv, expiresAt: number) {
+  const client = newClient();
+  await new Database(kv).commit((transaction) =>
+    transaction.set(clientKey(client.clientId), { ...client, expiresAt })
+  );
+  return client;
+}
+
+Deno.test("registrationStore keeps an older registration for ever once it is used", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const clients = registrationStore(new Database(kv));
-    const client = newClient();
-    await clients.save(client);
-    const { expiresAt: _, ...found } = (await clients.find(client.clientId))! as
-      & typeof client
-      & { expiresAt: number };
-    assert.deepEqual(found, client);
-    time.tick(DAY);
-    assert.equal(await clients.find(client.clientId), undefined);
+    const client = await storeClient(kv, now() + DAY);
+    time.tick(DAY - 1);
+    assert.deepEqual(await clients.find(client.clientId), client);
+    time.tick(1000 * DAY);
+    assert.deepEqual(await clients.find(client.clientId), client);
   }));
 
-Deno.test("registrationStore keeps a used registration for 90 days after its last use", () =>
+Deno.test("registrationStore does not find what had expired, or never was", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const clients = registrationStore(new Database(kv));
-    const client = newClient();
-    await clients.save(client);
-    await clients.keep(client.clientId);
-    time.tick(89 * DAY);
-    assert(await clients.find(client.clientId));
-    await clients.keep(client.clientId);
-    time.tick(89 * DAY);
-    assert(await clients.find(client.clientId));
+    const client = await storeClient(kv, now() + DAY);
     time.tick(DAY);
     assert.equal(await clients.find(client.clientId), undefined);
-    await clients.keep(client.clientId);
-    assert.equal(await clients.find(client.clientId), undefined);
+    assert.equal(await clients.find("unknown"), undefined);
   }));
 
 Deno.test("documentStore fetches once while a document is fresh, however many ask", () =>
@@ -144,7 +144,7 @@ Deno.test("lease() gives a request to one of fifty, and to another when that one
       Array.from({ length: 50 }, async () => requests.lease(await found())),
     );
     assert.equal(leases.filter(Boolean).length, 1);
-    time.tick(29);
+    time.tick(SIGN_IN_LEASE_SECONDS - 1);
     assert.equal(await requests.lease(await found()), undefined);
     time.tick(1);
     const second = await requests.lease(await found());
