@@ -11,6 +11,7 @@ import type { Client } from "../oauth/client.ts";
 import {
   checkClientSecret,
   checkSignsAssertions,
+  isUnknownKey,
   parseClientCredentials,
   verifyClientAssertion,
 } from "../oauth/client_authentication.ts";
@@ -67,12 +68,9 @@ export function clientDirectory(
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
 ): ClientDirectory {
-  async function read(
-    url: string,
-    options?: { stale?: boolean },
-  ): Promise<unknown> {
+  async function read(document: Promise<unknown>): Promise<unknown> {
     try {
-      return await documents.find(url, options);
+      return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
       // No more than that: it must not map a network.
@@ -103,7 +101,7 @@ export function clientDirectory(
   ): Promise<Client> {
     if (metadataDocuments.enabled && namesDocument(clientId)) {
       checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
-      const document = await read(clientId, options);
+      const document = await read(documents.find(clientId, options));
       return parseMetadataDocument(clientId, document, now(clock));
     }
     const client = await findRegistered(clientId);
@@ -126,17 +124,34 @@ export function clientDirectory(
       : await registrations.find(clientId);
   }
 
+  /** The keys that a client publishes now; undefined: it cannot change them. */
+  async function renewKeys(
+    { clientId, domain, metadata: { jwks_uri } }: Client,
+  ): Promise<unknown> {
+    if (jwks_uri !== undefined) return await read(documents.renew(jwks_uri));
+    if (domain === undefined) return undefined;
+    const document = await read(documents.renew(clientId));
+    return parseMetadataDocument(clientId, document, now(clock)).metadata.jwks;
+  }
+
   async function checkAssertion(
     client: Client,
     assertion: string,
   ): Promise<void> {
     checkSignsAssertions(client);
-    const { jwks, jwks_uri } = client.metadata;
-    const keys = jwks ?? await read(jwks_uri ?? "", { stale: true });
-    const used = await verifyClientAssertion(client, assertion, {
-      keys: keys as JSONWebKeySet,
-      audiences: [baseUrl, `${baseUrl}/token`, `${baseUrl}/revoke`],
-      now: now(clock),
+    const verify = (keys: unknown) =>
+      verifyClientAssertion(client, assertion, {
+        keys: keys as JSONWebKeySet,
+        audiences: [baseUrl, `${baseUrl}/token`, `${baseUrl}/revoke`],
+        now: now(clock),
+      });
+    const { jwks, jwks_uri = "" } = client.metadata;
+    const used = await verify(
+      jwks ?? await read(documents.find(jwks_uri, { stale: true })),
+    ).catch(async (error) => {
+      const keys = isUnknownKey(error) && await renewKeys(client);
+      if (!keys) throw error;
+      return await verify(keys);
     });
     if (!await assertions.use(client.clientId, used)) {
       throw new OAuthError("invalid_client", "The assertion was used before");

@@ -153,8 +153,9 @@ export function checkSignsAssertions({ metadata }: Client): void {
 }
 
 /** Whether an assertion was refused because none of the keys is the one it names. */
-export function isUnknownKey({ cause }: OAuthError): boolean {
-  return cause instanceof errors.JWKSNoMatchingKey;
+export function isUnknownKey(error: unknown): boolean {
+  return error instanceof OAuthError &&
+    error.cause instanceof errors.JWKSNoMatchingKey;
 }
 
 /**

@@ -29,6 +29,13 @@ export const GRANT_TTL_SECONDS = 90 * DAY;
 export const SUCCESSOR_TTL_SECONDS = 30;
 /** How long a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
+/**
+ * How long a document is believed at least, whatever its headers say, so that
+ * `no-store` is not a fetch for every token request; and at most.
+ */
+export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
+/** How often at most a document is fetched anew for a key it does not have. */
+export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
 /** How long a stale document still serves grants when its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
 /** How far the clock of whoever signed a token may be from ours. */

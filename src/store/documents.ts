@@ -4,7 +4,11 @@
  *
  * @module
  */
-import { DOCUMENT_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import {
+  DOCUMENT_COOLDOWN_SECONDS,
+  DOCUMENT_FRESH_SECONDS,
+  DOCUMENT_TTL_SECONDS,
+} from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "./database.ts";
 import { documentKey } from "./keys.ts";
 
@@ -18,6 +22,8 @@ export type FetchDocument = (
 
 interface DocumentRecord extends Expiring {
   document: unknown;
+  /** Absent in records from before it was written down. */
+  fetchedAt?: number;
   freshUntil: number;
 }
 
@@ -36,11 +42,14 @@ export function documentStore(
   const looking = new Map<string, Promise<Looked>>();
 
   async function fetchAndKeep(url: string): Promise<unknown> {
-    const { document, expiresAt: freshUntil } = await fetchDocument(url);
+    const { document, expiresAt } = await fetchDocument(url);
+    const time = database.now();
+    const { min, max } = DOCUMENT_FRESH_SECONDS;
     const record: DocumentRecord = {
       document,
-      freshUntil,
-      expiresAt: database.now() + DOCUMENT_TTL_SECONDS,
+      fetchedAt: time,
+      freshUntil: Math.min(Math.max(expiresAt, time + min), time + max),
+      expiresAt: time + DOCUMENT_TTL_SECONDS,
     };
     await database.commit((transaction) =>
       transaction.set(documentKey(url), record)
@@ -48,14 +57,30 @@ export function documentStore(
     return document;
   }
 
-  async function look(url: string): Promise<Looked> {
+  async function look(
+    url: string,
+    isGood: (kept: DocumentRecord) => boolean,
+  ): Promise<Looked> {
     const kept = await database.find<DocumentRecord>(documentKey(url));
-    if (kept && kept.value.freshUntil > database.now()) return kept.value;
+    if (kept && isGood(kept.value)) return kept.value;
     try {
       return { document: await fetchAndKeep(url) };
     } catch (error) {
       return { error, older: kept?.value };
     }
+  }
+
+  /**
+   * Shared from before the read: one that began before the fetch was kept would
+   * not see it, and fetch again.
+   */
+  function share(name: string, begin: () => Promise<Looked>): Promise<Looked> {
+    let looked = looking.get(name);
+    if (!looked) {
+      looked = begin().finally(() => looking.delete(name));
+      looking.set(name, looked);
+    }
+    return looked;
   }
 
   return {
@@ -69,16 +94,28 @@ export function documentStore(
       url: string,
       { stale = false }: { stale?: boolean } = {},
     ): Promise<unknown> {
-      // Shared from before the read: one that began before the fetch was kept
-      // would not see it, and fetch again.
-      let looked = looking.get(url);
-      if (!looked) {
-        looked = look(url).finally(() => looking.delete(url));
-        looking.set(url, looked);
-      }
-      const found = await looked;
+      const found = await share(
+        `find ${url}`,
+        () => look(url, ({ freshUntil }) => freshUntil > database.now()),
+      );
       if ("document" in found) return found.document;
       if (found.older && stale) return found.older.document;
+      throw found.error;
+    },
+
+    /**
+     * The document as it is now, because something is missing in the one that
+     * is kept; fetched once a minute at most, whoever asks.
+     */
+    async renew(url: string): Promise<unknown> {
+      const found = await share(`renew ${url}`, () =>
+        look(
+          url,
+          ({ fetchedAt = 0 }) =>
+            fetchedAt + DOCUMENT_COOLDOWN_SECONDS > database.now(),
+        ));
+      if ("document" in found) return found.document;
+      if (found.older) return found.older.document;
       throw found.error;
     },
   };

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import {
+  DocumentError,
+  NoDocument,
+} from "../../src/client_documents/document_error.ts";
 import { now } from "../../src/clock.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
@@ -44,7 +48,7 @@ Deno.test("a document that cannot be read is one generic page, and an establishe
   const client = new Client(server, URL);
   const { refresh_token } = await client.connect();
   state.isUp = false;
-  time.tick(61);
+  time.tick(301);
   const page = await server.browser().open(client.authorizationUrl());
   assert.equal(page.status, 503);
   assert.doesNotMatch(page.text, /192\.168/);
@@ -128,4 +132,111 @@ Deno.test("a client with a document signs its token requests with the keys that 
     client_assertion: assertion,
   });
   assert.equal(status, 200);
+});
+
+const TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const KEYS_URL = "https://app.example.com/jwks";
+
+/** A key pair, and an assertion of the client signed with it. */
+async function keyPair(kid: string) {
+  const { privateKey, publicKey } = await generateKeyPair("ES256");
+  return {
+    publicKey: { ...await exportJWK(publicKey), kid },
+    assert: async () => ({
+      client_assertion_type: TYPE,
+      client_assertion: await new SignJWT({ jti: crypto.randomUUID() })
+        .setProtectedHeader({ alg: "ES256", kid })
+        .setIssuer(URL).setSubject(URL).setAudience(BASE_URL)
+        .setExpirationTime(now() + 60).sign(privateKey),
+    }),
+  };
+}
+
+for (const place of ["at jwks_uri", "in the document"]) {
+  Deno.test(`a client's new keys ${place} are noticed at once, and looked for once a minute`, async () => {
+    using time = new FakeTime();
+    const [first, second, third] = await Promise.all(
+      ["2026-01", "2026-02", "2026-03"].map(keyPair),
+    );
+    const documents: Record<string, unknown> = {};
+    const publish = (...keys: typeof first[]) => {
+      const jwks = { keys: keys.map(({ publicKey }) => publicKey) };
+      documents[KEYS_URL] = jwks;
+      documents[URL] = {
+        ...DOCUMENT,
+        token_endpoint_auth_method: "private_key_jwt",
+        ...place === "at jwks_uri" ? { jwks_uri: KEYS_URL } : { jwks },
+      };
+    };
+    publish(first);
+    const { state, fetchDocument } = web(documents);
+    await using server = await startOAuthServer({ fetchDocument });
+    const client = new Client(server, URL);
+    const code = await client.signIn();
+    const { status, body } = await client.redeem(code, await first.assert());
+    assert.equal(status, 200);
+
+    time.tick(60);
+    publish(second);
+    const fetched = state.fetched.length;
+    const renewed = await client.refresh(
+      body.refresh_token,
+      await second.assert(),
+    );
+    assert.equal(renewed.status, 200);
+    assert.equal(state.fetched.length, fetched + 1);
+
+    for (let times = 0; times < 3; times++) {
+      const strange = await client.refresh(
+        renewed.body.refresh_token,
+        await third.assert(),
+      );
+      assert.equal(strange.body.error, "invalid_client");
+    }
+    assert.equal(state.fetched.length, fetched + 1);
+  });
+}
+
+Deno.test("a client may use any of the methods that its document names, as ChatGPT's does", async () => {
+  const key = await keyPair("2026-01");
+  const { fetchDocument } = web({
+    [URL]: {
+      ...DOCUMENT,
+      token_endpoint_auth_method: "private_key_jwt",
+      token_endpoint_auth_methods_supported: ["none", "private_key_jwt"],
+      jwks_uri: KEYS_URL,
+    },
+    [KEYS_URL]: { keys: [key.publicKey] },
+  });
+  await using server = await startOAuthServer({ fetchDocument });
+  const client = new Client(server, URL);
+  const { status, body } = await client.redeem(await client.signIn());
+  assert.equal(status, 200);
+  const signed = await client.refresh(body.refresh_token, await key.assert());
+  assert.equal(signed.status, 200);
+  const secret = await client.refresh(signed.body.refresh_token, {
+    client_secret: "s",
+  });
+  assert.equal(secret.body.error, "invalid_client");
+});
+
+Deno.test("a document that is not there is the client's fault, and one that is away is not", async () => {
+  for (
+    const [cause, status, error] of [
+      [new NoDocument("404"), 400, "invalid_client"],
+      [new Error("no answer"), 503, "temporarily_unavailable"],
+    ] as const
+  ) {
+    await using server = await startOAuthServer({
+      fetchDocument: () => Promise.reject(new DocumentError({ cause })),
+    });
+    const client = new Client(server, URL);
+    const path = client.authorizationUrl().slice(BASE_URL.length);
+    const response = await server.fetch(path);
+    assert.equal(response.status, status);
+    assert.equal((await response.json()).error, error);
+    const { status: atToken, body } = await client.redeem("x");
+    assert.equal(atToken, status === 400 ? 401 : 503);
+    assert.equal(body.error, error);
+  }
 });

@@ -348,7 +348,9 @@ Deno.test("a server that stops says so of its tasks", async () => {
 Deno.test("a task whose server died has failed within 15 seconds", async () => {
   using time = new FakeTime();
   await using server = await start();
-  await taskStore(new Database(server.kv)).create("orphan", "anonymous");
+  await taskStore(new Database(server.kv)).create("orphan", {
+    binding: "anonymous",
+  });
   time.tick(13);
   assert.equal((await get(server, "orphan")).status, "working");
   time.tick(3);

@@ -84,6 +84,57 @@ Deno.test("documentStore gives a stale copy only to who can do with one", () =>
     await assert.rejects(documents.find("b", { stale: true }), /down/);
   }));
 
+for (
+  const [what, toldSeconds, keptSeconds] of [
+    ["five minutes at least, whatever its headers say", 0, 300],
+    ["a day at most", 30 * DAY, DAY],
+  ] as const
+) {
+  Deno.test(`documentStore keeps a document for ${what}`, () =>
+    withKv(async (kv) => {
+      using time = new FakeTime();
+      let fetches = 0;
+      const documents = documentStore(
+        new Database(kv),
+        () =>
+          Promise.resolve({
+            document: ++fetches,
+            expiresAt: now() + toldSeconds,
+          }),
+      );
+      await documents.find("a");
+      time.tick(keptSeconds - 1);
+      assert.equal(await documents.find("a"), 1);
+      time.tick(1);
+      assert.equal(await documents.find("a"), 2);
+    }));
+}
+
+Deno.test("renew() fetches a fresh document anew, once a minute, and makes do with the old one", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    let fetches = 0;
+    let isUp = true;
+    const documents = documentStore(
+      new Database(kv),
+      () =>
+        isUp
+          ? Promise.resolve({ document: ++fetches, expiresAt: now() + DAY })
+          : Promise.reject(new Error("down")),
+    );
+    await documents.find("a");
+    time.tick(59);
+    assert.equal(await documents.renew("a"), 1);
+    time.tick(1);
+    const all = await Promise.all([1, 2, 3].map(() => documents.renew("a")));
+    assert.deepEqual(all, [2, 2, 2]);
+    assert.equal(await documents.find("a"), 2);
+    isUp = false;
+    time.tick(60);
+    assert.equal(await documents.renew("a"), 2);
+    await assert.rejects(documents.renew("b"), /down/);
+  }));
+
 Deno.test("use() lets one of fifty uses through", () =>
   withKv(async (kv) => {
     const assertion = { jti: "once", expiresAt: now() + 60 };
