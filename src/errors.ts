@@ -41,6 +41,7 @@ export type Situation =
   | "signed in"
   | "finished"
   | "not approved"
+  | "interrupted"
   | "signed out"
   | "account sign-in expired"
   | "provider refused"

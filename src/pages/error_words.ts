@@ -161,6 +161,13 @@ function situationWords(
         happened: "It has ended, or another window is finishing it.",
         move: "If the app is not connected, connect again from there.",
       };
+    case "interrupted":
+      return {
+        title: "The sign-in was interrupted",
+        happened: "The provider's answer works only once, and it has been " +
+          "used up before the sign-in was complete.",
+        move: "Start again from the beginning.",
+      };
     case "not approved":
       return {
         title: "This sign-in was not approved",

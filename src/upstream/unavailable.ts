@@ -21,6 +21,6 @@ export function signInInterrupted(cause: unknown): HttpError {
     503,
     "The sign-in was interrupted and cannot go on",
     { "retry-after": "5" },
-    { cause, advice: "Wait a minute, then start again from the beginning." },
+    { cause, situation: "interrupted" },
   );
 }

@@ -261,7 +261,7 @@ Deno.test("signing in to the account page says to start again when the provider'
   provider.failsAfterCode = true;
   const spent = await first.come();
   assert.equal(spent.status, 503);
-  assert.match(spent.text, /start again from the beginning/);
+  assert.match(spent.text, /Start again from the beginning/);
   provider.failsAfterCode = false;
 
   const second = await returning(server);
@@ -274,7 +274,7 @@ Deno.test("signing in to the account page says to start again when the provider'
   const unstored = await second.come();
   database.state.isUp = true;
   assert.equal(unstored.status, 503);
-  assert.match(unstored.text, /start again from the beginning/);
+  assert.match(unstored.text, /Start again from the beginning/);
 });
 
 Deno.test("a person back from the provider without a code is told so", async () => {

@@ -170,7 +170,7 @@ Deno.test("GET /oauth/provider-callback says to start again when the provider's 
   server.provider.failsAfterCode = true;
   const { status, text } = await browser.open(url);
   assert.equal(status, 503);
-  assert.match(text, /start again from the beginning/);
+  assert.match(text, /Start again from the beginning/);
   assert.doesNotMatch(text, /Nothing was lost|load this page again/);
 });
 
@@ -187,7 +187,7 @@ Deno.test("GET /oauth/provider-callback says to start again when our code cannot
   const { status, text } = await browser.open(url);
   database.state.isUp = true;
   assert.equal(status, 503);
-  assert.match(text, /start again from the beginning/);
+  assert.match(text, /Start again from the beginning/);
 });
 
 Deno.test("GET /oauth/provider-callback keeps the answer with the code to itself and the client", async () => {

@@ -21,6 +21,7 @@ const SITUATIONS: Situation[] = [
   "signed in",
   "finished",
   "not approved",
+  "interrupted",
   "signed out",
   "client document",
 ];
