@@ -1,6 +1,6 @@
 /**
  * `deno task doctor [URL]`: examines a running server from outside, as its
- * clients would meet it. Exits 1 when something has to be mended.
+ * clients would meet it. Exits 1 when something has to be fixed.
  *
  * @module
  */
@@ -25,8 +25,8 @@ if (import.meta.main) {
   }
   console.log(
     faults === 0
-      ? "\nNothing to mend."
-      : `\n${faults} thing${faults === 1 ? "" : "s"} to mend.`,
+      ? "\nNothing to fix."
+      : `\n${faults} thing${faults === 1 ? "" : "s"} to fix.`,
   );
   Deno.exit(faults === 0 ? 0 : 1);
 }

@@ -19,7 +19,7 @@ export interface Finding {
   fix?: string;
 }
 
-/** Something that is wrong, and how to mend it. */
+/** Something that is wrong, and how to fix it. */
 export class Fault extends Error {
   override name = "Fault";
   constructor(

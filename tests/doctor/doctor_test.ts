@@ -23,16 +23,16 @@ async function examine(defects: Defects) {
 Deno.test("doctor.ts exits 0 for a server that is well", async () => {
   const { code, text } = await examine({});
   assert.equal(code, 0, text);
-  assert.match(text, /Nothing to mend\./);
+  assert.match(text, /Nothing to fix\./);
 });
 
-Deno.test("doctor.ts exits 1 and says how to mend what is not", async () => {
+Deno.test("doctor.ts exits 1 and says how to fix what is not", async () => {
   const { code, text } = await examine({
     serverMetadata: { code_challenge_methods_supported: [] },
   });
   assert.equal(code, 1, text);
   assert.match(text, /FAILED +PKCE .*Fix: Add S256/);
-  assert.match(text, /1 thing to mend\./);
+  assert.match(text, /1 thing to fix\./);
 });
 
 Deno.test("doctor.ts exits 2 for what is no address", async () => {

@@ -36,7 +36,7 @@ Deno.test("examine() says what Java's client needs where an upgrade is refused",
   assert.match(fix!, /HTTP_1_1.* https/);
 });
 
-Deno.test("examine() finds nothing to mend in a server that is well", async () => {
+Deno.test("examine() finds nothing to fix in a server that is well", async () => {
   for (const { name, result, found } of await findings(fakeServer(ORIGIN))) {
     assert.equal(result, "ok", `${name}: ${found}`);
   }

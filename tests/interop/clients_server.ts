@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
@@ -58,7 +59,18 @@ const cancelled = tool({
 });
 
 /** More than what Python's SDK takes in one server-sent event. */
-const large = tool({ name: "large", run: () => "x".repeat(2_000_000) });
+const LARGE = "x".repeat(2_000_000);
+
+const large = tool({ name: "large", run: () => LARGE });
+
+/** The same, later than a 2026 call becomes a stream. */
+const late = tool({
+  name: "late",
+  async run(_input, { signal }) {
+    await delay(1300, undefined, { signal });
+    return LARGE;
+  },
+});
 
 const guarded = tool({
   name: "guarded",
@@ -81,6 +93,7 @@ await serve({
     wait,
     cancelled,
     large,
+    late,
     open,
     guarded,
   ],

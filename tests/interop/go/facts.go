@@ -116,11 +116,17 @@ func look(ctx context.Context, revision, endpoint string) (facts, error) {
 			return nil, err
 		}
 	}
-	large, err := call(ctx, session, &mcp.CallToolParams{Name: "large"})
-	if err != nil {
-		return nil, err
+	weighty := []string{"large"}
+	if found["revision"] != "2026-07-28" {
+		weighty = append(weighty, "late")
 	}
-	found["large"] = len(large)
+	for _, name := range weighty {
+		text, err := call(ctx, session, &mcp.CallToolParams{Name: name})
+		if err != nil {
+			return nil, err
+		}
+		found[name] = len(text)
+	}
 
 	counting := &mcp.CallToolParams{Name: "count", Meta: mcp.Meta{"progressToken": "steps"}}
 	if found["count"], err = call(ctx, session, counting); err != nil {

@@ -54,6 +54,7 @@ async def connect_fastmcp(fill):
         return ElicitResult(action="accept", content=fill)
 
     async with Client(URL, elicitation_handler=answer) as client:
+        client.revision = client.session.protocol_version
         yield client
 
 
@@ -131,8 +132,9 @@ async def main():
         }
         await cancel_a_call(client, text_of)
         facts["cancelled"] = True
-        if LANGUAGE != "fastmcp":
-            facts["revision"] = client.revision
+        facts["revision"] = client.revision
+        if client.revision != "2026-07-28":
+            facts["late"] = len(await text_of("late"))
     print(json.dumps(facts))
 
 
