@@ -182,7 +182,10 @@ function addOwnRoutes(
 ): void {
   const own = new Hono();
   addRoutes(own);
-  const taken = new Set(app.routes.map(({ method, path }) => method + path));
+  const taken = new Set(
+    app.routes.filter(({ path }) => path !== "/*")
+      .map(({ method, path }) => method + path),
+  );
   for (const { method, path } of own.routes) {
     if (!taken.has(method + path) && !/^\/mcp\/?$/.test(path)) continue;
     throw new Error(`routes: ${method} ${path} is the server's own`);

@@ -26,7 +26,6 @@
  */
 export { serve, type ServeOptions } from "./serve.ts";
 export {
-  type AddRoutes,
   createServer,
   type CreateServerOptions,
   type RoutesContext,
@@ -34,7 +33,6 @@ export {
   type ServerOptions,
 } from "./server.ts";
 export type { Definitions } from "./protocol/catalogue.ts";
-export type { Provided } from "./engine/lifecycle.ts";
 export type { ConnectionInfo } from "./http/connection_info.ts";
 
 export {

@@ -13,6 +13,8 @@ import type { Config } from "./config/config.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
 import { configureLog, flushLog, logger } from "./log.ts";
 import { needsOf } from "./authoring/needs.ts";
+import type { Services } from "./authoring/service.ts";
+import type { SettingSchemas } from "./authoring/setting.ts";
 import { isLoopback } from "./loopback.ts";
 import { clientGuides, entryOf } from "./pages/client_guides.ts";
 import { CatalogueError } from "./protocol/catalogue.ts";
@@ -30,8 +32,11 @@ import { whileLocked } from "./store/locked.ts";
 const DRAIN_MILLISECONDS = 10_000;
 
 /** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
-export interface ServeOptions extends
-  ServerOptions,
+export interface ServeOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends
+  ServerOptions<S, V>,
   Partial<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
@@ -59,7 +64,10 @@ const log = logger("main");
  * });
  * ```
  */
-export async function serve(options: ServeOptions): Promise<void> {
+export async function serve<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, denied } = readEnvironment(options);
   configureLog({ level: "info", terminal });
@@ -114,6 +122,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   // the process by itself.
   if (!Deno.args.includes("--no-drain")) stopOnSignal(server, http, kv);
   warnOfOpenDoors(config);
+  warnOfUnread(config);
   announce(config, config.baseUrl ?? origin);
 }
 /** @throws {StartError} */
@@ -199,6 +208,14 @@ function warnOfOpenDoors({ host, baseUrl, auth, deployed }: Config): void {
   if (baseUrl === undefined) {
     log.warning("Pages cannot tell how to connect: set BASE_URL");
   }
+}
+
+function warnOfUnread({ unread }: Config): void {
+  if (unread.length === 0) return;
+  log.warning(
+    `${unread.join(", ")} may not be read and have their defaults: run ` +
+      "deno task settings, or add them to --allow-env",
+  );
 }
 
 /** Tells where the server is and how to connect a client. */

@@ -11,8 +11,8 @@ import { type About, aboutComplaints, aboutOf } from "./about.ts";
 import type { App } from "./app.ts";
 import type { Around } from "./authoring/around.ts";
 import { type Needing, needsOf } from "./authoring/needs.ts";
-import type { Services } from "./authoring/service.ts";
-import type { SettingSchemas } from "./authoring/setting.ts";
+import type { Services, ServiceValues } from "./authoring/service.ts";
+import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import { basePathOf } from "./base_path.ts";
 import type { Authenticated } from "./caller.ts";
 import type { AuthConfig } from "./config/auth.ts";
@@ -20,7 +20,7 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { mcpEndpoint } from "./engine/endpoint.ts";
 import type { Engine } from "./engine/engine.ts";
-import { Lifecycle, type Provided } from "./engine/lifecycle.ts";
+import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
 import { RunningCalls } from "./engine/running.ts";
 import { Subscriptions } from "./engine/subscriptions.ts";
@@ -50,7 +50,10 @@ import { taskStore } from "./store/tasks.ts";
 import type { Provider } from "./upstream/provider.ts";
 
 /** What an author says about a server. */
-export interface ServerOptions extends Definitions, About {
+export interface ServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Definitions, About {
   /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
   name: string;
   /** `serverInfo.version`: your own. */
@@ -62,23 +65,28 @@ export interface ServerOptions extends Definitions, About {
   /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
   instructions?: string;
   /** Settings that `routes` needs. */
-  settings?: SettingSchemas;
+  settings?: S;
   /** Services that `routes` needs, or that run beside the tools. */
-  services?: Services;
-  /** Adds routes of your own: webhooks, pages. */
-  routes?: AddRoutes;
+  services?: V;
+  /**
+   * Adds routes of your own, such as webhooks and pages, to a Hono application
+   * that answers what the server itself does not. They are public: call
+   * `authenticate` where they should not be.
+   */
+  routes?(app: Hono, context: RoutesContext<S, V>): void;
   /** Runs around every tool call. */
   around?: Around;
 }
 
-/**
- * Adds routes to a Hono application that answers what the server itself does
- * not. They are public: call `authenticate` where they should not be.
- */
-export type AddRoutes = (app: Hono, context: RoutesContext) => void;
-
 /** What routes of your own are given. */
-export interface RoutesContext extends Provided {
+export interface RoutesContext<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> {
+  /** The values of the settings that the server declares. */
+  readonly settings: SettingValues<S>;
+  /** The services that the server declares, started. */
+  readonly services: ServiceValues<V>;
   /**
    * Who sent a request, by the same credentials as `/mcp`. What it throws
    * becomes the 401 with its challenge.
@@ -87,7 +95,10 @@ export interface RoutesContext extends Provided {
 }
 
 /** What a server needs beside what its author says. */
-export interface CreateServerOptions extends ServerOptions {
+export interface CreateServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ServerOptions<S, V> {
   /**
    * The database; one handle for the whole process. `await Deno.openKv()`, or
    * that of `npm:@deno/kv`.
@@ -159,7 +170,10 @@ export interface Plan {
  * about the settings
  * @throws {CatalogueError} with every complaint about the definitions
  */
-export function createServer(options: CreateServerOptions): Server {
+export function createServer<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(options: CreateServerOptions<S, V>): Server {
   return assemble(planServer(options, options.env ?? {}), options);
 }
 

@@ -1,7 +1,7 @@
 /** A whole call, from the request to its response, without the socket. */
 import { createServer } from "../../src/server.ts";
 import { callHealth, request } from "../client.ts";
-import health from "../../src/tools/health.ts";
+import health from "../../health.ts";
 
 const app = createServer({
   name: "bench",

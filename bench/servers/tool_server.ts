@@ -6,7 +6,7 @@
 import { createServer, tool } from "../../src/mod.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { configureLog } from "../../src/log.ts";
-import health from "../../src/tools/health.ts";
+import health from "../../health.ts";
 import { count, echo, fillers, runCount } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

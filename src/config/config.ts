@@ -42,6 +42,8 @@ export interface Config {
   openaiChallenge?: string;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
+  /** Those of them that have their default because they may not be read. */
+  unread: readonly string[];
 }
 
 /** What the author of a server says about settings. */
@@ -186,7 +188,7 @@ export function parseConfig(
     deployed,
     serverCard: settings.read("SERVER_CARD", BOOLEAN) ?? true,
     openaiChallenge: settings.read("OPENAI_APPS_CHALLENGE", OPENAI_CHALLENGE),
-    own: parseOwn(settings, own),
+    ...parseOwn(settings, own),
   };
   if (settings.complaints.length > 0) {
     throw new ConfigError(settings.complaints);
@@ -194,17 +196,25 @@ export function parseConfig(
   return config;
 }
 
+/** Set by the platform, and absent elsewhere. */
+const PLATFORM = /^DENO_/;
+
 /** The settings of authors: their schemas speak of text, as the variables hold. */
 function parseOwn(
   settings: Settings,
   { settings: declared = new Map(), denied = new Set() }: ConfigOptions,
-): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
+): Pick<Config, "own" | "unread"> {
+  const own: Record<string, unknown> = {};
+  const unread: string[] = [];
   for (const [variable, schema] of declared) {
     const got = settings.text(variable);
     const parsed = schema.safeParse(got);
-    if (parsed.success) values[variable] = parsed.data;
-    else {
+    if (parsed.success) {
+      own[variable] = parsed.data;
+      if (denied.has(variable) && !PLATFORM.test(variable)) {
+        unread.push(variable);
+      }
+    } else {
       settings.complain({
         variable,
         got: got !== undefined && isSecret(schema) ? "(hidden)" : got,
@@ -216,5 +226,5 @@ function parseOwn(
       });
     }
   }
-  return values;
+  return { own, unread };
 }

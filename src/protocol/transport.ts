@@ -46,8 +46,11 @@ export async function readBody(request: Request): Promise<unknown> {
   if (length !== null && Number(length) > BODY_BYTES) throw tooLarge();
   let bytes: Uint8Array;
   try {
-    // The server reads no more than was announced.
-    bytes = length === null ? await readChunks(request) : await request.bytes();
+    // The server reads no more than was announced. @hono/node-server knows no
+    // `bytes()`.
+    bytes = length === null
+      ? await readChunks(request)
+      : new Uint8Array(await request.arrayBuffer());
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
     // A client that leaves in the middle of its body is no error of ours.

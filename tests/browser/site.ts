@@ -41,7 +41,7 @@ export class Site implements AsyncDisposable {
       (request) => app.fetch(request),
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
-    const app = createServer({
+    const app: Server = createServer({
       ...INTRODUCTION,
       tools: TOOLS,
       kv,

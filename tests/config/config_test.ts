@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { needsOf } from "../../src/authoring/needs.ts";
-import { tools } from "../../src/tools/mod.ts";
+import server from "../../server.ts";
+import { needing } from "../../src/server.ts";
 import { parseConfig } from "../../src/config/config.ts";
+import { ENV_EXAMPLE } from "../../src/create/env_example.ts";
 import {
   ConfigError,
   type Environment,
@@ -34,6 +36,7 @@ Deno.test("parseConfig() needs nothing", () => {
     serverCard: true,
     openaiChallenge: undefined,
     own: {},
+    unread: [],
   });
 });
 
@@ -193,9 +196,8 @@ const ROOT = new URL("../../", import.meta.url);
 /** Set by the platform, not by people. */
 const PLATFORM = ["DENO_DEPLOYMENT_ID", "OTEL_DENO"];
 
-Deno.test(".env.example names every variable once", async () => {
-  const text = await Deno.readTextFile(new URL(".env.example", ROOT));
-  const named = [...text.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]
+Deno.test("ENV_EXAMPLE names every variable of the server once", () => {
+  const named = [...ENV_EXAMPLE.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]
     .map(([, name]) => name);
   assert.deepEqual(
     named.toSorted(),
@@ -224,7 +226,7 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
   const isMatch = (pattern: string, name: string) =>
     pattern === name ||
     pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
-  const { settings } = needsOf(tools);
+  const { settings } = needsOf(needing(server));
   const needed = [...VARIABLES, ...settings.keys()];
   const granted: string[] = env.allow;
   assert.deepEqual(

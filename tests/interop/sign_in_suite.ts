@@ -56,11 +56,11 @@ Deno.test({
     const arrival = await browser.press(signIn, "name", "Ada Lovelace");
     assert.equal(arrival.status, 200, arrival.text);
     await connected;
-    const { content } = await client.callTool({
-      name: "whoami",
+    const { structuredContent } = await client.callTool({
+      name: "health",
       arguments: {},
     });
-    assert.match(JSON.stringify(content), /Ada Lovelace/);
+    assert.equal((structuredContent as { status: string }).status, "ok");
     await client.close();
   },
 });

@@ -143,11 +143,22 @@ export async function startArgs(directory?: string): Promise<string[]> {
   ];
 }
 
-/** Starts this server as `deno task start` does, in memory by default. */
+/** How a server is started. */
+export interface StartOptions extends ProcessOptions {
+  /** Where it may keep its database, besides `data`. */
+  directory?: string;
+  /** The program, relative to the repository. */
+  entry?: string;
+}
+
+/** Starts a server as `deno task start` does, in memory by default. */
 export async function startProcess(
-  { env, directory, ...options }: ProcessOptions & { directory?: string } = {},
+  { env, directory, entry = "main.ts", ...options }: StartOptions = {},
 ): Promise<Process> {
-  return new Process(await startArgs(directory), {
+  const [run, ...flags] = (await startArgs(directory)).with(-1, entry);
+  // An entry elsewhere would find another configuration.
+  const args = [run, "--config=deno.json", ...flags];
+  return new Process(args, {
     ...options,
     env: { KV_PATH: ":memory:", ...env },
   });

@@ -11,11 +11,13 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 
   Deno.test(`${signal} tells a running tool to stop, and lets its answer out`, async () => {
-    await using server = await startProcess();
+    await using server = await startProcess({
+      entry: "tests/process/waiting.ts",
+    });
     const url = await server.url();
     const call = rpc("tools/call", {
-      name: "countdown",
-      arguments: { from: 60 },
+      name: "wait",
+      arguments: {},
       _meta: { progressToken: "p" },
     });
     const response = await post(url, call, await openSession(url));

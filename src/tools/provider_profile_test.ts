@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { testServer } from "../../src/testing.ts";
-import profile from "../../src/tools/provider_profile.ts";
+import { testServer } from "../testing.ts";
+import profile from "./provider_profile.ts";
 
 Deno.test("provider_profile reads the caller's profile", async () => {
   await using server = await testServer({ tools: [profile] });

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  eachRevision,
-  type TestAnswer,
-  testServer,
-} from "../../src/testing.ts";
-import choose from "../../src/tools/choose.ts";
+import { eachRevision, type TestAnswer, testServer } from "../testing.ts";
+import choose from "./choose.ts";
 
 const input = { question: "Tea?", options: ["yes", "no"] };
 const CASES: readonly (readonly [TestAnswer, RegExp])[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { eachRevision, testServer } from "../../src/testing.ts";
-import countdown from "../../src/tools/countdown.ts";
+import { eachRevision, testServer } from "../testing.ts";
+import countdown from "./countdown.ts";
 
 Deno.test("countdown tells how far it is", async () => {
   await using server = await testServer({ tools: [countdown] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { testServer } from "../../src/testing.ts";
-import whoami from "../../src/tools/whoami.ts";
+import { testServer } from "../testing.ts";
+import whoami from "./whoami.ts";
 
 Deno.test("whoami tells who is calling, and the client's own word", async () => {
   await using server = await testServer({ tools: [whoami] });

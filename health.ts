@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { tool } from "../mod.ts";
+import { tool } from "./src/mod.ts";
 
 const bytes = z.int().nonnegative();
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { testServer } from "../../src/testing.ts";
-import health from "../../src/tools/health.ts";
+import { testServer } from "../src/testing.ts";
+import health from "../health.ts";
 
 Deno.test("health tells how the server is", async () => {
   await using server = await testServer({ tools: [health] });

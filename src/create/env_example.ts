@@ -1,0 +1,120 @@
+/**
+ * The part of `.env.example` that is the same in every project.
+ *
+ * @module
+ */
+
+/** Every variable that the server reads, with its default. */
+export const ENV_EXAMPLE =
+  `# Copy to .env and take away the # where you want something else. What is
+# commented out is the default. \`deno task dev\` and \`deno task start\` read it.
+# This file is written by \`deno task settings\`.
+
+# --- The server -------------------------------------------------------------
+
+# Address to listen on; 0.0.0.0 for every network.
+# HOST=127.0.0.1
+
+# Port to listen on; 0 lets the system pick one.
+# PORT=3000
+
+# Public origin, as people type it: https, without a path. The only source of
+# public addresses; needed wherever other machines connect. Unset: the loopback
+# address that the server listens on.
+# BASE_URL=
+
+# Addresses or ranges of your proxies, separated by commas. Only what they say
+# in Forwarded or X-Forwarded-For counts as a client's address. Unset: nobody's
+# word counts, and behind a proxy all clients share one limit.
+# TRUSTED_PROXIES=
+
+# Where state lives. Unset: Deno's default database for this project, or the
+# one assigned to the app on Deno Deploy. A file such as data/tools.db,
+# :memory:, or the http(s) URL of a remote database.
+# KV_PATH=
+
+# Access token of a remote KV_PATH.
+# DENO_KV_ACCESS_TOKEN=
+
+# Browser origins that may call, separated by commas; * for all. BASE_URL and
+# pages on this machine always may.
+# ALLOWED_ORIGINS=
+
+# debug, info, warning, error or off.
+# LOG_LEVEL=info
+
+# What clients call this server. Unset: the title in server.ts.
+# MCP_TITLE=
+
+# What a model is told about using this server.
+# MCP_INSTRUCTIONS=
+
+# Whether directories are told of this server by a card.
+# SERVER_CARD=true
+
+# The token by which OpenAI's directory sees whose domain this is.
+# OPENAI_APPS_CHALLENGE=
+
+# --- Who may call -----------------------------------------------------------
+
+# none (everybody), oauth (people sign in), bearer or api_key (static
+# credentials), jwt (tokens of another authorization server).
+# AUTH_STRATEGY=none
+
+# oauth: who people sign in with. github, google, microsoft, gitlab, oidc (with
+# OAUTH_ISSUER), custom (with the four addresses below), or dev: a built-in
+# provider for trying it out, on loopback only.
+# OAUTH_PROVIDER=
+
+# oauth: what pages call the provider. Unset: its own name, or its host.
+# OAUTH_PROVIDER_NAME=
+
+# oauth: your application at the provider. Its callback address there is
+# BASE_URL/oauth/provider-callback.
+# OAUTH_CLIENT_ID=
+# OAUTH_CLIENT_SECRET=
+
+# oauth: what is asked of the provider. Unset: what signing in needs.
+# OAUTH_SCOPES=
+
+# oauth: more query parameters for the provider, such as prompt=consent.
+# OAUTH_EXTRA_AUTH_PARAMS=
+
+# oidc: the provider's issuer. microsoft, gitlab: a tenant or an instance of
+# your own.
+# OAUTH_ISSUER=
+
+# custom: the provider's endpoints; the last one is optional.
+# OAUTH_AUTHORIZATION_URL=
+# OAUTH_TOKEN_URL=
+# OAUTH_USERINFO_URL=
+# OAUTH_REVOCATION_URL=
+
+# oauth: who may sign in: subjects, verified e-mail addresses, @domains,
+# separated by commas. Unset: everybody the provider knows.
+# OAUTH_ALLOWED_USERS=
+
+# oauth: who sees everybody's connections on /account, written the same way.
+# OAUTH_ADMINS=
+
+# oauth: whether clients may name themselves by the URL of a metadata document,
+# and on which hosts, separated by commas. Unset: on all, except with the dev
+# provider. Use false where the server cannot reach the Internet: clients that
+# would name a document then register instead.
+# CIMD_ENABLED=true
+# CIMD_ALLOWED_DOMAINS=
+
+# bearer: the token that clients send, of at least 16 characters (openssl rand
+# -base64 32); several, separated by commas, while you change from one to the
+# next.
+# BEARER_TOKEN=
+
+# api_key: the same in a header of its own.
+# API_KEY=
+# API_KEY_HEADER=x-api-key
+
+# jwt: the authorization server whose tokens are taken.
+# JWT_ISSUER=
+# JWT_AUDIENCE=
+# JWT_JWKS_URL=
+`;

@@ -1,0 +1,47 @@
+/**
+ * Files of a project on disk.
+ *
+ * @module
+ */
+
+/** A failure that whoever typed the command can fix. */
+export class CreateError extends Error {
+  /** The name of the class. */
+  override name = "CreateError";
+}
+
+/** Whether there is something at a path. */
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Writes files that are not there yet, with their directories. */
+export async function writeFiles(
+  root: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const full = `${root}/${path}`;
+    await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(full, text, { createNew: true });
+  }
+}
+
+/** Names of any length leave lines of any length: formats what was written. */
+export async function formatFiles(
+  root: string,
+  paths: readonly string[] = [],
+): Promise<void> {
+  await new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", ...paths],
+    cwd: root,
+    stdout: "null",
+    stderr: "null",
+  }).output();
+}

@@ -1,0 +1,122 @@
+/**
+ * Makes a project, and adds to it:
+ *
+ * ```sh
+ * deno create jsr:@tool-server/tool-server NAME   # a new project
+ * deno task tool NAME                             # in a project: one more tool
+ * deno task settings                              # after a change of settings
+ * ```
+ *
+ * @module
+ */
+import { CreateError, exists, formatFiles, writeFiles } from "./files.ts";
+import { NameError, parseProjectName, parseToolName } from "./names.ts";
+import { projectFiles } from "./project.ts";
+import { updateSettings } from "./project_settings.ts";
+import { listTool, toolFiles } from "./tool_files.ts";
+
+const USAGE = `Usage:
+  create NAME                a new project in a directory of that name
+  create tool NAME           one more tool and its test, in a project
+  create settings [--check]  writes .env.example and the permissions in
+                             deno.json from the declared settings`;
+
+/**
+ * Runs a command; what went wrong is thrown as a {@linkcode CreateError} or a
+ * {@linkcode NameError}.
+ */
+async function run(args: readonly string[]): Promise<void> {
+  const [command, name] = args;
+  switch (command) {
+    case undefined:
+    case "-h":
+    case "--help":
+      console.log(USAGE);
+      return;
+    case "tool":
+      if (name === undefined) throw new CreateError(USAGE);
+      return await addTool(parseToolName(name));
+    case "settings":
+      return await updateSettings({ isCheck: name === "--check" });
+    default:
+      return await createProject(command);
+  }
+}
+
+async function createProject(directory: string): Promise<void> {
+  const name = parseProjectName(directory);
+  const path = directory.replace(/[/\\]+$/, "");
+  if (await hasContent(path)) {
+    throw new CreateError(
+      `${path} is not empty. Use another name, or empty it first.`,
+    );
+  }
+  await Deno.mkdir(path, { recursive: true });
+  const root = await Deno.realPath(path);
+  await writeFiles(root, projectFiles({ name, link: linkFrom(root) }));
+  await formatFiles(root);
+  console.log(`Made ${path}. Next:\n
+  cd ${path}
+  deno task dev            # serves http://127.0.0.1:3000/mcp
+  deno task tool NAME      # adds a tool and its test
+  deno task ci`);
+}
+
+/** Whether there is anything but an empty repository. */
+async function hasContent(directory: string): Promise<boolean> {
+  if (!await exists(directory)) return false;
+  const { isDirectory } = await Deno.stat(directory);
+  if (!isDirectory) return true;
+  for await (const { name } of Deno.readDir(directory)) {
+    if (name !== ".git") return true;
+  }
+  return false;
+}
+
+/**
+ * Where this runs from a copy on disk, that copy: a project made by a clone
+ * goes on with the clone.
+ */
+function linkFrom(root: string): string | undefined {
+  const { protocol, pathname } = new URL("../../", import.meta.url);
+  if (protocol !== "file:") return undefined;
+  const own = decodeURIComponent(pathname).replace(/\/$/, "").split("/");
+  const theirs = root.split(/[/\\]/);
+  let shared = 0;
+  while (shared < own.length && own[shared] === theirs[shared]) shared++;
+  return [
+    ...theirs.slice(shared).map(() => ".."),
+    ...own.slice(shared),
+  ].join("/");
+}
+
+async function addTool(name: string): Promise<void> {
+  const list = await Deno.readTextFile("tools/mod.ts").catch(() => {
+    throw new CreateError(
+      "There is no tools/mod.ts here. Run this in a project's directory.",
+    );
+  });
+  const files = toolFiles(name);
+  for (const path of Object.keys(files)) {
+    if (await exists(path)) throw new CreateError(`${path} exists already.`);
+  }
+  const listed = listTool(list, name);
+  await writeFiles(".", files);
+  if (listed === undefined) {
+    console.log("List it in tools/mod.ts: its list was changed by hand.");
+  } else await Deno.writeTextFile("tools/mod.ts", listed);
+  await formatFiles(".", [...Object.keys(files), "tools/mod.ts"]);
+  console.log(`Made ${Object.keys(files).join(" and ")}.`);
+}
+
+if (import.meta.main) {
+  try {
+    await run(Deno.args);
+  } catch (error) {
+    const isMistake = error instanceof CreateError ||
+      error instanceof NameError;
+    if (!isMistake) throw error;
+    console.error(error.message);
+    Deno.exit(1);
+  }
+}

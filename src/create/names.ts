@@ -1,0 +1,52 @@
+/**
+ * The names that a project and its tools may have.
+ *
+ * @module
+ */
+
+/** What a name was given as, and what it may be. */
+export class NameError extends Error {
+  /** The name of the class. */
+  override name = "NameError";
+}
+
+/**
+ * The name of a project: that of its directory.
+ *
+ * @throws {NameError}
+ */
+export function parseProjectName(directory: string): string {
+  const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
+  if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
+  throw new NameError(
+    `A project's name must be of letters, digits, "-", "_" and ".", such as ` +
+      `my-tools: got ${JSON.stringify(name)}.`,
+  );
+}
+
+/**
+ * The name of a tool, in snake case: `searchMail` and `search-mail` are
+ * `search_mail`.
+ *
+ * @throws {NameError}
+ */
+export function parseToolName(given: string): string {
+  const name = given.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_").toLowerCase();
+  if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
+  throw new NameError(
+    `A tool's name must be a word or several, such as search_mail: got ` +
+      `${JSON.stringify(given)}.`,
+  );
+}
+
+/** `search_mail` as `Search mail`. */
+export function titleOf(name: string): string {
+  const words = name.replaceAll(/[-_.]+/g, " ");
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** `search_mail` as `searchMail`. */
+export function variableOf(name: string): string {
+  return name.replaceAll(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+}

@@ -1,0 +1,176 @@
+/**
+ * A new project, file by file.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { VERSION } from "../version.ts";
+import { titleOf } from "./names.ts";
+import { agentsFile, readmeFile } from "./project_words.ts";
+import { envExample, grantedVariables } from "./settings.ts";
+
+/** The name under which projects import this package. */
+export const PACKAGE = "@tool-server/tool-server";
+
+/** What a new project is made of. */
+export interface ProjectOptions {
+  /** For programs: `my-tools`. */
+  name: string;
+  /** A copy of the package to use in place of the published one. */
+  link?: string;
+}
+
+/** The files of a new project, by their path in it. */
+export function projectFiles(options: ProjectOptions): Record<string, string> {
+  const { name } = options;
+  return {
+    "deno.json": printJson(configuration(options)),
+    "main.ts": MAIN,
+    "server.ts": serverFile(name),
+    "tools/mod.ts": TOOLS,
+    "tools/greet.ts": GREET,
+    "tools/greet_test.ts": GREET_TEST,
+    ".env.example": envExample(SETTINGS),
+    ".gitignore": "/.env\n/data/\n/node_modules/\n",
+    "README.md": readmeFile(name),
+    "AGENTS.md": agentsFile(name),
+    ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
+    ".vscode/mcp.json": printJson({ servers: { [name]: CONNECTION } }),
+    ".vscode/settings.json": printJson({ "deno.enable": true }),
+    "Dockerfile": DOCKERFILE,
+    ".dockerignore": ".env\n.git\ndata\nnode_modules\n",
+    ".github/workflows/ci.yml": WORKFLOW,
+  };
+}
+
+function printJson(value: unknown): string {
+  return JSON.stringify(value, null, 2) + "\n";
+}
+
+const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
+
+const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
+const WATCH =
+  "deno run --quiet --watch --no-clear-screen -P --no-prompt --env-file=.env " +
+  "main.ts --no-drain";
+
+function configuration({ link }: ProjectOptions) {
+  return {
+    imports: { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` },
+    ...(link && { links: [link] }),
+    unstable: ["kv", "no-legacy-abort"],
+    permissions: {
+      default: {
+        env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
+        net: true,
+        read: ["data"],
+        write: ["data"],
+      },
+    },
+    tasks: {
+      "dev": WATCH,
+      "dev:oauth": `AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
+      "start": RUN,
+      "test": "deno test --quiet -P --no-prompt",
+      "check": "deno check",
+      "tool": `deno run -A ${PACKAGE}/create tool`,
+      "settings": `deno run -A ${PACKAGE}/create settings`,
+      "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
+      "ci": "deno fmt --check && deno lint && deno task check && " +
+        "deno task test && deno task settings --check",
+    },
+  };
+}
+
+const MAIN = `import { serve } from "${PACKAGE}";
+import server from "./server.ts";
+
+await serve(server);
+`;
+
+function serverFile(name: string): string {
+  return `import type { ServerOptions } from "${PACKAGE}";
+import { tools } from "./tools/mod.ts";
+
+/** What this server is and offers. */
+const server: ServerOptions = {
+  name: "${name}",
+  title: "${titleOf(name)}",
+  version: "0.1.0",
+  tools,
+};
+
+export default server;
+`;
+}
+
+const TOOLS = `import type { Tool } from "${PACKAGE}";
+import greet from "./greet.ts";
+
+/** Every tool, in the order in which clients list them. */
+export const tools: Tool[] = [greet];
+`;
+
+/** The setting of the first tool, as its file declares it. */
+const SETTINGS = new Map([[
+  "GREETING",
+  z.string().default("Hello").describe("How people are greeted."),
+]]);
+
+const GREET = `import { tool, z } from "${PACKAGE}";
+
+export default tool({
+  name: "greet",
+  title: "Greet",
+  description: "Greets somebody by name.",
+  input: z.object({ name: z.string().min(1).describe("Who is greeted.") }),
+  settings: {
+    GREETING: z.string().default("Hello").describe("How people are greeted."),
+  },
+  run: ({ name }, { settings }) => \`\${settings.GREETING}, \${name}!\`,
+});
+`;
+
+const GREET_TEST = `import assert from "node:assert/strict";
+import { testServer } from "${PACKAGE}/testing";
+import greet from "./greet.ts";
+
+Deno.test("greet greets by name", async () => {
+  await using server = await testServer({ tools: [greet] });
+  const { text } = await server.call(greet, { name: "Ada" });
+  assert.equal(text, "Hello, Ada!");
+});
+
+Deno.test("greet says what GREETING says", async () => {
+  const env = { GREETING: "Good morning" };
+  await using server = await testServer({ tools: [greet], env });
+  const { text } = await server.call(greet, { name: "Ada" });
+  assert.equal(text, "Good morning, Ada!");
+});
+`;
+
+const DOCKERFILE = `FROM denoland/deno:2.9.6
+WORKDIR /app
+COPY . .
+RUN deno cache main.ts && mkdir data && chown deno:deno data
+ENV HOST=0.0.0.0 KV_PATH=data/tools.db
+VOLUME /app/data
+EXPOSE 3000
+USER deno
+CMD ["deno", "run", "--quiet", "--cached-only", "-P", "--no-prompt", "main.ts"]
+`;
+
+const WORKFLOW = `name: ci
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  ci:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: denoland/setup-deno@v2
+        with:
+          deno-version: v2.x
+      - run: deno task ci
+`;

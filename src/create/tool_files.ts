@@ -1,0 +1,65 @@
+/**
+ * A new tool: its file, its test, and its place in the list.
+ *
+ * @module
+ */
+import { titleOf, variableOf } from "./names.ts";
+
+/** The files of a tool, by their path in the project. */
+export function toolFiles(name: string): Record<string, string> {
+  return {
+    [`tools/${name}.ts`]: toolFile(name),
+    [`tools/${name}_test.ts`]: testFile(name),
+  };
+}
+
+function toolFile(name: string): string {
+  return `import { tool, z } from "@tool-server/tool-server";
+
+export default tool({
+  name: "${name}",
+  title: "${titleOf(name)}",
+  description: "Tell the model what this does, and when to use it.",
+  input: z.object({ text: z.string().describe("What to work on.") }),
+  run: ({ text }) => text,
+});
+`;
+}
+
+function testFile(name: string): string {
+  const variable = variableOf(name);
+  return `import assert from "node:assert/strict";
+import { testServer } from "@tool-server/tool-server/testing";
+import ${variable} from "./${name}.ts";
+
+Deno.test("${name} gives its text back", async () => {
+  await using server = await testServer({ tools: [${variable}] });
+  const { text } = await server.call(${variable}, { text: "Tea" });
+  assert.equal(text, "Tea");
+});
+`;
+}
+
+/**
+ * The list of tools with one more in it; undefined where it does not look like
+ * a list that this program made.
+ */
+export function listTool(list: string, name: string): string | undefined {
+  const variable = variableOf(name);
+  const imports = [...list.matchAll(/^import .*\n/gm)].at(-1);
+  const opening = /\btools: Tool\[\] = \[/.exec(list);
+  const end = opening && list.indexOf("]", opening.index + opening[0].length);
+  if (!imports || !opening || end === null || end < 0) return undefined;
+  const start = opening.index + opening[0].length;
+  const names = list.slice(start, end).split(",").map((item) => item.trim())
+    .filter(Boolean);
+  const line = `[${[...names, variable].join(", ")}]`;
+  const isShort = `export const tools: Tool[] = ${line};`.length <= 80;
+  const printed = isShort && !list.slice(start, end).includes("\n")
+    ? line
+    : `[\n${[...names, variable].map((item) => `  ${item},\n`).join("")}]`;
+  const importEnd = imports.index + imports[0].length;
+  return list.slice(0, importEnd) +
+    `import ${variable} from "./${name}.ts";\n` +
+    list.slice(importEnd, start - 1) + printed + list.slice(end + 1);
+}

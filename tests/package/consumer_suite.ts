@@ -1,0 +1,148 @@
+/**
+ * The ways in which another project uses the package, each from a directory
+ * that shares nothing with this one.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
+
+const NAME = "@tool-server/tool-server";
+
+/** A whole server in one import. */
+function main(from: string): string {
+  return `import { serve, tool, z } from "${from}";
+
+const greet = tool({
+  name: "greet",
+  input: z.object({ name: z.string() }),
+  run: ({ name }) => \`Hello, \${name}!\`,
+});
+
+await serve({ name: "greeter", version: "1.0.0", tools: [greet] });
+`;
+}
+
+/** Starts a program that serves, and has real clients call it. */
+async function checkServes(
+  project: Project,
+  command: string,
+  ...args: string[]
+): Promise<void> {
+  await using server = project.start(command, args, {
+    env: { KV_PATH: ":memory:" },
+  });
+  const greeted = await callBoth(await server.url(), "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"), server.output);
+  assert.doesNotMatch(server.output, /warning/i);
+}
+
+Deno.test("by its name: one import, one flag, no import map of ours", async () => {
+  await using project = new Project();
+  const configuration = {
+    imports: { [NAME]: `jsr:${NAME}@0.2.0` },
+    links: [PACKAGE_PATH],
+    unstable: ["kv"],
+  };
+  await project.write("deno.json", JSON.stringify(configuration));
+  await project.write("main.ts", main(NAME));
+  await project.succeed("check", "main.ts");
+  await checkServes(project, Deno.execPath(), "run", "-A", "main.ts");
+});
+
+Deno.test("by its path: an entry in the importer's map", async () => {
+  await using project = new Project();
+  const configuration = {
+    imports: { "tool-server": `${PACKAGE_PATH}/src/mod.ts` },
+    unstable: ["kv"],
+  };
+  await project.write("deno.json", JSON.stringify(configuration));
+  await project.write("main.ts", main("tool-server"));
+  await checkServes(project, Deno.execPath(), "run", "-A", "main.ts");
+});
+
+Deno.test("with deno serve: a default export", async () => {
+  await using project = new Project();
+  const configuration = {
+    imports: { [NAME]: `jsr:${NAME}@0.2.0` },
+    links: [PACKAGE_PATH],
+    unstable: ["kv"],
+  };
+  await project.write("deno.json", JSON.stringify(configuration));
+  await project.write(
+    "main.ts",
+    main(NAME).replace("{ serve,", "{ createServer,")
+      .replace("await serve({", "export default createServer({")
+      .replace(
+        "tools: [greet] }",
+        'tools: [greet], kv: await Deno.openKv(":memory:") }',
+      ),
+  );
+  await project.succeed("check", "main.ts");
+  await using server = project.start(Deno.execPath(), [
+    ...["serve", "-A", "--host", "127.0.0.1", "--port", "0", "main.ts"],
+  ]);
+  const [, url] = await server.prints(/(http:\/\/127\.0\.0\.1:\d+)/);
+  const greeted = await callBoth(url, "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"), server.output);
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+});
+
+/** Installs the npm package as `deno task pack` makes it. */
+async function installPacked(project: Project): Promise<void> {
+  const file = `${project.path}/package.tgz`;
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "pack.ts", file],
+    cwd: PACKAGE_PATH,
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  await project.write("package.json", '{ "type": "module" }');
+  await using npm = project.start("npm", [
+    ..."install --silent --no-audit --no-fund ./package.tgz".split(" "),
+    ...["@deno/kv", "@hono/node-server@2"],
+  ]);
+  assert.equal(await npm.end(), 0, npm.output);
+}
+
+Deno.test("as an npm package: on Deno, and on Node 24 with npm:@deno/kv", async () => {
+  await using project = new Project();
+  await installPacked(project);
+  await project.write("main.ts", main(NAME));
+  await project.succeed("check", "main.ts");
+  await checkServes(
+    project,
+    Deno.execPath(),
+    ...["run", "-A", "--unstable-kv", "main.ts"],
+  );
+
+  await project.write(
+    "main.js",
+    `import { openKv } from "@deno/kv";
+import { serve } from "@hono/node-server";
+import { createServer, tool, z } from "${NAME}";
+
+const greet = tool({
+  name: "greet",
+  input: z.object({ name: z.string() }),
+  run: ({ name }) => \`Hello, \${name}!\`,
+});
+const server = createServer({
+  name: "greeter",
+  version: "1.0.0",
+  tools: [greet],
+  kv: await openKv(":memory:"),
+  env: process.env,
+});
+serve({ fetch: server.fetch, hostname: "127.0.0.1", port: 0 }, ({ port }) =>
+  console.log(process.version, \`http://127.0.0.1:\${port}/mcp\`));
+`,
+  );
+  await using server = project.start("npx", ["-y", "node@24", "main.js"]);
+  const url = await server.url();
+  assert.match(server.output, /^v24\./m);
+  const greeted = await callBoth(url, "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello, Ada!"), server.output);
+  const page = await fetch(url, { headers: { accept: "text/html" } });
+  assert.match(await page.text(), /<title>/);
+});

@@ -1,0 +1,110 @@
+/**
+ * What the generator makes, as a stranger meets it.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
+
+const CREATE = `${PACKAGE_PATH}/src/create/mod.ts`;
+
+/** A new project, in a directory of its own. */
+async function createProject(): Promise<Project> {
+  const project = new Project();
+  await project.succeed("run", "-A", CREATE, "my-tools");
+  project.path += "/my-tools";
+  return project;
+}
+
+Deno.test("a new project passes its own ci, and so does one with another tool", async () => {
+  await using project = await createProject();
+  assert.match(await project.succeed("task", "ci"), /2 passed/);
+  await project.succeed("task", "tool", "searchMail");
+  assert.match(await project.succeed("task", "ci"), /3 passed/);
+});
+
+Deno.test("a new project serves real clients, under its own name and settings", async () => {
+  await using project = await createProject();
+  await project.write(".env", "GREETING=Good morning\n");
+  await using server = project.start(Deno.execPath(), ["task", "start"]);
+  const url = await server.url();
+  const greeted = await callBoth(url, "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Good morning, Ada!"));
+  const page = await fetch(url, { headers: { accept: "text/html" } });
+  assert.match(await page.text(), /My tools/);
+  const doctor = await project.succeed("task", "doctor", url);
+  assert.match(doctor, /Nothing to/);
+  server.kill("SIGTERM");
+  await server.end();
+});
+
+Deno.test("a new project's dev task starts again when a tool changes", async () => {
+  await using project = await createProject();
+  await using server = project.start(Deno.execPath(), ["task", "dev"], {
+    terminal: true,
+  });
+  await server.url();
+  const restarted = server.prints(/listens on[\s\S]*listens on/);
+  const tool = await project.read("tools/greet.ts");
+  await project.write("tools/greet.ts", tool.replace(", ${name}!", " ${name}"));
+  await restarted;
+  const [, url] = [...server.output.matchAll(/(http:\/\/[\w.]+:\d+)\/mcp/g)]
+    .at(-1)!;
+  const greeted = await callBoth(url, "greet", { name: "Ada" });
+  assert.deepEqual(greeted, Array(2).fill("Hello Ada"));
+  server.kill("SIGTERM");
+  await server.end();
+});
+
+Deno.test("create refuses a directory that has something in it, but for .git", async () => {
+  await using project = new Project();
+  await Deno.mkdir(`${project.path}/taken`);
+  await project.write("taken/notes.txt", "mine");
+  const refused = await project.deno("run", "-A", CREATE, "taken");
+  assert.equal(refused.code, 1);
+  assert.match(refused.output, /^taken is not empty\./m);
+  assert.deepEqual(
+    (await Array.fromAsync(Deno.readDir(`${project.path}/taken`))).length,
+    1,
+  );
+  await Deno.mkdir(`${project.path}/fresh/.git`, { recursive: true });
+  await project.succeed("run", "-A", CREATE, "fresh");
+});
+
+Deno.test("create tool refuses a name that is taken or none", async () => {
+  await using project = await createProject();
+  const taken = await project.deno("task", "tool", "greet");
+  assert.equal(taken.code, 1);
+  assert.match(taken.output, /tools\/greet\.ts exists already/);
+  const none = await project.deno("task", "tool", "../greet");
+  assert.equal(none.code, 1);
+  assert.match(none.output, /A tool's name must be/);
+});
+
+Deno.test("create settings follows what is declared, and says when it is behind", async () => {
+  await using project = await createProject();
+  const tool = await project.read("tools/greet.ts");
+  const changed = tool
+    .replace("import { tool, z }", "import { secret, tool, z }")
+    .replace(/GREETING: [^\n]*\n/, "WEATHER_KEY: secret(z.string()),\n")
+    .replaceAll("settings.GREETING", "settings.WEATHER_KEY");
+  await project.write("tools/greet.ts", changed);
+
+  const behind = await project.deno("task", "settings", "--check");
+  assert.equal(behind.code, 1);
+  assert.match(behind.output, /\.env\.example and deno\.json must say/);
+
+  await project.succeed("task", "settings");
+  await project.succeed("task", "settings", "--check");
+  const example = await project.read(".env.example");
+  assert.match(example, /^# \(secret\) \(required\)\nWEATHER_KEY=$/m);
+  assert.doesNotMatch(example, /GREETING/);
+  const { permissions } = JSON.parse(await project.read("deno.json"));
+  const { allow } = permissions.default.env;
+  assert(allow.includes("WEATHER_KEY") && !allow.includes("GREETING"));
+
+  // Without it the server says so, and does not start.
+  const started = await project.deno("task", "start");
+  assert.equal(started.code, 1);
+  assert.match(started.output, /WEATHER_KEY: got nothing/);
+});

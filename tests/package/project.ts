@@ -1,0 +1,81 @@
+/**
+ * Projects of strangers: directories that have nothing to do with this one,
+ * with an empty home.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import {
+  Client,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import {
+  Process,
+  type ProcessOptions,
+  REPOSITORY,
+  TemporaryDirectory,
+} from "../process/kit.ts";
+
+/** The repository's path, as another project's `links` name it. */
+export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
+
+/** A directory with an empty home beside it. */
+export class Project implements AsyncDisposable {
+  readonly #directory = new TemporaryDirectory();
+  readonly #home = new TemporaryDirectory();
+  path = this.#directory.path;
+
+  write(path: string, text: string): Promise<void> {
+    return Deno.writeTextFile(`${this.path}/${path}`, text);
+  }
+
+  read(path: string): Promise<string> {
+    return Deno.readTextFile(`${this.path}/${path}`);
+  }
+
+  /** Starts a program in it. */
+  start(command: string, args: string[], options: ProcessOptions = {}) {
+    const env = { HOME: this.#home.path, DENO_DIR: "", ...options.env };
+    return new Process(args, { ...options, command, cwd: this.path, env });
+  }
+
+  /** Runs `deno` to its end, and gives its code and output. */
+  async deno(...args: string[]): Promise<{ code: number; output: string }> {
+    await using process = this.start(Deno.execPath(), args);
+    return { code: await process.end(), output: process.output };
+  }
+
+  /** {@linkcode deno}, which must succeed. */
+  async succeed(...args: string[]): Promise<string> {
+    const { code, output } = await this.deno(...args);
+    assert.equal(code, 0, output);
+    return output;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#directory[Symbol.asyncDispose]();
+    await this.#home[Symbol.asyncDispose]();
+  }
+}
+
+/** What a real client is told, in either generation of the protocol. */
+export async function callBoth(
+  url: string,
+  name: string,
+  input: Record<string, unknown>,
+): Promise<string[]> {
+  const texts: string[] = [];
+  for (const mode of ["legacy", "auto"] as const) {
+    const client = new Client({ name: "stranger", version: "1.0.0" }, {
+      versionNegotiation: { mode },
+    });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${url}/mcp`)),
+    );
+    const { content } = await client.callTool({ name, arguments: input });
+    const [block] = content as { text: string }[];
+    texts.push(block.text);
+    await client.close();
+  }
+  return texts;
+}

@@ -1,0 +1,36 @@
+/**
+ * A clean clone, as a stranger has it.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import {
+  Process,
+  type ProcessOptions,
+  REPOSITORY,
+  TemporaryDirectory,
+} from "./kit.ts";
+
+/** What is committed, in a directory of its own, with an empty home. */
+export class Clone extends TemporaryDirectory {
+  readonly #home = new TemporaryDirectory();
+
+  static async make(): Promise<Clone> {
+    const clone = new Clone();
+    await using git = new Process([
+      ...["clone", "--quiet", REPOSITORY.pathname, clone.path],
+    ], { command: "git" });
+    assert.equal(await git.end(), 0, git.output);
+    return clone;
+  }
+
+  run([command, ...args]: string[], options: ProcessOptions = {}): Process {
+    const env = { HOME: this.#home.path, DENO_DIR: "", ...options.env };
+    return new Process(args, { ...options, command, cwd: this.path, env });
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.#home[Symbol.asyncDispose]();
+  }
+}

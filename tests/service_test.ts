@@ -1,0 +1,12 @@
+/** What is served here, whatever tools a clone has made its own. */
+import assert from "node:assert/strict";
+import { testServer } from "../src/testing.ts";
+import server from "../server.ts";
+
+Deno.test("what server.ts offers starts, health among it", async () => {
+  await using started = await testServer(server);
+  const { tools, resources, prompts } = server;
+  const listed = Object.values(await started.list()).flat();
+  assert.equal(listed.length, [tools, resources, prompts].flat().length);
+  assert(listed.some(({ name }) => name === "health"));
+});
