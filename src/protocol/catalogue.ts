@@ -72,6 +72,12 @@ export interface Introduction {
   prompts: Pages;
 }
 
+/** What needs a scope, in its author's words, and all the scopes it needs. */
+export interface ScopeUse {
+  words: string;
+  scopes: readonly string[];
+}
+
 /** A compiled catalogue. */
 export interface Catalogue {
   serverInfo: Implementation;
@@ -82,7 +88,7 @@ export interface Catalogue {
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
   /** Each scope and, in their authors' words, what needs it. */
-  scopes: ReadonlyMap<string, readonly string[]>;
+  scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** For the revisions with sessions. */
   session: Introduction;
   /** For 2026-07-28. */
@@ -259,13 +265,13 @@ function checkUnique<T extends Described>(
 
 function collectScopes(
   items: readonly Described[],
-): ReadonlyMap<string, readonly string[]> {
-  const scopes = new Map<string, string[]>();
+): ReadonlyMap<string, readonly ScopeUse[]> {
+  const scopes = new Map<string, ScopeUse[]>();
   for (const { scopes: needed = [], title, description, name } of items) {
     for (const scope of needed) {
-      const words = scopes.get(scope) ?? [];
-      words.push(description ?? title ?? name);
-      scopes.set(scope, words);
+      const uses = scopes.get(scope) ?? [];
+      uses.push({ words: description ?? title ?? name, scopes: needed });
+      scopes.set(scope, uses);
     }
   }
   return scopes;

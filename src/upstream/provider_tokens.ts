@@ -55,11 +55,19 @@ export interface ProviderTokens {
 const STORE_PAUSE_MILLISECONDS = 200;
 
 /** Connects grants to the provider. */
-export function providerTokens({ provider, grants, upstreamTokens, clock }: {
+export function providerTokens({
+  provider,
+  grants,
+  upstreamTokens,
+  clock,
+  waitSeconds = REFRESH_WAIT_SECONDS,
+}: {
   provider: Provider;
   grants: GrantStore;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
+  /** How long a request waits for a refresh. */
+  waitSeconds?: number;
 }): ProviderTokens {
   /** Refreshes under way in this process, by grant. */
   const refreshing = new Map<string, Promise<UpstreamTokens>>();
@@ -176,7 +184,7 @@ export function providerTokens({ provider, grants, upstreamTokens, clock }: {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
       () => late.reject(providerUnavailable(provider.name)),
-      REFRESH_WAIT_SECONDS * 1000,
+      waitSeconds * 1000,
     );
     try {
       return await Promise.race([refresh, late.promise]);

@@ -316,13 +316,28 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
 });
 
 Deno.test("scopesInWords() says what each scope is for, in a sentence of each tool", () => {
-  const authorsWords = new Map([[
+  const uses = new Map([[
     "mail:read",
-    ["Finds mail. Takes Gmail's search syntax.", "Read v1.2 mail", "A\nB"],
+    ["Finds mail. Takes Gmail's search syntax.", "Read v1.2 mail", "A\nB"]
+      .map((words) => ({ words, scopes: ["mail:read"] })),
   ]]);
-  assert.deepEqual(scopesInWords(["mail:read", "email", "x"], authorsWords), [
+  assert.deepEqual(scopesInWords(["mail:read", "email", "x"], uses), [
     { scope: "mail:read", words: "Finds mail. Read v1.2 mail. A." },
     { scope: "email", words: "See your e-mail address." },
     { scope: "x", words: "Nothing that this server's tools need." },
+  ]);
+});
+
+Deno.test("scopesInWords() says nothing of what needs another scope too", () => {
+  const find = { words: "Finds mail.", scopes: ["read"] };
+  const forward = { words: "Forwards mail.", scopes: ["read", "send"] };
+  const uses = new Map([["read", [find, forward]], ["send", [forward]]]);
+  const wordsFor = (...scopes: string[]) =>
+    scopesInWords(scopes, uses).map(({ words }) => words);
+  assert.deepEqual(wordsFor("read"), ["Finds mail."]);
+  assert.deepEqual(wordsFor("send"), ["Nothing without further permissions."]);
+  assert.deepEqual(wordsFor("read", "send"), [
+    "Finds mail. Forwards mail.",
+    "Forwards mail.",
   ]);
 });

@@ -138,3 +138,26 @@ Deno.test("custom ends tokens at a provider that wants the secret in the body", 
   await revoke!({ accessToken: "upstream-access", tokenType: "bearer" });
   assert.equal(fake.asked.length, 2);
 });
+
+for (
+  const [status, isAlive] of [[200, true], [401, false], [403, undefined]]
+) {
+  Deno.test(`custom takes a user endpoint's ${status} for ${isAlive}`, async () => {
+    await using fake = servePlain({
+      [`GET ${HOST}/me`]: () => Response.json({}, { status: status as number }),
+    });
+    assert.equal(await custom(fake).isAlive!("upstream-access"), isAlive);
+    const { authorization } = Object.fromEntries(fake.asked[0].headers);
+    assert.equal(authorization, "Bearer upstream-access");
+  });
+}
+
+Deno.test("custom says that the code is spent when its user endpoint fails", async () => {
+  await using fake = servePlain({
+    [`GET ${HOST}/me`]: () => new Response(null, { status: 503 }),
+  });
+  await assert.rejects(custom(fake).redeem(SIGN_IN), {
+    kind: "unavailable",
+    isCodeSpent: true,
+  });
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { newDataKey } from "../../src/oauth/data_key.ts";
+import { seal } from "../../src/seal.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { upstreamKey } from "../../src/store/keys.ts";
+import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
+import { providerTokens } from "../../src/upstream/provider_tokens.ts";
+import { FakeProvider } from "../flow/fake_provider.ts";
+
+const GRANT = "g".repeat(22);
+
+/** A grant whose provider tokens have to be refreshed before their next use. */
+async function expiring(waitSeconds?: number) {
+  const kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const bytes = newDataKey();
+  const stale = {
+    accessToken: "provider-access-old",
+    refreshToken: "provider-refresh-old",
+    expiresAt: database.now(),
+  };
+  const record = {
+    sealed: await seal(bytes, JSON.stringify(stale), GRANT),
+    expiresAt: database.now() + 3600,
+  };
+  await database.commit((transaction) =>
+    transaction.set(upstreamKey(GRANT), record)
+  );
+  const provider = new FakeProvider();
+  const upstreamTokens = upstreamTokenStore(database);
+  const tokens = providerTokens({
+    provider,
+    grants: grantStore(database),
+    upstreamTokens,
+    clock: database.clock,
+    waitSeconds,
+  });
+  const key = { grantId: GRANT, dataKey: () => Promise.resolve(bytes) };
+  return {
+    provider,
+    upstreamTokens,
+    token: () => tokens.upstream(key).token(),
+    stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
+    refreshes: () => provider.log.filter((it) => it === "refresh").length,
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+Deno.test("tokens that the provider gave are stored although the database stumbles", async () => {
+  using flow = await expiring();
+  const { upstreamTokens } = flow;
+  const replace = upstreamTokens.replace;
+  let failures = 2;
+  upstreamTokens.replace = (...change) =>
+    failures-- > 0
+      ? Promise.reject(new StorageError())
+      : replace.apply(upstreamTokens, change);
+  const token = await flow.token();
+  assert.match((await flow.stored())!, RegExp(token));
+  assert.equal(flow.refreshes(), 1);
+  assert.equal(failures, -1);
+});
+
+Deno.test("tokens that the provider gave are stored although the lease was taken meanwhile", async () => {
+  using flow = await expiring();
+  const { upstreamTokens, provider } = flow;
+  const refresh = provider.refresh.bind(provider);
+  const leased: unknown[] = [];
+  const lease = upstreamTokens.lease;
+  upstreamTokens.lease = async (found) => {
+    const mine = await lease.call(upstreamTokens, found);
+    leased.push(mine);
+    return mine;
+  };
+  provider.refresh = async (refreshToken) => {
+    const [mine] = leased as [Parameters<typeof upstreamTokens.release>[0]];
+    await upstreamTokens.release(mine);
+    return await refresh(refreshToken);
+  };
+  const token = await flow.token();
+  assert.match((await flow.stored())!, RegExp(token));
+});
+
+Deno.test("a refresh that takes long is a 503 for who waits, and not lost", async () => {
+  using flow = await expiring(0.01);
+  const { provider } = flow;
+  const refresh = provider.refresh.bind(provider);
+  const gate = Promise.withResolvers<void>();
+  provider.refresh = async (refreshToken) => {
+    await gate.promise;
+    return await refresh(refreshToken);
+  };
+  for (let times = 0; times < 2; times++) {
+    await assert.rejects(flow.token(), { status: 503 });
+  }
+  gate.resolve();
+  const late = await flow.token().catch(() => flow.token());
+  assert.match(late, /^provider-access-/);
+  assert.equal(flow.refreshes(), 1);
+});
