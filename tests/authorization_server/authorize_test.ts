@@ -140,6 +140,38 @@ Deno.test("GET /authorize adds the scopes approved before to those asked for now
   await answered.body?.cancel();
 });
 
+Deno.test("GET /authorize forgets approved scopes that no tool needs any more", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using before = await startOAuthServer({ kv, tools: [mail, send] });
+    await using after = await startOAuthServer({ kv, tools: [mail] });
+    const client = await Client.register(before);
+    const browser = before.browser();
+    const { scope } = await client.connect({ browser });
+    assert.equal(scope, "mail:read mail:send");
+    const later = after.browser();
+    for (const [name, value] of browser.cookies) later.cookies.set(name, value);
+    client.server = after;
+    const page = await later.open(client.authorizationUrl());
+    assert.doesNotMatch(page.text, /mail:send/);
+    const tokens = await client.connect({
+      browser: later,
+      scope: "mail:read",
+    });
+    assert.equal(tokens.scope, "mail:read");
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("GET /authorize refuses scopes of which it knows none", async () => {
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server);
+  const url = client.authorizationUrl({ scope: "files:read" });
+  const text = await refusedPage(server, url);
+  assert.match(text, /scope must name at least one of: mail:read/);
+});
+
 Deno.test("GET /authorize gives all scopes to a client that names none", async () => {
   await using server = await startOAuthServer({ tools: [mail, send] });
   const client = await Client.register(server);

@@ -99,3 +99,25 @@ Deno.test("POST /authorize loses nothing when the provider cannot be reached", a
   const arrival = await browser.press(page, "decision", "approve");
   assert.equal((await client.redeem(client.codeFrom(arrival))).status, 200);
 });
+
+Deno.test("POST /authorize refuses a form of another content type", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  const request = /name="request" value="([^"]+)"/.exec(page.text)![1];
+  const cookie = page.headers.get("set-cookie")!.split(";")[0];
+  const decide = async (type: string) => {
+    const { status, body } = await server.fetch("/authorize", {
+      method: "POST",
+      headers: { "content-type": type, cookie },
+      body: `request=${request}&decision=approve`,
+    });
+    await body?.cancel();
+    return status;
+  };
+  for (const type of ["text/plain", "multipart/form-data; boundary=x"]) {
+    assert.equal(await decide(type), 400, type);
+  }
+  assert.equal(await decide("application/x-www-form-urlencoded"), 303);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
+import { UpstreamError } from "../../src/upstream/provider.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
 
@@ -209,6 +210,27 @@ Deno.test("GET /oauth/provider-callback keeps the answer with the code to itself
   assert.equal(response.headers.get("cache-control"), "no-store");
   assert.equal(response.headers.get("referrer-policy"), "no-referrer");
 });
+
+for (const outcome of ["a code", "a refusal"]) {
+  Deno.test(`GET /oauth/provider-callback gives no ${outcome} once the person said no meanwhile`, async () => {
+    const server = await startOAuthServer();
+    await using _ = server;
+    const client = await Client.register(server);
+    const { browser, callback } = stoppingBrowser(server);
+    const consent = await browser.open(client.authorizationUrl());
+    await browser.press(consent, "decision", "approve");
+    const redeem = server.provider.redeem.bind(server.provider);
+    server.provider.redeem = async (request) => {
+      const denied = await browser.press(consent, "decision", "deny");
+      assert.match(denied.url, /error=access_denied/);
+      if (outcome === "a code") return await redeem(request);
+      throw new UpstreamError("denied", "As told");
+    };
+    const arrival = await browser.open(callback());
+    assert.equal(arrival.status, 400);
+    assert(!arrival.url.startsWith(client.redirectUri), arrival.url);
+  });
+}
 
 Deno.test("GET /oauth/provider-callback lets only listed people in", async () => {
   await using listed = await approved({

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { tool } from "../../src/authoring/tool.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { grantKey } from "../../src/store/keys.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
 
@@ -134,6 +137,35 @@ for (
     assert.equal(await status(response), expected);
   });
 }
+
+Deno.test("POST /token gives no token that outlives its grant", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  server.provider.ttlSeconds = undefined;
+  const client = await Client.register(server);
+  let { refresh_token } = await client.connect();
+  const day = 24 * 60 * 60;
+  for (const days of [29, 29, 29]) {
+    time.tick(days * day);
+    const { status, body } = await client.refresh(refresh_token);
+    assert.equal(status, 200);
+    assert.equal(body.expires_in, 3600);
+    refresh_token = body.refresh_token;
+  }
+  time.tick(3 * day - 600);
+  const { body } = await client.refresh(refresh_token);
+  assert.equal(body.expires_in, 600);
+});
+
+Deno.test("POST /token gives nothing for the code of a grant that was closed before", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const code = await client.signIn();
+  const { grantId } = parseCredential(code)!;
+  const { value } = await server.kv.get<Grant>(grantKey(grantId));
+  await server.kv.set(grantKey(grantId), { ...value, status: "closed" });
+  assert.equal((await client.redeem(code)).body.error, "invalid_grant");
+});
 
 Deno.test("POST /token ends the grant when a code is used twice", async () => {
   await using server = await startOAuthServer({ tools: [greet] });
