@@ -19,7 +19,11 @@ export default tool({
     memory: z.object({ rss: bytes, heapTotal: bytes, heapUsed: bytes })
       .describe("Bytes in use by this process."),
   }),
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: false,
+  },
   settings: {
     DENO_DEPLOYMENT_ID: z.string().optional(),
     DENO_REGION: z.string().optional(),

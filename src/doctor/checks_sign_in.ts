@@ -15,7 +15,11 @@ const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
     "https://claude.com/api/mcp/auth_callback",
   ],
   "Claude Code": ["http://localhost:3118/callback"],
-  "ChatGPT": ["https://chatgpt.com/connector_platform_oauth_redirect"],
+  "ChatGPT": [
+    "https://chatgpt.com/connector/oauth/doctor",
+    "https://chatgpt.com/connector_platform_oauth_redirect",
+  ],
+  "Codex": ["http://127.0.0.1:1455/callback"],
   "Cursor": [
     "cursor://anysphere.cursor-mcp/oauth/callback",
     "http://localhost:8787/callback",
@@ -28,6 +32,9 @@ const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
     "http://127.0.0.1:33418/",
   ],
   "Inspector": ["http://localhost:6274/oauth/callback"],
+  "Microsoft 365 Copilot": [
+    "https://teams.microsoft.com/api/platform/v1.0/oAuthRedirect",
+  ],
 };
 
 /** Redirect URIs that must be refused. */
@@ -46,20 +53,25 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
       const { resource } = await site.resourceMetadata();
       if (resource !== site.mcp) {
         throw new Fault(
-          `resource is ${JSON.stringify(resource)}, clients were given ${
-            JSON.stringify(site.mcp)
-          }`,
-          `Set BASE_URL=${site.origin}, or give people the other address.`,
+          `this server believes it is ${JSON.stringify(resource)}, clients ` +
+            `were given ${JSON.stringify(site.mcp)}`,
+          `Set BASE_URL=${site.base}, or give people the other address.`,
         );
       }
-      const fix = "Serve it at the root and under the resource's path.";
       const well = "/.well-known/oauth-protected-resource";
-      for (const target of [well, `${well}/mcp`]) {
-        const document = await site.readJson(target, fix);
-        if (document.resource === resource) continue;
-        throw new Fault(`${target} names another resource`, fix);
+      const { pathname } = new URL(site.mcp);
+      for (const target of new Set([`${well}${pathname}`, well])) {
+        const { status, text } = await site.send(target);
+        const fix =
+          `Serve it at ${target} too: some clients look nowhere else.`;
+        if (status === 200) {
+          const document = parseObject(target, text, fix);
+          if (document.resource === resource) continue;
+          throw new Fault(`${target} names another resource`, fix);
+        }
+        throw new Fault(`${target} answers ${status}`, fix, "warning");
       }
-      return "names this server, at both addresses";
+      return "names this server, at every address";
     },
   },
   {
@@ -85,7 +97,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
         if (url.protocol === protocol) continue;
         throw new Fault(
           `${name}_endpoint is ${url.href}`,
-          `Set BASE_URL=${site.origin}.`,
+          `Set BASE_URL=${site.base}.`,
         );
       }
       return "authorization, token and registration are there";
@@ -300,7 +312,7 @@ function post(site: Site, target: string, body: Json) {
 }
 
 /** A registration's `client_id`. */
-async function register(
+export async function register(
   site: Site,
   redirectUris: readonly string[],
 ): Promise<string> {

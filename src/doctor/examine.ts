@@ -5,24 +5,55 @@
  */
 import { REACH_CHECKS } from "./checks_reach.ts";
 import { SIGN_IN_CHECKS } from "./checks_sign_in.ts";
+import { meeting, type Store, STORE_CHECKS } from "./checks_store.ts";
 import { Fault, type Finding, Skipped } from "./finding.ts";
+import { type Receiver, signIn } from "./sign_in.ts";
 import { Site } from "./site.ts";
+
+/** What else is known, and what else is asked. */
+export interface ExamineOptions {
+  fetch?: typeof fetch;
+  /** Directories whose reviewers will look at the server. */
+  stores?: readonly Store[];
+  /** An access token, in place of signing in. */
+  token?: string;
+  /** Where the person comes back to, if they have to sign in. */
+  receiver?: Receiver;
+}
 
 /** Everything about the server at a URL. */
 export async function* examine(
   url: string,
-  fetcher: typeof fetch = fetch,
+  { fetch: fetcher = fetch, stores = [], token, receiver }: ExamineOptions = {},
 ): AsyncGenerator<Finding> {
   const site = new Site(url, fetcher);
   const told = new Set<Fault>();
   for (const { name, run } of [...REACH_CHECKS, ...SIGN_IN_CHECKS]) {
     const finding = await examineOne(name, () => run(site), told);
     yield finding;
-    // Where nothing answers, or nobody signs in, there is no more to say.
+    // Where nothing answers there is no more to say.
     if (name === "Health" && finding.result === "failed") return;
-    if (name.startsWith("Challenge") && finding.result === "skipped") return;
+    // Where no one signs in, there is nothing to say about signing in.
+    if (name.startsWith("Challenge") && finding.result === "skipped") break;
+  }
+  const meet = meeting(site, async () => {
+    const { status } = await site.greeting();
+    if (token !== undefined || status !== 401) return token;
+    if (receiver) return await signIn(site, receiver);
+    throw new Skipped("needs a token: --token");
+  });
+  for (const { name, stores: whose, run } of STORE_CHECKS) {
+    const asked = whose.filter((store) => stores.includes(store));
+    if (asked.length === 0) continue;
+    const label = `${name} (${asked.map((it) => STORE_NAMES[it]).join(", ")})`;
+    yield await examineOne(label, () => run(site, meet), told);
   }
 }
+
+const STORE_NAMES: Readonly<Record<Store, string>> = {
+  claude: "Claude's directory",
+  chatgpt: "ChatGPT's directory",
+};
 
 async function examineOne(
   name: string,

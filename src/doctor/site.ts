@@ -25,17 +25,42 @@ export interface Answer {
 export class Site {
   /** The origin, without a trailing slash. */
   readonly origin: string;
+  #mcp: string;
+  readonly #url: string;
   readonly #fetch: typeof fetch;
   readonly #kept = new Map<string, Promise<unknown>>();
 
   constructor(url: string, fetcher: typeof fetch = fetch) {
     this.origin = new URL(url).origin;
+    this.#mcp = endpointsFor(url)[0];
+    this.#url = url;
     this.#fetch = fetcher;
   }
 
   /** Where clients POST. */
   get mcp(): string {
-    return `${this.origin}/mcp`;
+    return this.#mcp;
+  }
+
+  /** The server's own address: that of `mcp`, without its last step. */
+  get base(): string {
+    return this.#mcp.replace(/\/(mcp)?$/, "");
+  }
+
+  /**
+   * Finds out which address clients POST to: people give that of the server,
+   * and servers differ in where below it they are.
+   *
+   * @throws {Fault} when nothing answers
+   */
+  async locate(): Promise<void> {
+    for (const endpoint of endpointsFor(this.#url)) {
+      this.#kept.delete("greeting");
+      this.#mcp = endpoint;
+      const { status } = await this.greeting();
+      if (status !== 404 && status !== 405) return;
+    }
+    [this.#mcp] = endpointsFor(this.#url);
   }
 
   /** Whether only this machine reaches it. */
@@ -57,7 +82,7 @@ export class Site {
         ...init,
       });
       const { status, headers } = response;
-      return { status, headers, text: await response.text() };
+      return { status, headers, text: await readBody(response, init.method) };
     } catch (error) {
       throw unreachable(url, error as Error);
     }
@@ -80,12 +105,43 @@ export class Site {
 
   /** The answer to a request without credentials, which tells where to sign in. */
   greeting(): Promise<Answer> {
-    return this.#keep("greeting", () => this.greet());
+    return this.#keep("greeting", async () => {
+      const answer = await this.greet();
+      if (answer.status !== 400) return answer;
+      // A server of 2026-07-28 alone knows no initialize.
+      const discovered = await this.discover();
+      return discovered.status === 200 ? discovered : answer;
+    });
   }
 
   /** {@linkcode Site.greeting}, sent anew with more headers. */
   greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.send("/mcp", {
+    return this.post({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: CLIENT,
+      },
+    }, headers);
+  }
+
+  /** `server/discover` of 2026-07-28, without credentials. */
+  discover(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.post(
+      statelessRequest("server/discover"),
+      { ...statelessHeaders("server/discover"), ...headers },
+    );
+  }
+
+  /** Sends one message to the endpoint. */
+  post(
+    message: Json,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    return this.send(this.mcp, {
       method: "POST",
       headers: {
         "accept": "application/json, text/event-stream",
@@ -93,16 +149,7 @@ export class Site {
         "origin": this.origin,
         ...headers,
       },
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "initialize",
-        params: {
-          protocolVersion: "2025-11-25",
-          capabilities: {},
-          clientInfo: { name: "doctor", version: "1.0.0" },
-        },
-      }),
+      body: JSON.stringify(message),
     });
   }
 
@@ -174,6 +221,83 @@ export class Site {
     const promise = read();
     this.#kept.set(name, promise);
     return promise;
+  }
+}
+
+const CLIENT = { name: "doctor", version: "1.0.0" };
+
+const STATELESS = "2026-07-28";
+
+/** A request of 2026-07-28. */
+export function statelessRequest(method: string, params: Json = {}): Json {
+  const meta = "io.modelcontextprotocol";
+  return {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: {
+      ...params,
+      _meta: {
+        [`${meta}/protocolVersion`]: STATELESS,
+        [`${meta}/clientCapabilities`]: {},
+        [`${meta}/clientInfo`]: CLIENT,
+      },
+    },
+  };
+}
+
+/** The headers that repeat it. */
+export function statelessHeaders(method: string): Record<string, string> {
+  return { "mcp-protocol-version": STATELESS, "mcp-method": method };
+}
+
+/**
+ * Where clients may have to POST, the likeliest first. `/` is a server of ours
+ * at a root; a path is the endpoint itself, or that of a server below it.
+ */
+function endpointsFor(url: string): string[] {
+  const { origin, pathname } = new URL(url);
+  const path = pathname.replace(/\/$/, "");
+  if (path === "") return [`${origin}/mcp`, `${origin}/`];
+  if (path.endsWith("/mcp")) return [origin + path];
+  return [`${origin}${path}/mcp`, origin + path];
+}
+
+/**
+ * A body as text; of a stream the first message that answers, which is all
+ * that is asked here: servers may keep a stream open for ever.
+ */
+async function readBody(
+  response: Response,
+  method = "GET",
+): Promise<string> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.startsWith("text/event-stream") || !response.body) {
+    return await response.text();
+  }
+  if (method === "GET") {
+    // Nothing was asked that it could answer.
+    await response.body.cancel();
+    return "";
+  }
+  let text = "";
+  for await (
+    const chunk of response.body.pipeThrough(new TextDecoderStream())
+  ) {
+    text += chunk;
+    const message = answerIn(text);
+    if (message !== undefined) return message;
+  }
+  return "";
+}
+
+/** The first answer among the events of a stream; undefined: none yet. */
+function answerIn(text: string): string | undefined {
+  // The last part may still be on its way.
+  for (const event of text.split(/\r?\n\r?\n/).slice(0, -1)) {
+    const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:"))
+      .map((line) => line.slice(5).trimStart()).join("\n");
+    if (/"(result|error)"\s*:/.test(data)) return data;
   }
 }
 

@@ -10,7 +10,11 @@ export default tool({
     question: z.string().min(1),
     options: z.array(z.string().min(1)).min(2).max(20),
   }),
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: false,
+  },
   async run({ question, options }, { ask }) {
     const answer = await ask({
       message: question,

@@ -9,7 +9,11 @@ export default tool({
   input: z.object({
     from: z.int().min(1).max(60).default(5).describe("Seconds to count."),
   }),
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: false,
+  },
   async run({ from }, { progress, signal }) {
     // What only this tool needs is loaded with its first call.
     const { setTimeout } = await import("node:timers/promises");

@@ -15,7 +15,11 @@ export default tool({
           "Microsoft, /oauth2/v3/userinfo at Google.",
       ),
   }),
-  annotations: { readOnlyHint: true, openWorldHint: true },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: true,
+  },
   async run({ path }, { upstream, signal }) {
     const response = await upstream.fetch(path, {
       headers: { accept: "application/json" },

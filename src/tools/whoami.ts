@@ -14,7 +14,11 @@ export default tool({
     client: z.string().optional().describe("What the client says it is."),
     scopes: z.union([z.array(z.string()), z.literal("all")]),
   }),
-  annotations: { readOnlyHint: true, openWorldHint: false },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: false,
+  },
   run(_input, { caller, client }) {
     const { subject, identity, scopes } = caller;
     return {

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { type Defects, fakeServer } from "./fake_server.ts";
 
 /** Runs the doctor as a person does. */
-async function runDoctor(url: string): Promise<{ code: number; text: string }> {
+async function runDoctor(
+  ...args: string[]
+): Promise<{ code: number; text: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--allow-net", "doctor.ts", url],
+    args: ["run", "--quiet", "--allow-net", "doctor.ts", ...args],
   }).output();
   const decoder = new TextDecoder();
   return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
@@ -35,8 +37,24 @@ Deno.test("doctor.ts exits 1 and says how to fix what is not", async () => {
   assert.match(text, /1 thing to fix\./);
 });
 
-Deno.test("doctor.ts exits 2 for what is no address", async () => {
-  const { code, text } = await runDoctor("tools.example.com");
-  assert.equal(code, 2);
-  assert.match(text, /Not an address: tools\.example\.com/);
+Deno.test("doctor.ts adds http:// on this machine", async () => {
+  const { text } = await runDoctor("localhost:1");
+  assert.match(text, /Examining http:\/\/localhost:1\//);
+});
+
+Deno.test("doctor.ts exits 2 for what it does not understand", async () => {
+  for (
+    const [args, said] of [
+      [["ftp://tools.example.com"], /Not an address: ftp:/],
+      [["nonsense"], /Not an address: nonsense/],
+      [["--store", "claude,apple"], /Not a store: apple\. Known are claude/],
+      [["--token"], /--token needs a token/],
+      [["a.example", "b.example"], /Not understood: b\.example/],
+      [["--loud"], /Not understood: --loud/],
+    ] as const
+  ) {
+    const { code, text } = await runDoctor(...args);
+    assert.equal(code, 2);
+    assert.match(text, said);
+  }
 });

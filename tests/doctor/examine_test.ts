@@ -9,7 +9,7 @@ async function findings(
   fetcher: typeof fetch,
   url = ORIGIN,
 ): Promise<Finding[]> {
-  return await Array.fromAsync(examine(url, fetcher));
+  return await Array.fromAsync(examine(url, { fetch: fetcher }));
 }
 
 /** The one complaint about a server with these defects. */
@@ -133,7 +133,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
   [
     "a challenge that pages cannot read",
     { swallowed: ["access-control-expose-headers"] },
-    /^FAILED CORS of \/mcp .*cannot read mcp-session-id/,
+    /^FAILED CORS of \/mcp .*cannot read www-authenticate/,
   ],
   [
     "a preflight that asks for credentials",
@@ -142,7 +142,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
         "OPTIONS /mcp": () => new Response("", { status: 401 }),
       },
     },
-    /^FAILED CORS of \/mcp .*OPTIONS \/mcp answers 401/,
+    /^FAILED CORS of \/mcp .*OPTIONS https:\/\/tools\.example\/mcp answers 401/,
   ],
   [
     "a wildcard that does not cover Authorization",
@@ -158,7 +158,7 @@ const CASES: [what: string, defects: Defects, complaint: RegExp][] = [
           }),
       },
     },
-    /may not send authorization to \/mcp/,
+    /may not send authorization to https:\/\/tools\.example\/mcp/,
   ],
   [
     "a token endpoint without CORS",

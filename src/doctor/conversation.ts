@@ -1,0 +1,117 @@
+/**
+ * A conversation with the server, as a client with credentials has it: what it
+ * says about itself, and its tools.
+ *
+ * @module
+ */
+import { Fault } from "./finding.ts";
+import {
+  type Answer,
+  type Json,
+  parseObject,
+  type Site,
+  statelessHeaders,
+  statelessRequest,
+} from "./site.ts";
+
+/** What was learned. */
+export interface Introduction {
+  /** `serverInfo`. */
+  serverInfo: Json;
+  instructions?: string;
+  capabilities: Json;
+  tools: readonly Json[];
+  /** Whether a client that reads one page of the list sees all. */
+  isOnePage: boolean;
+  /** Reads a resource. */
+  read(uri: string): Promise<Json>;
+}
+
+/** Pages of a list, lest one without end keeps us for ever. */
+const MAX_PAGES = 20;
+
+/** The header that carries a token. */
+export function bearer(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+/**
+ * Meets the server, by sessions or without.
+ *
+ * @throws {Fault} when it refuses
+ */
+export async function introduce(
+  site: Site,
+  token: string | undefined,
+): Promise<Introduction> {
+  const credentials = bearer(token);
+  const greeting = await site.greet(credentials);
+  const hasSessions = greeting.status === 200;
+  const { result } = hasSessions
+    ? answerTo("initialize", greeting)
+    : answerTo("server/discover", await site.discover(credentials));
+  const headers: Record<string, string> = {
+    ...credentials,
+    "mcp-protocol-version": String(result.protocolVersion ?? "2025-11-25"),
+  };
+  const session = greeting.headers.get("mcp-session-id");
+  if (session !== null) headers["mcp-session-id"] = session;
+  if (hasSessions) {
+    await site.post({
+      jsonrpc: "2.0",
+      method: "notifications/initialized",
+    }, headers);
+  }
+
+  async function ask(method: string, params: Json): Promise<Json> {
+    const name = typeof params.uri === "string"
+      ? { "mcp-name": params.uri }
+      : undefined;
+    const answer = hasSessions
+      ? await site.post({ jsonrpc: "2.0", id: 2, method, params }, headers)
+      : await site.post(statelessRequest(method, params), {
+        ...credentials,
+        ...statelessHeaders(method),
+        ...name,
+      });
+    return answerTo(method, answer).result;
+  }
+
+  const tools: Json[] = [];
+  let cursor: unknown;
+  let pages = 0;
+  do {
+    const page = await ask(
+      "tools/list",
+      cursor === undefined ? {} : { cursor },
+    );
+    tools.push(...Array.isArray(page.tools) ? page.tools : []);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && ++pages < MAX_PAGES);
+  const about = result._meta as Json | undefined;
+  const info = result.serverInfo ??
+    about?.["io.modelcontextprotocol/serverInfo"];
+  return {
+    serverInfo: (info ?? {}) as Json,
+    instructions: result.instructions as string | undefined,
+    capabilities: (result.capabilities ?? {}) as Json,
+    tools,
+    isOnePage: pages === 0,
+    read: (uri) => ask("resources/read", { uri }),
+  };
+}
+
+function answerTo(
+  method: string,
+  { status, text }: Answer,
+): { result: Json } {
+  const fix = status === 401 || status === 403
+    ? "Give a token that is good here: --token."
+    : `Look at the server's log: ${method} must be answered.`;
+  if (status !== 200) throw new Fault(`${method} is answered ${status}`, fix);
+  const { result, error } = parseObject(method, text, fix);
+  if (typeof result === "object" && result !== null) {
+    return { result: result as Json };
+  }
+  throw new Fault(`${method} fails: ${JSON.stringify(error)}`, fix);
+}
