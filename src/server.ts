@@ -18,7 +18,7 @@ import type { Authenticated } from "./caller.ts";
 import type { AuthConfig } from "./config/auth.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
-import { mcpEndpoint } from "./engine/endpoint.ts";
+import { type McpEndpoint, mcpEndpoint } from "./engine/endpoint.ts";
 import type { Engine } from "./engine/engine.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
@@ -219,22 +219,64 @@ export interface Surroundings
   log?: Logger;
 }
 
+/** A server at one public address. */
+interface Place {
+  gate: Gate;
+  mcp: McpEndpoint;
+  /** Its other routes, loaded with the first request for one. */
+  app(): Promise<App>;
+  close(): Promise<void>;
+}
+
 /** Puts a planned server together. */
 export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const { config, options, lifecycle, catalogue } = plan;
   const { kv, provider, fetchDocument, clock } = surroundings;
   const database = new Database(kv, { clock, isRemote: isRemote(config) });
   const checkOrigin = originCheck(config);
-  let baseUrl = config.baseUrl ?? surroundings.origin;
-  const basePath = baseUrl === undefined ? "" : basePathOf(baseUrl);
-  let loading: Promise<App> | undefined;
+  let home = config.baseUrl ?? surroundings.origin;
+  const basePath = home === undefined ? "" : basePathOf(home);
+  const places = new Map<string | undefined, Place>();
 
-  function app(): Promise<App> {
-    if (baseUrl === undefined) throw new HttpError(500, "BASE_URL is not set");
-    return loading ??= loadApp(baseUrl);
+  /** The server at one public address: that of `home`, or a twin of it. */
+  function placeAt(baseUrl: string | undefined): Place {
+    const known = places.get(baseUrl);
+    if (known) return known;
+    let loading: Promise<App> | undefined;
+    function app(): Promise<App> {
+      if (baseUrl === undefined) {
+        throw new HttpError(500, "BASE_URL is not set");
+      }
+      return loading ??= loadApp(baseUrl, place);
+    }
+    const gate = surroundings.gate ??
+      gateOf(config.auth, async () => (await app()).gate!);
+    const place: Place = {
+      gate,
+      mcp: mcpEndpoint({ ...engine, gate }),
+      app,
+      close: async () => await loading?.then((app) => app.close(), () => {}),
+    };
+    places.set(baseUrl, place);
+    return place;
   }
 
-  async function loadApp(baseUrl: string): Promise<App> {
+  /**
+   * Where a request was sent. Without `BASE_URL` a server is at every name of
+   * its machine, and to a client each of them is a server of its own.
+   */
+  function addressOf(request: Request): string | undefined {
+    home ??= loopbackOriginOf(request);
+    if (config.baseUrl !== undefined || home === undefined) return home;
+    if (request.url.startsWith(`${home}/`)) return home;
+    const { origin } = new URL(request.url);
+    return isTwin(origin, home) ? origin : home;
+  }
+
+  async function loadApp(
+    baseUrl: string,
+    { gate, mcp }: Place,
+  ): Promise<App> {
     const { createApp } = await import("./app.ts");
     return createApp({
       config,
@@ -260,14 +302,11 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   }
 
   const { log = logger("mcp") } = surroundings;
-  const gate = surroundings.gate ??
-    gateOf(config.auth, async () => (await app()).gate!);
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
-  const engine: Engine = {
+  const engine: Omit<Engine, "gate"> = {
     catalogue,
-    gate,
     checkOrigin,
     log,
     around: options.around,
@@ -285,8 +324,6 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     tasks,
     taskRunner: new TaskRunner(tasks, database.clock, log),
   };
-  const mcp = mcpEndpoint(engine);
-
   /** The path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
     const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -301,7 +338,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   async function route(
     request: Request,
     path: string,
-    info: ConnectionInfo,
+    { app, info }: { app: Place["app"]; info: ConnectionInfo },
   ): Promise<Response> {
     const { routes } = await app();
     const url = new URL(request.url);
@@ -314,19 +351,18 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     request: Request,
     info: ConnectionInfo,
   ): Response | Promise<Response> {
-    // A server in another's application learns where it is by being called.
-    baseUrl ??= loopbackOriginOf(request);
+    const { mcp, app } = placeAt(addressOf(request));
     const path = pathOf(request);
     // A router and its middleware would cost a call as much as the rest of it.
     return request.method === "POST" && path === "/mcp"
       ? mcp.post(request)
-      : route(request, path, info);
+      : route(request, path, { app, info });
   }
 
   async function start(): Promise<void> {
     await lifecycle.start();
     // What is wrong with them is told now, not to the first visitor.
-    if (options.routes && baseUrl !== undefined) await app();
+    if (options.routes && home !== undefined) await placeAt(home).app();
   }
 
   function endStreams(): void {
@@ -342,7 +378,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   async function close(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
-    await loading?.then((app) => app.close(), () => {});
+    for (const place of places.values()) await place.close();
     await database.idle();
     await lifecycle.stop();
   }
@@ -399,6 +435,18 @@ function notStarted(error: unknown): Response {
 /** Whether the database is one for several machines. */
 function isRemote({ kvPath, deployed }: Config): boolean {
   return deployed || /^https?:/.test(kvPath ?? "");
+}
+
+/** The names of this machine, so that strangers cannot make more of them. */
+const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/** Whether two origins differ in the name of this machine alone. */
+function isTwin(one: string, other: string): boolean {
+  const [first, second] = [
+    LOOPBACK_ORIGIN.exec(one),
+    LOOPBACK_ORIGIN.exec(other),
+  ];
+  return first !== null && second !== null && first[1] === second[1];
 }
 
 /** The origin of a request that came to a loopback address. */
