@@ -96,7 +96,7 @@ Deno.test("the copy button copies, and says so", () =>
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
     await page.goto(`${origin}/landing`);
-    await page.getByText("Claude Code", { exact: true }).click();
+    await page.locator("label", { hasText: "Claude Code" }).click();
     await page.getByRole("button", { name: "Copy for Claude Code" }).click();
     await page.getByRole("status").filter({ hasText: "Copied" }).waitFor();
     assert.equal(
@@ -116,7 +116,7 @@ Deno.test("the landing page is whole without scripts", () =>
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await page.getByText("claude mcp add --transport http").waitFor();
-    await page.getByText("Cursor", { exact: true }).click();
+    await page.locator("label", { hasText: "Cursor" }).click();
     assert.equal(
       await page.getByText("claude mcp add --transport http").isVisible(),
       false,
