@@ -83,4 +83,11 @@ export interface Authenticated {
   caller: Caller;
   /** Absent where no provider stands behind the caller. */
   upstream?: Upstream;
+  /**
+   * Whether what the caller was allowed still holds, at most a second stale;
+   * absent where it cannot be revoked.
+   *
+   * @throws {import("./errors.ts").StorageError} when that cannot be looked up
+   */
+  isLive?(): Promise<boolean>;
 }

@@ -20,6 +20,7 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { type McpEndpoint, mcpEndpoint } from "./engine/endpoint.ts";
 import type { Engine } from "./engine/engine.ts";
+import { CallerBound } from "./engine/caller_bound.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
 import { RunningCalls } from "./engine/running.ts";
@@ -141,6 +142,9 @@ export interface Server extends AsyncDisposable {
   /** Ends background work and services, after the last request. */
   close(): Promise<void>;
 }
+
+/** What one caller may be asked at a time in one process. */
+const QUESTIONS_PER_CALLER = 100;
 
 /** A server's options and settings, checked. */
 export interface Plan {
@@ -312,6 +316,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     around: options.around,
     running: new RunningCalls(cancellations, database.clock, log),
     subscriptions: new Subscriptions(),
+    questions: new CallerBound(QUESTIONS_PER_CALLER, "open questions"),
     clock: database.clock,
     sessions,
     replies: replyStore(database),

@@ -139,6 +139,7 @@ export abstract class Call implements Work, Running {
   async notify(method: string, params: JsonObject): Promise<void> {
     if (this.#hasEnded) return;
     await this.response.send(printNotification(method, params));
+    if (this.response.isStalled) this.cancel("the client stopped reading");
   }
 
   abstract request(
@@ -167,7 +168,7 @@ export abstract class Call implements Work, Running {
     this.#controller.abort(new DOMException(reason, "AbortError"));
   }
 
-  /** What the client may know of an exception that nobody meant to throw. */
+  /** Tells the log about an exception, under the request's reference. */
   report(error: unknown): void {
     // What a cancelled tool throws on its way out is no error.
     if (this.#abort?.signal.aborted) return;
@@ -176,6 +177,16 @@ export abstract class Call implements Work, Running {
       ...this.#what,
       error,
     });
+  }
+
+  async isLive(): Promise<boolean> {
+    return await this.authenticated.isLive?.() ?? true;
+  }
+
+  expel(): void {
+    const reason = "What allowed this call has ended";
+    if (this.#abort?.signal.aborted) this.cancel(reason);
+    else this.stop(reason);
   }
 
   /** Ends with a refusal, unless there is an answer already. */

@@ -16,6 +16,7 @@ import type { SessionStore } from "../store/sessions.ts";
 import type { StateStore } from "../store/request_states.ts";
 import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
+import type { CallerBound } from "./caller_bound.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TaskRunner } from "./tasks/task_runner.ts";
@@ -31,6 +32,8 @@ export interface Engine {
   around?: Around;
   running: RunningCalls;
   subscriptions: Subscriptions;
+  /** Open questions to 2025 clients. */
+  questions: CallerBound;
   sessions: SessionStore;
   replies: ReplyStore;
   cancellations: CancellationStore;

@@ -20,6 +20,15 @@ const STREAM_HEADERS: [string, string][] = [
 const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
+/** Unread bytes beyond which a sender waits. */
+const ROOM_BYTES = 64 * 1024;
+
+/** Unread bytes beyond which a stream is cut instead of holding one more. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** A stream whose sender has waited this long for its reader is cut. */
+const STALL_MILLISECONDS = 30_000;
+
 /** The message that ends a response. */
 export interface Ending {
   /** JSON text. */
@@ -40,6 +49,12 @@ export class PendingResponse {
   #hasEnded = false;
   /** The client closed the stream: a write may be what finds that out. */
   #isGone = false;
+  #isStalled = false;
+  /** Whether the reader waits for a chunk. */
+  #isWanted = false;
+  #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #stalling?: ReturnType<typeof setTimeout>;
   #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
@@ -62,6 +77,11 @@ export class PendingResponse {
     return this.#lastSentMilliseconds;
   }
 
+  /** Whether the client left too much unread for too long. */
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
   /** Makes it a stream, if it is not one yet. */
   open(): void {
     if (this.#stream || this.#hasEnded) return;
@@ -69,15 +89,12 @@ export class PendingResponse {
       start: (controller) => {
         this.#stream = controller;
       },
-      pull: () => this.#freeRoom(),
-      cancel: () => {
-        this.#isGone = true;
-        if (this.#hasEnded) return;
-        this.#hasEnded = true;
-        this.#freeRoom();
-        this.onGone();
+      pull: () => {
+        this.#isWanted = true;
+        this.#flow();
       },
-    }, { highWaterMark: 16 });
+      cancel: () => this.#leave(),
+    }, { highWaterMark: 0 });
     this.#resolve(new Response(body, { headers: STREAM_HEADERS }));
     this.comment();
   }
@@ -86,9 +103,10 @@ export class PendingResponse {
   async send(message: string): Promise<void> {
     this.open();
     if (this.#hasEnded) return;
+    if (this.#queuedBytes > MOST_BYTES) return this.#cut();
     this.#write(event(message));
     // A stream that is gone has no room and never will.
-    if (!this.#isGone && this.#stream!.desiredSize! <= 0) {
+    if (!this.#isGone && this.#queuedBytes > ROOM_BYTES) {
       await (this.#room ??= Promise.withResolvers()).promise;
     }
   }
@@ -97,31 +115,77 @@ export class PendingResponse {
   comment(): void {
     if (!this.#stream || this.#hasEnded) return;
     // Comments do not pile up for a client that reads nothing.
-    if (this.#stream.desiredSize! > 0) this.#write(COMMENT);
+    if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
   /** Ends it; without an ending there is no message, as a client that cancelled wants it. */
   end(ending?: Ending): void {
     if (this.#hasEnded) return;
     if (ending === undefined) this.open();
-    this.#hasEnded = true;
     if (!this.#stream) {
+      this.#hasEnded = true;
       const { body, status, headers } = ending!;
       return this.#resolve(jsonResponse(body, status, headers));
     }
+    this.#hasEnded = true;
     if (ending) this.#write(event(ending.body));
-    if (!this.#isGone) this.#stream.close();
-    this.#freeRoom();
-  }
-
-  #freeRoom(): void {
-    this.#room?.resolve();
-    this.#room = undefined;
+    this.#flow();
   }
 
   #write(chunk: Uint8Array): void {
     this.#lastSentMilliseconds = this.clock();
-    this.#stream!.enqueue(chunk);
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
+    this.#flow();
+    if (this.#queuedBytes > ROOM_BYTES && !this.#isGone) {
+      this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
+    }
+  }
+
+  /** Hands over the next chunk if it is wanted, and closes behind the last. */
+  #flow(): void {
+    const chunk = this.#isWanted ? this.#queue.shift() : undefined;
+    if (chunk) {
+      this.#isWanted = false;
+      this.#queuedBytes -= chunk.length;
+      if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
+      this.#stream!.enqueue(chunk);
+    }
+    if (this.#hasEnded && this.#queue.length === 0 && !this.#isGone) {
+      this.#isGone = true;
+      this.#freeRoom();
+      this.#stream!.close();
+    }
+  }
+
+  /** The client closed the stream. */
+  #leave(): void {
+    const wasOpen = !this.#hasEnded;
+    this.#drop();
+    if (wasOpen) this.onGone();
+  }
+
+  /** The client reads nothing: what waits for it is given up. */
+  #cut(): void {
+    if (this.#isGone) return;
+    this.#isStalled = true;
+    this.#stream!.error(new Error("The client stopped reading"));
+    this.#leave();
+  }
+
+  #drop(): void {
+    this.#isGone = true;
+    this.#hasEnded = true;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#freeRoom();
+  }
+
+  #freeRoom(): void {
+    clearTimeout(this.#stalling);
+    this.#stalling = undefined;
+    this.#room?.resolve();
+    this.#room = undefined;
   }
 }
 

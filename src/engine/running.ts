@@ -4,15 +4,24 @@
  *
  * @module
  */
+import type { Caller } from "../caller.ts";
 import type { Cancellable, CancellationStore } from "../store/cancellations.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { RequestId } from "../protocol/messages.ts";
+import { CallerBound } from "./caller_bound.ts";
 
 const BEAT_MILLISECONDS = 200;
 
+/** How often each call is asked whether it may still go on. */
+const LIVE_MILLISECONDS = 1000;
+
+/** What one caller may have running in one process. */
+export const CALLS_PER_CALLER = 1000;
+
 /** Something that is being worked on. */
 export interface Running {
+  readonly caller: Caller;
   /** Where a 2025 client's cancellation would be found. */
   readonly cancellable?: Cancellable;
   /** Time has passed. */
@@ -21,6 +30,10 @@ export interface Running {
   cancel(reason: string): void;
   /** The work should end, and say so to its client. */
   stop(reason: string): void;
+  /** Whether the grant and the session it belongs to have not ended. */
+  isLive(): Promise<boolean>;
+  /** They have ended: it is told to stop, and cut off the second time. */
+  expel(): void;
 }
 
 /** All requests that are being worked on. */
@@ -28,6 +41,9 @@ export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
   #isLooking = false;
+  #isAsking = false;
+  #askedMilliseconds = 0;
+  #bound = new CallerBound(CALLS_PER_CALLER, "calls");
   #hasStopped = false;
 
   constructor(
@@ -40,7 +56,9 @@ export class RunningCalls {
     return this.#running.size;
   }
 
+  /** @throws {import("../errors.ts").HttpError} 429 when its caller has too many */
   add(call: Running): void {
+    this.#bound.take(call.caller);
     this.#running.add(call);
     // What slipped in while the server was stopping is told at once.
     if (this.#hasStopped) return call.stop(STOPPING);
@@ -48,7 +66,7 @@ export class RunningCalls {
   }
 
   delete(call: Running): void {
-    this.#running.delete(call);
+    if (this.#running.delete(call)) this.#bound.release(call.caller);
   }
 
   /** Cancels a request of a session if it runs here; false if it does not. */
@@ -87,6 +105,23 @@ export class RunningCalls {
       isCancellable ||= call.cancellable !== undefined;
     }
     if (isCancellable) this.#cancelFound();
+    if (now - this.#askedMilliseconds < LIVE_MILLISECONDS) return;
+    this.#askedMilliseconds = now;
+    this.#expelEnded();
+  }
+
+  async #expelEnded(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      await Promise.all([...this.#running].map(async (call) => {
+        if (!await call.isLive()) call.expel();
+      }));
+    } catch (error) {
+      this.log.warning("Grants and sessions could not be read", { error });
+    } finally {
+      this.#isAsking = false;
+    }
   }
 
   async #cancelFound(): Promise<void> {

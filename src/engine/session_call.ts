@@ -56,7 +56,23 @@ export class SessionCall extends Call {
     };
   }
 
+  /** A session that was ended, through any process, ends its calls. */
+  override async isLive(): Promise<boolean> {
+    return await super.isLive() &&
+      await this.engine.sessions.find(this.sessionId) !== undefined;
+  }
+
   async request(method: string, params: JsonObject): Promise<JsonObject> {
+    const { questions } = this.engine;
+    questions.take(this.caller);
+    try {
+      return await this.#ask(method, params);
+    } finally {
+      questions.release(this.caller);
+    }
+  }
+
+  async #ask(method: string, params: JsonObject): Promise<JsonObject> {
     const { replies } = this.engine;
     // A stream that has closed cannot be resumed: nobody would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
@@ -68,10 +84,26 @@ export class SessionCall extends Call {
     await this.response.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),
     );
-    const reply = await replies.take(this.sessionId, id, this.signal);
+    const signal = AbortSignal.any([this.signal, this.#leaving(method)]);
+    const reply = await replies.take(this.sessionId, id, signal);
     if (!reply) throw new ToolError(`The client did not answer ${method}`);
     const { result, error } = reply;
     if (result) return result;
     throw new ToolError(`The client refused ${method}: ${error?.message}`);
+  }
+
+  /** Fires when the client closes the stream that it was asked on. */
+  #leaving(method: string): AbortSignal {
+    const { response } = this;
+    const { onGone } = response;
+    const abort = new AbortController();
+    response.onGone = () => {
+      onGone();
+      abort.abort(
+        new ToolError(`The client left before it answered ${method}`),
+      );
+    };
+    if (response.hasEnded) response.onGone();
+    return abort.signal;
   }
 }

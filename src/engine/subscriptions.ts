@@ -4,17 +4,25 @@
  * @module
  */
 import { HttpError } from "../errors.ts";
+import { CallerBound } from "./caller_bound.ts";
 import type { Running } from "./running.ts";
 
 /** Streams one process keeps open; a stream costs a few KiB. */
 export const SUBSCRIPTIONS = 10_000;
 
+/** Those of one caller in one process. */
+export const SUBSCRIPTIONS_PER_CALLER = 100;
+
 /** The open subscriptions: so many and no more, until the server stops. */
 export class Subscriptions {
   #open = new Set<Running>();
   #hasEnded = false;
+  #bound = new CallerBound(SUBSCRIPTIONS_PER_CALLER, "subscriptions");
 
-  /** @throws {HttpError} 503 when there are too many, or the server stops */
+  /**
+   * @throws {HttpError} 503 when there are too many, or the server stops; 429
+   * when there are too many of one caller
+   */
   add(call: Running): void {
     if (this.#hasEnded || this.#open.size >= SUBSCRIPTIONS) {
       const message = this.#hasEnded
@@ -22,11 +30,12 @@ export class Subscriptions {
         : "Too many subscriptions";
       throw new HttpError(503, message, { "retry-after": "30" });
     }
+    this.#bound.take(call.caller);
     this.#open.add(call);
   }
 
   delete(call: Running): void {
-    this.#open.delete(call);
+    if (this.#open.delete(call)) this.#bound.release(call.caller);
   }
 
   /** Ends them all, each with its result; there are no new ones. */

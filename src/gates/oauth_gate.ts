@@ -8,6 +8,7 @@ import { ChallengeError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { callerOf, type Grant } from "../oauth/grant.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
+import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
@@ -22,18 +23,33 @@ interface Admitted {
 
 /** Lets in whoever holds a live access token of a grant that is good here. */
 export function oauthGate(
-  { baseUrl, scopesSupported, mayStay, accessTokens, providerTokens, clock }: {
+  {
+    baseUrl,
+    scopesSupported,
+    mayStay,
+    accessTokens,
+    grants,
+    providerTokens,
+    clock,
+  }: {
     baseUrl: string;
     /** Named in a challenge that needs no particular ones. */
     scopesSupported: readonly string[];
     /** Whether a grant is still good here. */
     mayStay(grant: Grant): boolean;
     accessTokens: AccessTokenStore;
+    grants: Pick<GrantStore, "find">;
     providerTokens: ProviderTokens;
     clock: Clock;
   },
 ): Gate {
   const admitted = recent(read, { clock });
+  const live = recent(readGrant, { clock });
+
+  async function readGrant(grantId: string): Promise<Grant | undefined> {
+    const grant = (await grants.find(grantId))?.value;
+    return grant && mayStay(grant) ? grant : undefined;
+  }
 
   async function read(token: string): Promise<Admitted | undefined> {
     const access = await accessTokens.find(token);
@@ -43,6 +59,7 @@ export function oauthGate(
       authenticated: {
         caller: callerOf(grant, scopes),
         upstream: providerTokens.upstream({ grantId: grant.id, dataKey }),
+        isLive: async () => await live.find(grant.id) !== undefined,
       },
       expiresAt,
     };

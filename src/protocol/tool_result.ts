@@ -10,17 +10,41 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import { shortened } from "./messages.ts";
-import type { ToolAnswer } from "../authoring/tool.ts";
+import { isObject } from "../json.ts";
 
-/** A tool's answer without an output schema. */
-export function resultOf(answer: ToolAnswer): CallToolResult {
+/** A tool's answer without an output schema. @throws {TypeError} for other values */
+export function resultOf(answer: unknown): CallToolResult {
   if (typeof answer === "string") return textResult(answer);
-  if (Array.isArray(answer)) return { content: answer };
-  if ("content" in answer && Array.isArray(answer.content)) {
+  if (isBlock(answer)) return { content: [answer] };
+  if (Array.isArray(answer) && answer.every(isBlock)) {
+    return { content: answer };
+  }
+  if (
+    isObject(answer) && Array.isArray(answer.content) &&
+    answer.content.every(isBlock)
+  ) {
     return answer as CallToolResult;
   }
-  return { content: [answer as ContentBlock] };
+  throw new TypeError(
+    "returned something that is neither text nor content blocks: " +
+      "declare `output`, a schema for what it returns",
+  );
 }
+
+/** Whether a value is content; a client checks the rest of it. */
+function isBlock(value: unknown): value is ContentBlock {
+  return isObject(value) && BLOCK_TYPES.has(value.type);
+}
+
+const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
+  [
+    "text",
+    "image",
+    "audio",
+    "resource",
+    "resource_link",
+  ] satisfies ContentBlock["type"][],
+);
 
 /**
  * A tool's checked output: structured, and as JSON text for clients that read

@@ -258,3 +258,22 @@ Deno.test("stop() ends the wait for an answer", async () => {
   server.app.stop();
   assert.equal(await textOf(events), "The server stops");
 });
+
+Deno.test("a question ends when its client closes the stream", async () => {
+  const ended = Promise.withResolvers<string>();
+  const wait = tool({
+    name: "wait",
+    async run(_input, { roots }) {
+      await roots().catch(({ message }) => ended.resolve(message));
+      return "";
+    },
+  });
+  await using server = await startServer({ tools: [wait] });
+  const session = await server.openSession({ capabilities: { roots: {} } });
+  const events = new Events(
+    await session.request("tools/call", { name: "wait" }),
+  );
+  await events.read();
+  await events.close();
+  assert.match(await ended.promise, /left before it answered roots\/list/);
+});

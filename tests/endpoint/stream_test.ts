@@ -365,6 +365,21 @@ Deno.test("a client that stops reading stops the tool that talks", async () => {
     before = sent;
     return isStill;
   });
-  assert.ok(sent < 100, `${sent}`);
+  assert.ok(sent < 1000, `${sent}`);
   await response.body!.cancel();
+});
+
+Deno.test("DELETE of a session ends its calls, through whatever process", async () => {
+  using time = new FakeTime();
+  const slow = new Slow();
+  await using first = await startServer({ tools: [slow.tool] });
+  await using second = await startServer({ tools: [slow.tool], kv: first.kv });
+  const session = await first.openSession();
+  const answer = session.request("tools/call", SLOW);
+  await slow.started.promise;
+  assert.equal((await session.at(second).end()).status, 202);
+  time.tick(2);
+  await slow.aborted.promise;
+  slow.end.resolve("late");
+  await (await answer).body!.cancel();
 });

@@ -81,7 +81,7 @@ Deno.test("send() waits for a client that does not read, until it leaves", async
   let sent = 0;
   const sending = (async () => {
     while (!answer.hasEnded) {
-      await answer.send("1");
+      await answer.send("1".repeat(4096));
       sent++;
     }
   })();
@@ -113,12 +113,16 @@ async function withLeavingClient(
   const answer = new PendingResponse();
   answer.open();
   const { body } = await answer.response;
+  const reader = body!.getReader();
+  await reader.read();
+  const reading = reader.read();
   prototype.enqueue = function (chunk) {
     enqueue.call(this, chunk);
-    body!.cancel();
+    reader.cancel();
   };
   try {
     await run(answer);
+    await reading;
   } finally {
     prototype.enqueue = enqueue;
   }
@@ -138,3 +142,16 @@ Deno.test("end() throws nothing when the client leaves as it writes", () =>
     answer.end({ body: "{}" });
     assert.equal(answer.hasEnded, true);
   }));
+
+Deno.test("send() cuts a stream whose reader left 16 MiB unread", async () => {
+  const { answer, response } = await openStream();
+  const reader = response.body!.getReader();
+  await reader.read();
+  const sending = Array.from(
+    { length: 20 },
+    () => answer.send("x".repeat(1 << 20)),
+  );
+  await Promise.all(sending);
+  assert.deepEqual([answer.isStalled, answer.hasEnded], [true, true]);
+  await assert.rejects(reader.read(), /stopped reading/);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ANONYMOUS } from "../../src/caller.ts";
 import type { Running } from "../../src/engine/running.ts";
 import {
   SUBSCRIPTIONS,
@@ -10,6 +11,9 @@ import { HttpError } from "../../src/errors.ts";
 function subscription() {
   return {
     stopped: 0,
+    caller: ANONYMOUS,
+    isLive: () => Promise.resolve(true),
+    expel() {},
     beat() {},
     cancel: () => assert.fail("no client cancelled"),
     stop() {

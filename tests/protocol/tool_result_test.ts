@@ -60,3 +60,13 @@ Deno.test("inputErrorText() tells a model which arguments to fix, and how", () =
   assert.match(text, /^- name: /m);
   assert.match(text, /^- arguments: .*extra/m);
 });
+
+for (
+  const answer of [{ a: 1 }, ["a"], new Uint8Array(1), 1, undefined, null, {
+    content: ["a"],
+  }]
+) {
+  Deno.test(`resultOf() refuses ${JSON.stringify(answer)}, and says what to declare`, () => {
+    assert.throws(() => resultOf(answer), /declare `output`/);
+  });
+}

@@ -8,7 +8,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
-import { type ToolAnswer, ToolError } from "../../authoring/tool.ts";
+import { ToolError } from "../../authoring/tool.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
 import type { CompiledTool } from "../../protocol/catalogue.ts";
@@ -114,7 +114,13 @@ async function judge(
   answer: unknown,
   { stateless }: Call,
 ): Promise<CallToolResult> {
-  if (output === undefined) return resultOf(answer as ToolAnswer);
+  if (output === undefined) {
+    try {
+      return resultOf(answer);
+    } catch (error) {
+      throw new TypeError(`tool ${name} ${(error as Error).message}`);
+    }
+  }
   const parsed = await parseBy(output, answer);
   if (parsed.success) {
     return structuredResult(parsed.data, stateless || hasObjectOutput);

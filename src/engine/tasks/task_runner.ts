@@ -17,6 +17,7 @@ import {
 import type { Context, McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { CallContext, type Work } from "../call_context.ts";
+import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 
@@ -28,6 +29,18 @@ const STOPPED: Outcome = {
     message: "The process that ran this task has stopped",
   },
 };
+
+/** What becomes of a task whose grant has ended. */
+const EXPELLED: Outcome = {
+  status: "failed",
+  outcome: {
+    code: RpcCode.internalError,
+    message: "What allowed this task has ended",
+  },
+};
+
+/** How often a task is asked whether it may still go on. */
+const LIVE_MILLISECONDS = 1000;
 
 /** What a task does: it gives its result, or throws. */
 export type TaskWork = (context: Context) => Promise<object>;
@@ -52,7 +65,10 @@ export class TaskRunner {
    *
    * @throws {HttpError} 503 when the server stops
    */
-  async start(request: Work, work: TaskWork): Promise<Task> {
+  async start(
+    request: Work & Pick<Running, "isLive">,
+    work: TaskWork,
+  ): Promise<Task> {
     if (this.#isRefusing) {
       throw new HttpError(503, "The server is stopping", {
         "retry-after": "5",
@@ -65,7 +81,12 @@ export class TaskRunner {
     const context = new CallContext(
       new WorkOfTask(taskId, request, this.tasks, signal, this.clock),
     );
-    const done = this.#work(taskId, () => work(context), abort)
+    const done = this.#work(
+      taskId,
+      () => work(context),
+      abort,
+      () => request.isLive(),
+    )
       .catch((error) =>
         this.log.error("A task could not be ended", {
           reference: taskId,
@@ -95,7 +116,9 @@ export class TaskRunner {
     taskId: string,
     work: () => Promise<object>,
     abort: AbortController,
+    isLive: () => Promise<boolean>,
   ): Promise<void> {
+    let onAbort = STOPPED;
     const { signal } = abort;
     const end = () =>
       abort.abort(new DOMException("The task has ended", "AbortError"));
@@ -106,6 +129,15 @@ export class TaskRunner {
         this.log.warning("A task's lease could not be renewed", { error });
       }
     }, HEARTBEAT_SECONDS * 1000);
+    const asking = setInterval(async () => {
+      try {
+        if (await isLive()) return;
+        onAbort = EXPELLED;
+        end();
+      } catch (error) {
+        this.log.warning("A task's grant could not be read", { error });
+      }
+    }, LIVE_MILLISECONDS);
     const watching = new AbortController();
     // Should this fail, the heartbeat will see it a little later.
     const watched = this.tasks.ended(taskId, watching.signal).then(
@@ -125,11 +157,12 @@ export class TaskRunner {
             status: "completed",
             outcome: result as JsonObject,
           }),
-          (error) => signal.aborted ? STOPPED : this.#outcomeOf(error, taskId),
+          (error) => signal.aborted ? onAbort : this.#outcomeOf(error, taskId),
         );
       await this.tasks.end(taskId, outcome);
     } finally {
       clearInterval(heartbeat);
+      clearInterval(asking);
       watching.abort();
       await watched;
     }
