@@ -217,6 +217,8 @@ export interface Surroundings
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
   /** Where it listens, for a server without `BASE_URL`. */
   origin?: string;
+  /** How long an operation on the database may take. */
+  deadlineMilliseconds?: number;
   /** Who may pass, in place of the gate the settings name. */
   gate?: Gate;
   /** Where calls are logged, in place of the process's log. */
@@ -236,7 +238,11 @@ interface Place {
 export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const { config, options, lifecycle, catalogue } = plan;
   const { kv, provider, fetchDocument, clock } = surroundings;
-  const database = new Database(kv, { clock, isRemote: isRemote(config) });
+  const database = new Database(kv, {
+    clock,
+    isRemote: isRemote(config),
+    deadlineMilliseconds: surroundings.deadlineMilliseconds,
+  });
   const checkOrigin = originCheck(config);
   let home = config.baseUrl ?? surroundings.origin;
   const basePath = home === undefined ? "" : basePathOf(home);

@@ -20,6 +20,7 @@ import type { CodeRecord } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
+import { tidy } from "./persist.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
@@ -124,9 +125,9 @@ export function authorizationRequestStore(database: Database) {
       return { ...found, value: { ...value, leaseUntil }, versionstamp };
     },
 
-    /** Gives a leased request back: the provider did not answer. */
+    /** Gives a leased request back, which lapses too: the provider did not answer. */
     async release(found: FoundRequest): Promise<void> {
-      await change(found, { leaseUntil: undefined });
+      await tidy(() => change(found, { leaseUntil: undefined }));
     },
 
     /**

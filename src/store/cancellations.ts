@@ -10,6 +10,8 @@ import type { Database, Expiring } from "./database.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
+/** How far clocks may differ, and a wish be ahead of its request. */
+const TOLERANCE_MILLISECONDS = 10_000;
 
 interface Cancellation extends Expiring {
   /** Epoch milliseconds: requests live shorter than a second. */
@@ -29,6 +31,7 @@ export type CancellationStore = ReturnType<typeof cancellationStore>;
 /** Cancellations in a database. */
 export function cancellationStore(database: Database) {
   let seen: string | null | undefined;
+  let lookUntil = -Infinity;
   return {
     async save(sessionId: string, requestId: RequestId): Promise<void> {
       const cancellation: Cancellation = {
@@ -43,16 +46,19 @@ export function cancellationStore(database: Database) {
     },
 
     /**
-     * Those of `requests` that were cancelled after they began. Costs one small
-     * read, and `requests` is not called, unless something was cancelled since
-     * the last time.
+     * Those of `requests` that were cancelled since they began, or shortly
+     * before: a wish may overtake its request, and two machines' clocks differ.
+     * Costs one small read, and `requests` is not called, unless something was
+     * cancelled a moment ago.
      */
     async find<T extends Cancellable>(
       requests: () => readonly T[],
     ): Promise<T[]> {
       // Read first: a request that begins after this is cancelled after it.
       const { versionstamp } = await database.get(cancellationHeadKey());
-      if (versionstamp === seen) return [];
+      if (versionstamp !== seen) {
+        lookUntil = database.clock() + TOLERANCE_MILLISECONDS;
+      } else if (database.clock() >= lookUntil) return [];
       const running = requests();
       const entries = await database.getMany<Cancellation[]>(
         running.map(({ sessionId, requestId }) =>
@@ -61,7 +67,8 @@ export function cancellationStore(database: Database) {
       );
       seen = versionstamp;
       return running.filter(({ startedMilliseconds }, i) =>
-        (entries[i].value?.atMilliseconds ?? 0) >= startedMilliseconds
+        (entries[i].value?.atMilliseconds ?? 0) >=
+          startedMilliseconds - TOLERANCE_MILLISECONDS
       );
     },
   };

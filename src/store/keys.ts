@@ -8,6 +8,8 @@
 
 import { fingerprint } from "../crypto.ts";
 
+const OWN_ID_CHARACTERS = 64;
+
 /** MCP session · 30 days after its last use. */
 export function sessionKey(sessionId: string): Deno.KvKey {
   return ["session", fingerprint(sessionId)];
@@ -46,7 +48,7 @@ export function textKey(id: string, part: number): Deno.KvKey {
 
 /** A task · 24 h after it was created. */
 export function taskKey(taskId: string): Deno.KvKey {
-  return ["task", taskId];
+  return ["task", bounded(taskId)];
 }
 
 /** Tasks of a person, with the grant that used each last · as the task. */
@@ -54,14 +56,14 @@ export function tasksOfKey(binding: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(binding), ...taskId];
 }
 
-/** That somebody works on a task · 15 s, renewed every 5. */
+/** That somebody works on a task · 30 s, renewed every 5. */
 export function taskLeaseKey(taskId: string): Deno.KvKey {
-  return ["task-lease", taskId];
+  return ["task-lease", bounded(taskId)];
 }
 
 /** An answer given to a task · as long as the task. */
 export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
-  return ["task-answer", taskId, fingerprint(key)];
+  return ["task-answer", bounded(taskId), fingerprint(key)];
 }
 
 /** A secret that all processes share, made once · for ever. */
@@ -71,7 +73,7 @@ export function secretKey(purpose: string): Deno.KvKey {
 
 /** A request state that may not be used again · as long as it is valid. */
 export function spentStateKey(nonce: string): Deno.KvKey {
-  return ["spent", nonce];
+  return ["spent", bounded(nonce)];
 }
 
 /** The number of the newest change notification · for ever. */
@@ -82,6 +84,11 @@ export function changeHeadKey(): Deno.KvKey {
 /** One change notification · 5 min. */
 export function changeKey(number: number): Deno.KvKey {
   return ["change", number];
+}
+
+/** An id longer than any of ours has a key too, under which nothing is. */
+function bounded(id: string): string {
+  return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
 }
 
 /** `1` and `"1"` are different requests; what a client chose is hashed. */
@@ -121,7 +128,7 @@ export function codeKey(code: string): Deno.KvKey {
 
 /** Grant · 60 s, then 30 days after its last refresh, 90 days in all. */
 export function grantKey(...grantId: string[]): Deno.KvKey {
-  return ["grant", ...grantId];
+  return ["grant", ...grantId.map(bounded)];
 }
 
 /** Grants of a person · as long as the grant. */
@@ -134,7 +141,7 @@ export function grantsOfSubjectKey(
 
 /** The provider's tokens of a grant, sealed · as long as the grant may live. */
 export function upstreamKey(grantId: string): Deno.KvKey {
-  return ["upstream", grantId];
+  return ["upstream", bounded(grantId)];
 }
 
 /** Access token · 1 h. */

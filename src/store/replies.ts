@@ -7,6 +7,7 @@
 import type { RpcResponse } from "../protocol/messages.ts";
 import type { Database, Expiring } from "./database.ts";
 import { replyKey } from "./keys.ts";
+import { persist, tidy } from "./persist.ts";
 import {
   deleteText,
   keysOf,
@@ -80,10 +81,15 @@ export function replyStore(database: Database) {
           (reply) => reply === undefined || reply.answer !== undefined,
           signal,
         );
-        if (!reply?.answer) return undefined;
-        return JSON.parse(await readText(database, reply.answer));
+        const { answer } = reply ?? {};
+        if (!answer) return undefined;
+        // It was accepted: it must arrive.
+        const text = await persist(() => readText(database, answer), {
+          signal,
+        });
+        return JSON.parse(text);
       } finally {
-        await remove(key);
+        await tidy(() => remove(key));
       }
     },
 

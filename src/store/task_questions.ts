@@ -9,6 +9,7 @@ import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
+import { persist, tidy } from "./persist.ts";
 import { TASK_SECONDS, type TaskRecord, updateTask } from "./task_record.ts";
 import {
   deleteText,
@@ -47,10 +48,14 @@ export function taskQuestions(database: Database) {
         expiresAt: database.now() + TASK_SECONDS,
         inlineCharacters: QUESTION_CHARACTERS,
       });
-      await updateTask(database, taskId, ({ questions }) => ({
-        status: "input_required",
-        questions: { ...questions, [key]: ref },
-      }));
+      await persist(
+        () =>
+          updateTask(database, taskId, ({ questions }) => ({
+            status: "input_required",
+            questions: { ...questions, [key]: ref },
+          })),
+        { signal },
+      );
       const answerKey = taskAnswerKey(taskId, key);
       try {
         const answer = await database.waitFor<AnswerRecord>(
@@ -58,9 +63,16 @@ export function taskQuestions(database: Database) {
           (answer) => answer !== undefined,
           signal,
         );
-        return JSON.parse(await readText(database, answer!.ref));
+        const { ref: answerRef } = answer!;
+        // It was accepted: it must arrive.
+        const text = await persist(
+          () => readText(database, answerRef),
+          { signal },
+        );
+        await deleteText(database, ref);
+        return JSON.parse(text);
       } finally {
-        await removeAnswer(answerKey);
+        await tidy(() => removeAnswer(answerKey));
       }
     },
 

@@ -39,6 +39,14 @@ export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
 
+/** It tells one state from the next, however fast they follow. */
+export function nextUpdate(
+  { clock }: Database,
+  { updatedMilliseconds }: TaskRecord,
+): number {
+  return Math.max(clock(), updatedMilliseconds + 1);
+}
+
 /**
  * Applies a change to a live task until no other one comes between; false
  * when it has ended, or `change` wants nothing.
@@ -58,11 +66,7 @@ export async function updateTask(
     const record: TaskRecord = {
       ...value,
       ...changes,
-      // It tells one state from the next, however fast they follow.
-      updatedMilliseconds: Math.max(
-        database.clock(),
-        value.updatedMilliseconds + 1,
-      ),
+      updatedMilliseconds: nextUpdate(database, value),
     };
     const isDone = await database.commit((transaction) => {
       also(transaction.check(found).set(key, record));

@@ -7,6 +7,7 @@
  * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { Caller } from "../caller.ts";
+import { RpcCode } from "../errors.ts";
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
@@ -14,6 +15,7 @@ import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
   isTerminal,
+  nextUpdate,
   TASK_SECONDS,
   type TaskRecord,
   type TaskStatus,
@@ -21,8 +23,18 @@ import {
 } from "./task_record.ts";
 import { deleteText, readText, saveText } from "./texts.ts";
 
-/** A task whose process died has failed within this time. */
-export const LEASE_SECONDS = 15;
+/**
+ * A task whose process died has failed within this time. The clocks of two
+ * machines may differ by as much, less a heartbeat.
+ */
+export const LEASE_SECONDS = 30;
+/**
+ * What a task's client is told when its process is gone.
+ */
+export const DIED = {
+  code: RpcCode.internalError,
+  message: "The process that ran this task has stopped",
+};
 /** How often a process says that it is still at work. */
 export const HEARTBEAT_SECONDS = 5;
 
@@ -82,18 +94,26 @@ export function taskStore(database: Database) {
     binding: string,
   ): Promise<Task | undefined> {
     for (;;) {
-      const [{ value: record }, { value: held }] = await database.getMany<
-        [TaskRecord, Expiring]
-      >([taskKey(taskId), taskLeaseKey(taskId)]);
+      const [task, held] = await database.getMany<[TaskRecord, Expiring]>([
+        taskKey(taskId),
+        taskLeaseKey(taskId),
+      ]);
+      const { value: record } = task;
       if (record?.binding !== binding) return undefined;
-      if (isTerminal(record.status) || held) return await view(taskId, record);
-      await end(taskId, {
+      if (isTerminal(record.status) || held.value) {
+        return await view(taskId, record);
+      }
+      const failed: TaskRecord = {
+        ...record,
         status: "failed",
-        outcome: {
-          code: -32603,
-          message: "The process that ran this task has stopped",
-        },
-      });
+        updatedMilliseconds: nextUpdate(database, record),
+        questions: {},
+        outcome: { text: JSON.stringify(DIED) },
+      };
+      // Unless its process says meanwhile that it is alive.
+      await database.commit((transaction) =>
+        transaction.check(task, held).set(task.key, failed).delete(held.key)
+      );
     }
   }
 

@@ -7,6 +7,7 @@
 import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
+import { tidy } from "./persist.ts";
 
 /** Where a text stands: in its record, or in parts of its own. */
 export type TextRef = { text: string } | { id: string; parts: number };
@@ -57,14 +58,16 @@ export async function readText(
   return parts.map(({ value }) => value?.text).join("");
 }
 
-/** Removes a text whose record never came to be. */
+/** Removes a text that no record refers to; what fails expires. */
 export async function deleteText(
   database: Database,
   ref: TextRef,
 ): Promise<void> {
   const keys = keysOf(ref);
   if (keys.length === 0) return;
-  await database.commit((transaction) => transaction.delete(...keys));
+  await tidy(() =>
+    database.commit((transaction) => transaction.delete(...keys))
+  );
 }
 
 /** The keys that a reference occupies beside its record. */

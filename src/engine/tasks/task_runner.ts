@@ -9,6 +9,7 @@ import { randomId } from "../../crypto.ts";
 import { HttpError, RpcCode, RpcError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import {
+  DIED,
   HEARTBEAT_SECONDS,
   type Outcome,
   type Task,
@@ -19,15 +20,13 @@ import { ToolError } from "../../authoring/tool.ts";
 import { CallContext, type Work } from "../call_context.ts";
 import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
+import { persist } from "../../store/persist.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 
 /** What becomes of a task whose process stops; one that has ended stays so. */
 const STOPPED: Outcome = {
   status: "failed",
-  outcome: {
-    code: RpcCode.internalError,
-    message: "The process that ran this task has stopped",
-  },
+  outcome: DIED,
 };
 
 /** What becomes of a task whose grant has ended. */
@@ -49,6 +48,7 @@ export type TaskWork = (context: Context) => Promise<object>;
 export class TaskRunner {
   #running = new Map<AbortController, Promise<void>>();
   #isRefusing = false;
+  #stopping = new AbortController();
 
   constructor(
     private readonly tasks: TaskStore,
@@ -106,6 +106,7 @@ export class TaskRunner {
   /** Ends every task of this process as failed, and waits until that is kept. */
   async stop(): Promise<void> {
     this.refuse();
+    this.#stopping.abort();
     for (const abort of this.#running.keys()) {
       abort.abort(new DOMException("The server stops", "AbortError"));
     }
@@ -159,7 +160,11 @@ export class TaskRunner {
           }),
           (error) => signal.aborted ? onAbort : this.#outcomeOf(error, taskId),
         );
-      await this.tasks.end(taskId, outcome);
+      // The work is done: a database that is away for a while must not lose it.
+      await persist(
+        () => this.tasks.end(taskId, outcome),
+        { signal: this.#stopping.signal },
+      );
     } finally {
       clearInterval(heartbeat);
       clearInterval(asking);

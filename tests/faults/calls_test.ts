@@ -1,0 +1,152 @@
+/**
+ * Sessions, questions and tasks, with a fault at every operation on the
+ * database. A fault that ends no process costs nothing that was promised.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { tool } from "../../src/authoring/tool.ts";
+import {
+  BASE_URL,
+  Events,
+  initialize,
+  isStream,
+  type Json,
+  messagesOf,
+  rpc,
+  statelessMeta,
+  until,
+} from "../kit.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { FAULTS } from "./faulty_kv.ts";
+import { type Line, testFaults } from "./kit.ts";
+
+const LARGE = "x".repeat(100_000);
+
+const greet = tool({ name: "greet", run: () => "hello" });
+const confirm = tool({
+  name: "confirm",
+  run: async (_, { ask }) => {
+    const { action } = await ask({ message: "Really?", schema: z.object({}) });
+    return action;
+  },
+});
+const work = tool({ name: "work", task: "required", run: () => LARGE });
+
+const STAYING = FAULTS.filter((fault) => !fault.startsWith("dies"));
+
+function post(
+  line: Line,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return line.fetch("/mcp", {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+/** The one message of an answer; a slow one came as a stream. */
+async function answerOf(response: Response): Promise<Json> {
+  const { status } = response;
+  return { status, ...(await messagesOf(response)).at(-1) };
+}
+
+/** Opens a session, with a process that stays alive long enough. */
+async function open(line: Line, capabilities = {}) {
+  for (;;) {
+    const response = await post(line, initialize("2025-11-25", capabilities));
+    await response.body?.cancel();
+    if (response.status === 503) continue;
+    assert.equal(response.status, 200);
+    return { "mcp-session-id": response.headers.get("mcp-session-id")! };
+  }
+}
+
+testFaults("a session", { tools: [greet] }, async (line) => {
+  const session = await open(line);
+  const persistent = async (send: () => Promise<Response>) => {
+    for (;;) {
+      const answer = await answerOf(await send());
+      if (answer.status !== 503) return answer;
+    }
+  };
+  const level = rpc("logging/setLevel", { level: "debug" });
+  assert.equal(
+    (await persistent(() => post(line, level, session))).status,
+    200,
+  );
+  const call = rpc("tools/call", { name: "greet", arguments: {} });
+  const { result } = await persistent(() => post(line, call, session));
+  assert.equal(result.content[0].text, "hello");
+  const ended = await line.fetch("/mcp", {
+    method: "DELETE",
+    headers: session,
+  });
+  await ended.body?.cancel();
+  if (!line.hasDied) assert.equal(ended.status, 202);
+  const gone = async () =>
+    (await line.fetch("/mcp", { method: "DELETE", headers: session })).status;
+  for (let status = ended.status; status !== 404; status = await gone()) {
+    assert([202, 503].includes(status), String(status));
+  }
+  assert.equal((await persistent(() => post(line, call, session))).status, 404);
+});
+
+testFaults("a question", { tools: [confirm] }, async (line) => {
+  const session = await open(line, { elicitation: {} });
+  const response = await post(
+    line,
+    rpc("tools/call", { name: "confirm", arguments: {} }),
+    session,
+  );
+  assert(isStream(response), String(response.status));
+  const events = new Events(response);
+  const { id, method } = await events.read();
+  assert.equal(method, "elicitation/create");
+  const answer = { jsonrpc: "2.0", id, result: { action: "decline" } };
+  const accepted = await post(line, answer, session);
+  await accepted.body?.cancel();
+  assert.equal(accepted.status, 202);
+  const { result } = await events.read();
+  assert.equal(result.content[0].text, "decline");
+  await events.close();
+}, STAYING);
+
+const meta = statelessMeta({
+  extensions: { "io.modelcontextprotocol/tasks": {} },
+});
+
+async function stateless(line: Line, method: string, params: Json) {
+  return await answerOf(
+    await post(line, rpc(method, { ...params, _meta: meta }), {
+      "mcp-protocol-version": STATELESS_REVISION,
+      "mcp-method": method,
+      "mcp-name": params.name ?? params.taskId,
+    }),
+  );
+}
+
+testFaults("a task", { tools: [work], env: { BASE_URL } }, async (line) => {
+  const begun = await stateless(line, "tools/call", {
+    name: "work",
+    arguments: {},
+  });
+  if (line.hasDied) return;
+  const { taskId } = begun.result;
+  let task: Json;
+  await until(async () => {
+    const { result } = await stateless(line, "tasks/get", { taskId });
+    task = result;
+    return line.hasDied || task.status !== "working";
+  });
+  if (line.hasDied) return;
+  assert.equal(task.status, "completed");
+  assert.equal(task.result.content[0].text, LARGE);
+}, FAULTS);

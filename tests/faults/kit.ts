@@ -1,0 +1,137 @@
+/**
+ * A flow, run once for every operation on the database that it makes, with a
+ * fault in that operation. A process that has died is followed by another on
+ * the same database.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { assemble, planServer, type Server } from "../../src/server.ts";
+import type { Definitions } from "../../src/protocol/catalogue.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { FakeProvider } from "../flow/fake_provider.ts";
+import { BASE_URL, INTRODUCTION } from "../kit.ts";
+import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
+
+/** Short, so that what hangs is told soon. */
+const DEADLINE_MILLISECONDS = 500;
+const SIDE_BY_SIDE = 16;
+
+/** The process in front of the database, and the next one when it has died. */
+export class Line implements AsyncDisposable {
+  readonly provider = new FakeProvider();
+  #server: Server;
+  #faulty: FaultyKv;
+  #hasDied = false;
+
+  constructor(
+    private readonly real: Deno.Kv,
+    private readonly options: Definitions & { env?: Environment },
+    fault?: { kind: Fault; at: number },
+  ) {
+    this.#faulty = new FaultyKv(real, fault);
+    this.#server = this.#start(this.#faulty.kv);
+  }
+
+  /** Whether the process was followed by another. */
+  get hasDied(): boolean {
+    return this.#hasDied;
+  }
+
+  get faulty(): FaultyKv {
+    return this.#faulty;
+  }
+
+  #start(kv: Deno.Kv): Server {
+    const { env = {}, ...definitions } = this.options;
+    const plan = planServer({ ...INTRODUCTION, ...definitions }, env);
+    const { provider } = this;
+    return assemble(plan, {
+      kv,
+      provider,
+      deadlineMilliseconds: DEADLINE_MILLISECONDS,
+    });
+  }
+
+  /**
+   * Sends a request. One that died with its process gives 503, as a proxy
+   * would; the next goes to another process. Nothing may ever be answered with 500.
+   */
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    this.#follow();
+    const faulty = this.#faulty;
+    const answering = Promise.resolve(
+      this.#server.fetch(new Request(BASE_URL + path, init)),
+    );
+    const response = await Promise.race([answering, faulty.death]);
+    if (!response || faulty.isDead) {
+      this.#follow();
+      return Response.json({ error: "gone" }, { status: 503 });
+    }
+    assert.notEqual(response.status, 500, `${path} answered 500`);
+    return response;
+  }
+
+  #follow(): void {
+    if (!this.#faulty.isDead) return;
+    this.#hasDied = true;
+    this.#server.stop();
+    this.#faulty = new FaultyKv(this.real);
+    this.#server = this.#start(this.real);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.stop();
+    await this.#server.close();
+  }
+}
+
+/** Runs a flow with every fault at every one of its operations. */
+export function testFaults(
+  name: string,
+  options: Definitions & { env?: Environment },
+  flow: (line: Line) => Promise<void>,
+  faults: readonly Fault[] = FAULTS,
+): void {
+  for (const kind of faults) {
+    Deno.test({
+      name: `${name} · a database that ${kind}`,
+      // What hangs for ever is what is tested.
+      sanitizeOps: false,
+      sanitizeResources: false,
+      async fn() {
+        for (let at = 1;; at += SIDE_BY_SIDE) {
+          const ran = await Promise.all(
+            Array.from(
+              { length: SIDE_BY_SIDE },
+              (_, n) => run({ kind, at: at + n }, options, flow),
+            ),
+          );
+          if (ran.includes(false)) return;
+          assert(at < 200, "a flow has an end");
+        }
+      },
+    });
+  }
+}
+
+/** Runs a flow on a database of its own; false when the fault never came. */
+async function run(
+  fault: { kind: Fault; at: number },
+  options: Definitions & { env?: Environment },
+  flow: (line: Line) => Promise<void>,
+): Promise<boolean> {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using line = new Line(kv, options, fault);
+    const { faulty } = line;
+    try {
+      await flow(line);
+    } catch (cause) {
+      throw new Error(`operation ${fault.at} ${fault.kind}`, { cause });
+    }
+    return faulty.hasFailed;
+  } finally {
+    kv.close();
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Signing in, refreshing, revoking and the account page, with a fault at every
+ * operation on the database. A client repeats what was answered with 503, and
+ * signs in again where it is told that something was used.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
+import { browserOf, Client } from "../flow/kit.ts";
+import type { Arrival } from "../flow/browser.ts";
+import { BASE_URL, type Json } from "../kit.ts";
+import { FAULTS } from "./faulty_kv.ts";
+import { type Line, testFaults } from "./kit.ts";
+
+const greet = tool({ name: "greet", run: () => "hello" });
+
+const OPTIONS = {
+  tools: [greet],
+  env: {
+    BASE_URL,
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+  },
+};
+
+/** Takes a step, and once more when it was answered with 503. */
+async function persistent<T extends { status: number }>(
+  step: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 0;; tries++) {
+    const answer = await step();
+    if (answer.status !== 503) return answer;
+    assert(tries < 5, "503 for ever");
+  }
+}
+
+async function read(response: Response | Promise<Response>) {
+  const { status } = await response;
+  const text = await (await response).text();
+  return { status, text, body: (): Json => JSON.parse(text) };
+}
+
+async function register(line: Line): Promise<Client> {
+  const { status, text, body } = await persistent(() =>
+    read(line.fetch("/register", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ redirect_uris: ["https://app.example.com/cb"] }),
+    }))
+  );
+  assert.equal(status, 201, text);
+  return new Client(line, body().client_id);
+}
+
+/** Walks to the code; undefined when a step says that it must begin anew. */
+async function authorize(
+  line: Line,
+  client: Client,
+): Promise<string | undefined> {
+  const browser = browserOf(line);
+  const page = await persistent(() => browser.open(client.authorizationUrl()));
+  assert.equal(page.status, 200, page.text);
+  let arrival: Arrival = await browser.press(page, "decision", "approve");
+  // A person loads the page again that says 503.
+  for (let tries = 0; arrival.status === 503; tries++) {
+    assert(tries < 5, "503 for ever");
+    arrival = arrival.url.endsWith("/authorize")
+      ? await browser.press(page, "decision", "approve")
+      : await browser.open(arrival.url);
+  }
+  if (arrival.url.startsWith(client.redirectUri)) {
+    const { searchParams } = new URL(arrival.url);
+    return searchParams.get("code") ?? undefined;
+  }
+  assert(arrival.status >= 400 && arrival.status < 500, arrival.text);
+  return undefined;
+}
+
+/** Signs in, from the beginning where a process has died with what it used. */
+async function signIn(line: Line, client: Client): Promise<Json> {
+  for (let tries = 0; tries < 3; tries++) {
+    const code = await authorize(line, client);
+    if (code !== undefined) {
+      const { status, body } = await persistent(() => client.redeem(code));
+      if (status === 200) {
+        return { ...body, code };
+      }
+      assert.equal(body.error, "invalid_grant");
+    }
+    assert(line.hasDied, "a fault that ends no process costs no sign-in");
+  }
+  throw new Error("It is wedged");
+}
+
+async function call(client: Client, token: string) {
+  return await persistent(() => read(client.call(token, "greet")));
+}
+
+testFaults("signing in", OPTIONS, async (line) => {
+  const client = await register(line);
+  const { access_token, refresh_token, code } = await signIn(line, client);
+  assert.match((await call(client, access_token)).text, /hello/);
+  const again = await persistent(() => client.redeem(code));
+  assert.equal(again.status, 400);
+  const { status } = await persistent(() => client.refresh(refresh_token));
+  assert.equal(status, 400, "a code used twice ends what it gave");
+});
+
+testFaults("refreshing", OPTIONS, async (line) => {
+  const client = await register(line);
+  let tokens = await signIn(line, client);
+  for (let round = 0; round < 2; round++) {
+    const { status, body } = await persistent(() =>
+      client.refresh(tokens.refresh_token)
+    );
+    assert.equal(status, 200, JSON.stringify(body));
+    tokens = body;
+  }
+  assert.match((await call(client, tokens.access_token)).text, /hello/);
+});
+
+testFaults("refreshing at the provider too", OPTIONS, async (line) => {
+  line.provider.ttlSeconds = 30;
+  const client = await register(line);
+  const tokens = await signIn(line, client);
+  const { status, body } = await persistent(() =>
+    client.refresh(tokens.refresh_token)
+  );
+  assert.equal(status, 200, JSON.stringify(body));
+}, FAULTS.filter((fault) => !fault.startsWith("dies")));
+
+testFaults("revoking", OPTIONS, async (line) => {
+  const client = await register(line);
+  const { access_token, refresh_token } = await signIn(line, client);
+  const { status } = await persistent(() =>
+    read(line.fetch("/revoke", {
+      method: "POST",
+      body: new URLSearchParams({
+        token: refresh_token,
+        client_id: client.clientId,
+      }),
+    }))
+  );
+  assert.equal(status, 200);
+  assert.equal(
+    (await persistent(() => client.refresh(refresh_token))).status,
+    400,
+  );
+  assert.equal((await call(client, access_token)).status, 401);
+});
+
+/** One form of a page. */
+function formOf(page: Arrival, action: string): Arrival | undefined {
+  const text = page.text.split("<form").find((part) => part.includes(action));
+  return text === undefined
+    ? undefined
+    : { ...page, text: `<form${text.split("</form>")[0]}` };
+}
+
+testFaults("ending a connection on the account page", OPTIONS, async (line) => {
+  const client = await register(line);
+  const { access_token } = await signIn(line, client);
+  const browser = browserOf(line);
+  for (let tries = 0;; tries++) {
+    assert(tries < 10, "It is wedged");
+    const page = await browser.open(`${BASE_URL}/account`);
+    const signIn = formOf(page, "/account/sign-in");
+    const end = formOf(page, "/account/end");
+    if (signIn) await browser.press(signIn, "", "");
+    else if (end) await browser.press(end, "", "");
+    else if (page.status === 200) break;
+    else assert.equal(page.status, 503, page.text);
+  }
+  assert.equal((await call(client, access_token)).status, 401);
+});

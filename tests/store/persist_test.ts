@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { persist, tidy } from "../../src/store/persist.ts";
+import { taskStore } from "../../src/store/tasks.ts";
+import { withKv } from "./fixture.ts";
+
+/** Fails so often, and then gives how often it was asked. */
+function failing(times: number, error: unknown = new StorageError()) {
+  let tries = 0;
+  return () => ++tries > times ? Promise.resolve(tries) : Promise.reject(error);
+}
+
+Deno.test("persist() repeats what fails for want of a database, and nothing else", async () => {
+  assert.equal(await persist(failing(2), {}), 3);
+  const other = new Error("no");
+  await assert.rejects(persist(failing(1, other), {}), other);
+});
+
+Deno.test("persist() ends with the last failure once nobody waits or the time is over", async () => {
+  const signal = AbortSignal.abort();
+  await assert.rejects(persist(failing(1), { signal }), StorageError);
+  await assert.rejects(
+    persist(failing(1), { forMilliseconds: 0 }),
+    StorageError,
+  );
+});
+
+Deno.test("tidy() leaves what the database does not take, and hides no other fault", async () => {
+  await tidy(failing(1));
+  await assert.rejects(tidy(failing(1, new TypeError("no"))), TypeError);
+});
+
+Deno.test("an id longer than any of ours is unknown, not too long for the database", () =>
+  withKv(async (kv) => {
+    const database = new Database(kv);
+    const id = "x".repeat(3000);
+    assert.equal(await taskStore(database).find(id, "somebody"), undefined);
+    assert.equal(await grantStore(database).find(id), undefined);
+  }));
