@@ -101,3 +101,14 @@ function withoutMixedForm(text: string): string {
     group(bits & 0xffffn)
   }`;
 }
+
+/** An address as text; an IPv6 one with all of its groups. */
+export function printAddress({ bits, width }: Address): string {
+  const isIpv4 = width === 32;
+  const size = isIpv4 ? 8 : 16;
+  const parts = Array.from({ length: width / size }, (_, index) => {
+    const part = bits >> BigInt(width - size * (index + 1));
+    return (part & (1n << BigInt(size)) - 1n).toString(isIpv4 ? 10 : 16);
+  });
+  return parts.join(isIpv4 ? "." : ":");
+}

@@ -3,36 +3,42 @@
  *
  * @module
  */
-import { type Context, Hono } from "@hono/hono";
+import { Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import type { About } from "./about.ts";
-import type { Address } from "./address.ts";
 import { basePathOf } from "./base_path.ts";
 import { clientAddress } from "./http/client_address.ts";
 import type { Config } from "./config/config.ts";
-import { randomId } from "./crypto.ts";
-import { ChallengeError, HttpError, OAuthError } from "./errors.ts";
+import type { ProviderConfig } from "./config/application.ts";
+import { errorAnswer } from "./error_answer.ts";
+import { type ChallengeError, HttpError } from "./errors.ts";
 import { signIn } from "./authorization_server/sign_in.ts";
 import type { SignIn } from "./authorization_server/sign_in_endpoints.ts";
 import { callback } from "./authorization_server/client_callback.ts";
 import { type DevProvider, devProvider } from "./upstream/dev/dev_provider.ts";
 import { discoveryRoutes } from "./discovery/routes.ts";
-import { errorPage } from "./pages/error_response.ts";
+import type { Passing } from "./http/passing.ts";
+import { readiness } from "./http/readiness.ts";
 import type { Gate } from "./gates/gate.ts";
 import { landing } from "./pages/landing.ts";
 import { prefersPage } from "./pages/respond.ts";
 import type { CheckOrigin } from "./gates/origin.ts";
-import { type Logger, logger } from "./log.ts";
+import { newReference } from "./reference.ts";
+import { requestLog } from "./request_log.ts";
+import { probe } from "./store/probe.ts";
 import { EXPOSED_HEADERS } from "./http/cors.ts";
 import type { McpEndpoint } from "./engine/endpoint.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
-import type { ConnectionInfo } from "./http/connection_info.ts";
 import type { Catalogue } from "./protocol/catalogue.ts";
 import type { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
 import type { SessionStore } from "./store/sessions.ts";
 import type { Provider } from "./upstream/provider.ts";
 import { fetchDocument as fetchPublic } from "./client_documents/fetch_document.ts";
+import {
+  type WatchedProvider,
+  watchProvider,
+} from "./upstream/reachability.ts";
 import { createProvider } from "./upstream/create_provider.ts";
 
 /** What the routes are made of. */
@@ -64,20 +70,19 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** What goes with a request. */
-interface Passing {
-  Bindings: ConnectionInfo;
-  Variables: { address?: Address };
-}
-
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
 /** Builds everything but the way of a call. */
 export function createApp(options: AppOptions): App {
   const { config, baseUrl, catalogue, checkOrigin, mcp } = options;
-  const log = logger("http");
+  let watched: WatchedProvider | undefined;
   const dev = devProviderOf(options);
-  const { gate, endpoints, close } = signInOf(options, dev);
+  const { gate, endpoints, close } = signInOf(options, (settings) => {
+    const provider = options.provider ??
+      (settings.provider === "dev" ? dev!.provider : createProvider(settings));
+    watched = watchProvider(provider);
+    return watched.provider;
+  });
   const { about } = options;
   const showLanding = landing({ config, about, baseUrl, catalogue });
   const app = new Hono<Passing>();
@@ -93,8 +98,10 @@ export function createApp(options: AppOptions): App {
     const peer = c.env?.remoteAddr?.hostname;
     const { headers } = c.req.raw;
     c.set("address", clientAddress(peer, headers, config.trustedProxies));
+    c.set("reference", newReference());
     return next();
   });
+  app.use(requestLog());
 
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
@@ -149,6 +156,13 @@ export function createApp(options: AppOptions): App {
     "/health",
     (c) => c.json({ status: "ok", timestamp: options.database.clock() }),
   );
+  app.get(
+    "/ready",
+    readiness({
+      readDatabase: () => probe(options.database),
+      provider: () => watched?.reachability(),
+    }),
+  );
   app.get("/", (c) => showLanding(c));
   app.route("/", discoveryRoutes({ config, about, baseUrl, catalogue }));
 
@@ -167,10 +181,10 @@ export function createApp(options: AppOptions): App {
       allow,
     });
   });
-  app.onError((error, c) => {
-    if (error instanceof ChallengeError) return challenge(error, c, options);
-    return onError(error, c, options, log);
-  });
+  app.onError(errorAnswer({
+    page: { serverTitle: config.title, about, baseUrl },
+    challenge: options.challenge,
+  }));
 
   return { routes: app, gate, close: async () => await close?.() };
 }
@@ -193,22 +207,6 @@ function addOwnRoutes(
   app.route("/", own);
 }
 
-/** A refusal of `authenticate()` in a route of the author's. */
-function challenge(
-  error: ChallengeError,
-  c: Context,
-  options: AppOptions,
-): Response {
-  c.header("WWW-Authenticate", options.challenge(error));
-  return c.json(
-    {
-      error: error.error ?? "unauthorized",
-      error_description: error.description,
-    },
-    error.status,
-  );
-}
-
 function signInOf(
   {
     config,
@@ -216,11 +214,10 @@ function signInOf(
     sessions,
     baseUrl,
     about,
-    provider,
     fetchDocument = fetchPublic,
     catalogue: { scopes: scopeWords },
   }: AppOptions,
-  dev: DevProvider | undefined,
+  provider: (settings: ProviderConfig) => Provider,
 ): SignIn {
   return signIn({
     auth: config.auth,
@@ -231,11 +228,7 @@ function signInOf(
     about,
     scopesSupported: [...scopeWords.keys()],
     inWords: (scopes) => scopesInWords(scopes, scopeWords),
-    provider: (settings) =>
-      provider ??
-        (settings.provider === "dev"
-          ? dev!.provider
-          : createProvider(settings)),
+    provider,
     fetchDocument,
   });
 }
@@ -248,68 +241,4 @@ function devProviderOf(
   return auth.strategy === "oauth" && auth.provider.provider === "dev"
     ? devProvider({ database, baseUrl, deployed, serverTitle })
     : undefined;
-}
-
-/** The only place that turns an exception into an answer outside `/mcp`. */
-function onError(
-  error: Error,
-  c: Context,
-  { config: { title }, about, baseUrl }: AppOptions,
-  log: Logger,
-): Response {
-  const reference = randomId(12);
-  const isRefusal = error instanceof OAuthError || error instanceof HttpError;
-  if (!isRefusal) {
-    log.error("Internal error", { reference, path: c.req.path, error });
-  }
-  if (error instanceof HttpError) {
-    for (const [name, value] of Object.entries(error.headers)) {
-      c.header(name, value);
-    }
-  }
-  if (prefersPage(c)) {
-    if (isRefusal) {
-      const { status, message: refusal } = error;
-      log.info("Refused", { reference, path: c.req.path, status, refusal });
-    }
-    return errorPage(c, error, {
-      serverTitle: title,
-      about,
-      baseUrl,
-      reference,
-    });
-  }
-  if (error instanceof OAuthError) {
-    const { code, description, status } = error;
-    // RFC 6749 §5.2: only for who tried that way; browsers would ask people.
-    if (code === "invalid_client" && c.req.header("authorization")) {
-      c.header("WWW-Authenticate", 'Basic realm="clients"');
-    }
-    if (status === 503) c.header("Retry-After", "5");
-    return c.json(
-      { error: code, error_description: description },
-      status as 400,
-    );
-  }
-  if (error instanceof HttpError) {
-    const { message, status } = error;
-    return c.json(
-      { error: wordFor(status), error_description: message },
-      status as 400,
-    );
-  }
-  return c.json({ error: "server_error", reference }, 500);
-}
-
-/** A status in the words of RFC 6749 §4.1.2.1, as far as it has one. */
-function wordFor(status: number): string {
-  switch (status) {
-    case 404:
-      return "not_found";
-    case 429:
-    case 503:
-      return "temporarily_unavailable";
-    default:
-      return status < 500 ? "invalid_request" : "server_error";
-  }
 }

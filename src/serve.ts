@@ -24,12 +24,11 @@ import {
   needing,
   type Plan,
   planServer,
-  type Server,
   type ServerOptions,
 } from "./server.ts";
 import { whileLocked } from "./store/locked.ts";
-
-const DRAIN_MILLISECONDS = 10_000;
+import { type Handler, Socket } from "./process/socket.ts";
+import { stopOnSignal } from "./process/signals.ts";
 
 /** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
 export interface ServeOptions<
@@ -70,10 +69,13 @@ export async function serve<
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, denied } = readEnvironment(options);
-  configureLog({ level: "info", terminal });
+  // Where console calls are captured, each is to be an event of its own.
+  const captured = environment.OTEL_DENO === "true" ||
+    environment.DENO_DEPLOYMENT_ID !== undefined;
+  configureLog({ level: "info", terminal, captured });
   try {
     const plan = planServer(options, environment, denied);
-    configureLog({ level: plan.config.logLevel, terminal });
+    configureLog({ level: plan.config.logLevel, terminal, captured });
     await start(plan, options);
     surviveStrayRejections();
   } catch (error) {
@@ -111,17 +113,19 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   // Compiled meanwhile: a thread of its own opens the database.
   void plan.catalogue;
   const kv = await opening;
-  const http = listen(
+  const socket = listen(
     config,
     (request, info) => server.fetch(request, info),
   );
-  const origin = localOrigin(http.addr);
+  const origin = localOrigin(socket.addr);
   const server = assemble(plan, { ...options, kv, origin });
   await server.start();
   // Under --watch an exit is the wait for a change: there a signal must end
   // the process by itself.
-  if (!Deno.args.includes("--no-drain")) stopOnSignal(server, http, kv);
-  warnOfOpenDoors(config);
+  if (!Deno.args.includes("--no-drain")) {
+    stopOnSignal({ server, socket, kv, deployed: config.deployed });
+  }
+  warn(config);
   warnOfUnread(config);
   announce(config, config.baseUrl ?? origin);
 }
@@ -159,26 +163,30 @@ async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
 
 /** @throws {StartError} where Deno would ask for permission */
 async function prepareFile(path: string): Promise<void> {
+  const directory = path.replace(/[^/\\]*$/, "");
   for (const name of ["read", "write"] as const) {
     const { state } = await Deno.permissions.query({ name, path });
     if (state !== "granted") {
       throw new StartError(
-        `KV_PATH: ${path} may not be opened. Use a path such as ` +
-          `data/tools.db, or run with --allow-read and --allow-write for it.`,
+        `KV_PATH: ${path} may not be opened. Use data/tools.db, or add ` +
+          `--allow-read=${directory || "."} --allow-write=${
+            directory || "."
+          } to deno run, or "${directory || "."}" to read and write of ` +
+          `permissions.default in deno.json.`,
       );
     }
   }
-  const directory = path.replace(/[^/\\]*$/, "");
   if (directory) await Deno.mkdir(directory, { recursive: true });
 }
 
 /** @throws {StartError} */
-function listen(
-  { host, port }: Config,
-  handler: Deno.ServeHandler<Deno.NetAddr>,
-): Deno.HttpServer<Deno.NetAddr> {
+function listen({ host, port }: Config, handler: Handler): Socket {
   try {
-    return Deno.serve({ hostname: host, port, onListen() {} }, handler);
+    return new Socket({ host, port }, handler, (error) => {
+      log.error("Connections cannot be accepted any more", { error });
+      flushLog();
+      Deno.exit(1);
+    });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
       throw new StartError(
@@ -198,7 +206,15 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function warnOfOpenDoors({ host, baseUrl, auth, deployed }: Config): void {
+/** Says what a service may not want, though it works. */
+function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
+  const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
+  if (isPublic && kvPath === undefined && !deployed) {
+    log.warning(
+      "The database is Deno's default one, which belongs to this folder: set " +
+        "KV_PATH to keep sign-ins when the service moves to another",
+    );
+  }
   if (!deployed && isLoopback({ hostname: host })) return;
   if (auth.strategy === "none") {
     log.warning(
@@ -219,52 +235,20 @@ function warnOfUnread({ unread }: Config): void {
 }
 
 /** Tells where the server is and how to connect a client. */
-function announce({ title, auth }: Config, baseUrl: string): void {
+function announce({ title, auth, kvPath }: Config, baseUrl: string): void {
   const url = `${baseUrl}/mcp`;
   const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
     .filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);
-    return log.info("Listening", { url, connect });
+    const database = kvPath ?? "Deno's default for this folder";
+    return log.info("Listening", { url, connect, database });
   }
   console.log(`\n${title} listens on ${url}\n`);
   for (const { client, line } of commands) {
     console.log(`  ${client.padEnd(12)} ${line}`);
   }
   console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
-}
-
-/** A signal that comes again this soon is the same one, passed on. */
-const SAME_SIGNAL_MILLISECONDS = 500;
-
-/**
- * The first signal drains; a second one ends the process at once. A terminal
- * sends its signal to everybody, and `deno task` passes its own on.
- */
-function stopOnSignal(app: Server, server: Deno.HttpServer, kv: Deno.Kv): void {
-  const signals: Deno.Signal[] = Deno.build.os === "windows"
-    ? ["SIGINT"]
-    : ["SIGINT", "SIGTERM"];
-  let stoppingSinceMilliseconds: number | undefined;
-  const onSignal = async () => {
-    const time = Date.now();
-    if (stoppingSinceMilliseconds !== undefined) {
-      if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
-      flushLog();
-      Deno.exit(1);
-    }
-    stoppingSinceMilliseconds = time;
-    log.info("Stopping");
-    app.stop();
-    await Promise.race([
-      server.shutdown().then(() => app.close()),
-      new Promise((resolve) => setTimeout(resolve, DRAIN_MILLISECONDS)),
-    ]);
-    kv.close();
-    flushLog();
-    Deno.exit(0);
-  };
-  for (const signal of signals) Deno.addSignalListener(signal, onSignal);
 }
 
 /** Where nobody sees a process end, the requests are told instead. */

@@ -75,7 +75,7 @@ const files = [
 const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** What listens, and what people run at a command line. */
-const MAY_TOUCH_DENO = /^src\/(serve\.ts$|testing\/served\.ts$|create\/)/;
+const MAY_TOUCH_DENO = /^src\/(serve\.ts$|process\/|testing\/served\.ts$|create\/)/;
 
 /** What people write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
@@ -91,8 +91,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
   ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
   ["src/engine/", "src/authorization_server/", "src/account/", "src/doctor/"],
+  ["src/request_log.ts", "src/error_answer.ts"],
   ["src/app.ts"],
   ["src/server.ts"],
+  ["src/process/"],
   ["src/serve.ts"],
   ["src/mod.ts", "src/create/", "src/testing/"],
   ["src/testing.ts"],

@@ -33,7 +33,10 @@ export function attemptRecorder(
     try {
       const response = await endpoint(c);
       const outcome = parseAnswer(response.headers.get("location"), baseUrl);
-      if (outcome) note(c, outcome);
+      if (outcome) {
+        c.set("refusal", outcome.failure);
+        note(c, outcome);
+      }
       return response;
     } catch (error) {
       note(c, { failure: wordsFor(error) });

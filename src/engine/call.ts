@@ -6,7 +6,7 @@
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller, Upstream } from "../caller.ts";
-import { randomId } from "../crypto.ts";
+import { newReference } from "../reference.ts";
 import type { Context, McpClient } from "../authoring/context.ts";
 import type { Catalogue, Introduction } from "../protocol/catalogue.ts";
 import { Suspended } from "../protocol/inquiry.ts";
@@ -95,7 +95,7 @@ export abstract class Call implements Work, Running {
     return this.#context ??= new CallContext(this);
   }
   get requestId(): string {
-    return this.#requestId ??= randomId(12);
+    return this.#requestId ??= newReference();
   }
   get signal(): AbortSignal {
     return this.#controller.signal;
@@ -228,8 +228,10 @@ export abstract class Call implements Work, Running {
     const { log } = this.engine;
     if (!log.isEnabledFor("info")) return;
     log.info("Request", {
-      requestId: this.requestId,
+      reference: this.requestId,
       traceId: traceIdOf(this.meta),
+      subject: this.caller.subject,
+      clientId: this.caller.clientId,
       ...this.#what,
       durationMilliseconds: this.engine.clock() - this.startedMilliseconds,
       outcome,

@@ -169,6 +169,11 @@ export function accountSessionKey(sessionId: string): Deno.KvKey {
   return ["account-session", fingerprint(sessionId)];
 }
 
+/** Nothing: reading it shows that the database answers. */
+export function probeKey(): Deno.KvKey {
+  return ["probe"];
+}
+
 /** The last attempts to connect, all in one value · 30 days after the last. */
 export function attemptsKey(): Deno.KvKey {
   return ["attempts"];

@@ -38,12 +38,14 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
     resultOf(call(server, "greet", { name: "Ada" }))
   );
   assert.deepEqual(others, []);
-  const { requestId, durationMilliseconds, ...rest } = properties;
+  const { reference, durationMilliseconds, ...rest } = properties;
   assert.equal(level, "info");
-  assert.match(String(requestId), /^[\w-]{16}$/);
+  assert.match(String(reference), /^[\w-]{13,}$/);
   assert.equal(typeof durationMilliseconds, "number");
   assert.deepEqual(rest, {
     traceId: undefined,
+    subject: "anonymous",
+    clientId: undefined,
     method: "tools/call",
     tool: "greet",
     outcome: "ok",

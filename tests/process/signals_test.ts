@@ -37,6 +37,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }
     assert.match(text, /"id":1/);
     assert.equal(await server.end(), 0);
+    assert.match(server.output, /"tool":"countdown".*"outcome":"stopped"/);
   });
 }
 
@@ -54,6 +55,28 @@ async function stick(url: string): Promise<Deno.Conn> {
   await openSession(url);
   return connection;
 }
+
+Deno.test("SIGTERM lets a call finish that takes seconds, and its answer is no error", async () => {
+  await using server = await startProcess();
+  const url = await server.url();
+  const call = rpc("tools/call", {
+    name: "countdown",
+    arguments: { from: 2 },
+    _meta: { progressToken: "p" },
+  });
+  const response = await post(url, call, await openSession(url));
+  const reader = response.body!.pipeThrough(new TextDecoderStream())
+    .getReader();
+  let text = (await reader.read()).value!;
+  server.kill("SIGTERM");
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    text += read.value;
+  }
+  assert.doesNotMatch(text, /isError/);
+  assert.match(text, /"id":1/);
+  assert.equal(await server.end(), 0);
+  assert.match(server.output, /"tool":"countdown".*"outcome":"ok"/);
+});
 
 Deno.test("SIGTERM waits for a stuck request no longer than ten seconds", async () => {
   await using server = await startProcess();

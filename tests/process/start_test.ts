@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   openSession,
   Process,
+  startArgs,
   startProcess,
   TemporaryDirectory,
 } from "./kit.ts";
@@ -96,6 +97,26 @@ Deno.test("a database outside of what may be read is one clear line", async () =
   });
   assert.equal(await server.end(), 1);
   assert.match(server.output, /^KV_PATH: \S+ may not be opened\..*\r\n$/);
+  // The flags it names are the ones that help.
+  const flags = server.output.match(/--allow-(read|write)=\S+/g)!;
+  const [run, ...args] = await startArgs();
+  await using helped = new Process([run, ...flags, ...args], {
+    env: { KV_PATH: `${directory.path}/tools.db` },
+  });
+  await openSession(await helped.url());
+});
+
+Deno.test("a service without KV_PATH is told which database it uses", async () => {
+  await using server = await startProcess({
+    env: {
+      KV_PATH: "",
+      BASE_URL: "https://tools.example.com",
+      AUTH_STRATEGY: "bearer",
+      BEARER_TOKEN: "a-token-that-is-long-enough",
+    },
+  });
+  await server.prints(/"Listening".*"database":"Deno's default/);
+  assert.match(server.output, /WARNING.*belongs to this folder: set KV_PATH/);
 });
 
 Deno.test("a database in a directory that is not there yet is made", async () => {

@@ -1,0 +1,56 @@
+/**
+ * What failed on this side, in the log: each cause once a second, so that an
+ * outage is neither silent nor a flood.
+ *
+ * @module
+ */
+import type { Logger } from "./log.ts";
+import type { Properties } from "./log_line.ts";
+
+const QUIET_MILLISECONDS = 1000;
+/** Beyond so many causes all are told again. */
+const MOST_CAUSES = 100;
+/** A chain of causes may be a circle. */
+const MOST_LINKS = 10;
+
+interface Told {
+  atMilliseconds: number;
+  /** How often it was kept quiet since. */
+  repeated: number;
+}
+
+const told = new Map<string, Told>();
+
+/** Logs why something that we depend on failed, and how often since the last line. */
+export function logFailure(
+  log: Logger,
+  error: unknown,
+  properties: Properties,
+): void {
+  const cause = rootOf(error);
+  const time = Date.now();
+  const before = told.get(cause);
+  if (
+    before && Math.abs(time - before.atMilliseconds) < QUIET_MILLISECONDS
+  ) {
+    before.repeated++;
+    return;
+  }
+  if (told.size >= MOST_CAUSES) told.clear();
+  told.set(cause, { atMilliseconds: time, repeated: 0 });
+  log.warning("Not available", {
+    ...properties,
+    repeated: before?.repeated || undefined,
+    error,
+  });
+}
+
+/** What is the same for all failures of one cause. */
+function rootOf(error: unknown): string {
+  let root = error;
+  for (let links = 0; links < MOST_LINKS && root instanceof Error; links++) {
+    if (root.cause === undefined) break;
+    root = root.cause;
+  }
+  return String(root).slice(0, 200);
+}

@@ -1,0 +1,50 @@
+/**
+ * `GET /ready`: whether requests can be served now.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../errors.ts";
+
+/** A probe a second costs a read a second, however many probe. */
+const FRESH_MILLISECONDS = 1000;
+
+/** What readiness is made of. */
+export interface ReadinessOptions {
+  /** Reads something. @throws when the database does not answer */
+  readDatabase(): Promise<unknown>;
+  /** How the last conversation with the provider went, where there is one. */
+  provider(): string | undefined;
+}
+
+/**
+ * Answers 200 when the database does, 503 when it does not. The provider is
+ * told and decides nothing: most requests do not need it.
+ */
+export function readiness(
+  { readDatabase, provider }: ReadinessOptions,
+): (c: Context) => Promise<Response> {
+  let checkedMilliseconds = -Infinity;
+  let checking = Promise.resolve();
+
+  function check(): Promise<void> {
+    const time = Date.now();
+    if (Math.abs(time - checkedMilliseconds) >= FRESH_MILLISECONDS) {
+      checkedMilliseconds = time;
+      checking = readDatabase().then(() => {});
+    }
+    return checking;
+  }
+
+  return async (c) => {
+    c.header("Cache-Control", "no-store");
+    try {
+      await check();
+    } catch (cause) {
+      throw new HttpError(503, "The database does not answer", {
+        "retry-after": "5",
+      }, { cause });
+    }
+    return c.json({ status: "ok", database: "ok", provider: provider() });
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * The end of a process: what runs is finished, then told to stop, then left.
+ *
+ * @module
+ */
+import { flushLog, logger } from "../log.ts";
+import type { Server } from "../server.ts";
+import type { Socket } from "./socket.ts";
+
+/** Enough for a call, and for a supervisor that waits for ten seconds. */
+const FINISH_MILLISECONDS = 8000;
+/** Deno Deploy ends a process five seconds after the signal. */
+const DEPLOYED_FINISH_MILLISECONDS = 4000;
+/** For answers of calls that were told to stop, and for what closes last. */
+const CLOSE_MILLISECONDS = 1500;
+const DEPLOYED_CLOSE_MILLISECONDS = 600;
+const LOOK_MILLISECONDS = 25;
+/** A signal that comes again this soon is the same one, passed on. */
+const SAME_SIGNAL_MILLISECONDS = 500;
+
+/** What ends. */
+export interface Ending {
+  server: Server;
+  socket: Socket;
+  kv: Deno.Kv;
+  deployed: boolean;
+}
+
+/**
+ * The first signal ends the process in good order; a second one at once. A
+ * terminal sends its signal to everyone, and `deno task` passes its own on.
+ */
+export function stopOnSignal(ending: Ending): void {
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM"];
+  let stoppingSinceMilliseconds: number | undefined;
+  const onSignal = async () => {
+    const time = Date.now();
+    if (stoppingSinceMilliseconds !== undefined) {
+      if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
+      flushLog();
+      Deno.exit(1);
+    }
+    stoppingSinceMilliseconds = time;
+    logger("main").info("Stopping");
+    await end(ending);
+    flushLog();
+    Deno.exit(0);
+  };
+  for (const signal of signals) Deno.addSignalListener(signal, onSignal);
+}
+
+async function end(
+  { server, socket, kv, deployed }: Ending,
+): Promise<void> {
+  // Streams that only listen would hold everything up.
+  server.endStreams();
+  const closed = socket.close();
+  const finished = Promise.all([closed, whenIdle(server)]);
+  await within(
+    deployed ? DEPLOYED_FINISH_MILLISECONDS : FINISH_MILLISECONDS,
+    finished,
+  );
+  server.stop();
+  await within(
+    deployed ? DEPLOYED_CLOSE_MILLISECONDS : CLOSE_MILLISECONDS,
+    closed.then(() => server.close()),
+  );
+  kv.close();
+}
+
+/** Resolves when no call and no task is running any more. */
+async function whenIdle(server: Server): Promise<void> {
+  while (server.running > 0) await pause(LOOK_MILLISECONDS);
+}
+
+function within(milliseconds: number, ending: Promise<unknown>) {
+  return Promise.race([ending, pause(milliseconds)]);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

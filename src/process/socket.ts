@@ -1,0 +1,103 @@
+/**
+ * The socket. Without a file descriptor to spare Deno's accept loop ends, and
+ * its port is closed for good: this socket listens again.
+ *
+ * @module
+ */
+import { logger } from "../log.ts";
+
+/** Answers requests. */
+export type Handler = Deno.ServeHandler<Deno.NetAddr>;
+
+const FIRST_PAUSE_MILLISECONDS = 100;
+const LONGEST_PAUSE_MILLISECONDS = 2000;
+/** After so long without a steady socket, a new process may do better. */
+const PATIENCE_MILLISECONDS = 15_000;
+/** A socket that has lasted this long is steady. */
+const STEADY_MILLISECONDS = 5000;
+const log = logger("main");
+
+/** A process's socket, for as long as it lives. */
+export class Socket {
+  readonly addr: Deno.NetAddr;
+  readonly #handler: Handler;
+  readonly #onLost: (error: unknown) => void;
+  /** One that accepts no more may still have connections. */
+  readonly #servers = new Set<Deno.HttpServer>();
+  #isClosing = false;
+  #listenedMilliseconds = 0;
+  /** When it was last steady. */
+  #steadyMilliseconds = Date.now();
+  #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
+
+  /**
+   * Listens.
+   *
+   * @param onLost is told when listening again has failed for good
+   * @throws when the address cannot be listened on
+   */
+  constructor(
+    { host, port }: { host: string; port: number },
+    handler: Handler,
+    onLost: (error: unknown) => void,
+  ) {
+    this.#onLost = onLost;
+    this.#handler = handler;
+    this.addr = this.#listen(host, port);
+  }
+
+  /**
+   * Accepts no more, and resolves when every connection has ended. Telling
+   * clients beforehand with `Connection: close` only makes them open more
+   * connections, which are reset when the listener goes.
+   */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await Promise.allSettled(
+      [...this.#servers].map((server) => server.shutdown()),
+    );
+  }
+
+  #listen(hostname: string, port: number): Deno.NetAddr {
+    const server = Deno.serve(
+      { hostname, port, onListen() {} },
+      this.#handler,
+    );
+    this.#servers.add(server);
+    this.#listenedMilliseconds = Date.now();
+    server.finished.then(
+      () => this.#servers.delete(server),
+      (error) => this.#listenAgain(error),
+    );
+    return server.addr;
+  }
+
+  async #listenAgain(error: unknown): Promise<void> {
+    const time = Date.now();
+    if (time - this.#listenedMilliseconds >= STEADY_MILLISECONDS) {
+      this.#steadyMilliseconds = time;
+      this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
+    }
+    log.error("No connections are accepted, listening again", { error });
+    for (let lost = error; !this.#isClosing;) {
+      if (Date.now() - this.#steadyMilliseconds > PATIENCE_MILLISECONDS) {
+        return this.#onLost(lost);
+      }
+      await pause(this.#pauseMilliseconds);
+      this.#pauseMilliseconds = Math.min(
+        2 * this.#pauseMilliseconds,
+        LONGEST_PAUSE_MILLISECONDS,
+      );
+      try {
+        this.#listen(this.addr.hostname, this.addr.port);
+        return;
+      } catch (error) {
+        lost = error;
+      }
+    }
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

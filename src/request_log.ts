@@ -1,0 +1,55 @@
+/**
+ * One line for each request outside `/mcp`: who did what, and what failed.
+ *
+ * @module
+ */
+import type { Context, MiddlewareHandler } from "@hono/hono";
+import { routePath } from "@hono/hono/route";
+import { printAddress } from "./address.ts";
+import { HttpError, OAuthError } from "./errors.ts";
+import type { Passing } from "./http/passing.ts";
+import { type Logger, logger } from "./log.ts";
+
+/** What machines ask for all day; only what fails there is worth a line. */
+const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
+
+/** Logs requests. A path is told as its route: the rest may hold secrets. */
+export function requestLog(): MiddlewareHandler<Passing> {
+  const log = logger("http");
+  return async (c, next) => {
+    const startedMilliseconds = Date.now();
+    await next();
+    const level = levelFor(c);
+    if (!log.isEnabledFor(level)) return;
+    const { refusal, outcome } = judge(c);
+    const address = c.get("address");
+    log[level]("Request", {
+      reference: c.get("reference"),
+      clientId: c.get("clientId"),
+      address: address && printAddress(address),
+      method: `${c.req.method} ${routePath(c, -1)}`,
+      status: c.res.status,
+      durationMilliseconds: Date.now() - startedMilliseconds,
+      outcome,
+      refusal,
+    });
+  };
+}
+
+function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
+  const { status } = c.res;
+  if (status >= 500) return "info";
+  // Scanners try every address there is.
+  return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
+}
+
+function judge(c: Context<Passing>): { outcome: string; refusal?: string } {
+  const { error } = c;
+  const refusal = c.get("refusal");
+  if (error === undefined) {
+    return refusal ? { outcome: "refused", refusal } : { outcome: "ok" };
+  }
+  const isOurs = error instanceof OAuthError || error instanceof HttpError;
+  if (!isOurs) return { outcome: "internal_error" };
+  return { outcome: "refused", refusal: error.message };
+}

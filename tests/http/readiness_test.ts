@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { UpstreamError } from "../../src/upstream/provider.ts";
+import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
+import { startServer } from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
+
+/** A database that can be away, and that counts what it is asked. */
+function counted(kv: Deno.Kv) {
+  const state = { isAway: false, reads: 0 };
+  const database = new Proxy(kv, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        if (name === "get") state.reads++;
+        if (state.isAway && name !== "close") throw new Error("gone");
+        return member.apply(target, args);
+      };
+    },
+  });
+  return { state, database };
+}
+
+Deno.test("GET /ready reads the database once a second, and is 503 without it", async () => {
+  using time = new FakeTime();
+  const memory = await Deno.openKv(":memory:");
+  const { state, database } = counted(memory);
+  try {
+    await using server = await startServer({ kv: database });
+    const ready = async () => {
+      const response = await server.fetch("/ready");
+      return [response.status, (await response.json()).database];
+    };
+    state.reads = 0;
+    for (let n = 0; n < 20; n++) assert.deepEqual(await ready(), [200, "ok"]);
+    assert.equal(state.reads, 1);
+    state.isAway = true;
+    time.tick(1);
+    assert.deepEqual(await ready(), [503, undefined]);
+    assert.equal((await server.fetch("/health")).status, 200);
+    state.isAway = false;
+    time.tick(1);
+    assert.deepEqual(await ready(), [200, "ok"]);
+  } finally {
+    memory.close();
+  }
+});
+
+Deno.test("GET /ready tells whether the provider answered last, and asks it nothing", async () => {
+  const provider = new FakeProvider();
+  await using server = await startOAuthServer({ provider });
+  const ready = async () => {
+    const response = await server.fetch("/ready");
+    assert.equal(response.status, 200);
+    return (await response.json()).provider;
+  };
+  assert.equal(await ready(), "unknown");
+  const client = await Client.register(server);
+  await client.connect();
+  assert.equal(await ready(), "ok");
+  provider.redeem = () =>
+    Promise.reject(new UpstreamError("unavailable", "no answer"));
+  await assert.rejects(client.connect());
+  assert.equal(await ready(), "unavailable");
+});
