@@ -59,6 +59,8 @@ export interface AppOptions {
   addRoutes?(app: Hono): void;
   /** `WWW-Authenticate` for a refusal in a route of the author's. */
   challenge(refusal: ChallengeError): string;
+  /** Whether the server is about to end. */
+  isStopping(): boolean;
 }
 
 /** The routes, and who may call. */
@@ -161,6 +163,7 @@ export function createApp(options: AppOptions): App {
     readiness({
       readDatabase: () => probe(options.database),
       provider: () => watched?.reachability(),
+      isStopping: options.isStopping,
     }),
   );
   app.get("/", (c) => showLanding(c));

@@ -133,8 +133,8 @@ export interface Server extends AsyncDisposable {
   /** Requests, streams and tasks that are being worked on. */
   readonly running: number;
   /**
-   * Ends subscriptions and takes no new ones, nor new tasks: the first step of
-   * a stop. Calls go on and are still answered.
+   * Ends subscriptions and takes no new ones, nor new tasks, and is not ready
+   * any more: the first step of a stop. Calls go on and are still answered.
    */
   endStreams(): void;
   /** Tells everything that is still running to end. */
@@ -247,6 +247,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   let home = config.baseUrl ?? surroundings.origin;
   const basePath = home === undefined ? "" : basePathOf(home);
   const places = new Map<string | undefined, Place>();
+  let isStopping = false;
 
   /** The server at one public address: that of `home`, or a twin of it. */
   function placeAt(baseUrl: string | undefined): Place {
@@ -308,6 +309,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
           },
         })),
       challenge: (refusal) => gate.challenge(refusal),
+      isStopping: () => isStopping,
     });
   }
 
@@ -377,6 +379,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   }
 
   function endStreams(): void {
+    isStopping = true;
     engine.subscriptions.end();
     engine.taskRunner.refuse();
   }

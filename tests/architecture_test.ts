@@ -75,7 +75,8 @@ const files = [
 const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** What listens, and what people run at a command line. */
-const MAY_TOUCH_DENO = /^src\/(serve\.ts$|process\/|testing\/served\.ts$|create\/)/;
+const MAY_TOUCH_DENO =
+  /^src\/(serve\.ts$|process\/|testing\/served\.ts$|create\/)/;
 
 /** What people write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;

@@ -17,6 +17,7 @@ import {
 } from "../oauth/authorization_request.ts";
 import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
 import { type Client, clientName } from "../oauth/client.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import { redirectKind } from "../oauth/redirect_uri.ts";
 import { resourceOf } from "../oauth/resource.ts";
@@ -76,6 +77,7 @@ export function authorizeEndpoint(
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const client = await findClient(parameters.require("client_id"));
     c.set("client", clientName(client));
+    c.set("clientId", shortClientId(client.clientId));
     const redirectUri = parseRedirectUri(parameters, client);
     const browser = keepBrowser(c, baseUrl);
     const approved = await approvals.find(browser, {

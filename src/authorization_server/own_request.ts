@@ -9,6 +9,7 @@ import type {
   AuthorizationRequestStore,
   FoundRequest,
 } from "../store/authorization_requests.ts";
+import { shortClientId } from "../oauth/client_id.ts";
 import { browserOf } from "../http/browser_cookie.ts";
 
 /**
@@ -28,7 +29,9 @@ export async function findOwnRequest(
   const browser = browserOf(c, baseUrl);
   const found = browser && await requests.find(handle, browser);
   if (browser && found) {
-    c.set("client", found.value.clientName);
+    const { clientName, request } = found.value;
+    c.set("client", clientName);
+    c.set("clientId", shortClientId(request.clientId));
     return { found, browser };
   }
   throw new OAuthError(

@@ -6,7 +6,6 @@
  */
 import type { Context } from "@hono/hono";
 import { ChallengeError, OAuthError } from "../errors.ts";
-import type { Logger } from "../log.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import type { Grant } from "../oauth/grant.ts";
@@ -36,7 +35,6 @@ export function tokenEndpoint(
     refreshTokens,
     providerTokens,
     checkRate,
-    log,
   }: {
     clock: Clock;
     codes: CodeStore;
@@ -47,7 +45,6 @@ export function tokenEndpoint(
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
     checkRate: CheckRate;
-    log: Logger;
   },
 ): (c: Context) => Promise<Response> {
   async function refresh(
@@ -107,17 +104,10 @@ export function tokenEndpoint(
     const parameters = await readParameters(c.req.raw);
     const client = await clients.authenticate(headers, parameters);
     c.set("client", clientName(client));
-    try {
-      // Nothing after this may fail: it cannot be done twice.
-      const tokens = await issue(client, parameters);
-      return c.json(printTokenResponse(tokens, now(clock)));
-    } catch (error) {
-      log.warning("Tokens refused", {
-        clientId: shortClientId(client.clientId),
-        outcome: error instanceof OAuthError ? error.message : "failed",
-      });
-      throw error;
-    }
+    c.set("clientId", shortClientId(client.clientId));
+    // Nothing after this may fail: it cannot be done twice.
+    const tokens = await issue(client, parameters);
+    return c.json(printTokenResponse(tokens, now(clock)));
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
+import type { Passing } from "./passing.ts";
 
 /** A probe a second costs a read a second, however many probe. */
 const FRESH_MILLISECONDS = 1000;
@@ -15,15 +16,18 @@ export interface ReadinessOptions {
   readDatabase(): Promise<unknown>;
   /** How the last conversation with the provider went, where there is one. */
   provider(): string | undefined;
+  /** Whether the process is about to end. */
+  isStopping(): boolean;
 }
 
 /**
  * Answers 200 when the database does, 503 when it does not. The provider is
- * told and decides nothing: most requests do not need it.
+ * told and decides nothing: most requests do not need it. A process that is
+ * about to end answers 503 too, for as long as it can.
  */
 export function readiness(
-  { readDatabase, provider }: ReadinessOptions,
-): (c: Context) => Promise<Response> {
+  { readDatabase, provider, isStopping }: ReadinessOptions,
+): (c: Context<Passing>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking = Promise.resolve();
 
@@ -38,6 +42,11 @@ export function readiness(
 
   return async (c) => {
     c.header("Cache-Control", "no-store");
+    if (isStopping()) {
+      // Not thrown: there is no failure to explain.
+      c.set("refusal", "stopping");
+      return c.json({ status: "stopping" }, 503);
+    }
     try {
       await check();
     } catch (cause) {

@@ -7,6 +7,12 @@ import { flushLog, logger } from "../log.ts";
 import type { Server } from "../server.ts";
 import type { Socket } from "./socket.ts";
 
+/**
+ * For so long requests are still taken while `GET /ready` is 503: a proxy that
+ * asks once a second sends the next ones elsewhere. Deno Deploy knows itself.
+ */
+const LEAVE_MILLISECONDS = 2000;
+const DEPLOYED_LEAVE_MILLISECONDS = 500;
 /** Enough for a call, and for a supervisor that waits for ten seconds. */
 const FINISH_MILLISECONDS = 8000;
 /** Deno Deploy ends a process five seconds after the signal. */
@@ -35,7 +41,7 @@ export function stopOnSignal(ending: Ending): void {
     ? ["SIGINT"]
     : ["SIGINT", "SIGTERM"];
   let stoppingSinceMilliseconds: number | undefined;
-  const onSignal = async () => {
+  const onSignal = async (signal: Deno.Signal) => {
     const time = Date.now();
     if (stoppingSinceMilliseconds !== undefined) {
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
@@ -44,20 +50,26 @@ export function stopOnSignal(ending: Ending): void {
     }
     stoppingSinceMilliseconds = time;
     logger("main").info("Stopping");
-    await end(ending);
+    // A person at a terminal does not wait for a proxy.
+    await end(ending, signal === "SIGTERM");
     flushLog();
     Deno.exit(0);
   };
-  for (const signal of signals) Deno.addSignalListener(signal, onSignal);
+  for (const signal of signals) {
+    Deno.addSignalListener(signal, () => onSignal(signal));
+  }
 }
 
 async function end(
   { server, socket, kv, deployed }: Ending,
+  hasProxy: boolean,
 ): Promise<void> {
   // Streams that only listen would hold everything up.
   server.endStreams();
-  const closed = socket.close();
-  const finished = Promise.all([closed, whenIdle(server)]);
+  const closed = deployed
+    ? leave(socket, DEPLOYED_LEAVE_MILLISECONDS)
+    : leave(socket, hasProxy ? LEAVE_MILLISECONDS : 0);
+  const finished = closed.then(() => whenIdle(server));
   await within(
     deployed ? DEPLOYED_FINISH_MILLISECONDS : FINISH_MILLISECONDS,
     finished,
@@ -68,6 +80,12 @@ async function end(
     closed.then(() => server.close()),
   );
   kv.close();
+}
+
+async function leave(socket: Socket, milliseconds: number): Promise<void> {
+  socket.leave();
+  await pause(milliseconds);
+  await socket.close();
 }
 
 /** Resolves when no call and no task is running any more. */

@@ -15,6 +15,7 @@ const LONGEST_PAUSE_MILLISECONDS = 2000;
 const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;
+
 const log = logger("main");
 
 /** A process's socket, for as long as it lives. */
@@ -24,6 +25,7 @@ export class Socket {
   readonly #onLost: (error: unknown) => void;
   /** One that accepts no more may still have connections. */
   readonly #servers = new Set<Deno.HttpServer>();
+  #isLeaving = false;
   #isClosing = false;
   #listenedMilliseconds = 0;
   /** When it was last steady. */
@@ -42,14 +44,26 @@ export class Socket {
     onLost: (error: unknown) => void,
   ) {
     this.#onLost = onLost;
-    this.#handler = handler;
+    this.#handler = (request, info) =>
+      this.#isLeaving
+        ? lastOfConnection(handler(request, info))
+        : handler(request, info);
     this.addr = this.#listen(host, port);
   }
 
   /**
-   * Accepts no more, and resolves when every connection has ended. Telling
-   * clients beforehand with `Connection: close` only makes them open more
-   * connections, which are reset when the listener goes.
+   * Goes on, but each answer is the last of its connection, so that none is
+   * in use when the socket closes. Deno leaves it to the client to close it:
+   * nothing that the client has sent is lost.
+   */
+  leave(): void {
+    this.#isLeaving = true;
+  }
+
+  /**
+   * Accepts no more, and resolves when every connection has ended. Connections
+   * that wait to be accepted are reset, idle ones are closed, and a body that
+   * is still arriving cannot be read any more (denoland/deno#36809).
    */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -96,6 +110,19 @@ export class Socket {
       }
     }
   }
+}
+
+/** RFC 9112 §9.6 */
+async function lastOfConnection(
+  answering: Response | Promise<Response>,
+): Promise<Response> {
+  const response = await answering;
+  if (response.status === 101) return response;
+  // Headers of what an author's route fetched elsewhere cannot be changed.
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  headers.set("connection", "close");
+  return new Response(response.body, { status, statusText, headers });
 }
 
 function pause(milliseconds: number): Promise<void> {

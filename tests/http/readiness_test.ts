@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createServer } from "../../src/server.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
 import { startServer } from "../kit.ts";
@@ -62,4 +63,21 @@ Deno.test("GET /ready tells whether the provider answered last, and asks it noth
     Promise.reject(new UpstreamError("unavailable", "no answer"));
   await assert.rejects(client.connect());
   assert.equal(await ready(), "unavailable");
+});
+
+Deno.test("GET /ready is 503 once the server is about to end, though calls go on", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = createServer({ name: "n", version: "1", kv });
+    const get = (path: string) =>
+      server.fetch(new Request(`http://localhost${path}`));
+    assert.equal((await get("/ready")).status, 200);
+    server.endStreams();
+    const response = await get("/ready");
+    assert.equal(response.status, 503);
+    assert.deepEqual(await response.json(), { status: "stopping" });
+    assert.equal((await get("/health")).status, 200);
+  } finally {
+    kv.close();
+  }
 });

@@ -1,6 +1,7 @@
 /** What the log says of requests outside /mcp, and what it keeps to itself. */
 import assert from "node:assert/strict";
 import { UpstreamError } from "../../src/upstream/provider.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
 import { configureLog, type LogEvent } from "../../src/log.ts";
 import {
   BASE_URL,
@@ -38,7 +39,7 @@ Deno.test("a sign-in is one line a step, by the client's id and without a secret
   let clientId = "";
   const events = await eventsOf(async (server) => {
     const client = await Client.register(server);
-    clientId = client.clientId;
+    clientId = shortClientId(client.clientId);
     const code = await client.signIn();
     const { body } = await client.redeem(code);
     await client.refresh(body.refresh_token);

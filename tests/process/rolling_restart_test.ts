@@ -11,10 +11,23 @@ import {
 const RESTARTS = 6;
 const CLIENTS = 16;
 
-/** Sends requests to its servers in turns, as any proxy in front of two does. */
+/** How often the proxy asks whether a server is ready, as the guide has it. */
+const PROBE_MILLISECONDS = 1000;
+
+/** What a proxy knows of a server. */
+interface Upstream {
+  url: string;
+  isReady: boolean;
+}
+
+/**
+ * Sends requests to ready servers in turns over connections that it keeps, as
+ * proxies do. What was sent is never sent again: a tool may have run.
+ */
 class Proxy implements AsyncDisposable {
-  readonly servers: string[] = [];
+  readonly upstreams: Upstream[] = [];
   #turn = 0;
+  #probes = setInterval(() => this.#probe(), PROBE_MILLISECONDS);
   #listener = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
     (request) => this.#pass(request),
@@ -24,35 +37,44 @@ class Proxy implements AsyncDisposable {
     return `http://127.0.0.1:${this.#listener.addr.port}`;
   }
 
+  async #probe(): Promise<void> {
+    for (const upstream of this.upstreams) {
+      const { url } = upstream;
+      upstream.isReady = await fetch(`${url}/ready`).then(async (response) => {
+        await response.body?.cancel();
+        return response.ok;
+      }, () => false);
+    }
+  }
+
   async #pass(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     const body = await request.bytes();
     const { method, headers } = request;
-    // A connection that is refused has carried nothing: the next one may try.
+    const ready = this.upstreams.filter(({ isReady }) => isReady);
     const first = this.#turn++;
     for (let tries = 0;; tries++) {
-      const server = this.servers[(first + tries) % this.servers.length];
+      const { url } = ready[(first + tries) % ready.length];
       try {
-        return await fetch(server + pathname, { method, headers, body });
+        return await fetch(url + pathname, { method, headers, body });
       } catch (error) {
-        const isRefused = `${(error as Error).cause}`.includes(
-          "Connection refused",
-        );
-        if (!isRefused || tries === this.servers.length) {
-          return Response.json({ result: `${(error as Error).cause}` }, {
-            status: 502,
-          });
+        const { cause } = error as Error;
+        // Nothing was sent yet: the next server may have it.
+        const isRefused = `${cause}`.includes("Connection refused");
+        if (!isRefused || tries === ready.length) {
+          return Response.json({ result: `${cause}` }, { status: 502 });
         }
       }
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#probes);
     await this.#listener.shutdown();
   }
 }
 
-Deno.test(`${RESTARTS} rolling restarts under load abort no call and lose no session`, async () => {
+Deno.test(`${RESTARTS} rolling restarts under load fail no call and lose no session`, async () => {
   await using directory = new TemporaryDirectory();
   const start = () =>
     startProcess({
@@ -64,11 +86,10 @@ Deno.test(`${RESTARTS} rolling restarts under load abort no call and lose no ses
   const proxy = stack.use(new Proxy());
   for (let n = 0; n < 2; n++) {
     servers.push(stack.use(await start()));
-    proxy.servers.push(await servers[n].url());
+    proxy.upstreams.push({ url: await servers[n].url(), isReady: true });
   }
 
   let calls = 0;
-  let resets = 0;
   let isOver = false;
   const failures: string[] = [];
   const sessionId = await openSession(proxy.url);
@@ -77,9 +98,7 @@ Deno.test(`${RESTARTS} rolling restarts under load abort no call and lose no ses
       calls++;
       try {
         const status = await callHealth(proxy.url, sessionId);
-        // What was sent as its connection closed: the proxy's to repeat.
-        if (status === 502) resets++;
-        else if (status !== 200) failures.push(String(status));
+        if (status !== 200) failures.push(String(status));
       } catch (error) {
         failures.push(String(error));
       }
@@ -91,11 +110,11 @@ Deno.test(`${RESTARTS} rolling restarts under load abort no call and lose no ses
     servers[turn].kill("SIGTERM");
     assert.equal(await servers[turn].end(), 0);
     servers[turn] = stack.use(await start());
-    proxy.servers[turn] = await servers[turn].url();
+    const url = await servers[turn].url();
+    proxy.upstreams[turn] = { url, isReady: true };
     assert(calls > before, "there was no load");
   }
   isOver = true;
   await Promise.all(clients);
   assert.deepEqual(failures, [], `of ${calls} calls`);
-  assert(resets < calls / 50, `${resets} of ${calls}`);
 });

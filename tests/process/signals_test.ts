@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { rpc } from "../kit.ts";
-import { openSession, post, startProcess } from "./kit.ts";
+import { callHealth, openSession, post, startProcess } from "./kit.ts";
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`${signal} ends an idle server with 0`, async () => {
@@ -76,6 +76,20 @@ Deno.test("SIGTERM lets a call finish that takes seconds, and its answer is no e
   assert.match(text, /"id":1/);
   assert.equal(await server.end(), 0);
   assert.match(server.output, /"tool":"countdown".*"outcome":"ok"/);
+});
+
+Deno.test("SIGTERM makes a server unready, whose answers then end their connections", async () => {
+  await using server = await startProcess();
+  const url = await server.url();
+  const sessionId = await openSession(url);
+  server.kill("SIGTERM");
+  await server.prints(/Stopping/);
+  const ready = await fetch(`${url}/ready`);
+  assert.equal(ready.status, 503);
+  assert.equal(ready.headers.get("connection"), "close");
+  assert.deepEqual(await ready.json(), { status: "stopping" });
+  assert.equal(await callHealth(url, sessionId), 200);
+  assert.equal(await server.end(), 0);
 });
 
 Deno.test("SIGTERM waits for a stuck request no longer than ten seconds", async () => {
