@@ -50,8 +50,9 @@ function printJson(value: unknown): string {
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
+const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH =
-  "deno run --quiet --watch --no-clear-screen -P --no-prompt --env-file=.env " +
+  "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
   "main.ts --no-drain";
 
 function configuration({ link }: ProjectOptions) {
@@ -68,8 +69,8 @@ function configuration({ link }: ProjectOptions) {
       },
     },
     tasks: {
-      "dev": WATCH,
-      "dev:oauth": `AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
+      "dev": `${CHECK} & ${WATCH}`,
+      "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
       "start": RUN,
       "test": "deno test --quiet -P --no-prompt",
       "check": "deno check",

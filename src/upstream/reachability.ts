@@ -38,12 +38,16 @@ export function watchProvider(watched: Provider): WatchedProvider {
   return {
     provider: {
       name: watched.name,
-      apiUrl: watched.apiUrl,
+      get apiUrl() {
+        return watched.apiUrl;
+      },
       // Often put together from settings alone: success shows nothing.
       authorizationUrl: (request) =>
         noting(watched.authorizationUrl(request), reachability),
       redeem: (response) => noting(watched.redeem(response)),
       refresh: (refreshToken) => noting(watched.refresh(refreshToken)),
+      isAlive: watched.isAlive &&
+        ((accessToken) => noting(watched.isAlive!(accessToken))),
       revoke: watched.revoke && ((tokens) => noting(watched.revoke!(tokens))),
     },
     reachability: () => reachability,

@@ -298,7 +298,13 @@ Deno.test("scopes are listed with what needs them", () => {
     prompts: [prompt({ name: "c", scopes: ["send"], get })],
   });
   assert.deepEqual([...scopes], [
-    ["mail", ["Read mail", "Send mail"]],
-    ["send", ["Send mail", "c"]],
+    ["mail", [
+      { words: "Read mail", scopes: ["mail"] },
+      { words: "Send mail", scopes: ["mail", "send"] },
+    ]],
+    ["send", [
+      { words: "Send mail", scopes: ["mail", "send"] },
+      { words: "c", scopes: ["send"] },
+    ]],
   ]);
 });
