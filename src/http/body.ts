@@ -4,6 +4,7 @@
  * @module
  */
 import { HttpError, OAuthError } from "../errors.ts";
+import { isObject } from "../json.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
 /** Nothing an OAuth client sends is longer. */
@@ -55,9 +56,9 @@ export async function readParameters(request: Request): Promise<Parameters> {
     );
   }
   const body = await readJson(request);
-  const entries = Object.entries(body ?? {});
+  const entries = Object.entries(isObject(body) ? body : {});
   if (
-    typeof body !== "object" || Array.isArray(body) ||
+    !isObject(body) ||
     !entries.every((entry): entry is [string, string] =>
       typeof entry[1] === "string"
     )

@@ -86,11 +86,11 @@ export class Buckets {
       this.#buckets.set(name, bucket);
     }
     if (bucket.fullAt <= time) bucket.taken = 0;
-    // A clock that was set back must not keep it empty for longer.
-    bucket.fullAt = Math.min(
-      Math.max(bucket.fullAt, time),
-      time + this.#spanMilliseconds,
-    );
+    // Nothing takes longer to fill than an empty one: the clock was set back,
+    // and everybody would be refused for it.
+    const isFull = bucket.fullAt <= time ||
+      bucket.fullAt > time + this.#spanMilliseconds;
+    if (isFull) bucket.fullAt = time;
     return bucket;
   }
 

@@ -67,6 +67,9 @@ export type Outcome =
   | { status: "completed" | "failed"; outcome: JsonObject }
   | { status: "cancelled"; statusMessage?: string };
 
+/** More than any id has, and less than a key may have. */
+const ID_CHARACTERS = 128;
+
 export type TaskStore = ReturnType<typeof taskStore>;
 
 /** Tasks in a database. */
@@ -93,6 +96,7 @@ export function taskStore(database: Database) {
     taskId: string,
     binding: string,
   ): Promise<Task | undefined> {
+    if (taskId.length > ID_CHARACTERS) return undefined;
     for (;;) {
       const [task, held] = await database.getMany<[TaskRecord, Expiring]>([
         taskKey(taskId),

@@ -43,11 +43,11 @@ Deno.test("busy() counts what was taken since a bucket was full", () => {
   assert.equal(Object.keys(buckets.busy(NOW + 60_000, 1)).length, 1);
 });
 
-Deno.test("a clock that is set back empties no bucket for longer than it takes to fill", () => {
+Deno.test("a clock that is set back empties no bucket", () => {
   const buckets = new Buckets({ burst: 5, perSecond: 1 });
-  takeAll(buckets, "a", NOW + 3_600_000);
+  assert.equal(buckets.take("a", NOW + 3_600_000), 0);
+  assert.equal(takeAll(buckets, "a", NOW), 5);
   assert.equal(buckets.take("a", NOW), 1000);
-  assert.equal(takeAll(buckets, "a", NOW + 5000), 5);
 });
 
 Deno.test("Buckets remember a bounded number, and the busiest of late among them", () => {
