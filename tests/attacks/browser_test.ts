@@ -1,0 +1,136 @@
+/** What a page on another site, or a name that suddenly means us, can do. */
+import assert from "node:assert/strict";
+import { startServer } from "../kit.ts";
+import {
+  attacks,
+  each,
+  listen,
+  rpcRefusal,
+  startTarget,
+  type Target,
+} from "./kit.ts";
+
+const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+
+/** A POST to /mcp with exactly these header lines. */
+function post(target: Target, lines: readonly string[], path = "/mcp") {
+  return target.raw([
+    `POST ${path} HTTP/1.1`,
+    ...lines,
+    "Content-Type: application/json",
+    "Accept: application/json, text/event-stream",
+    `Content-Length: ${PING.length}`,
+    "Connection: close",
+  ], PING);
+}
+
+const FOREIGN_ORIGINS = [
+  "https://evil.example",
+  "null",
+  "file://",
+  "http://localhost.evil.example",
+  "http://127.0.0.1.evil.example",
+  "http://evil.example:3000",
+  "http://localhost@evil.example",
+  "http://localhost/",
+  "HTTP://LOCALHOST",
+  "http://2130706433",
+  "chrome-extension://abcdefgh",
+];
+
+const FOREIGN_HOSTS = [
+  "evil.example",
+  "evil.example:3000",
+  "127.0.0.1.evil.example",
+  "localhost.evil.example",
+  "2130706433",
+  "0177.0.0.1",
+];
+
+const open = async () => listen(await startServer());
+
+attacks(
+  "a page on another site cannot call",
+  each(FOREIGN_ORIGINS, async (target, origin) => {
+    const lines = ["Host: 127.0.0.1", `Origin: ${origin}`];
+    assert.equal(rpcRefusal(await post(target, lines)), "403 -32000");
+  }),
+  open,
+);
+
+attacks("a page on another site cannot call", {
+  "with DELETE": async (target) => {
+    const answer = await target.ask("/mcp", {
+      method: "DELETE",
+      headers: { origin: "https://evil.example", "mcp-session-id": "x" },
+    });
+    assert.equal(answer.status, 403);
+  },
+  "with GET": async (target) => {
+    const headers = { origin: "https://evil.example" };
+    assert.equal((await target.ask("/mcp", { headers })).status, 403);
+  },
+  "by a form, whose types are not JSON": async (target) => {
+    for (
+      const type of [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain; application/json",
+        "application/jsonx",
+      ]
+    ) {
+      const answer = await target.json("/mcp", PING, { "content-type": type });
+      assert.equal(answer.status, 415, type);
+    }
+  },
+  "by another way to write /mcp": async (target) => {
+    const lines = ["Host: 127.0.0.1", "Origin: https://evil.example"];
+    for (
+      const path of [
+        "/mcp/",
+        "/mcp?x=1",
+        "/x/../mcp",
+        "//mcp",
+        "/%6dcp",
+        "http://127.0.0.1/mcp",
+      ]
+    ) {
+      const { status } = await post(target, lines, path);
+      assert([400, 403, 404].includes(status), `${path} ${status}`);
+    }
+  },
+  "with credentials that a browser attaches": async (target) => {
+    const { headers } = await target.ask("/mcp", {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://evil.example",
+        "access-control-request-method": "POST",
+      },
+    });
+    assert.equal(headers.get("access-control-allow-credentials"), null);
+  },
+}, open);
+
+attacks(
+  "a name that suddenly points here does not reach the server",
+  each(FOREIGN_HOSTS, async (target, host) => {
+    const { status } = await post(target, [`Host: ${host}`]);
+    assert.equal(status, 403);
+  }),
+  open,
+);
+
+attacks("a name that suddenly points here does not reach the server", {
+  "and is refused before anybody looks at credentials": async (target) => {
+    const answer = await post(target, ["Host: evil.example"]);
+    assert.equal(answer.status, 403);
+    assert.equal(answer.headers.get("www-authenticate"), null);
+  },
+  "while its own names do": async (target) => {
+    for (const host of ["127.0.0.1", "localhost:1", "[::1]:3000"]) {
+      const { status } = await post(target, [`Host: ${host}`]);
+      assert.equal(status, 401, host);
+    }
+  },
+}, startTarget);

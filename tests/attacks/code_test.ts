@@ -1,0 +1,263 @@
+/** A code that somebody else holds. */
+import assert from "node:assert/strict";
+import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { CODE_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import {
+  attacks,
+  BASE_URL,
+  type Client,
+  oauthRefusal,
+  startTarget,
+  type Target,
+} from "./kit.ts";
+
+async function assertOpens(client: Client, code: string): Promise<void> {
+  const { status, body } = await client.redeem(code);
+  assert.equal(status, 200, JSON.stringify(body));
+}
+
+/** A code that was intercepted, and what its thief tries with it. */
+function stolen(
+  attempt: (target: Target, owner: Client, code: string) => Promise<string>,
+  refusal = "400 invalid_grant",
+) {
+  return async (target: Target) => {
+    const owner = await target.register();
+    const code = await owner.signIn();
+    assert.equal(await attempt(target, owner, code), refusal);
+    // Whoever tried, it is still its owner's.
+    await assertOpens(owner, code);
+  };
+}
+
+async function redeemed(client: Client, code: string, changes = {}) {
+  const { status, body } = await client.redeem(code, changes);
+  return `${status} ${body.error}`;
+}
+
+attacks("an intercepted code opens nothing", {
+  "without its verifier": stolen(
+    (_, owner, code) => redeemed(owner, code, { code_verifier: "" }),
+    "400 invalid_request",
+  ),
+  "with another verifier": stolen((_, owner, code) =>
+    redeemed(owner, code, { code_verifier: "a".repeat(43) })
+  ),
+  "with its challenge for a verifier": stolen((_, owner, code) =>
+    redeemed(owner, code, { code_verifier: codeChallenge(owner.verifier) })
+  ),
+  "with a verifier that is too short": stolen((_, owner, code) =>
+    redeemed(owner, code, { code_verifier: "a" })
+  ),
+  "through another client": stolen(async (target, owner, code) => {
+    const thief = await target.register();
+    return await redeemed(thief, code, { code_verifier: owner.verifier });
+  }),
+  "through no client": stolen(async (target, owner, code) =>
+    oauthRefusal(
+      await target.form("/token", {
+        grant_type: "authorization_code",
+        code,
+        code_verifier: owner.verifier,
+      }),
+    ), "401 invalid_client"),
+  "as an access token": stolen(async (target, _, code) => {
+    const { status } = await target.call("tools/call", { name: "whoami" }, {
+      authorization: `Bearer ${code}`,
+    });
+    return String(status);
+  }, "401"),
+  "as a refresh token": stolen(async (_, owner, code) => {
+    const { status, body } = await owner.refresh(code);
+    return `${status} ${body.error}`;
+  }),
+  "for another resource": stolen(
+    (_, owner, code) =>
+      redeemed(owner, code, { resource: "https://evil.example/mcp" }),
+    "400 invalid_target",
+  ),
+  "with a letter changed": stolen((_, owner, code) =>
+    redeemed(owner, code.slice(0, -1) + (code.endsWith("A") ? "B" : "A"))
+  ),
+  "with a grant type that does not exist": stolen(
+    (_, owner, code) => redeemed(owner, code, { grant_type: "password" }),
+    "400 unsupported_grant_type",
+  ),
+  "by GET, where it would be in a log": stolen(async (target, owner, code) => {
+    const query = new URLSearchParams({
+      grant_type: "authorization_code",
+      client_id: owner.clientId,
+      code,
+      code_verifier: owner.verifier,
+    });
+    return String((await target.ask(`/token?${query}`)).status);
+  }, "405"),
+});
+
+attacks("a code is good once", {
+  "and its second use ends what the first opened": async (target) => {
+    using time = new FakeTime();
+    const client = await target.register();
+    const code = await client.signIn();
+    const { body } = await client.redeem(code);
+    assert.equal(await redeemed(client, code), "400 invalid_grant");
+    time.tick(1);
+    const auth = { authorization: `Bearer ${body.access_token}` };
+    const called = await target.call("tools/call", { name: "whoami" }, auth);
+    assert.equal(called.status, 401);
+    const { body: refreshed } = await client.refresh(body.refresh_token);
+    assert.equal(refreshed.error, "invalid_grant");
+  },
+  "of twenty at once": async (target) => {
+    const client = await target.register();
+    const code = await client.signIn();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => redeemed(client, code)),
+    );
+    const won = answers.filter((answer) => answer.startsWith("200"));
+    assert.equal(won.length, 1, answers.join());
+  },
+  "and not used by a stranger's replay": async (target) => {
+    const client = await target.register();
+    const code = await client.signIn();
+    const { body } = await client.redeem(code);
+    await redeemed(await target.register(), code);
+    const { status } = await client.refresh(body.refresh_token);
+    assert.equal(status, 200);
+  },
+  "for a minute": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const client = await target.register();
+    const code = await client.signIn();
+    time.tick(CODE_TTL_SECONDS);
+    assert.equal(await redeemed(client, code), "400 invalid_grant");
+  },
+});
+
+/** What a downgrade would look like at /authorize. */
+function downgrade(changes: Record<string, string>) {
+  return async (target: Target) => {
+    const client = await target.register();
+    const url = new URL(client.authorizationUrl());
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === "") url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    const page = await target.ask(url.pathname + url.search);
+    assert.equal(oauthRefusal(page), "400 invalid_request");
+  };
+}
+
+attacks("PKCE cannot be left out or weakened", {
+  "by no challenge": downgrade({ code_challenge: "" }),
+  "by no method, which means plain": downgrade({ code_challenge_method: "" }),
+  "by plain": downgrade({ code_challenge_method: "plain" }),
+  "by s256 in small letters": downgrade({ code_challenge_method: "s256" }),
+  "by S512": downgrade({ code_challenge_method: "S512" }),
+  "by a challenge of one letter": downgrade({ code_challenge: "a" }),
+  "by a challenge that is too long": downgrade({
+    code_challenge: "a".repeat(44),
+  }),
+  "by a challenge that is no base64url": downgrade({
+    code_challenge: "+".repeat(43),
+  }),
+  "by a confidential client": async (target) => {
+    const client = await target.register({
+      token_endpoint_auth_method: "client_secret_post",
+    });
+    const url = new URL(client.authorizationUrl());
+    url.searchParams.delete("code_challenge");
+    const page = await target.ask(url.pathname + url.search);
+    assert.equal(oauthRefusal(page), "400 invalid_request");
+  },
+});
+
+attacks("servers cannot be mixed up", {
+  "for every answer names its issuer, a refusal too": async (target) => {
+    const client = await target.register();
+    const browser = target.browser();
+    const page = await browser.open(client.authorizationUrl());
+    const { url } = await browser.press(page, "decision", "deny");
+    const { searchParams } = new URL(url);
+    assert.equal(searchParams.get("error"), "access_denied");
+    assert.equal(searchParams.get("iss"), BASE_URL);
+    assert.equal(searchParams.get("state"), client.state);
+  },
+  "for the metadata says so": async (target) => {
+    const { text } = await target.ask(
+      "/.well-known/oauth-authorization-server",
+    );
+    const document = JSON.parse(text);
+    assert.equal(document.issuer, BASE_URL);
+    assert.equal(document.authorization_response_iss_parameter_supported, true);
+    assert.deepEqual(document.code_challenge_methods_supported, ["S256"]);
+    assert.deepEqual(document.response_types_supported, ["code"]);
+  },
+  "for Host does not decide what this server is called": async (target) => {
+    for (
+      const name of ["oauth-authorization-server", "oauth-protected-resource"]
+    ) {
+      const { text } = await target.raw([
+        `GET /.well-known/${name} HTTP/1.1`,
+        "Host: evil.example",
+        "X-Forwarded-Host: evil.example",
+        "Forwarded: host=evil.example",
+        "Connection: close",
+      ]);
+      assert.doesNotMatch(text, /evil/);
+    }
+  },
+  "for a grant of one origin is none of another's": async () => {
+    const kv = await Deno.openKv(":memory:");
+    try {
+      await using here = await startTarget({ kv });
+      const { auth } = await here.person("jo");
+      await using there = await startTarget({
+        kv,
+        baseUrl: "http://127.0.0.1:4000",
+      });
+      const { status } = await there.call(
+        "tools/call",
+        { name: "whoami" },
+        auth,
+      );
+      assert.equal(status, 401);
+    } finally {
+      kv.close();
+    }
+  },
+});
+
+attacks("a code leaks nowhere on its way", {
+  "in a cache or a referrer": async (target) => {
+    const client = await target.register();
+    const browser = target.browser();
+    const page = await browser.open(client.authorizationUrl());
+    // The redirect itself is what carries the code, so it is looked at raw.
+    let headers: Headers | undefined;
+    const fetched = target.fetch.bind(target);
+    target.fetch = async (path, init) => {
+      const response = await fetched(path, init);
+      if (path.startsWith("/oauth/provider-callback")) {
+        headers = response.headers;
+      }
+      return response;
+    };
+    try {
+      client.codeFrom(await browser.press(page, "decision", "approve"));
+    } finally {
+      target.fetch = fetched;
+    }
+    assert.match(headers!.get("location")!, /code=/);
+    assert.equal(headers!.get("cache-control"), "no-store");
+    assert.equal(headers!.get("referrer-policy"), "no-referrer");
+  },
+  "with the form that was sent before": async (target) => {
+    const client = await target.register();
+    const page = await target.browser().open(client.authorizationUrl());
+    assert.equal(page.headers.get("cache-control"), "no-store");
+    assert.equal(page.headers.get("referrer-policy"), "no-referrer");
+  },
+});

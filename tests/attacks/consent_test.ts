@@ -1,0 +1,394 @@
+/** Consent that a person did not give, and an account that is not theirs. */
+import assert from "node:assert/strict";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
+import { ACCOUNT_SESSION_SECONDS } from "../../src/store/account_sessions.ts";
+import type { Arrival, Browser } from "../flow/browser.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import {
+  attacks,
+  BASE_URL,
+  oauthRefusal,
+  startTarget,
+  type Target,
+} from "./kit.ts";
+
+/** Somebody in front of the consent page. */
+async function consenting(target: Target) {
+  const client = await target.register();
+  const browser = target.browser();
+  const page = await browser.open(client.authorizationUrl());
+  assert.equal(page.status, 200, page.text);
+  const handle = /name="request" value="([^"]+)"/.exec(page.text)![1];
+  return { client, browser, page, handle };
+}
+
+function cookiesOf(browser: Browser): string {
+  return [...browser.cookies].map(([key, value]) =>
+    `${key.split(" ")[1]}=${value}`
+  ).join("; ");
+}
+
+attacks("consent cannot be given for somebody", {
+  "by a form without the browser's cookie": async (target) => {
+    const { handle } = await consenting(target);
+    const answer = await target.form("/authorize", {
+      request: handle,
+      decision: "approve",
+    });
+    assert.equal(oauthRefusal(answer), "400 invalid_request");
+    assert.deepEqual(target.provider.log, []);
+  },
+  "by a form in another browser": async (target) => {
+    const { handle } = await consenting(target);
+    const other = await consenting(target);
+    const answer = await target.form("/authorize", {
+      request: handle,
+      decision: "approve",
+    }, { cookie: cookiesOf(other.browser) });
+    assert.equal(oauthRefusal(answer), "400 invalid_request");
+  },
+  "by a form without a handle": async (target) => {
+    const { browser } = await consenting(target);
+    const answer = await target.form("/authorize", { decision: "approve" }, {
+      cookie: cookiesOf(browser),
+    });
+    assert.equal(oauthRefusal(answer), "400 invalid_request");
+  },
+  "by a guessed handle": async (target) => {
+    const { browser, handle } = await consenting(target);
+    for (const request of ["x", handle.slice(1), `${handle}A`, "../x"]) {
+      const answer = await target.form("/authorize", {
+        request,
+        decision: "approve",
+      }, { cookie: cookiesOf(browser) });
+      assert.equal(oauthRefusal(answer), "400 invalid_request");
+    }
+  },
+  "by a decision that is neither": async (target) => {
+    const { browser, handle } = await consenting(target);
+    for (const decision of ["", "yes", "APPROVE"]) {
+      const answer = await target.form("/authorize", {
+        request: handle,
+        decision,
+      }, { cookie: cookiesOf(browser) });
+      assert.equal(oauthRefusal(answer), "400 invalid_request");
+    }
+  },
+  "by GET": async (target) => {
+    const { browser, handle } = await consenting(target);
+    const query = `request=${handle}&decision=approve`;
+    const answer = await target.ask(`/authorize?${query}`, {
+      headers: { cookie: cookiesOf(browser) },
+    });
+    assert.equal(answer.status, 400);
+  },
+  "by a page that frames it": async (target) => {
+    const { page } = await consenting(target);
+    const policy = page.headers.get("content-security-policy")!;
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.match(policy, /default-src 'none'/);
+  },
+  "once it was denied": async (target) => {
+    const { browser, page } = await consenting(target);
+    await browser.press(page, "decision", "deny");
+    const again = await browser.press(page, "decision", "approve");
+    assert.equal(again.status, 400);
+    assert.deepEqual(target.provider.log, []);
+  },
+  "after ten minutes": async (target) => {
+    using time = new FakeTime();
+    const { browser, page } = await consenting(target);
+    time.tick(AUTHORIZATION_REQUEST_TTL_SECONDS);
+    const late = await browser.press(page, "decision", "approve");
+    assert.equal(late.status, 400);
+  },
+  "by having been asked before: it is asked every time": async (target) => {
+    const { client, browser, page } = await consenting(target);
+    client.codeFrom(await browser.press(page, "decision", "approve"));
+    const log = target.provider.log.length;
+    const again = await browser.open(client.authorizationUrl());
+    assert.match(again.text, /name="decision"/);
+    assert.equal(target.provider.log.length, log);
+  },
+  "by prompt=none": async (target) => {
+    const { client, browser } = await consenting(target);
+    const page = await browser.open(
+      client.authorizationUrl({ prompt: "none" }),
+    );
+    assert.match(page.text, /name="decision"/);
+  },
+  "through a cookie that scripts read": async (target) => {
+    const client = await target.register();
+    const { pathname, search } = new URL(client.authorizationUrl());
+    const { headers } = await target.ask(pathname + search);
+    const [cookie] = headers.getSetCookie();
+    assert.match(cookie, /HttpOnly/);
+    assert.match(cookie, /SameSite=Lax/);
+    assert.match(cookie, /Path=\//);
+  },
+  "through a cookie from a neighbouring site": async () => {
+    await using target = await startTarget({
+      baseUrl: "https://tools.example.com",
+    });
+    const client = await target.register();
+    const { search } = new URL(client.authorizationUrl({ resource: "" }));
+    const { headers } = await target.ask(`/authorize${search}`, {
+      headers: { cookie: `browser=${"a".repeat(43)}` },
+    });
+    const [cookie] = headers.getSetCookie();
+    assert.match(cookie, /^__Host-browser=/);
+    assert.match(cookie, /Secure/);
+    assert.doesNotMatch(cookie, /a{43}/);
+  },
+});
+
+/** Catches the address that the provider sends a browser back to. */
+async function returning(target: Target) {
+  const started = await consenting(target);
+  let back = "";
+  const fetched = target.fetch.bind(target);
+  target.fetch = (path, init) => {
+    if (!path.startsWith("/oauth/provider-callback")) {
+      return fetched(path, init);
+    }
+    back = path;
+    return Promise.resolve(new Response("caught"));
+  };
+  try {
+    await started.browser.press(started.page, "decision", "approve");
+  } finally {
+    target.fetch = fetched;
+  }
+  return { ...started, back };
+}
+
+attacks("a sign-in is finished by the browser that began it", {
+  "not by one without its cookie": async (target) => {
+    const { back } = await returning(target);
+    assert.equal((await target.ask(back)).status, 400);
+    assert(!target.provider.log.includes("redeem"));
+  },
+  "not by another person's": async (target) => {
+    const { back } = await returning(target);
+    const other = await consenting(target);
+    const answer = await target.ask(back, {
+      headers: { cookie: cookiesOf(other.browser) },
+    });
+    assert.equal(answer.status, 400);
+  },
+  "not with another's code of the provider": async (target) => {
+    const [mine, theirs] = [await returning(target), await returning(target)];
+    const swapped = new URL(mine.back, BASE_URL);
+    const { searchParams } = new URL(theirs.back, BASE_URL);
+    swapped.searchParams.set("code", searchParams.get("code")!);
+    // Ours is derived from the cookie, so the provider's PKCE does not match.
+    const answer = await target.ask(swapped.pathname + swapped.search, {
+      headers: { cookie: cookiesOf(mine.browser) },
+    });
+    assert.doesNotMatch(answer.headers.get("location") ?? "", /[?&]code=/);
+  },
+  "not before it was approved": async (target) => {
+    const { browser, handle } = await consenting(target);
+    const path = `/oauth/provider-callback?state=${handle}&code=x`;
+    const answer = await target.ask(path, {
+      headers: { cookie: cookiesOf(browser) },
+    });
+    assert.equal(answer.status, 400);
+  },
+  "not twice": async (target) => {
+    const { back, browser } = await returning(target);
+    const headers = { cookie: cookiesOf(browser) };
+    assert.equal((await target.ask(back, { headers })).status, 302);
+    const again = await target.ask(back, { headers });
+    assert.equal(again.status, 400);
+    assert.equal(again.headers.get("location"), null);
+  },
+  "nor twice at once": async (target) => {
+    const { back, browser } = await returning(target);
+    const headers = { cookie: cookiesOf(browser) };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => target.ask(back, { headers })),
+    );
+    const won = answers.filter(({ headers }) =>
+      headers.get("location")?.includes("code=")
+    );
+    assert.equal(won.length, 1);
+  },
+  "not with a state that nobody gave out": async (target) => {
+    const { browser } = await returning(target);
+    for (const state of ["", "x", "account.x", "__proto__"]) {
+      const path = `/oauth/provider-callback?code=x&state=${state}`;
+      const answer = await target.ask(path, {
+        headers: { cookie: cookiesOf(browser) },
+      });
+      assert.equal(answer.status, 400, state);
+    }
+  },
+  "not by somebody who may not": async () => {
+    await using target = await startTarget({
+      environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
+    });
+    const { client, browser, page } = await consenting(target);
+    const { url } = await browser.press(page, "decision", "approve");
+    const { searchParams } = new URL(url);
+    assert(url.startsWith(client.redirectUri));
+    assert.equal(searchParams.get("error"), "access_denied");
+    assert.equal(searchParams.get("code"), null);
+  },
+});
+
+const ACCOUNT = `${BASE_URL}/account`;
+
+function formOf(page: Arrival, action: string): Arrival {
+  const part = page.text.split("<form").find((part) =>
+    part.includes(`action="${action}"`)
+  );
+  assert(part, `no form to ${action}`);
+  return { ...page, text: `<form${part.split("</form>")[0]}` };
+}
+
+async function accountOf(target: Target, subject: string) {
+  target.provider.subject = subject;
+  target.provider.email = `${subject}@example.com`;
+  const browser = target.browser();
+  const page = await browser.open(ACCOUNT);
+  const account = await browser.press(formOf(page, "/account/sign-in"), "", "");
+  const csrf = /name="csrf" value="([^"]+)"/.exec(account.text)?.[1] ?? "";
+  return { browser, account, csrf, cookie: cookiesOf(browser) };
+}
+
+/** The grant's name as the page of its owner has it. */
+function grantOf({ account }: { account: Arrival }): string {
+  return /name="grants" value="([^"]+)"/.exec(account.text)![1];
+}
+
+async function isAlive(target: Target, auth: { authorization: string }) {
+  const answer = await target.call("tools/call", { name: "whoami" }, auth);
+  return answer.status === 200;
+}
+
+attacks("an account page obeys its own person only", {
+  "not a form from another site": async (target) => {
+    using time = new FakeTime();
+    const { auth } = await target.person("jo");
+    const owner = await accountOf(target, "jo");
+    for (const csrf of ["", "x", "x.y", owner.csrf.slice(0, -1)]) {
+      const answer = await target.form("/account/end", {
+        grants: grantOf(owner),
+        csrf,
+      }, { cookie: owner.cookie });
+      assert.equal(answer.status, 403, csrf);
+    }
+    time.tick(1);
+    assert(await isAlive(target, auth));
+  },
+  "not with another person's proof": async (target) => {
+    using time = new FakeTime();
+    const { auth } = await target.person("jo");
+    const owner = await accountOf(target, "jo");
+    const thief = await accountOf(target, "thief");
+    const answer = await target.form("/account/end", {
+      grants: grantOf(owner),
+      csrf: thief.csrf,
+    }, { cookie: owner.cookie });
+    assert.equal(answer.status, 403);
+    time.tick(1);
+    assert(await isAlive(target, auth));
+  },
+  "not for another person's connection": async (target) => {
+    using time = new FakeTime();
+    const { auth } = await target.person("jo");
+    const owner = await accountOf(target, "jo");
+    const thief = await accountOf(target, "thief");
+    const answer = await target.form("/account/end", {
+      grants: grantOf(owner),
+      csrf: thief.csrf,
+    }, { cookie: thief.cookie });
+    // As if it did not exist: nothing was ended.
+    assert.match(answer.headers.get("location")!, /ended=0$/);
+    time.tick(1);
+    assert(await isAlive(target, auth));
+  },
+  "and ends its own": async (target) => {
+    using time = new FakeTime();
+    const { auth } = await target.person("sam");
+    const owner = await accountOf(target, "sam");
+    await target.form("/account/end", {
+      grants: grantOf(owner),
+      csrf: owner.csrf,
+    }, { cookie: owner.cookie });
+    time.tick(1);
+    assert(!await isAlive(target, auth));
+  },
+  "and shows nobody else's": async (target) => {
+    await target.person("jo");
+    const { account } = await accountOf(target, "thief");
+    assert.doesNotMatch(account.text, /name="grants"/);
+  },
+  "and nothing of everybody's to somebody who is no operator": async () => {
+    await using target = await startTarget({
+      environment: { OAUTH_ADMINS: "admin@example.com" },
+    });
+    await target.person("jo");
+    const { account } = await accountOf(target, "thief");
+    assert.doesNotMatch(account.text, /jo@example\.com|Everybody/);
+  },
+  "not without a session": async (target) => {
+    for (const path of ["/account/end", "/account/sign-out"]) {
+      const answer = await target.form(path, { csrf: "x", grants: "x" });
+      assert.equal(answer.status, 403);
+    }
+  },
+  "not by GET": async (target) => {
+    for (const step of ["end", "sign-in", "sign-out"]) {
+      assert.equal((await target.ask(`/account/${step}`)).status, 405);
+    }
+  },
+  "not after an hour": async (target) => {
+    using time = new FakeTime();
+    const { browser } = await accountOf(target, "jo");
+    time.tick(ACCOUNT_SESSION_SECONDS);
+    assert.match((await browser.open(ACCOUNT)).text, /Sign in with/);
+  },
+  "not after it was left": async (target) => {
+    const { browser, account, cookie } = await accountOf(target, "jo");
+    await browser.press(formOf(account, "/account/sign-out"), "", "");
+    const { text } = await target.ask("/account", { headers: { cookie } });
+    assert.doesNotMatch(text, /Signed in as/);
+  },
+  "not for a sign-in that began in another browser": async (target) => {
+    let back = "";
+    const fetched = target.fetch.bind(target);
+    target.fetch = (path, init) => {
+      if (!path.startsWith("/oauth/provider-callback")) {
+        return fetched(path, init);
+      }
+      back = path;
+      return Promise.resolve(new Response("caught"));
+    };
+    const attacker = target.browser();
+    try {
+      const page = await attacker.open(ACCOUNT);
+      await attacker.press(formOf(page, "/account/sign-in"), "", "");
+    } finally {
+      target.fetch = fetched;
+    }
+    // The victim has cookies of a sign-in too, of their own.
+    const victim = target.browser();
+    const page = await victim.open(ACCOUNT);
+    await victim.press(formOf(page, "/account/sign-in"), "", "");
+    for (const cookie of ["", cookiesOf(victim)]) {
+      const answer = await target.ask(back, { headers: { cookie } });
+      assert.equal(answer.status, 400);
+      assert.doesNotMatch(answer.headers.getSetCookie().join(), /account=\w/);
+    }
+  },
+  "and is kept by nobody on the way": async (target) => {
+    const { account } = await accountOf(target, "jo");
+    assert.equal(account.headers.get("cache-control"), "no-store");
+    assert.match(
+      account.headers.get("content-security-policy")!,
+      /frame-ancestors 'none'.*form-action 'self'/,
+    );
+  },
+});

@@ -1,0 +1,438 @@
+/** Messages that are too large, too deep, too many, or not what they say. */
+import assert from "node:assert/strict";
+import { Events, rpc, startServer, statelessMeta, until } from "../kit.ts";
+import {
+  type Answer,
+  attacks,
+  each,
+  listen,
+  rpcRefusal,
+  type Target,
+  within,
+} from "./kit.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import * as z from "zod";
+
+const MIB = 1024 * 1024;
+
+const flood = tool({
+  name: "flood",
+  async run(_, { progress }) {
+    for (let n = 1; n <= 10_000; n++) await progress(n, undefined, PADDING);
+    return "done";
+  },
+});
+const PADDING = "x".repeat(1000);
+
+const sum = tool({
+  name: "sum",
+  input: z.object({ numbers: z.array(z.int()).max(100) }),
+  run: ({ numbers }) => String(numbers.length),
+});
+
+const echo = tool({
+  name: "echo",
+  input: z.object({ text: z.string().meta({ "x-mcp-header": "Text" }) }),
+  run: ({ text }) => text,
+});
+
+const wait = tool({
+  name: "wait",
+  run: (_, { signal }) =>
+    new Promise<string>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason))
+    ),
+});
+
+const crash = tool({
+  name: "crash",
+  run() {
+    throw new Error("secret of the tool");
+  },
+});
+
+const open = async () =>
+  listen(await startServer({ tools: [flood, sum, echo, wait, crash] }));
+
+/** One tools/call of 2026 with these headers besides. */
+function call(
+  target: Target,
+  name: string,
+  args: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return target.call("tools/call", { name, arguments: args }, headers);
+}
+
+function nested(depth: number): string {
+  return "[".repeat(depth) + "]".repeat(depth);
+}
+
+/** What is refused before it costs anything, and what with. */
+const BODIES: Record<string, [body: () => string, refusal: string]> = {
+  "of no bytes": [() => "", "400 -32700"],
+  "of no JSON": [() => "{", "400 -32700"],
+  "of two": [() => "{}{}", "400 -32700"],
+  "of 5 MiB": [() => `"${"x".repeat(5 * MIB)}"`, "413 -32000"],
+  "of 100,000 arrays in each other": [() => nested(100_000), "400 -32600"],
+  "of 1,000 arrays in each other": [() => nested(1000), "400 -32600"],
+  "of 100,000 values": [() => `[${"1,".repeat(100_000)}1]`, "400 -32600"],
+  "of null": [() => "null", "400 -32600"],
+  "of a number": [() => "1", "400 -32600"],
+  "of a string": [() => '"ping"', "400 -32600"],
+  "without jsonrpc": [() => '{"id":1,"method":"ping"}', "400 -32600"],
+  "of jsonrpc 1.0": [
+    () => '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+    "400 -32600",
+  ],
+  "with an id of null": [
+    () => '{"jsonrpc":"2.0","id":null,"method":"ping"}',
+    "400 -32600",
+  ],
+  "with an id of half": [
+    () => '{"jsonrpc":"2.0","id":0.5,"method":"ping"}',
+    "400 -32600",
+  ],
+  "with an id beyond 2^53": [
+    () => '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
+    "400 -32600",
+  ],
+  "with an id that is an object": [
+    () => '{"jsonrpc":"2.0","id":{},"method":"ping"}',
+    "400 -32600",
+  ],
+  "with an id of 3 MB": [
+    () => JSON.stringify(rpc("ping", {}, "x".repeat(3e6))),
+    "400 -32600",
+  ],
+  "with a progress token of 3 MB": [
+    () =>
+      JSON.stringify(
+        rpc("ping", { _meta: { progressToken: "x".repeat(3e6) } }),
+      ),
+    "400 -32600",
+  ],
+  "with a method of 3 MB": [
+    () => JSON.stringify(rpc("x".repeat(3e6))),
+    "400 -32600",
+  ],
+  "with a method that is a number": [
+    () => '{"jsonrpc":"2.0","id":1,"method":1}',
+    "400 -32600",
+  ],
+  "with params that are an array": [
+    () => '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}',
+    "400 -32600",
+  ],
+  "with a result beside a method": [
+    () => '{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}',
+    "400 -32600",
+  ],
+};
+
+attacks(
+  "a body is refused for what it is",
+  Object.fromEntries(
+    Object.entries(BODIES).map(([name, [body, refusal]]) => [
+      name,
+      async (target: Target) => {
+        const answer = await target.json("/mcp", body());
+        assert.equal(rpcRefusal(answer), refusal);
+        assert(answer.text.length < 4096, `${answer.text.length} characters`);
+      },
+    ]),
+  ),
+  open,
+);
+
+attacks("a body is refused for what it is", {
+  "of bytes that are no UTF-8": async (target) => {
+    const body = new Uint8Array([0x22, 0xff, 0xfe, 0x22]);
+    const answer = await target.ask("/mcp", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    assert.equal(rpcRefusal(answer), "400 -32700");
+  },
+  "of 5 MiB that it did not announce": async (target) => {
+    const chunk = new TextEncoder().encode("x".repeat(MIB));
+    let count = 0;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull(controller) {
+        if (count++ < 5) controller.enqueue(chunk);
+        else controller.close();
+      },
+    });
+    const headers = { "content-type": "application/json" };
+    const answer = await target.ask("/mcp", { method: "POST", headers, body });
+    assert.equal(answer.status, 413);
+  },
+  "that announces more than it sends": async (target) => {
+    const { hostname, port } = new URL(target.url);
+    const socket = await Deno.connect({ hostname, port: Number(port) });
+    await socket.write(
+      new TextEncoder().encode(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n" +
+          "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+      ),
+    );
+    socket.close();
+    const answer = await target.json("/mcp", rpc("ping"));
+    assert.equal(answer.status, 400);
+  },
+  "with two lengths": async (target) => {
+    const { status } = await target.raw([
+      "POST /mcp HTTP/1.1",
+      "Host: 127.0.0.1",
+      "Content-Type: application/json",
+      "Content-Length: 2",
+      "Content-Length: 30",
+      "Connection: close",
+    ], "{}GET /health HTTP/1.1\r\n\r\n");
+    assert.equal(status, 400);
+  },
+  "with a length and chunks, which a proxy may read another way": async (
+    target,
+  ) => {
+    const { text } = await target.raw([
+      "POST /mcp HTTP/1.1",
+      "Host: 127.0.0.1",
+      "Content-Type: application/json",
+      "Content-Length: 5",
+      "Transfer-Encoding: chunked",
+      "Connection: close",
+    ], "0\r\n\r\nGET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    assert.doesNotMatch(text, /"status":"ok"/);
+  },
+  "of a form's endpoint, at 16 KiB": async (target) => {
+    const answer = await target.form("/token", { code: "x".repeat(20_000) });
+    // Nobody signs in at this server, so nobody reads it either.
+    assert.equal(answer.status, 501);
+  },
+}, open);
+
+attacks("what a message holds is bounded, and so is the refusal", {
+  "ten thousand wrong arguments": async (target) => {
+    const numbers = Array(9000).fill("x");
+    const answer = await call(target, "sum", { numbers });
+    assert.equal(answer.status, 200);
+    assert(answer.text.length < 8192, `${answer.text.length} characters`);
+  },
+  "a tool's name of 1 MB": async (target) => {
+    const name = "x".repeat(1e6);
+    const body = rpc("tools/call", { name, _meta: statelessMeta() });
+    const answer = await target.json("/mcp", body, {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "x",
+    });
+    assert.equal(answer.status, 400);
+    assert(answer.text.length < 4096);
+  },
+  "a prototype": async (target) => {
+    const answer = await target.json(
+      "/mcp",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","__proto__":{"x":1},' +
+        '"params":{"name":"sum","arguments":{"__proto__":{"numbers":[1]}},' +
+        `"_meta":${JSON.stringify(statelessMeta())}}}`,
+      {
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "sum",
+      },
+    );
+    assert.doesNotMatch(answer.text, /"text":"1"/);
+    assert.equal(({} as Record<string, unknown>).x, undefined);
+  },
+  "names that every object has": async (target) => {
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      assert.equal(rpcRefusal(await call(target, name, {})), "200 -32602");
+      const answer = await target.call(name);
+      assert.equal(rpcRefusal(answer), "404 -32601", name);
+    }
+  },
+  "a tool's own secret": async (target) => {
+    const { text } = await call(target, "crash", {});
+    assert.doesNotMatch(text, /secret/);
+    assert.match(text, /reference/);
+  },
+  "a batch of 101": async (target) => {
+    const session = await target.session({}, "2025-03-26");
+    const batch = Array.from({ length: 101 }, (_, id) => rpc("ping", {}, id));
+    const headers = { "mcp-session-id": session };
+    const answer = await target.json("/mcp", batch, headers);
+    assert.equal(rpcRefusal(answer), "400 -32600");
+  },
+  "a batch of none": async (target) => {
+    const session = await target.session({}, "2025-03-26");
+    const headers = { "mcp-session-id": session };
+    const answer = await target.json("/mcp", [], headers);
+    assert.equal(rpcRefusal(answer), "400 -32600");
+  },
+  "a batch where there are none any more": async (target) => {
+    const headers = { "mcp-session-id": await target.session() };
+    const answer = await target.json("/mcp", [rpc("ping")], headers);
+    assert.equal(rpcRefusal(answer), "400 -32600");
+    const stateless = await target.json("/mcp", [rpc("ping")], {
+      "mcp-protocol-version": "2026-07-28",
+    });
+    assert.equal(stateless.status, 400);
+  },
+  "a batch within a batch": async (target) => {
+    const session = await target.session({}, "2025-03-26");
+    const headers = { "mcp-session-id": session };
+    const { text } = await target.json("/mcp", [[rpc("ping")]], headers);
+    assert.match(text, /-32600/);
+  },
+}, open);
+
+attacks("an id comes back exactly as it was", {
+  ...each(
+    ["1", '"1"', "0", "-1", '""', '"\\u0000"', '"</script>"', '"\\ud800"'],
+    async (target, id) => {
+      const body = `{"jsonrpc":"2.0","id":${id},"method":"nothing"}`;
+      const { text } = await target.json("/mcp", body, {
+        "mcp-session-id": await target.session(),
+      });
+      assert.deepEqual(JSON.parse(text).id, JSON.parse(id));
+    },
+  ),
+}, open);
+
+/** Headers that a proxy routes by, and a body that says something else. */
+const DISAGREEING: Record<string, Record<string, string>> = {
+  "another method": { "mcp-method": "tools/list" },
+  "another case": { "mcp-method": "Tools/Call" },
+  "no method": { "mcp-method": "" },
+  "another tool": { "mcp-name": "crash" },
+  "two tools": { "mcp-name": "echo, crash" },
+  "another revision": { "mcp-protocol-version": "2025-11-25" },
+  "a revision of nobody": { "mcp-protocol-version": "9999-01-01" },
+  "another argument": { "mcp-param-text": "b" },
+  "no base64": { "mcp-param-text": "=?base64?%%%?=" },
+  "base64 without its end": { "mcp-param-text": "=?base64?YQ?=" },
+  "base64 of no UTF-8": { "mcp-param-text": `=?base64?${btoa("\xff")}?=` },
+  "base64 within base64": {
+    "mcp-param-text": `=?base64?${btoa("=?base64?YQ==?=")}?=`,
+  },
+};
+
+attacks("headers that a proxy routes by agree with the body", {
+  ...Object.fromEntries(
+    Object.entries(DISAGREEING).map(([name, headers]) => [
+      name,
+      async (target: Target) => {
+        const answer = await call(target, "echo", { text: "a" }, {
+          "mcp-param-text": "a",
+          ...headers,
+        });
+        assert.equal(rpcRefusal(answer), "400 -32020");
+      },
+    ]),
+  ),
+  "a header without its argument": async (target) => {
+    const answer = await call(target, "echo", {}, { "mcp-param-text": "a" });
+    assert.equal(rpcRefusal(answer), "400 -32020");
+  },
+  "bytes beyond ASCII": async (target) => {
+    const body = JSON.stringify(rpc("tools/call", {
+      name: "echo",
+      arguments: { text: "ü" },
+      _meta: statelessMeta(),
+    }));
+    const answer = await target.raw([
+      "POST /mcp HTTP/1.1",
+      "Host: 127.0.0.1",
+      "Content-Type: application/json",
+      "Mcp-Protocol-Version: 2026-07-28",
+      "Mcp-Method: tools/call",
+      "Mcp-Name: echo",
+      "Mcp-Param-Text: ü",
+      `Content-Length: ${new TextEncoder().encode(body).length}`,
+      "Connection: close",
+    ], body);
+    assert.equal(answer.status, 400);
+  },
+  "and the right ones pass": async (target) => {
+    const answer = await call(target, "echo", { text: "ü" }, {
+      "mcp-param-text": "=?base64?w7w=?=",
+    });
+    assert.match(answer.text, /"text":"ü"/);
+  },
+}, open);
+
+attacks("a stream that is abused ends", {
+  "by a client that leaves: its call is told": async (target) => {
+    const running = () => target.server.app.running;
+    const leaving = new AbortController();
+    const headers = { "mcp-session-id": await target.session() };
+    const asked = target.fetch("/mcp", {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(rpc("tools/call", {
+        name: "wait",
+        arguments: {},
+      }, 1)),
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    await until(() => running() === 1);
+    await target.json("/mcp", {
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: 1 },
+    }, headers);
+    await until(() => running() === 0);
+    leaving.abort();
+    await asked;
+  },
+  "by a 2026 client that hangs up": async (target) => {
+    const leaving = new AbortController();
+    const body = rpc("tools/call", {
+      name: "wait",
+      arguments: {},
+      _meta: statelessMeta(),
+    });
+    const asked = target.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "wait",
+      },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    await until(() => target.server.app.running === 1);
+    leaving.abort();
+    await asked;
+    await until(() => target.server.app.running === 0);
+  },
+  "by a reader that reads nothing: others are served": async (target) => {
+    const body = rpc("tools/call", {
+      name: "flood",
+      arguments: {},
+      _meta: statelessMeta({}, { progressToken: "x".repeat(1000) }),
+    });
+    const response = await target.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "tools/call",
+        "mcp-name": "flood",
+      },
+      body: JSON.stringify(body),
+    });
+    const answer = await within(
+      20,
+      call(target, "echo", { text: "a" }, { "mcp-param-text": "a" }),
+    );
+    assert.match(answer.text, /"text":"a"/);
+    const events = new Events(response);
+    await within(20, events.read());
+    await events.close();
+    await until(() => target.server.app.running === 0);
+  },
+}, open);

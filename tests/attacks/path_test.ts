@@ -1,0 +1,228 @@
+/** Paths, methods and headers that are not what they look like. */
+import assert from "node:assert/strict";
+import { FakeTime } from "../store/fake_time.ts";
+import { type Answer, attacks, each, startTarget, type Target } from "./kit.ts";
+
+const PATHS = [
+  "/../etc/passwd",
+  "/..%2f..%2fetc/passwd",
+  "/%2e%2e/%2e%2e/etc/passwd",
+  "/.env",
+  "/.git/config",
+  "/data/kv.sqlite3",
+  "/main.ts",
+  "/src/app.ts",
+  "/static/../main.ts",
+  "/account/../.env",
+  "/%00",
+  "/health%00.html",
+  "/health;x",
+  "//health//",
+  "/HEALTH",
+  "/dev/sign-in",
+  "/debug",
+  "/metrics",
+  "/admin",
+];
+
+attacks(
+  "a path leads to no file and no page that is not a route",
+  each(PATHS, async (target, path) => {
+    const { status, text } = await target.raw([
+      `GET ${path} HTTP/1.1`,
+      "Host: 127.0.0.1",
+      "Connection: close",
+    ]);
+    assert([400, 404].includes(status), String(status));
+    assert.doesNotMatch(text, /root:|import |BASE_URL/);
+  }),
+);
+
+/** Each route and a method that it has not. */
+const WRONG_METHODS = [
+  "GET /token",
+  "PUT /token",
+  "DELETE /token",
+  "GET /register",
+  "PUT /register",
+  "GET /revoke",
+  "PUT /authorize",
+  "POST /oauth/provider-callback",
+  "POST /.well-known/oauth-authorization-server",
+  "PUT /account",
+  "GET /account/end",
+  "PUT /mcp",
+  "PATCH /mcp",
+  "TRACE /mcp",
+];
+
+attacks(
+  "a route has its own methods and says which",
+  each(WRONG_METHODS, async (target, line) => {
+    const { status, headers } = await target.raw([
+      `${line} HTTP/1.1`,
+      "Host: 127.0.0.1",
+      "Content-Length: 0",
+      "Connection: close",
+    ]);
+    assert.equal(status, 405);
+    assert(headers.has("allow"));
+  }),
+);
+
+attacks("a method is what it is", {
+  "whatever a header would have it be": async (target) => {
+    for (const name of ["x-http-method-override", "x-method-override"]) {
+      const headers = { [name]: "POST" };
+      const { status } = await target.ask("/token", { headers });
+      assert.equal(status, 405, name);
+    }
+  },
+  "whatever the query would have it be": async (target) => {
+    assert.equal((await target.ask("/token?_method=POST")).status, 405);
+  },
+});
+
+const FORM_TYPES = [
+  "text/plain",
+  "multipart/form-data; boundary=x",
+  "application/xml",
+  "application/x-www-form-urlencoded-x",
+  "",
+];
+
+for (const path of ["/token", "/revoke", "/authorize", "/account/end"]) {
+  attacks(
+    `${path} reads forms only`,
+    each(FORM_TYPES, async (target, type) => {
+      const { status } = await target.ask(path, {
+        method: "POST",
+        headers: { "content-type": type },
+        body: new TextEncoder().encode("request=x&token=x&decision=approve"),
+      });
+      assert.equal(status, 400);
+    }),
+  );
+  attacks(`${path} reads little`, {
+    "not a form of a megabyte": async (target) => {
+      const answer = await target.form(path, { token: "x".repeat(1e6) });
+      assert.equal(answer.status, 413);
+    },
+    "not a parameter twice": async (target) => {
+      const answer = await target.form(path, [["token", "a"], ["token", "b"]]);
+      assert.equal(answer.status, 400);
+    },
+    "not JSON that is not flat": async (target) => {
+      for (const body of ['{"token":{"x":1}}', '["token"]', "null", "1"]) {
+        assert.equal((await target.json(path, body)).status, 400, body);
+      }
+    },
+  });
+}
+
+attacks("nothing that was sent becomes a header", {
+  "by a line break in a redirect": async (target) => {
+    const client = await target.register();
+    const browser = target.browser();
+    const state = "x\r\nSet-Cookie: stolen=1\r\n\r\n<script>";
+    const page = await browser.open(client.authorizationUrl({ state }));
+    const { url } = await browser.press(page, "decision", "deny");
+    assert.equal(new URL(url).searchParams.get("state"), state);
+    assert(![...browser.cookies.keys()].some((key) => key.includes("stolen")));
+  },
+  "by a line break in a challenge": async (target) => {
+    for (const sid of ["a%0d%0aSet-Cookie:x=1", 'a"b', "a".repeat(129)]) {
+      const { headers } = await target.json(`/mcp?sid=${sid}`, {});
+      assert.equal(headers.get("set-cookie"), null);
+      assert.doesNotMatch(headers.get("www-authenticate")!, /sid=/);
+    }
+  },
+  "by an unreadable sid at the metadata": async (target) => {
+    const path = "/.well-known/oauth-protected-resource?sid=%3Cscript%3E";
+    assert.equal((await target.ask(path)).status, 400);
+  },
+  "by a line folded over two": async (target) => {
+    const { status } = await target.raw([
+      "POST /mcp HTTP/1.1",
+      "Host: 127.0.0.1",
+      "Authorization: Bearer",
+      " x",
+      "Content-Length: 0",
+      "Connection: close",
+    ]);
+    assert([400, 401].includes(status));
+  },
+  "by 100 KB of header": async (target) => {
+    const { status } = await target.raw([
+      "GET /health HTTP/1.1",
+      "Host: 127.0.0.1",
+      `X: ${"x".repeat(1_000_000)}`,
+      "Connection: close",
+    ]);
+    assert([0, 400, 431].includes(status), String(status));
+    assert.equal((await target.ask("/health")).status, 200);
+  },
+});
+
+attacks("what is secret is kept by no cache", {
+  "a token": async (target) => {
+    const client = await target.register();
+    const { headers } = await client.redeem(await client.signIn());
+    assert.equal(headers.get("cache-control"), "no-store");
+  },
+  "a refusal at the token endpoint": async (target) => {
+    const { headers } = await target.form("/token", {});
+    assert.equal(headers.get("cache-control"), "no-store");
+  },
+  "a registration's secret": async (target) => {
+    const answer = await target.json("/register", {
+      redirect_uris: ["https://app.example.com/cb"],
+      token_endpoint_auth_method: "client_secret_basic",
+    });
+    assert.match(answer.text, /client_secret/);
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+  },
+  "a revocation": async (target) => {
+    const { headers } = await target.form("/revoke", { token: "x" });
+    assert.equal(headers.get("cache-control"), "no-store");
+  },
+  "the page that a code arrives at": async (target) => {
+    const { headers } = await target.ask("/oauth/callback?code=x&state=y");
+    assert.equal(headers.get("cache-control"), "no-store");
+    assert.equal(headers.get("referrer-policy"), "no-referrer");
+  },
+});
+
+/** The first refusal among so many requests from this machine. */
+async function flood(
+  send: () => Promise<Answer>,
+  most: number,
+): Promise<Answer | undefined> {
+  for (let sent = 0; sent < most; sent += 50) {
+    const answers = await Promise.all(Array.from({ length: 50 }, send));
+    const refused = answers.find(({ status }) => status === 429);
+    if (refused) return refused;
+  }
+  return undefined;
+}
+
+for (
+  const [path, send] of Object.entries({
+    "/register": (target: Target) => target.json("/register", {}),
+    "/authorize": (target: Target) => target.ask("/authorize"),
+    "/token": (target: Target) => target.form("/token", {}),
+    "/revoke": (target: Target) => target.form("/revoke", {}),
+    "/oauth/provider-callback": (target: Target) =>
+      target.ask("/oauth/provider-callback"),
+    "/account/sign-in": (target: Target) => target.form("/account/sign-in", {}),
+  })
+) {
+  Deno.test(`a flood of ${path} is told to wait`, async () => {
+    // Nothing fills up again meanwhile, however slow the machine is.
+    using _time = new FakeTime();
+    await using target = await startTarget();
+    const refused = await flood(() => send(target), 2000);
+    assert(refused, "never refused");
+    assert.match(refused.headers.get("retry-after")!, /^[1-9]\d*$/);
+  });
+}

@@ -1,0 +1,330 @@
+/** Sessions, tasks and states of other people, and states that were changed. */
+import assert from "node:assert/strict";
+import { REQUEST_STATE_SECONDS } from "../../src/protocol/request_state.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { Events, type Json, rpc, statelessMeta } from "../kit.ts";
+import {
+  attacks,
+  each,
+  type Person,
+  rpcRefusal,
+  startTarget,
+  type Target,
+  within,
+} from "./kit.ts";
+
+const ELICITATION = { elicitation: { form: {} } };
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+/** Two people, and a session of the first. */
+async function victimAndThief(target: Target) {
+  const victim = await target.person("victim");
+  const session = await target.session(victim.auth);
+  const thief = await target.person("thief");
+  return { victim, thief, session };
+}
+
+function inSession(
+  target: Target,
+  { auth }: Person,
+  session: string,
+  body: unknown,
+) {
+  return target.json("/mcp", body, { ...auth, "mcp-session-id": session });
+}
+
+attacks("a session opens for nobody but its person", {
+  "to a request": async (target) => {
+    const { thief, session } = await victimAndThief(target);
+    const answer = await inSession(target, thief, session, rpc("ping"));
+    assert.equal(rpcRefusal(answer), "404 -32001");
+  },
+  "to a notification": async (target) => {
+    const { thief, session } = await victimAndThief(target);
+    const answer = await inSession(target, thief, session, {
+      jsonrpc: "2.0",
+      method: "notifications/cancelled",
+      params: { requestId: 1 },
+    });
+    assert.equal(answer.status, 404);
+  },
+  "to an answer": async (target) => {
+    const { thief, session } = await victimAndThief(target);
+    const answer = await inSession(target, thief, session, {
+      jsonrpc: "2.0",
+      id: 1,
+      result: {},
+    });
+    assert.equal(answer.status, 404);
+  },
+  "to a batch": async (target) => {
+    const { thief, session } = await victimAndThief(target);
+    const answer = await inSession(target, thief, session, [rpc("ping")]);
+    assert.equal(answer.status, 404);
+  },
+  "to its end": async (target) => {
+    const { victim, thief, session } = await victimAndThief(target);
+    const answer = await target.ask("/mcp", {
+      method: "DELETE",
+      headers: { ...thief.auth, "mcp-session-id": session },
+    });
+    assert.equal(answer.status, 404);
+    const own = await inSession(target, victim, session, rpc("ping"));
+    assert.equal(own.status, 200);
+  },
+  "and sounds the same as one that does not exist": async (target) => {
+    const { thief, session } = await victimAndThief(target);
+    const other = `${session.slice(0, -1)}${session.endsWith("A") ? "B" : "A"}`;
+    const [theirs, none] = await Promise.all(
+      [session, other].map((id) => inSession(target, thief, id, rpc("ping"))),
+    );
+    assert.equal(theirs.status, none.status);
+    assert.equal(theirs.text, none.text);
+  },
+  "once it has ended": async (target) => {
+    using time = new FakeTime();
+    const { victim, session } = await victimAndThief(target);
+    await target.ask("/mcp", {
+      method: "DELETE",
+      headers: { ...victim.auth, "mcp-session-id": session },
+    });
+    time.tick(1);
+    const answer = await inSession(target, victim, session, rpc("ping"));
+    assert.equal(answer.status, 404);
+  },
+  "to a question's answer by somebody else": async (target) => {
+    const { victim, thief, session } = await victimAndThief(target);
+    const response = await target.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        ...victim.auth,
+        "mcp-session-id": session,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(
+        rpc("tools/call", { name: "meet", arguments: {} }, 7),
+      ),
+    });
+    const events = new Events(response);
+    const question = await within(20, events.read());
+    const answer = (name: string) => ({
+      jsonrpc: "2.0",
+      id: question.id,
+      result: { action: "accept", content: { name } },
+    });
+    const forged = await inSession(target, thief, session, answer("Thief"));
+    assert.equal(forged.status, 404);
+    const own = await target.session(thief.auth);
+    await inSession(target, thief, own, answer("Thief"));
+    await inSession(target, victim, session, answer("Victim"));
+    const result = await within(20, events.read());
+    assert.match(JSON.stringify(result), /Hello Victim/);
+    await events.close();
+  },
+});
+
+attacks(
+  "a session's name is never guessed or taken apart",
+  each([
+    "",
+    "1",
+    "null",
+    "../x",
+    "a".repeat(3000),
+    "__proto__",
+    "%00",
+    "x y",
+    '{"binding":"x"}',
+  ], async (target, session) => {
+    const { auth } = await target.person("jo");
+    const headers = { ...auth, "mcp-session-id": session };
+    const { status } = await target.json("/mcp", rpc("ping"), headers);
+    assert.equal(status, session === "" ? 400 : 404);
+  }),
+);
+
+/** One round of a request that asks, and the state it left. */
+async function round(
+  target: Target,
+  { auth }: Person,
+  params: Json = {},
+): Promise<{ requestState: string; key: string; text: string }> {
+  const answer = await target.call(
+    "tools/call",
+    { name: "meet", arguments: {}, ...params },
+    auth,
+    ELICITATION,
+  );
+  const { result } = JSON.parse(answer.text);
+  const [key] = Object.keys(result?.inputRequests ?? {});
+  return { requestState: result?.requestState, key, text: answer.text };
+}
+
+function answering(
+  target: Target,
+  { auth }: Person,
+  { requestState, key }: { requestState: unknown; key: string },
+  params: Json = {},
+) {
+  return target.call(
+    "tools/call",
+    {
+      name: "meet",
+      arguments: {},
+      inputResponses: { [key]: { action: "accept", content: { name: "X" } } },
+      requestState,
+      ...params,
+    },
+    auth,
+    ELICITATION,
+  );
+}
+
+/** A state that was tampered with is refused, and its owner's still works. */
+function tampered(change: (state: string) => unknown) {
+  return async (target: Target) => {
+    const person = await target.person("jo");
+    const asked = await round(target, person);
+    const requestState = change(asked.requestState);
+    const answer = await answering(target, person, { ...asked, requestState });
+    assert.equal(rpcRefusal(answer), "200 -32602");
+    const own = await answering(target, person, asked);
+    assert.match(own.text, /Hello X/);
+  };
+}
+
+attacks("a request state opens for its person, its request and a while", {
+  "not with a letter changed": tampered((state) =>
+    `${state.slice(0, 40)}${state[40] === "A" ? "B" : "A"}${state.slice(41)}`
+  ),
+  "not cut": tampered((state) => state.slice(0, -4)),
+  "not longer": tampered((state) => `${state}AAAA`),
+  "not empty": tampered(() => ""),
+  "not as a number": tampered(() => 7),
+  "not as an object": tampered(() => ({ answered: {}, asked: {} })),
+  "not as JSON in the clear": tampered(() =>
+    JSON.stringify({ answered: {}, asked: {}, expiresAt: 9e9 })
+  ),
+  "not as a JWE of direct encryption with a key of zeros": tampered(() =>
+    `${btoa('{"alg":"dir","enc":"A256GCM"}')}..AAAA.AAAA.AAAA`
+  ),
+  "not of another person": async (target) => {
+    const asked = await round(target, await target.person("victim"));
+    const thief = await target.person("thief");
+    const answer = await answering(target, thief, asked);
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  },
+  "not for other arguments": async (target) => {
+    const person = await target.person("jo");
+    const asked = await round(target, person);
+    const answer = await answering(target, person, asked, {
+      arguments: { greeting: "Pay" },
+    });
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  },
+  "not for another tool": async (target) => {
+    const person = await target.person("jo");
+    const asked = await round(target, person);
+    const answer = await answering(target, person, asked, { name: "pay" });
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  },
+  "not after its time": async (target) => {
+    using time = new FakeTime();
+    const person = await target.person("jo");
+    const asked = await round(target, person);
+    time.tick(REQUEST_STATE_SECONDS - 60);
+    const { body } = await person.client.refresh(person.tokens.refresh_token);
+    const auth = { authorization: `Bearer ${body.access_token}` };
+    time.tick(60);
+    const answer = await answering(target, { ...person, auth }, asked);
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  },
+  "not twice, where that would pay twice": async (target) => {
+    const person = await target.person("jo");
+    const asked = await round(target, person, { name: "pay" });
+    const first = await answering(target, person, asked, { name: "pay" });
+    assert.match(first.text, /paid: accept/);
+    const again = await answering(target, person, asked, { name: "pay" });
+    assert.equal(rpcRefusal(again), "200 -32602");
+  },
+  "not of another server": async (target) => {
+    await using other = await startTarget();
+    const asked = await round(other, await other.person("jo"));
+    const answer = await answering(target, await target.person("jo"), asked);
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  },
+  "and says nothing in the clear": async (target) => {
+    const { requestState } = await round(target, await target.person("jo"));
+    assert.doesNotMatch(requestState, /jo|meet|who/);
+    assert.doesNotMatch(
+      requestState.split(".").map((part) => atobSafe(part)).join(),
+      /victim|"who"|expiresAt/,
+    );
+  },
+});
+
+function atobSafe(text: string): string {
+  try {
+    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return "";
+  }
+}
+
+async function startTask(target: Target, { auth }: Person): Promise<string> {
+  const answer = await target.call(
+    "tools/call",
+    { name: "wait", arguments: {} },
+    auth,
+    TASKS,
+  );
+  const { result } = JSON.parse(answer.text);
+  assert(result?.taskId, answer.text);
+  return result.taskId;
+}
+
+/** What a thief is told of a victim's task, and what they would be of none. */
+function forTask(method: string, params: Json = {}) {
+  return async (target: Target) => {
+    const victim = await target.person("victim");
+    const taskId = await startTask(target, victim);
+    const thief = await target.person("thief");
+    const ask = (taskId: string, { auth }: Person) =>
+      target.call(method, { taskId, ...params }, auth, TASKS);
+    const theirs = await ask(taskId, thief);
+    assert.equal(rpcRefusal(theirs), "200 -32602");
+    const none = await ask(`${taskId.slice(0, -1)}-`, thief);
+    assert.equal(theirs.text, none.text);
+    const own = await ask(taskId, victim);
+    assert.equal(JSON.parse(own.text).error, undefined, own.text);
+    await target.call("tasks/cancel", { taskId }, victim.auth, TASKS);
+  };
+}
+
+attacks("a task is its person's", {
+  "to look at": forTask("tasks/get"),
+  "to answer": forTask("tasks/update", { inputResponses: {} }),
+  "to cancel": forTask("tasks/cancel"),
+  ...each([
+    "x",
+    "__proto__",
+    "../x",
+    "a".repeat(3000),
+    "\u0000",
+  ], async (target, taskId) => {
+    const { auth } = await target.person("jo");
+    const body = rpc("tasks/get", { taskId, _meta: statelessMeta(TASKS) });
+    const answer = await target.json("/mcp", body, {
+      ...auth,
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tasks/get",
+      "mcp-name": `=?base64?${btoa(taskId)}?=`,
+    });
+    assert.equal(rpcRefusal(answer), "200 -32602");
+  }),
+  "and no list names others'": async (target) => {
+    const { auth } = await target.person("jo");
+    const answer = await target.call("tasks/list", {}, auth, TASKS);
+    assert.equal(JSON.parse(answer.text).error.code, -32601);
+  },
+});

@@ -1,0 +1,318 @@
+/** Access and refresh tokens in the wrong hands, or in the wrong place. */
+import assert from "node:assert/strict";
+import { FakeTime } from "../store/fake_time.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  GRANT_IDLE_TTL_SECONDS,
+  SUCCESSOR_TTL_SECONDS,
+} from "../../src/oauth/lifetimes.ts";
+import {
+  attacks,
+  Client,
+  each,
+  oauthRefusal,
+  startTarget,
+  type Target,
+} from "./kit.ts";
+
+const WHOAMI = { name: "whoami" };
+
+async function statusOf(target: Target, authorization: string) {
+  return (await target.call("tools/call", WHOAMI, { authorization })).status;
+}
+
+async function refreshed(client: Client, token: string, changes = {}) {
+  const { status, body } = await client.refresh(token, changes);
+  return `${status} ${body.error}`;
+}
+
+attacks("a call needs a live access token, in its header", {
+  ...each([
+    "",
+    "Bearer",
+    "Bearer ",
+    "Bearer x",
+    "Bearer null",
+    "Bearer undefined",
+    "Basic bm9ib2R5Og==",
+    "Bearer tsa_AAAAAAAAAAAAAAAAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    `Bearer ${"a".repeat(8000)}`,
+  ], async (target, authorization) => {
+    const answer = await target.call("tools/call", WHOAMI, { authorization });
+    assert.equal(answer.status, 401);
+    assert.match(answer.headers.get("www-authenticate")!, /^Bearer /);
+  }),
+  "not in the address": async (target) => {
+    const { tokens } = await target.person("jo");
+    const query = `access_token=${tokens.access_token}`;
+    const answer = await target.json(`/mcp?${query}`, {});
+    assert.equal(answer.status, 401);
+  },
+  "not in the body": async (target) => {
+    const { tokens } = await target.person("jo");
+    const { access_token } = tokens;
+    const answer = await target.json("/mcp", { access_token });
+    assert.equal(answer.status, 401);
+  },
+  "not in a cookie": async (target) => {
+    const { tokens } = await target.person("jo");
+    const cookie = `access_token=${tokens.access_token}`;
+    assert.equal((await target.json("/mcp", {}, { cookie })).status, 401);
+  },
+  "not twice": async (target) => {
+    const { auth } = await target.person("jo");
+    const both = `${auth.authorization}, ${auth.authorization}`;
+    assert.equal(await statusOf(target, both), 401);
+  },
+  "with every letter right": async (target) => {
+    const { tokens } = await target.person("jo");
+    const token: string = tokens.access_token;
+    assert.equal(await statusOf(target, `Bearer ${token}`), 200);
+    for (
+      const wrong of [
+        token.slice(0, -1),
+        `${token}A`,
+        token.toUpperCase(),
+        token.replace("tsa_", "tsr_"),
+        `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`,
+      ]
+    ) assert.equal(await statusOf(target, `Bearer ${wrong}`), 401, wrong);
+  },
+  "not a refresh token": async (target) => {
+    const { tokens } = await target.person("jo");
+    assert.equal(await statusOf(target, `Bearer ${tokens.refresh_token}`), 401);
+  },
+  "not the provider's own token": async (target) => {
+    let provided = "";
+    target.provider.onIssue = (token) => provided = token;
+    await target.person("jo");
+    assert.match(provided, /^provider-access/);
+    assert.equal(await statusOf(target, `Bearer ${provided}`), 401);
+  },
+  "for DELETE and notifications too": async (target) => {
+    const init = { method: "DELETE", headers: { "mcp-session-id": "x" } };
+    assert.equal((await target.ask("/mcp", init)).status, 401);
+    const note = { jsonrpc: "2.0", method: "notifications/initialized" };
+    assert.equal((await target.json("/mcp", note)).status, 401);
+  },
+  "before anything is said about the message": async (target) => {
+    for (const body of ["{", "[]", "x".repeat(5_000_000)]) {
+      assert.equal((await target.json("/mcp", body)).status, 401);
+    }
+  },
+  "for an hour": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { auth } = await target.person("jo");
+    time.tick(ACCESS_TOKEN_TTL_SECONDS);
+    assert.equal(await statusOf(target, auth.authorization), 401);
+  },
+});
+
+attacks("what was revoked is over within a second", {
+  "by the refresh token": async (target) => {
+    using time = new FakeTime();
+    const { client, tokens, auth } = await target.person("jo");
+    assert.equal(await statusOf(target, auth.authorization), 200);
+    const { status } = await target.form("/revoke", {
+      token: tokens.refresh_token,
+      client_id: client.clientId,
+    });
+    assert.equal(status, 200);
+    time.tick(1);
+    assert.equal(await statusOf(target, auth.authorization), 401);
+    const again = await refreshed(client, tokens.refresh_token);
+    assert.equal(again, "400 invalid_grant");
+  },
+  "by the access token": async (target) => {
+    using time = new FakeTime();
+    const { client, tokens, auth } = await target.person("jo");
+    await target.form("/revoke", {
+      token: tokens.access_token,
+      client_id: client.clientId,
+    });
+    time.tick(1);
+    assert.equal(await statusOf(target, auth.authorization), 401);
+  },
+  "but not by another client": async (target) => {
+    using time = new FakeTime();
+    const { client, tokens, auth } = await target.person("jo");
+    const thief = await target.register();
+    for (const token of [tokens.access_token, tokens.refresh_token]) {
+      const answer = await target.form("/revoke", {
+        token,
+        client_id: thief.clientId,
+      });
+      // It learns nothing either (RFC 7009 §2.2).
+      assert.equal(answer.status, 200);
+    }
+    time.tick(1);
+    assert.equal(await statusOf(target, auth.authorization), 200);
+    const again = await refreshed(client, tokens.refresh_token);
+    assert.equal(again, "200 undefined");
+  },
+  "nor by a stranger, where the client has a secret": async (target) => {
+    using time = new FakeTime();
+    const client = await target.register({
+      token_endpoint_auth_method: "client_secret_post",
+    });
+    const tokens = await client.connect();
+    await target.form("/revoke", { token: tokens.refresh_token });
+    const wrong = await target.form("/revoke", {
+      token: tokens.refresh_token,
+      client_id: client.clientId,
+      client_secret: "guess",
+    });
+    assert.equal(oauthRefusal(wrong), "401 invalid_client");
+    time.tick(1);
+    const authorization = `Bearer ${tokens.access_token}`;
+    assert.equal(await statusOf(target, authorization), 200);
+  },
+});
+
+attacks("a stolen refresh token opens nothing", {
+  "through another client": async (target) => {
+    const { client, tokens } = await target.person("jo");
+    const thief = await target.register();
+    const theirs = await refreshed(thief, tokens.refresh_token);
+    assert.equal(theirs, "400 invalid_grant");
+    const own = await refreshed(client, tokens.refresh_token);
+    assert.equal(own, "200 undefined");
+  },
+  "without its client's secret": async (target) => {
+    const client = await target.register({
+      token_endpoint_auth_method: "client_secret_basic",
+    });
+    const { refresh_token } = await client.connect();
+    const thief = new Client(target, client.clientId);
+    assert.equal(await refreshed(thief, refresh_token), "401 invalid_client");
+  },
+  "with a letter changed": async (target) => {
+    const { client, tokens } = await target.person("jo");
+    const token: string = tokens.refresh_token;
+    const wrong = `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`;
+    assert.equal(await refreshed(client, wrong), "400 invalid_grant");
+    assert.equal(await refreshed(client, token), "200 undefined");
+  },
+  "by two uses, which end the grant for thief and owner": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { client, tokens } = await target.person("jo");
+    const { body } = await client.refresh(tokens.refresh_token);
+    time.tick(SUCCESSOR_TTL_SECONDS + 1);
+    const replayed = await refreshed(client, tokens.refresh_token);
+    assert.equal(replayed, "400 invalid_grant");
+    const own = await refreshed(client, body.refresh_token);
+    assert.equal(own, "400 invalid_grant");
+    time.tick(1);
+    const status = await statusOf(target, `Bearer ${body.access_token}`);
+    assert.equal(status, 401);
+  },
+  "for more scopes than were granted": async (target) => {
+    const client = await target.register();
+    const { refresh_token } = await client.connect({ scope: "offline_access" });
+    for (const scope of ["admin", "offline_access mail:delete"]) {
+      const answer = await refreshed(client, refresh_token, { scope });
+      assert.equal(answer, "400 invalid_scope");
+    }
+  },
+  "for another resource": async (target) => {
+    const { client, tokens } = await target.person("jo");
+    const answer = await refreshed(client, tokens.refresh_token, {
+      resource: "https://evil.example/mcp",
+    });
+    assert.equal(answer, "400 invalid_target");
+  },
+  "after a month without use": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { client, tokens } = await target.person("jo");
+    time.tick(GRANT_IDLE_TTL_SECONDS);
+    const answer = await refreshed(client, tokens.refresh_token);
+    assert.equal(answer, "400 invalid_grant");
+  },
+  "once its owner is off the list": async () => {
+    const kv = await Deno.openKv(":memory:");
+    try {
+      await using before = await startTarget({ kv });
+      const { client, tokens, auth } = await before.person("jo");
+      await using after = await startTarget({
+        kv,
+        environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
+      });
+      assert.equal(await statusOf(after, auth.authorization), 401);
+      client.server = after;
+      const answer = await refreshed(client, tokens.refresh_token);
+      assert.equal(answer, "400 invalid_grant");
+    } finally {
+      kv.close();
+    }
+  },
+});
+
+/** A token of somebody who approved less than there is. */
+async function poor(target: Target): Promise<{ authorization: string }> {
+  const client = await target.register();
+  const { refresh_token } = await client.connect({
+    scope: "mail:read offline_access",
+  });
+  const { body } = await client.refresh(refresh_token, {
+    scope: "offline_access",
+  });
+  return { authorization: `Bearer ${body.access_token}` };
+}
+
+/** A request that needs a scope, by somebody who has it not. */
+function guarded(method: string, params: Record<string, unknown>) {
+  return async (target: Target) => {
+    const refused = await target.call(method, params, await poor(target));
+    assert.equal(refused.status, 403, refused.text);
+    const challenge = refused.headers.get("www-authenticate")!;
+    assert.match(challenge, /insufficient_scope/);
+    assert.match(challenge, /scope="[^"]*mail:read/);
+    const { auth } = await target.person("jo", { scope: "mail:read" });
+    assert.equal((await target.call(method, params, auth)).status, 200);
+  };
+}
+
+attacks("a token opens what it was given for", {
+  "not a tool behind another scope": guarded("tools/call", { name: "mail" }),
+  "not a resource behind another scope": guarded("resources/read", {
+    uri: "mail://1",
+  }),
+  "not the completion of that resource": guarded("completion/complete", {
+    ref: { type: "ref/resource", uri: "mail://{id}" },
+    argument: { name: "id", value: "" },
+  }),
+  "not in a session of 2025": async (target) => {
+    const auth = await poor(target);
+    const headers = { ...auth, "mcp-session-id": await target.session(auth) };
+    const call = (method: string, params: unknown) =>
+      target.json("/mcp", { jsonrpc: "2.0", id: 1, method, params }, headers);
+    for (
+      const answer of [
+        await call("tools/call", { name: "mail", arguments: {} }),
+        await call("resources/read", { uri: "mail://1" }),
+      ]
+    ) assert.equal(answer.status, 403, answer.text);
+  },
+  "not in a batch": async (target) => {
+    const auth = await poor(target);
+    const session = await target.session(auth, "2025-03-26");
+    const answer = await target.json("/mcp", [{
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "mail", arguments: {} },
+    }], { ...auth, "mcp-session-id": session });
+    assert.doesNotMatch(answer.text, /You have mail/);
+    assert.match(answer.text, /"error"/);
+  },
+  "not by a header that names another tool": async (target) => {
+    const answer = await target.call("tools/call", { name: "mail" }, {
+      ...await poor(target),
+      "mcp-name": "whoami",
+    });
+    assert.equal(answer.status, 400);
+  },
+});
