@@ -1,0 +1,43 @@
+/**
+ * The tests that should notice when a file breaks, nearest first.
+ *
+ * @module
+ */
+
+/** Where else a folder's rules are seen to work. */
+const WIDER: Readonly<Record<string, readonly string[]>> = {
+  oauth: ["authorization_server", "gates", "client_documents", "attacks"],
+  authorization_server: ["account", "attacks", "flow"],
+  account: ["authorization_server", "attacks"],
+  client_documents: ["authorization_server", "oauth", "attacks"],
+  upstream: ["authorization_server", "account", "flow"],
+  gates: ["authorization_server", "endpoint", "attacks"],
+  http: ["authorization_server", "account", "pages", "attacks"],
+  protocol: ["endpoint", "engine", "attacks", "fuzz"],
+  engine: ["endpoint", "protocol", "attacks"],
+  store: ["authorization_server", "endpoint", "flow", "faults", "attacks"],
+  pages: ["authorization_server", "account", "attacks"],
+};
+
+/**
+ * Groups of paths to test, each run only if those before it noticed nothing:
+ * the file's own test, its folder's, then others' unless they are not wanted.
+ *
+ * @param exists whether there is such a test or folder of tests
+ */
+export function nearestTests(
+  path: string,
+  exists: (path: string) => boolean,
+  isNearOnly = false,
+): string[][] {
+  const inner = path.replace(/^src\//, "");
+  const own = `tests/${inner.replace(/\.tsx?$/, "_test.ts")}`;
+  const folders = inner.split("/").slice(0, -1)
+    .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
+    .reverse();
+  const wider = (WIDER[inner.split("/")[0]] ?? ["attacks", "flow"])
+    .map((folder) => `tests/${folder}/`);
+  return [[own, `${own}x`], folders, isNearOnly ? [] : wider]
+    .map((group) => group.filter(exists))
+    .filter((group) => group.length > 0);
+}

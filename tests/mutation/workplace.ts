@@ -1,0 +1,79 @@
+/**
+ * A copy of the project in which rules are broken, so that nobody's files are
+ * touched.
+ *
+ * @module
+ */
+
+/** How a run of tests ended. */
+export type Verdict = "passed" | "failed" | "hung";
+
+/** A copy of what git knows of, and what is new beside it. */
+export class Workplace implements AsyncDisposable {
+  private constructor(readonly root: string) {}
+
+  static async create(): Promise<Workplace> {
+    const root = await Deno.makeTempDir({ prefix: "mutants-" });
+    const { stdout } = await new Deno.Command("git", {
+      args: ["ls-files", "-co", "--exclude-standard", "-z"],
+    }).output();
+    const paths = new TextDecoder().decode(stdout).split("\0").filter(Boolean);
+    for (const path of paths) {
+      const target = `${root}/${path}`;
+      await Deno.mkdir(target.replace(/[^/]*$/, ""), { recursive: true });
+      // What was deleted and not yet committed is still listed.
+      await Deno.copyFile(path, target).catch(() => {});
+    }
+    return new Workplace(root);
+  }
+
+  exists(path: string): boolean {
+    try {
+      Deno.statSync(`${this.root}/${path}`);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  write(path: string, text: string): Promise<void> {
+    return Deno.writeTextFile(`${this.root}/${path}`, text);
+  }
+
+  /** Runs tests until one fails, or the time is over. */
+  async test(
+    paths: readonly string[],
+    deadlineSeconds: number,
+  ): Promise<Verdict> {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "test",
+        "--config",
+        "tests/deno.json",
+        "--allow-all",
+        "--no-check",
+        "--quiet",
+        "--fail-fast",
+        "--sanitize-ops",
+        "--sanitize-resources",
+        ...paths,
+      ],
+      cwd: this.root,
+      env: { NO_COLOR: "1" },
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    let hung = false;
+    const timer = setTimeout(() => {
+      hung = true;
+      child.kill("SIGKILL");
+    }, deadlineSeconds * 1000);
+    const { success } = await child.status;
+    clearTimeout(timer);
+    return hung ? "hung" : success ? "passed" : "failed";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.root, { recursive: true });
+  }
+}
