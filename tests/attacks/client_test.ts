@@ -295,6 +295,23 @@ attacks("a registration cannot carry what harms", {
     assert.equal(client.client_secret, undefined);
     assert.equal(client.domain, undefined);
   },
+  "an ID that was changed, or made elsewhere": async (target) => {
+    await using elsewhere = await startTarget();
+    const { clientId } = await target.register();
+    const middle = Math.floor(clientId.length / 2);
+    const other = clientId[middle] === "A" ? "B" : "A";
+    for (
+      const client_id of [
+        clientId.slice(0, middle) + other + clientId.slice(middle + 1),
+        clientId.slice(0, -1),
+        `${"a".repeat(22)}${clientId.slice(22)}`,
+        (await elsewhere.register()).clientId,
+      ]
+    ) {
+      const answer = await authorize(target, client_id);
+      assert.equal(oauthRefusal(answer), "400 invalid_client");
+    }
+  },
   "a prototype": async (target) => {
     const answer = await target.json(
       "/register",
@@ -348,7 +365,7 @@ function reaching(addresses: readonly string[]) {
   return { connected, start };
 }
 
-async function byDocument(target: Target, client_id: string) {
+async function authorize(target: Target, client_id: string) {
   const query = new URLSearchParams({
     client_id,
     response_type: "code",
@@ -361,7 +378,7 @@ const literal = reaching(["93.184.215.14"]);
 attacks(
   "a metadata document is fetched from no address but a plain https one",
   each(UNREACHABLE, async (target, url) => {
-    const answer = await byDocument(target, url);
+    const answer = await authorize(target, url);
     assert.equal(oauthRefusal(answer), "400 invalid_client");
     assert.deepEqual(literal.connected, []);
   }),
@@ -391,7 +408,7 @@ for (
   attacks(`a name that means ${address} too is not connected to`, {
     "for metadata": async (target) => {
       const url = "https://app.example.com/client.json";
-      const answer = await byDocument(target, url);
+      const answer = await authorize(target, url);
       assert.equal(oauthRefusal(answer), "503 temporarily_unavailable");
       assert.doesNotMatch(answer.text, /public|address|refused/);
       assert.deepEqual(connected, []);
@@ -464,7 +481,7 @@ for (
 ) {
   attacks(`a metadata document that ${what} makes no client`, {
     "and nobody learns why": async (target) => {
-      const answer = await byDocument(target, DOCUMENT_URL);
+      const answer = await authorize(target, DOCUMENT_URL);
       assert.equal(oauthRefusal(answer), refusal);
       assert.doesNotMatch(answer.text, /secret reason/);
     },

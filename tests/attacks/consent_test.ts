@@ -142,9 +142,11 @@ attacks("consent cannot be given for somebody", {
   },
 });
 
-/** Catches the address that the provider sends a browser back to. */
-async function returning(target: Target) {
-  const started = await consenting(target);
+/** The address that the provider sends a browser back to, not yet opened. */
+async function caughtOnReturn(
+  target: Target,
+  walk: () => Promise<unknown>,
+): Promise<string> {
   let back = "";
   const fetched = target.fetch.bind(target);
   target.fetch = (path, init) => {
@@ -155,10 +157,21 @@ async function returning(target: Target) {
     return Promise.resolve(new Response("caught"));
   };
   try {
-    await started.browser.press(started.page, "decision", "approve");
+    await walk();
   } finally {
     target.fetch = fetched;
   }
+  return back;
+}
+
+/** Somebody who has approved, and is about to come back from the provider. */
+async function returning(target: Target) {
+  const started = await consenting(target);
+  const { browser, page } = started;
+  const back = await caughtOnReturn(
+    target,
+    () => browser.press(page, "decision", "approve"),
+  );
   return { ...started, back };
 }
 
@@ -357,26 +370,15 @@ attacks("an account page obeys its own person only", {
     assert.doesNotMatch(text, /Signed in as/);
   },
   "not for a sign-in that began in another browser": async (target) => {
-    let back = "";
-    const fetched = target.fetch.bind(target);
-    target.fetch = (path, init) => {
-      if (!path.startsWith("/oauth/provider-callback")) {
-        return fetched(path, init);
-      }
-      back = path;
-      return Promise.resolve(new Response("caught"));
-    };
-    const attacker = target.browser();
-    try {
-      const page = await attacker.open(ACCOUNT);
-      await attacker.press(formOf(page, "/account/sign-in"), "", "");
-    } finally {
-      target.fetch = fetched;
-    }
-    // The victim has cookies of a sign-in too, of their own.
+    const begin = (browser: Browser) =>
+      caughtOnReturn(target, async () => {
+        const page = await browser.open(ACCOUNT);
+        await browser.press(formOf(page, "/account/sign-in"), "", "");
+      });
+    const back = await begin(target.browser());
+    // The victim is on the way to sign in as well.
     const victim = target.browser();
-    const page = await victim.open(ACCOUNT);
-    await victim.press(formOf(page, "/account/sign-in"), "", "");
+    await begin(victim);
     for (const cookie of ["", cookiesOf(victim)]) {
       const answer = await target.ask(back, { headers: { cookie } });
       assert.equal(answer.status, 400);

@@ -98,7 +98,8 @@ for (const path of ["/token", "/revoke", "/authorize", "/account/end"]) {
       const { status } = await target.ask(path, {
         method: "POST",
         headers: { "content-type": type },
-        body: new TextEncoder().encode("request=x&token=x&decision=approve"),
+        // It could be read, if its type did not matter.
+        body: new TextEncoder().encode('{"token":"x","grants":"x"}'),
       });
       assert.equal(status, 400);
     }),

@@ -28,6 +28,7 @@ const UNREGISTERABLE = [
   "https://0x7f000001/cb",
   "https://app.example.com@evil.example/cb",
   "https://user:pass@app.example.com/cb",
+  "cursor://user:pass@app/cb",
   "https://app.example.com/cb#fragment",
   "https://app.example.com/a/../cb",
   "https://app.example.com/a/%2e%2e/cb",
