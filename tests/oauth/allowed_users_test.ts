@@ -32,6 +32,10 @@ const OUT: [string, typeof JO, string[]][] = [
   ["a domain around", { ...JO, email: "jo@example.com.evil.org" }, [
     "@example.com",
   ]],
+  ["a domain that another one follows", {
+    ...JO,
+    email: "jo@example.com@evil.example",
+  }, ["@example.com"]],
   ["a subject that looks like an address", {
     ...JO,
     subject: "al@example.com",

@@ -123,3 +123,33 @@ Deno.test("authorizationResponseUrl() puts iss into errors too", () => {
     iss: BASE_URL,
   });
 });
+
+Deno.test("parseAuthorizationRequest() takes response_mode query, and no state", () => {
+  assert.equal(parse({ response_mode: "query" }).state, "xyz");
+  assert.equal(parse({ state: "" }).state, undefined);
+});
+
+Deno.test("parseAuthorizationRequest() takes a state of 4096 characters and no more", () => {
+  assert.equal(parse({ state: "x".repeat(4096) }).state?.length, 4096);
+  assert.throws(() => parse({ state: "x".repeat(4097) }), {
+    description: "state is too long",
+  });
+});
+
+Deno.test("parseAuthorizationRequest() asks which redirect_uri where two are registered", () => {
+  const { client } = registerClient({
+    redirect_uris: ["https://app.example.com/cb", "https://app.example.com/b"],
+  }, 0);
+  const parameters = new Parameters(
+    Object.entries({ ...GOOD, redirect_uri: "" }),
+  );
+  assert.throws(
+    () =>
+      parseAuthorizationRequest(parameters, {
+        client,
+        baseUrl: BASE_URL,
+        scopesSupported: [],
+      }),
+    { description: "Missing parameter: redirect_uri" },
+  );
+});

@@ -6,6 +6,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from "jose";
+import { SIGNATURE_ALGORITHMS } from "../../src/oauth/algorithms.ts";
 import { registerClient } from "../../src/oauth/client.ts";
 import {
   checkClientSecret,
@@ -308,4 +309,45 @@ Deno.test("a client may authenticate by any method that its metadata names", asy
     audiences: [AUDIENCE],
     now: NOW,
   });
+});
+
+Deno.test("parseClientCredentials() finds the client in an assertion, or refuses", () => {
+  const named = (payload: unknown) =>
+    parse({
+      client_assertion_type: TYPE,
+      client_assertion: `x.${btoa(JSON.stringify(payload))}.x`,
+    });
+  assert.equal(named({ sub: "a" }).clientId, "a");
+  for (const payload of [{}, { sub: 7 }, { sub: { a: 1 } }, null]) {
+    assert.throws(() => named(payload), { code: "invalid_client" });
+  }
+  for (const client_assertion of ["x", "x.%.x", "x.bm90SlNPTg.x"]) {
+    assert.throws(
+      () => parse({ client_assertion_type: TYPE, client_assertion }),
+      { code: "invalid_client" },
+    );
+  }
+});
+
+Deno.test("parseClientCredentials() takes one way at a time", () => {
+  assert.throws(
+    () =>
+      parse({
+        client_id: "a",
+        client_secret: "s",
+        client_assertion_type: TYPE,
+        client_assertion: "x",
+      }),
+    { code: "invalid_request" },
+  );
+});
+
+Deno.test("SIGNATURE_ALGORITHMS has every asymmetric one, and no other", () => {
+  const families = ["ES", "PS", "RS"];
+  const sizes = ["256", "384", "512"];
+  const all = families.flatMap((family) => sizes.map((size) => family + size));
+  assert.deepEqual(
+    [...SIGNATURE_ALGORITHMS].sort(),
+    [...all, "EdDSA", "Ed25519"].sort(),
+  );
 });

@@ -293,3 +293,35 @@ Deno.test("checkDocumentUrl() refuses a domain that is not on the list", () => {
     });
   }
 });
+
+Deno.test("parseClientMetadata() takes native applications", () => {
+  const found = parseClientMetadata({
+    ...REDIRECTS,
+    application_type: "native",
+  });
+  assert.equal(found.application_type, "native");
+});
+
+Deno.test("parseClientMetadata() refuses what is no object as such", () => {
+  for (const body of ["text", 1, true, null, [REDIRECTS]]) {
+    assert.throws(() => parseClientMetadata(body), {
+      code: "invalid_client_metadata",
+    });
+  }
+});
+
+Deno.test("parseClientMetadata() offers no choice between secrets", () => {
+  const found = parseClientMetadata({
+    ...REDIRECTS,
+    token_endpoint_auth_methods_supported: [
+      "client_secret_basic",
+      "private_key_jwt",
+      "none",
+      "unheard_of",
+    ],
+  });
+  assert.deepEqual(found.token_endpoint_auth_methods_supported, [
+    "private_key_jwt",
+    "none",
+  ]);
+});

@@ -61,3 +61,10 @@ for (const [what, entries] of REFUSED) {
     });
   });
 }
+
+Deno.test("parseCodeChallenge() says that PKCE is required", () => {
+  const method: [string, string] = ["code_challenge_method", "S256"];
+  assert.throws(() => parseCodeChallenge(new Parameters([method])), {
+    description: "PKCE is required: code_challenge is missing",
+  });
+});

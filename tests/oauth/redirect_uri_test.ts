@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   checkRedirectUri,
   isRegisteredRedirectUri,
+  redirectKind,
 } from "../../src/oauth/redirect_uri.ts";
 
 const REGISTRABLE = {
@@ -11,6 +12,9 @@ const REGISTRABLE = {
   "https://app.example.com:8443/cb?tenant=1": "https",
   "https://192.168.1.5/cb": "https",
   "https://[2001:db8::1]/cb": "https",
+  "https://app1/cb": "https",
+  "https://1app/cb": "https",
+  "https://app.example.com/http://localhost/cb": "https",
   "https://localhost:8443/cb": "loopback",
   "http://localhost:6274/oauth/callback": "loopback",
   "http://localhost": "loopback",
@@ -19,15 +23,20 @@ const REGISTRABLE = {
   "http://[::1]:1234/cb": "loopback",
   "cursor://anysphere.cursor-mcp/oauth/callback": "private-use",
   "com.example.app:/oauth2redirect/provider": "private-use",
+  "com.example.app:/path//user@host": "private-use",
 };
 
 for (const [uri, kind] of Object.entries(REGISTRABLE)) {
   Deno.test(`checkRedirectUri() takes ${uri} as ${kind}`, () => {
     assert.equal(checkRedirectUri(uri), kind);
+    assert.equal(redirectKind(uri), kind);
   });
 }
 
 const REFUSED = [
+  " https://app.example.com/cb",
+  "https://app.example.com:123456/cb",
+  "https://1.2.3.4.5/cb",
   "",
   "/callback",
   "//evil.example/cb",

@@ -79,3 +79,9 @@ Deno.test("narrowScopes() refuses more than was granted", () => {
     });
   }
 });
+
+Deno.test("grantableScopes() gives everything to who asks for what is nobody's", () => {
+  for (const scope of ["openid", "profile", "email", "address", "phone"]) {
+    assert.deepEqual(grantableScopes([scope], SUPPORTED), SUPPORTED);
+  }
+});

@@ -22,3 +22,13 @@ Deno.test("decodeHeaderValue() refuses what is not base64 of UTF-8", () => {
     );
   }
 });
+
+Deno.test("decodeHeaderValue() decodes only what is all in one sentinel", () => {
+  for (const literal of ["x=?base64?SGVsbG8=?=", "=?base64?SGVsbG8=?=x"]) {
+    assert.equal(decodeHeaderValue(literal), literal);
+  }
+});
+
+Deno.test("decodeHeaderValue() keeps a byte order mark", () => {
+  assert.equal(decodeHeaderValue("=?base64?77u/YQ==?="), "\uFEFFa");
+});

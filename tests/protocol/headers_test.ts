@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import {
   checkParamHeaders,
   checkStandardHeaders,
   checkVersionHeader,
+  valueAt,
 } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { RpcRequest } from "../../src/protocol/messages.ts";
@@ -149,4 +151,28 @@ Deno.test("checkParamHeaders() refuses a header that has no argument", () => {
 
 Deno.test("checkParamHeaders() refuses invalid characters", () => {
   refuses(() => checkRegion("é", "é"), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() takes no missing header for the text null", () => {
+  const params = [{ header: "mcp-param-text", path: ["text"] }];
+  refuses(
+    () => checkParamHeaders(new Headers(), params, { text: "null" }),
+    -32020,
+    400,
+  );
+});
+
+Deno.test("checkStandardHeaders() takes no missing name for the text null", () => {
+  refuses(
+    () => check(request("tools/call", { name: "null" }), {}),
+    -32020,
+    400,
+  );
+});
+
+Deno.test("valueAt() looks into objects, and at their own members only", () => {
+  assert.equal(valueAt({ a: { b: 1 } }, ["a", "b"]), 1);
+  assert.equal(valueAt({ a: "text" }, ["a", "length"]), undefined);
+  assert.equal(valueAt({ a: [1] }, ["a", "0"]), undefined);
+  assert.equal(valueAt({}, ["toString"]), undefined);
 });

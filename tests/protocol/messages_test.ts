@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  codeOfStatus,
   isRequestId,
   parseMessage,
   printError,
@@ -8,6 +9,7 @@ import {
   printResult,
   quoted,
   salvageId,
+  shortened,
 } from "../../src/protocol/messages.ts";
 import { refuses } from "./refuses.ts";
 
@@ -186,4 +188,32 @@ Deno.test("printResult(), printError() and printNotification() print JSON-RPC 2.
     method: "n",
     params: { a: 1 },
   });
+});
+
+Deno.test("codeOfStatus() says -32000 to 2025, and what is whose fault to 2026", () => {
+  assert.equal(codeOfStatus(401, false), -32000);
+  assert.equal(codeOfStatus(503, false), -32000);
+  assert.equal(codeOfStatus(499, true), -32600);
+  assert.equal(codeOfStatus(500, true), -32603);
+});
+
+Deno.test("shortened() cuts what is longer, and nothing else", () => {
+  assert.equal(shortened("abc", 3), "abc");
+  assert.equal(shortened("abcd", 3), "ab…");
+});
+
+Deno.test("parseMessage() takes a method of 256 characters and no more", () => {
+  const method = "m".repeat(256);
+  assert.equal(parseMessage({ jsonrpc, id: 1, method }).kind, "request");
+  refuses(
+    () => parseMessage({ jsonrpc, id: 1, method: `${method}m` }),
+    -32600,
+    400,
+  );
+});
+
+Deno.test("salvageId() finds none in what is no object", () => {
+  for (const value of [null, 1, "x", [], undefined]) {
+    assert.equal(salvageId(value), undefined);
+  }
 });

@@ -141,3 +141,19 @@ Deno.test("readBody() reads up to the limit", async () => {
   const text = " ".repeat(BODY_BYTES - 2) + "{}";
   assert.deepEqual(await readBody(request(text)), {});
 });
+
+Deno.test("readBody() takes as many bytes as there may be, announced or not", async () => {
+  const body = `"${"x".repeat(BODY_BYTES - 2)}"`;
+  const announced = { "content-length": String(BODY_BYTES) };
+  for (const headers of [new Headers(), new Headers(announced)]) {
+    const init = { method: "POST", headers, body };
+    const text = await readBody(new Request("http://localhost", init));
+    assert.equal((text as string).length, BODY_BYTES - 2);
+  }
+});
+
+Deno.test("readBody() counts what a body holds before it is built", async () => {
+  const body = "[".repeat(1000) + "]".repeat(1000);
+  const request = new Request("http://localhost", { method: "POST", body });
+  await rejects(readBody(request), -32600, 400);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { parseCredential } from "../../src/oauth/credential.ts";
+import { isDocumentUrl } from "../../src/oauth/document_url.ts";
+import {
+  bindingOf,
+  closeGrant,
+  type Grant,
+  isGrantOf,
+  openGrant,
+  useGrant,
+} from "../../src/oauth/grant.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  GRANT_IDLE_TTL_SECONDS,
+  GRANT_TTL_SECONDS,
+} from "../../src/oauth/lifetimes.ts";
+
+const NOW = 1_800_000_000;
+const HERE = {
+  issuer: "https://tools.example.com",
+  resource: "https://tools.example.com/mcp",
+};
+
+const pending = openGrant({
+  clientId: "client",
+  redirectUri: "https://app.example.com/cb",
+  scopes: ["mail:read"],
+  resource: HERE.resource,
+  codeChallenge: "x",
+}, {
+  issuer: HERE.issuer,
+  provider: "github",
+  identity: { subject: "42" },
+  clientName: "App",
+  now: NOW,
+});
+const active = useGrant(pending, { refreshable: true, now: NOW });
+
+Deno.test("isGrantOf() wants a grant that is active, and made here for it", () => {
+  assert(isGrantOf(active, HERE));
+  assert(!isGrantOf(pending, HERE));
+  assert(!isGrantOf(closeGrant(active, NOW), HERE));
+  const elsewhere = "https://other.example.com";
+  assert(!isGrantOf(active, { ...HERE, issuer: elsewhere }));
+  assert(!isGrantOf(active, { ...HERE, resource: `${elsewhere}/mcp` }));
+});
+
+Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
+  assert.equal(active.expiresAt, NOW + GRANT_IDLE_TTL_SECONDS);
+  const late = useGrant(active, {
+    refreshable: true,
+    now: NOW + GRANT_TTL_SECONDS - 60,
+  });
+  assert.equal(late.expiresAt, NOW + GRANT_TTL_SECONDS);
+});
+
+Deno.test("useGrant() keeps a grant without refresh tokens as long as its access token", () => {
+  const once = useGrant(pending, { refreshable: false, now: NOW });
+  assert.equal(once.expiresAt, NOW + ACCESS_TOKEN_TTL_SECONDS);
+});
+
+Deno.test("bindingOf() tells persons, issuers and resources apart, and no clients", () => {
+  const other = (change: Partial<Grant>) => bindingOf({ ...active, ...change });
+  assert.equal(other({ clientId: "another", id: "x" }), bindingOf(active));
+  for (const name of ["issuer", "resource", "subject"] as const) {
+    assert.notEqual(other({ [name]: "another" }), bindingOf(active));
+  }
+});
+
+Deno.test("parseCredential() reads a whole credential and nothing around it", () => {
+  const credential = `tsa_${"g".repeat(22)}_${"r".repeat(43)}`;
+  assert.equal(parseCredential(credential)?.kind, "access_token");
+  assert.equal(parseCredential(`x${credential}`), undefined);
+  assert.equal(parseCredential(`${credential}x`), undefined);
+});
+
+Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {
+  assert(isDocumentUrl("https://app.example.com/c.json"));
+  assert(!isDocumentUrl("https://:pass@app.example.com/c.json"));
+  assert(!isDocumentUrl("https://user@app.example.com/c.json"));
+});
