@@ -245,7 +245,7 @@ export class Events implements AsyncIterableIterator<Json> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
       if (end < 0) {
-        const { done, value } = await this.#reader.read();
+        const { done, value } = await within(60, this.#reader.read());
         if (done) return { done, value: undefined };
         this.#text += value;
         continue;
@@ -270,6 +270,27 @@ export class Events implements AsyncIterableIterator<Json> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+}
+
+/**
+ * What a promise gives, or a failure that names the test which waits for it.
+ *
+ * @throws {Error} when it takes longer
+ */
+export async function within<T>(
+  seconds: number,
+  promise: Promise<T>,
+): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`Nothing within ${seconds} s`)),
+    seconds * 1000,
+  );
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

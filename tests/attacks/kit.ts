@@ -24,6 +24,7 @@ import {
   rpc,
   statelessMeta,
   type TestServer,
+  within,
 } from "../kit.ts";
 
 export { BASE_URL, Client, REDIRECT_URI } from "../flow/kit.ts";
@@ -261,23 +262,6 @@ export function each(
     JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text),
     (target: Target) => attack(target, text),
   ]));
-}
-
-/** @throws {Error} when it takes longer */
-export async function within<T>(
-  seconds: number,
-  promise: Promise<T>,
-): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`Nothing within ${seconds} s`)),
-    seconds * 1000,
-  );
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The `error` of an OAuth answer after its status: `400 invalid_grant`. */

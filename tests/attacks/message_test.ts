@@ -1,6 +1,13 @@
 /** Messages that are too large, too deep, too many, or not what they say. */
 import assert from "node:assert/strict";
-import { Events, rpc, startServer, statelessMeta, until } from "../kit.ts";
+import {
+  Events,
+  rpc,
+  startServer,
+  statelessMeta,
+  until,
+  within,
+} from "../kit.ts";
 import {
   type Answer,
   attacks,
@@ -8,7 +15,6 @@ import {
   listen,
   rpcRefusal,
   type Target,
-  within,
 } from "./kit.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import * as z from "zod";
@@ -431,7 +437,7 @@ attacks("a stream that is abused ends", {
     );
     assert.match(answer.text, /"text":"a"/);
     const events = new Events(response);
-    await within(20, events.read());
+    await events.read();
     await events.close();
     await until(() => target.server.app.running === 0);
   },

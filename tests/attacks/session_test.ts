@@ -10,7 +10,6 @@ import {
   rpcRefusal,
   startTarget,
   type Target,
-  within,
 } from "./kit.ts";
 
 const ELICITATION = { elicitation: { form: {} } };
@@ -106,7 +105,7 @@ attacks("a session opens for nobody but its person", {
       ),
     });
     const events = new Events(response);
-    const question = await within(20, events.read());
+    const question = await events.read();
     const answer = (name: string) => ({
       jsonrpc: "2.0",
       id: question.id,
@@ -117,7 +116,7 @@ attacks("a session opens for nobody but its person", {
     const own = await target.session(thief.auth);
     await inSession(target, thief, own, answer("Thief"));
     await inSession(target, victim, session, answer("Victim"));
-    const result = await within(20, events.read());
+    const result = await events.read();
     assert.match(JSON.stringify(result), /Hello Victim/);
     await events.close();
   },
