@@ -10,9 +10,11 @@ import { SIGNATURE_ALGORITHMS } from "../../src/oauth/algorithms.ts";
 import { registerClient } from "../../src/oauth/client.ts";
 import {
   checkClientSecret,
+  isUnknownKey,
   parseClientCredentials,
   verifyClientAssertion,
 } from "../../src/oauth/client_authentication.ts";
+import { ASSERTION_MAX_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { Parameters } from "../../src/oauth/parameters.ts";
 
 const TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -350,4 +352,29 @@ Deno.test("SIGNATURE_ALGORITHMS has every asymmetric one, and no other", () => {
     [...SIGNATURE_ALGORITHMS].sort(),
     [...all, "EdDSA", "Ed25519"].sort(),
   );
+});
+
+Deno.test("verifyClientAssertion() takes an hour, and no second more", async () => {
+  await verify({ exp: NOW + ASSERTION_MAX_TTL_SECONDS });
+  await assert.rejects(verify({ exp: NOW + ASSERTION_MAX_TTL_SECONDS + 1 }), {
+    code: "invalid_client",
+  });
+});
+
+Deno.test("isUnknownKey() tells a key that is missing from any other fault", async () => {
+  const refusalOf = (kid: string, keys: JSONWebKeySet["keys"]) =>
+    new SignJWT(CLAIMS).setProtectedHeader({ alg: "ES256", kid })
+      .sign(privateKey)
+      .then((assertion) =>
+        verifyClientAssertion(client, assertion, {
+          keys: { keys },
+          audiences: ["https://other.example.com"],
+          now: NOW,
+        })
+      ).catch((error) => error);
+  assert(isUnknownKey(await refusalOf("2", KEYS.keys)));
+  assert(!isUnknownKey(await refusalOf("1", KEYS.keys)));
+  const { cause } = await refusalOf("2", []) as Error;
+  assert(!isUnknownKey(cause));
+  assert(!isUnknownKey(undefined));
 });

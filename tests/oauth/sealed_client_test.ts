@@ -109,3 +109,11 @@ Deno.test("shortClientId() leaves other IDs as they are", () => {
     assert.equal(isSealedClientId(id), false);
   }
 });
+
+Deno.test("isSealedClientId() knows a name of 22 characters, a dot and no more", () => {
+  const sealed = `${"a".repeat(22)}.b.c`;
+  assert(isSealedClientId(sealed));
+  for (const other of [`a${sealed}`, `${sealed}!`, `${sealed}\n`, "a.b"]) {
+    assert(!isSealedClientId(other), other);
+  }
+});

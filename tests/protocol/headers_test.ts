@@ -27,6 +27,7 @@ Deno.test("checkStandardHeaders() takes headers that agree with the body", () =>
   check(CALL, { "Mcp-Name": "greet" });
   check(request("prompts/get", { name: "p" }), { "mcp-name": "p" });
   check(request("tools/list"), {});
+  check(request("tools/list", { undefined: "x" }), {});
   for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
     check(request(method, { taskId: "t" }), { "mcp-name": "t" });
   }

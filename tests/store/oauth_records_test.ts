@@ -148,6 +148,20 @@ Deno.test("use() lets one of fifty uses through", () =>
     assert(await assertionStore(new Database(kv)).use("b", assertion));
   }));
 
+Deno.test("approvalStore keeps every scope of approvals that come at once", () =>
+  withKv(async (kv) => {
+    const approvals = approvalStore(new Database(kv));
+    const request = requestOf(newClient());
+    const scopes = ["a", "b", "c", "d"];
+    await Promise.all(
+      scopes.map((scope) =>
+        approvals.save("browser", { ...request, scopes: [scope] })
+      ),
+    );
+    const kept = await approvals.find("browser", request);
+    assert.deepEqual(kept?.toSorted(), scopes);
+  }));
+
 Deno.test("approvalStore remembers scopes by browser, client, redirect URI and resource", () =>
   withKv(async (kv) => {
     const approvals = approvalStore(new Database(kv));
