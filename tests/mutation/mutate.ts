@@ -3,6 +3,7 @@
  * whether a test notices.
  *
  *     --only=PATH      a file or folder; may be given several times
+ *     --kind=TEXT      mutants whose kind says so: --kind='without .check()'
  *     --shard=2/4      the second quarter
  *     --nearest        the file's own tests and its folder's, no others
  *     --results=PATH   what is known already, one line of JSON each; a mutant
@@ -47,6 +48,7 @@ const { values: flags } = parseArgs({
   args: Deno.args,
   options: {
     only: { type: "string", multiple: true, default: RULES },
+    kind: { type: "string", default: "" },
     shard: { type: "string", default: "1/1" },
     results: { type: "string", default: "data/mutants.jsonl" },
     nearest: { type: "boolean", default: false },
@@ -89,7 +91,9 @@ async function planned(): Promise<Map<string, Plan>> {
       if (count++ % parts !== part - 1) continue;
       const source = await Deno.readTextFile(path);
       const mutants = mutantsOf(path, source)
-        .filter(({ name }) => !Object.hasOwn(equivalent, name));
+        .filter(({ name, kind }) =>
+          !Object.hasOwn(equivalent, name) && kind.includes(flags.kind)
+        );
       plan.set(path, { source, mutants });
     }
   }
