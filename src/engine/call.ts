@@ -6,7 +6,9 @@
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller, Upstream } from "../caller.ts";
-import { newReference } from "../reference.ts";
+import { logFailure } from "../failures.ts";
+import { shortClientId } from "../oauth/client_id.ts";
+import { fingerprint, newReference } from "../reference.ts";
 import type { Context, McpClient } from "../authoring/context.ts";
 import type { Catalogue, Introduction } from "../protocol/catalogue.ts";
 import { Suspended } from "../protocol/inquiry.ts";
@@ -25,7 +27,7 @@ import {
 import { CallContext, type Work } from "./call_context.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
-import { internalRefusal, refusalOf } from "./refusal.ts";
+import { internalRefusal, type Outcome, refusalOf } from "./refusal.ts";
 import type { Running } from "./running.ts";
 
 /**
@@ -50,7 +52,11 @@ export abstract class Call implements Work, Running {
   abstract readonly client: McpClient;
   abstract readonly introduction: Introduction;
   abstract readonly logLevel?: LoggingLevel;
+  /** The 2025 session it belongs to. */
+  readonly sessionId?: string;
   readonly startedMilliseconds: number;
+  /** How it ends for the log, when its method gives a result. */
+  outcome: Outcome = "ok";
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
@@ -127,7 +133,7 @@ export abstract class Call implements Work, Running {
       const wasStopped = this.#abort?.signal.aborted;
       this.end(
         { body: printResult(this.message.id, result) },
-        wasStopped ? "stopped" : "ok",
+        wasStopped ? "stopped" : this.outcome,
       );
     } catch (error) {
       this.refuse(error);
@@ -198,15 +204,22 @@ export abstract class Call implements Work, Running {
     if (!refusal) {
       this.report(error);
       refusal = internalRefusal(this.requestId, id);
+    } else if ((refusal.status ?? 200) >= 500) {
+      const reference = this.requestId;
+      logFailure(this.engine.log, error, { reference, ...this.#what });
     }
-    this.end(refusal, refusal.outcome);
+    this.end(refusal, refusal.outcome, refusal.reason);
   }
 
   /** Answers the request, once. */
-  protected end(ending: Ending | undefined, outcome: string): void {
+  protected end(
+    ending: Ending | undefined,
+    outcome: Outcome,
+    refusal?: string,
+  ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#log(outcome);
+    this.#log(outcome, refusal);
     this.#ending.resolve(ending);
   }
 
@@ -224,17 +237,20 @@ export abstract class Call implements Work, Running {
     };
   }
 
-  #log(outcome: string): void {
+  #log(outcome: Outcome, refusal?: string): void {
     const { log } = this.engine;
     if (!log.isEnabledFor("info")) return;
+    const { subject, clientId } = this.caller;
     log.info("Request", {
       reference: this.requestId,
       traceId: traceIdOf(this.meta),
-      subject: this.caller.subject,
-      clientId: this.caller.clientId,
+      subject,
+      clientId: clientId && shortClientId(clientId),
+      session: this.sessionId && fingerprint(this.sessionId),
       ...this.#what,
       durationMilliseconds: this.engine.clock() - this.startedMilliseconds,
       outcome,
+      refusal,
     });
   }
 }

@@ -5,7 +5,8 @@
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
  */
-import { randomId } from "../crypto.ts";
+import { logFailure } from "../failures.ts";
+import { newReference } from "../reference.ts";
 import {
   parseMessage,
   type RequestId,
@@ -98,11 +99,13 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     const version = request.headers.get("mcp-protocol-version");
     const stateless = version === STATELESS_REVISION;
     const refusal = refusalOf(error, { id, gate, request, stateless });
+    const reference = newReference();
     if (refusal) {
-      log.debug("Refused", { outcome: refusal.outcome });
+      const { outcome, reason, status = 200 } = refusal;
+      if (status >= 500) logFailure(log, error, { reference });
+      log.debug("Request", { reference, outcome, refusal: reason });
       return refusal;
     }
-    const reference = randomId(12);
     log.error("Internal error", { reference, error });
     return internalRefusal(reference, id);
   }

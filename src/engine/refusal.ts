@@ -14,10 +14,26 @@ import {
 } from "../protocol/messages.ts";
 import type { Ending } from "./pending_response.ts";
 
+/** How a request ended, for the log. */
+export type Outcome =
+  | "ok"
+  /** The tool said that it failed, or its arguments were wrong. */
+  | "tool_error"
+  | "internal_error"
+  /** It was not to be, or not now; nothing of ours is broken. */
+  | "refused"
+  /** The client wanted no answer any more. */
+  | "cancelled"
+  /** The server ended meanwhile. */
+  | "stopped"
+  /** Answered with a question; the client sends the request again. */
+  | "input_required";
+
 /** An answer that refuses. */
 export interface Refusal extends Ending {
-  /** One word or two for the log. */
-  outcome: string;
+  outcome: Outcome;
+  /** A few words on why, for the log. */
+  reason?: string;
 }
 
 /** What was refused, and by whom. */
@@ -39,7 +55,7 @@ export function refusalOf(
 ): Refusal | undefined {
   if (error instanceof RpcError) {
     const { code, status } = error;
-    return { body: printError(id, error), status, outcome: `error ${code}` };
+    return { body: printError(id, error), status, ...refused(`error ${code}`) };
   }
   const body = (status: number, message: string) =>
     printError(id, { code: codeOfStatus(status, stateless), message });
@@ -48,19 +64,29 @@ export function refusalOf(
       body: body(error.status, error.description),
       status: error.status,
       headers: { "www-authenticate": gate.challenge(error, sidOf(request)) },
-      outcome: error.error ?? "unauthorized",
+      ...refused(error.error ?? "unauthorized"),
     };
   }
   if (error instanceof HttpError) {
     const { message, status, headers } = error;
-    return { body: body(status, message), status, headers, outcome: message };
+    return {
+      body: body(status, message),
+      status,
+      headers,
+      ...refused(message),
+    };
   }
   if (error instanceof ToolError) {
     const { message } = error;
     const body = printError(id, { code: RpcCode.internalError, message });
-    return { body, status: 200, outcome: message };
+    // What the tool said may be the client's text.
+    return { body, status: 200, outcome: "tool_error" };
   }
   return undefined;
+}
+
+function refused(reason: string): Pick<Refusal, "outcome" | "reason"> {
+  return { outcome: "refused", reason };
 }
 
 /** What the wire learns of an exception that nobody meant to throw. */
@@ -72,6 +98,6 @@ export function internalRefusal(
   return {
     body: printError(id, { code: RpcCode.internalError, message }),
     status: id === undefined ? 500 : 200,
-    outcome: "internal error",
+    outcome: "internal_error",
   };
 }

@@ -27,7 +27,7 @@ export interface InSession extends Admitted {
 /** A request of a session. */
 export class SessionCall extends Call {
   readonly stateless = false;
-  readonly sessionId: string;
+  override readonly sessionId: string;
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
 

@@ -128,7 +128,7 @@ export class StatelessCall extends Call {
         requestState: await this.#sealState(),
       };
       const body = printResult(id, printer.result(result));
-      this.end({ body }, "input required");
+      this.end({ body }, "input_required");
     } catch (error) {
       this.refuse(error);
     }

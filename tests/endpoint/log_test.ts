@@ -11,6 +11,7 @@ import {
   type TestServer,
   until,
 } from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 /** What is logged while `act` runs. */
@@ -46,9 +47,11 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
     traceId: undefined,
     subject: "anonymous",
     clientId: undefined,
+    session: undefined,
     method: "tools/call",
     tool: "greet",
     outcome: "ok",
+    refusal: undefined,
   });
 });
 
@@ -117,4 +120,84 @@ Deno.test("a cancelled request is one event, whatever follows", async () => {
     records.map(({ level, properties }) => [level, properties.outcome]),
     [["info", "cancelled"], ["info", "cancelled"]],
   );
+});
+
+Deno.test("the log tells what a tool said, what we broke and what was refused apart", async () => {
+  const records = await recordsOf(async (server) => {
+    await resultOf(call(server, "fail"));
+    await resultOf(call(server, "add", { a: "wrong" }));
+    await resultOf(call(server, "crash"));
+    await outcome(call(server, "nothing"));
+  });
+  assert.deepEqual(
+    records.filter(({ message }) => message === "Request")
+      .map(({ properties }) => [properties.outcome, properties.refusal]),
+    [
+      ["tool_error", undefined],
+      ["tool_error", undefined],
+      ["internal_error", undefined],
+      ["refused", "error -32602"],
+    ],
+  );
+});
+
+Deno.test("lines of one session have one name, which does not open it", async () => {
+  const ids: string[] = [];
+  const records = await recordsOf(async (server) => {
+    for (const calls of [2, 1]) {
+      const session = await server.openSession();
+      ids.push(session.id);
+      for (let id = 0; id < calls; id++) {
+        await outcome(session.request("ping", {}, id));
+      }
+    }
+  });
+  const [one, same, other] = records
+    .filter(({ properties }) => properties.method === "ping")
+    .map(({ properties }) => properties.session);
+  assert.match(String(one), /^[0-9a-f]{8}$/);
+  assert.equal(one, same);
+  assert.notEqual(one, other);
+  for (const id of ids) assert(!JSON.stringify(records).includes(id));
+});
+
+Deno.test("a database that fails is told once a second with its cause, however many calls it fails", async () => {
+  using time = new FakeTime();
+  const memory = await Deno.openKv(":memory:");
+  let isAway = false;
+  const kv = new Proxy(memory, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        if (isAway && name !== "close") throw new Error("disk is full");
+        return member.apply(target, args);
+      };
+    },
+  });
+  const events: LogEvent[] = [];
+  try {
+    await using server = await startServer({ ...CATALOGUE, kv });
+    const session = await server.openSession();
+    configureLog({ level: "warning", take: (event) => events.push(event) });
+    isAway = true;
+    time.tick(2);
+    for (let id = 0; id < 6; id++) {
+      if (id === 3) time.tick(1);
+      const response = await session.request("ping", {}, id);
+      assert.equal(response.status, 503);
+      await response.body?.cancel();
+    }
+  } finally {
+    isAway = false;
+    configureLog({ level: "off" });
+    memory.close();
+  }
+  assert.deepEqual(
+    events.map(({ message, properties }) => [message, properties.repeated]),
+    [["Not available", undefined], ["Not available", 2]],
+  );
+  const { cause } = events[0].properties.error as Error;
+  assert.match(String(cause), /disk is full/);
+  assert.ok(events[0].properties.reference);
 });

@@ -36,7 +36,9 @@ export async function callTool(call: Call): Promise<string> {
   if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
   const args = argumentsOf(params);
   try {
-    return printer.result(await parseAndRun(tool, args, call));
+    const result = await parseAndRun(tool, args, call);
+    if ("isError" in result && result.isError) call.outcome = "tool_error";
+    return printer.result(result);
   } catch (error) {
     if (isRefusal(error)) throw error;
     return printer.result(errorResult(messageFor(error, call)));
@@ -45,9 +47,11 @@ export async function callTool(call: Call): Promise<string> {
 
 /** What the model may read of an exception. */
 function messageFor(error: unknown, call: Call): string {
+  call.outcome = "tool_error";
   if (error instanceof ToolError) return error.message;
   const { signal, requestId } = call;
   if (signal.aborted) return signal.reason.message;
+  call.outcome = "internal_error";
   call.report(error);
   return `Internal error (reference ${requestId})`;
 }
