@@ -88,7 +88,18 @@ export class Process implements AsyncDisposable {
 
   /** Its exit code, with all of its output. */
   async end(): Promise<number> {
-    return (await this.#ended).code;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`It did not end:\n${this.output}`)),
+        PATIENCE_MILLISECONDS,
+      );
+    });
+    try {
+      return (await Promise.race([this.#ended, late])).code;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -37,7 +37,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     }
     assert.match(text, /"id":1/);
     assert.equal(await server.end(), 0);
-    assert.match(server.output, /"tool":"countdown".*"outcome":"stopped"/);
+    assert.match(server.output, /"tool":"wait".*"outcome":"stopped"/);
   });
 }
 

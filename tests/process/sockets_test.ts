@@ -25,7 +25,10 @@ async function exhaust(url: string): Promise<Deno.Conn[]> {
       connections.push(await Deno.connect({ hostname, port: Number(port) }));
     }
   } catch (error) {
-    assert(error instanceof Deno.errors.ConnectionRefused, String(error));
+    const { ConnectionRefused, ConnectionReset } = Deno.errors;
+    const isFull = error instanceof ConnectionRefused ||
+      error instanceof ConnectionReset;
+    assert(isFull, String(error));
   }
   return connections;
 }
