@@ -30,6 +30,7 @@ import { type Gate, lateGate, openGate } from "./gates/gate.ts";
 import { originCheck } from "./gates/origin.ts";
 import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
 import { HttpError } from "./errors.ts";
+import { ArrivingBodies } from "./http/arriving_bodies.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
 import { type Logger, logger } from "./log.ts";
@@ -323,6 +324,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     log,
     around: options.around,
     running: new RunningCalls(cancellations, database.clock, log),
+    bodies: new ArrivingBodies(database.clock),
     subscriptions: new Subscriptions(),
     questions: new CallerBound(QUESTIONS_PER_CALLER, "open questions"),
     clock: database.clock,
@@ -387,6 +389,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   function stop(): void {
     endStreams();
     engine.running.stop();
+    engine.bodies.stop();
   }
 
   async function close(): Promise<void> {

@@ -37,7 +37,7 @@ export interface McpEndpoint {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(engine: Engine): McpEndpoint {
-  const { gate, checkOrigin, log } = engine;
+  const { gate, checkOrigin, log, bodies } = engine;
   const sessions = sessionServer(engine);
 
   async function post(request: Request): Promise<Response> {
@@ -46,7 +46,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
       const admitted = await admit(request);
       checkContentType(request.headers);
       checkAccept(request.headers);
-      const body = await readBody(request);
+      const body = await bodies.wait(readBody(request));
       if (Array.isArray(body)) {
         return await sessions.serveBatch(
           body,

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { CheckOrigin } from "../gates/origin.ts";
 import type { Around } from "../authoring/around.ts";
+import type { ArrivingBodies } from "../http/arriving_bodies.ts";
 import type { Logger } from "../log.ts";
 import type { CancellationStore } from "../store/cancellations.ts";
 import type { ChangeStore } from "../store/changes.ts";
@@ -31,6 +32,7 @@ export interface Engine {
   /** The hook around tool calls. */
   around?: Around;
   running: RunningCalls;
+  bodies: ArrivingBodies;
   subscriptions: Subscriptions;
   /** Open questions to 2025 clients. */
   questions: CallerBound;

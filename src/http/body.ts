@@ -5,13 +5,23 @@
  */
 import { HttpError, OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
+import { ArrivingBodies } from "./arriving_bodies.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
 /** Nothing an OAuth client sends is longer. */
 const MAX_BYTES = 16 * 1024;
 
-/** @throws {HttpError} 413 for a body beyond 16 KiB */
+/** @throws {HttpError} 413 for a body beyond 16 KiB, 408 for one that is late */
 async function readText(request: Request): Promise<string> {
+  const bodies = new ArrivingBodies();
+  try {
+    return await bodies.wait(readAll(request));
+  } finally {
+    bodies.stop();
+  }
+}
+
+async function readAll(request: Request): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;

@@ -1,0 +1,58 @@
+/**
+ * Bodies that are arriving, and one clock for all of them: a timer for each
+ * would cost a call as much as reading it.
+ *
+ * @module
+ */
+import { type Clock, systemClock } from "../clock.ts";
+import { HttpError } from "../errors.ts";
+
+/** For the whole body: 4 MiB in a minute is half a megabit a second. */
+export const BODY_SECONDS = 60;
+const LOOK_MILLISECONDS = 1000;
+
+interface Arriving {
+  sinceMilliseconds: number;
+  giveUp(error: HttpError): void;
+}
+
+/** Bodies that are arriving at one server. */
+export class ArrivingBodies {
+  #arriving = new Set<Arriving>();
+  #timer?: ReturnType<typeof setInterval>;
+
+  constructor(private readonly clock: Clock = systemClock) {}
+
+  /**
+   * What `reading` reads. Deno adds `Connection: close` to an answer that comes
+   * before its body, and leaves it to the client to hang up.
+   *
+   * @throws {HttpError} 408 when it takes longer than {@linkcode BODY_SECONDS}
+   */
+  wait<T>(reading: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const body = { sinceMilliseconds: this.clock(), giveUp: reject };
+      this.#arriving.add(body);
+      this.#timer ??= setInterval(() => this.#look(), LOOK_MILLISECONDS);
+      reading.then(resolve, reject).then(() => this.#arriving.delete(body));
+    });
+  }
+
+  /** Stops the clock. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    if (this.#arriving.size === 0) return this.stop();
+    const latest = this.clock() - BODY_SECONDS * 1000;
+    for (const body of this.#arriving) {
+      if (body.sinceMilliseconds > latest) continue;
+      this.#arriving.delete(body);
+      body.giveUp(
+        new HttpError(408, `The body must arrive within ${BODY_SECONDS} s`),
+      );
+    }
+  }
+}
