@@ -77,16 +77,59 @@ Deno.test("deno task start:bundle serves what deno task bundle made", async () =
   await server.end();
 });
 
+Deno.test("deno task dev shows a type error, and goes on serving", async () => {
+  await using clone = await Clone.make();
+  await using server = clone.run(["deno", "task", "dev"], { terminal: true });
+  await server.url();
+  const restarted = server.prints(/listens on[\s\S]*listens on/);
+  await Deno.writeTextFile(
+    `${clone.path}/src/tools/mod.ts`,
+    "export const seven: string = 7;\n",
+    { append: true },
+  );
+  await server.prints(/TS2322[\s\S]*tools\/mod\.ts/);
+  await restarted;
+  const url = server.output.match(/http:\/\/[\w.]+:\d+(?=\/mcp)/g)!.at(-1)!;
+  assert.equal(await callHealth(url, await openSession(url)), 200);
+});
+
 Deno.test("deno task dev:oauth signs a person in through the SDK's client", async () => {
   await using clone = await Clone.make();
   await using server = clone.run(["deno", "task", "dev:oauth"], {
     env: { KV_PATH: ":memory:" },
   });
   const url = await server.url();
+  await callAs(await signIn(url), url);
+});
+
+Deno.test("a sign-in outlives a restart of deno task dev:oauth", async () => {
+  await using clone = await Clone.make();
+  // Another port would be another server to a client.
+  const { port } = freeAddress();
+  await using server = clone.run(["deno", "task", "dev:oauth"], {
+    env: { PORT: String(port) },
+  });
+  const url = await server.url();
+  const person = await signIn(url);
+  const restarted = server.prints(/"Listening"[\s\S]*"Listening"/);
+  await Deno.writeTextFile(`${clone.path}/src/tools/mod.ts`, "\n", {
+    append: true,
+  });
+  await restarted;
+  await callAs(person, url);
+});
+
+function freeAddress(): Deno.NetAddr {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr;
+}
+
+/** A person signs in with the development provider. */
+async function signIn(url: string): Promise<SignIn> {
   const authProvider = new SignIn();
-  const newTransport = () =>
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider });
-  const refused = newTransport();
+  const refused = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+    authProvider,
+  });
   const newcomer = new Client({ name: "newcomer", version: "1" });
   await assert.rejects(newcomer.connect(refused), /unauthorized/i);
 
@@ -94,16 +137,22 @@ Deno.test("deno task dev:oauth signs a person in through the SDK's client", asyn
     origin === url ? fetch : undefined
   );
   const consent = await browser.open(authProvider.sentTo!);
-  const signIn = await browser.press(consent, "decision", "approve");
-  const { url: answer } = await browser.press(signIn, "name", "Ada Lovelace");
+  const page = await browser.press(consent, "decision", "approve");
+  const { url: answer } = await browser.press(page, "name", "Ada Lovelace");
   await refused.finishAuth(new URL(answer).searchParams);
+  return authProvider;
+}
 
+/** Calls a tool with what a sign-in left; it must not ask for another. */
+async function callAs(authProvider: SignIn, url: string): Promise<void> {
   const client = new Client({ name: "newcomer", version: "1" });
-  await client.connect(newTransport());
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider }),
+  );
   const { structuredContent } = await client.callTool({ name: "health" });
   assert.equal((structuredContent as { status: string }).status, "ok");
   await client.close();
-});
+}
 
 /** What a client remembers while a person signs in. */
 class SignIn {
