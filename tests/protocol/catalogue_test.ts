@@ -297,14 +297,10 @@ Deno.test("scopes are listed with what needs them", () => {
     ],
     prompts: [prompt({ name: "c", scopes: ["send"], get })],
   });
+  const read = { words: "Read mail", scopes: ["mail"] };
+  const send = { words: "Send mail", scopes: ["mail", "send"] };
   assert.deepEqual([...scopes], [
-    ["mail", [
-      { words: "Read mail", scopes: ["mail"] },
-      { words: "Send mail", scopes: ["mail", "send"] },
-    ]],
-    ["send", [
-      { words: "Send mail", scopes: ["mail", "send"] },
-      { words: "c", scopes: ["send"] },
-    ]],
+    ["mail", [read, send]],
+    ["send", [send, { words: "c", scopes: ["send"] }]],
   ]);
 });
