@@ -1,5 +1,6 @@
 /** Access and refresh tokens in the wrong hands, or in the wrong place. */
 import assert from "node:assert/strict";
+import { Events, rpc, statelessMeta } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
@@ -138,6 +139,30 @@ attacks("what was revoked is over within a second", {
     });
     time.tick(1);
     assert.equal(await statusOf(target, auth.authorization), 401);
+  },
+  "with the streams that it opened": async (target) => {
+    const { client, tokens, auth } = await target.person("jo");
+    const response = await target.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        ...auth,
+        "content-type": "application/json",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": "subscriptions/listen",
+      },
+      body: JSON.stringify(rpc("subscriptions/listen", {
+        notifications: { toolsListChanged: true },
+        _meta: statelessMeta(),
+      })),
+    });
+    assert.equal(response.status, 200);
+    const events = new Events(response);
+    await events.read();
+    await target.form("/revoke", {
+      token: tokens.refresh_token,
+      client_id: client.clientId,
+    });
+    while (!(await events.next()).done);
   },
   "but not by another client": async (target) => {
     using time = new FakeTime();
