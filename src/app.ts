@@ -6,6 +6,7 @@
 import { Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import type { About } from "./about.ts";
+import type { Scopes } from "./authoring/scope.ts";
 import { basePathOf } from "./base_path.ts";
 import { clientAddress } from "./http/client_address.ts";
 import type { Config } from "./config/config.ts";
@@ -28,6 +29,7 @@ import { requestLog } from "./request_log.ts";
 import { probe } from "./store/probe.ts";
 import { EXPOSED_HEADERS } from "./http/cors.ts";
 import type { McpEndpoint } from "./engine/endpoint.ts";
+import type { Permissions } from "./oauth/permissions.ts";
 import { scopesInWords } from "./pages/scope_words.ts";
 import type { Catalogue } from "./protocol/catalogue.ts";
 import type { Database } from "./store/database.ts";
@@ -51,6 +53,8 @@ export interface AppOptions {
   /** Who is behind it. */
   about: About;
   catalogue: Catalogue;
+  scopes: Scopes;
+  permissions?: Permissions;
   provider?: Provider;
   fetchDocument?: FetchDocument;
   checkOrigin: CheckOrigin;
@@ -76,12 +80,16 @@ const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
 /** Builds everything but the way of a call. */
 export function createApp(options: AppOptions): App {
-  const { config, baseUrl, catalogue, checkOrigin, mcp } = options;
+  const { config, baseUrl, permissions, checkOrigin, mcp } = options;
+  // Pages are for everybody: they tell of what everybody may use.
+  const catalogue = options.catalogue.within(permissions && []);
   let watched: WatchedProvider | undefined;
   const dev = devProviderOf(options);
   const { gate, endpoints, close } = signInOf(options, (settings) => {
     const provider = options.provider ??
-      (settings.provider === "dev" ? dev!.provider : createProvider(settings));
+      (settings.provider === "dev"
+        ? dev!.provider
+        : createProvider(settings, { wanted: permissions }));
     watched = watchProvider(provider);
     return watched.provider;
   });
@@ -218,7 +226,9 @@ function signInOf(
     baseUrl,
     about,
     fetchDocument = fetchPublic,
-    catalogue: { scopes: scopeWords },
+    catalogue: { scopes: uses },
+    scopes,
+    permissions,
   }: AppOptions,
   provider: (settings: ProviderConfig) => Provider,
 ): SignIn {
@@ -229,8 +239,9 @@ function signInOf(
     baseUrl,
     serverTitle: config.title,
     about,
-    scopesSupported: [...scopeWords.keys()],
-    inWords: (scopes) => scopesInWords(scopes, scopeWords),
+    scopes,
+    permissions,
+    inWords: (asked) => scopesInWords(asked, { uses, words: scopes.words }),
     provider,
     fetchDocument,
   });

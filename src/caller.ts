@@ -18,7 +18,26 @@ export interface Identity {
   login?: string;
   /** The URL of a picture. */
   picture?: string;
+  /** Groups, as the provider writes them. */
+  groups?: readonly string[];
+  /** Roles, as the provider writes them. */
+  roles?: readonly string[];
+  /** Organizations: names, and where there is one `id:` with the number. */
+  organizations?: readonly string[];
+  /** Teams: `organization/team`, and `id:` with the number. */
+  teams?: readonly string[];
 }
+
+/** The lists of an {@linkcode Identity} that say what a person belongs to. */
+export const MEMBERSHIPS = [
+  "groups",
+  "roles",
+  "organizations",
+  "teams",
+] as const;
+
+/** One of {@linkcode MEMBERSHIPS}. */
+export type Membership = typeof MEMBERSHIPS[number];
 
 /** Who a request is for, and what they allowed the client to do. */
 export interface Caller {
@@ -28,6 +47,11 @@ export interface Caller {
   clientId?: string;
   /** Granted scopes; `all` where the strategy knows no scopes. */
   scopes: readonly string[] | "all";
+  /**
+   * The most that may ever be granted to the person; undefined: every scope.
+   * What needs others does not exist for the caller.
+   */
+  ceiling?: readonly string[];
   /** The person, where a provider told. */
   identity?: Identity;
   /**

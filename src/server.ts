@@ -11,6 +11,12 @@ import { type About, aboutComplaints, aboutOf } from "./about.ts";
 import type { App } from "./app.ts";
 import type { Around } from "./authoring/around.ts";
 import { type Needing, needsOf } from "./authoring/needs.ts";
+import {
+  scopeComplaints,
+  type ScopeDefinitions,
+  type Scopes,
+  scopesOf,
+} from "./authoring/scope.ts";
 import type { Services, ServiceValues } from "./authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import { basePathOf } from "./base_path.ts";
@@ -35,6 +41,11 @@ import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
 import { type Logger, logger } from "./log.ts";
 import { isLoopback } from "./loopback.ts";
+import {
+  type DecidePermissions,
+  type Permissions,
+  permissionsOf,
+} from "./oauth/permissions.ts";
 import {
   type Catalogue,
   CatalogueError,
@@ -66,6 +77,13 @@ export interface ServerOptions<
   icons?: Icon[];
   /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
   instructions?: string;
+  /** Words for scopes on the consent page, and which wait for a step-up. */
+  scopes?: ScopeDefinitions;
+  /**
+   * The scopes that a person may be granted, asked at every sign-in, token and
+   * call. Where `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   */
+  permissions?: DecidePermissions;
   /** Settings that `routes` needs. */
   settings?: S;
   /** Services that `routes` needs, or that run beside the tools. */
@@ -151,6 +169,9 @@ const QUESTIONS_PER_CALLER = 100;
 export interface Plan {
   options: ServerOptions;
   config: Config;
+  scopes: Scopes;
+  /** Undefined: everybody may be granted everything. */
+  permissions?: Permissions;
   lifecycle: Lifecycle;
   /** What is served, compiled when it is first asked for. */
   readonly catalogue: Catalogue;
@@ -190,18 +211,42 @@ export function planServer(
 ): Plan {
   const { name, title = name, instructions } = options;
   const needs = needsOf(needing(options));
-  const complaints = [...needs.complaints, ...aboutComplaints(options)];
+  const complaints = [
+    ...needs.complaints,
+    ...aboutComplaints(options),
+    ...scopeComplaints(options.scopes),
+  ];
   if (complaints.length > 0) throw new CatalogueError(complaints);
   const { settings } = needs;
-  const config = parseConfig(env, { title, instructions, settings, denied });
+  const scopes = scopesOf(neededScopes(options), options.scopes);
+  const config = parseConfig(env, {
+    title,
+    instructions,
+    settings,
+    denied,
+    scopes: scopes.supported,
+  });
+  const { auth } = config;
+  const permissions = auth.strategy === "oauth"
+    ? permissionsOf({
+      rules: auth.permissions,
+      decide: options.permissions,
+      supported: scopes.supported,
+    })
+    : undefined;
   const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
   let catalogue: Catalogue | undefined;
   return {
     options,
     config,
+    scopes,
+    permissions,
     lifecycle,
     get catalogue() {
-      return catalogue ??= compile(options, config, lifecycle);
+      return catalogue ??= compile(options, config, {
+        lifecycle,
+        listsVary: permissions !== undefined,
+      });
     },
   };
 }
@@ -210,6 +255,14 @@ export function planServer(
 export function needing(options: ServerOptions): Needing[] {
   const { tools = [], resources = [], prompts = [] } = options;
   return [...tools, ...resources, ...prompts, options];
+}
+
+/** The scopes that something needs, in the order of the definitions. */
+function neededScopes(options: ServerOptions): string[] {
+  const { tools = [], resources = [], prompts = [] } = options;
+  return [...tools, ...resources, ...prompts].flatMap(({ scopes = [] }) =>
+    scopes
+  );
 }
 
 /** What a planned server runs on. */
@@ -297,6 +350,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       baseUrl,
       about: aboutOf(options),
       catalogue,
+      scopes: plan.scopes,
+      permissions: plan.permissions,
       provider,
       fetchDocument,
       checkOrigin,
@@ -423,7 +478,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
 function compile(
   options: ServerOptions,
   config: Config,
-  lifecycle: Lifecycle,
+  { lifecycle, listsVary }: { lifecycle: Lifecycle; listsVary: boolean },
 ): Catalogue {
   const { name, version, description, websiteUrl, icons } = options;
   const serverInfo: Implementation = {
@@ -438,6 +493,7 @@ function compile(
   return compileCatalogue(provideNeeds(options, lifecycle), {
     serverInfo,
     instructions,
+    listsVary,
   });
 }
 

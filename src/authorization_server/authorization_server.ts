@@ -4,9 +4,11 @@
  * @module
  */
 import type { About } from "../about.ts";
+import type { Scopes } from "../authoring/scope.ts";
 import type { OAuthConfig } from "../config/auth.ts";
 import { logger } from "../log.ts";
-import { type Grant, isGrantOf } from "../oauth/grant.ts";
+import { heldScopes } from "../oauth/held_scopes.ts";
+import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import type { ScopeInWords } from "../pages/consent_page.tsx";
 import { providerId } from "../config/application.ts";
@@ -26,7 +28,6 @@ import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
-import { isAllowed } from "../oauth/allowed_users.ts";
 import { providerTokens } from "../upstream/provider_tokens.ts";
 import type { Provider } from "../upstream/provider.ts";
 import type { SignIn } from "./sign_in_endpoints.ts";
@@ -60,7 +61,8 @@ export interface AuthorizationServerOptions {
   about?: About;
   provider: Provider;
   fetchDocument: FetchDocument;
-  scopesSupported: readonly string[];
+  scopes: Scopes;
+  permissions?: Permissions;
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
@@ -68,8 +70,7 @@ export interface AuthorizationServerOptions {
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): SignIn {
-  const { config, database, baseUrl, provider, serverTitle, scopesSupported } =
-    options;
+  const { config, database, baseUrl, provider, serverTitle, scopes } = options;
   const { clock } = database;
   const { about } = options;
   const { metadataDocuments, allowedUsers } = config;
@@ -107,12 +108,12 @@ export function authorizationServer(
     attempts: attemptStore(database, log),
     admins: config.admins,
     providerTokens: providerTokens({ provider, grants, upstreamTokens, clock }),
-    mayStay(grant: Grant): boolean {
-      const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
-      return isGrantOf(grant, here) &&
-        // Somebody may have been taken off the list since.
-        isAllowed(grant.identity, allowedUsers);
-    },
+    mayHold: heldScopes({
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      allowedUsers,
+      permissions: options.permissions,
+    }),
   };
   const limited = (limit: RateLimit) => ({
     ...services,
@@ -132,13 +133,13 @@ export function authorizationServer(
       protectedResourceMetadata: protectedResourceMetadataEndpoint({
         baseUrl,
         issuer: baseUrl,
-        scopesSupported,
+        scopesSupported: scopes.usual,
         title: serverTitle,
         about,
       }),
       authorizationServerMetadata: authorizationServerMetadataEndpoint({
         baseUrl,
-        scopesSupported,
+        scopesSupported: scopes.supported,
         metadataDocuments: metadataDocuments.enabled,
         about,
       }),

@@ -8,6 +8,7 @@
  */
 import type { Context } from "@hono/hono";
 import type { About } from "../about.ts";
+import type { Scopes } from "../authoring/scope.ts";
 import { basePathOf } from "../base_path.ts";
 import { OAuthError } from "../errors.ts";
 import {
@@ -38,7 +39,7 @@ export function authorizeEndpoint(
     serverTitle,
     about,
     providerName,
-    scopesSupported,
+    scopes: known,
     inWords,
     clients,
     approvals,
@@ -50,7 +51,7 @@ export function authorizeEndpoint(
     about?: About;
     /** Who people sign in with. */
     providerName: string;
-    scopesSupported: readonly string[];
+    scopes: Scopes;
     inWords(scopes: readonly string[]): ScopeInWords[];
     clients: ClientDirectory;
     approvals: ApprovalStore;
@@ -90,7 +91,7 @@ export function authorizeEndpoint(
       request = parseAuthorizationRequest(parameters, {
         client,
         baseUrl,
-        scopesSupported,
+        scopes: known,
       });
     } catch (error) {
       // An address that the person never approved gets nothing by redirect,
@@ -109,7 +110,7 @@ export function authorizeEndpoint(
     // Asking for one more scope must not lose those approved before.
     const scopes = unionOfScopes(
       request.scopes,
-      (approved ?? []).filter((scope) => scopesSupported.includes(scope)),
+      (approved ?? []).filter((scope) => known.supported.includes(scope)),
     );
     const handle = await requests.save(browser, {
       request: { ...request, scopes },

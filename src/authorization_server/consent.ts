@@ -9,6 +9,9 @@ import type { Logger } from "../log.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
+import type { Parameters } from "../oauth/parameters.ts";
+import { OFFLINE_ACCESS, opensNothing } from "../oauth/scope.ts";
+import { BOXES } from "../pages/consent_page.tsx";
 import type { ApprovalStore } from "../store/approvals.ts";
 import type {
   AuthorizationRequestStore,
@@ -16,7 +19,7 @@ import type {
 } from "../store/authorization_requests.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
 import { providerUnavailable } from "../upstream/unavailable.ts";
-import { readParameters } from "../http/body.ts";
+import { readForm } from "../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
@@ -52,15 +55,33 @@ export function consentEndpoint(
   async function approve(
     c: Context,
     found: FoundRequest,
-    browser: string,
+    { browser, scopes }: { browser: string; scopes: readonly string[] },
   ): Promise<Response> {
     const { handle } = found;
     // Before anything is written: if the provider cannot be reached, the
     // person presses the button again.
     const url = await providerUrl(handle, browser);
-    await approvals.save(browser, found.value.request);
-    if (found.value.phase === "consent") await requests.approve(found);
+    const { request } = found.value;
+    await approvals.save(browser, { ...request, scopes }, request.scopes);
+    await keepConsent(c, found, scopes);
     return redirect(c, url.href);
+  }
+
+  /** The last answer counts, also when the button is pressed again. */
+  async function keepConsent(
+    c: Context,
+    found: FoundRequest,
+    consented: readonly string[],
+  ): Promise<void> {
+    for (;;) {
+      if (await requests.approve(found, consented)) return;
+      // It was pressed twice, or the provider has answered meanwhile.
+      ({ found } = await findOwnRequest(c, found.handle, {
+        baseUrl,
+        requests,
+      }));
+      if (found.value.phase === "done") throw answeredAlready();
+    }
   }
 
   async function providerUrl(handle: string, browser: string): Promise<URL> {
@@ -81,7 +102,7 @@ export function consentEndpoint(
 
   return async function consent(c) {
     await checkRate(c);
-    const parameters = await readParameters(c.req.raw);
+    const parameters = await readForm(c.req.raw);
     const handle = parameters.require("request");
     const { found, browser } = await findOwnRequest(c, handle, {
       baseUrl,
@@ -89,8 +110,13 @@ export function consentEndpoint(
     });
     if (found.value.phase === "done") throw answeredAlready();
     switch (parameters.get("decision")) {
-      case "approve":
-        return await approve(c, found, browser);
+      case "approve": {
+        const { scopes: asked } = found.value.request;
+        const scopes = chosenScopes(asked, parameters);
+        return opensNothing(scopes) && !opensNothing(asked)
+          ? await deny(c, found)
+          : await approve(c, found, { browser, scopes });
+      }
       case "deny":
         return await deny(c, found);
       default:
@@ -100,6 +126,22 @@ export function consentEndpoint(
         );
     }
   };
+}
+
+/**
+ * The scopes that a person left ticked. A form without boxes, as programs send
+ * it that copy only its hidden fields, approves everything that was asked.
+ */
+function chosenScopes(
+  asked: readonly string[],
+  parameters: Parameters,
+): readonly string[] {
+  const { scopes: ticked } = parameters;
+  const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
+  if (!hasBoxes) return asked;
+  return asked.filter((scope) =>
+    scope === OFFLINE_ACCESS || ticked.includes(scope)
+  );
 }
 
 function answeredAlready(): OAuthError {

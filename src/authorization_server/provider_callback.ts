@@ -13,8 +13,10 @@ import {
   authorizationResponseUrl,
 } from "../oauth/authorization_response.ts";
 import { shortClientId } from "../oauth/client_id.ts";
-import { type Grant, openGrant } from "../oauth/grant.ts";
+import { type Grant, openGrant, subjectOf } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
+import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
+import { cutScopes, opensNothing } from "../oauth/scope.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
@@ -36,13 +38,23 @@ import { upstreamSecrets } from "./upstream_secrets.ts";
 
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
-  { baseUrl, provider, providerId, allowedUsers, requests, clock, log }: {
+  {
+    baseUrl,
+    provider,
+    providerId,
+    allowedUsers,
+    permissions,
+    requests,
+    clock,
+    log,
+  }: {
     baseUrl: string;
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
     providerId: string;
     /** Empty: everybody. */
     allowedUsers: readonly string[];
+    permissions?: Permissions;
     requests: AuthorizationRequestStore;
     clock: Clock;
     log: Logger;
@@ -125,12 +137,27 @@ export function providerCallbackEndpoint(
         { subject: identity.subject },
       );
     }
-    const { request, clientName } = leased.value;
+    const { request, clientName, consented = request.scopes } = leased.value;
+    const subject = subjectOf(providerId, identity);
+    const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
+    const ceiling = permissions?.ceiling({ subject, identity: kept });
+    const scopes = cutScopes(consented, ceiling);
+    if (opensNothing(scopes) && !opensNothing(consented)) {
+      return await refuse(
+        c,
+        leased,
+        "access_denied",
+        "This account may not have what the app asked for here: " +
+          "ask the people who run this server",
+        { subject },
+      );
+    }
     const grant = openGrant(request, {
       issuer: baseUrl,
       provider: providerId,
-      identity,
+      identity: kept,
       clientName,
+      scopes,
       now: now(clock),
     });
     const ours = await complete(leased, {

@@ -42,6 +42,7 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
           ...endpoints,
           protectedResourceMetadata: protectedResourceMetadataEndpoint({
             ...options,
+            scopesSupported: options.scopes.usual,
             issuer,
             title,
           }),

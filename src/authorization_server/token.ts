@@ -9,7 +9,9 @@ import { ChallengeError, OAuthError } from "../errors.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import type { Grant } from "../oauth/grant.ts";
+import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
+import type { Permissions } from "../oauth/permissions.ts";
 import { narrowScopes } from "../oauth/scope.ts";
 import {
   type IssuedTokens,
@@ -18,7 +20,10 @@ import {
 } from "../oauth/token_request.ts";
 import type { CodeStore } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
-import type { RefreshTokenStore } from "../store/refresh_tokens.ts";
+import type {
+  RefreshableGrant,
+  RefreshTokenStore,
+} from "../store/refresh_tokens.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
@@ -30,7 +35,8 @@ export function tokenEndpoint(
     clock,
     codes,
     baseUrl,
-    mayStay,
+    mayHold,
+    permissions,
     clients,
     refreshTokens,
     providerTokens,
@@ -39,8 +45,9 @@ export function tokenEndpoint(
     clock: Clock;
     codes: CodeStore;
     baseUrl: string;
-    /** Whether a grant is still good here. */
-    mayStay(grant: Grant): boolean;
+    /** What a grant's tokens may still be good for. */
+    mayHold: MayHold;
+    permissions?: Permissions;
     clients: ClientDirectory;
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
@@ -57,26 +64,37 @@ export function tokenEndpoint(
     for (;;) {
       const found = await refreshTokens.find(refreshToken, clientId);
       if ("successors" in found) return found.successors;
-      const { grant, dataKey } = found;
-      if (!mayStay(grant)) throw ended();
-      const narrowed = narrowScopes(scopes, grant.scopes);
+      const narrowed = narrowScopes(scopes, found.grant.scopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
-      await keepUpstream(grant.id, dataKey);
-      const tokens = await refreshTokens.rotate(refreshToken, found, narrowed);
+      const grant = await keepUpstream(found);
+      const held = mayHold(grant, narrowed);
+      if (!held) throw ended();
+      const tokens = await refreshTokens.rotate(
+        refreshToken,
+        { ...found, grant },
+        held.scopes,
+      );
       if (tokens) return tokens;
     }
   }
 
+  /**
+   * Keeps the provider's tokens valid. Where permission follows from what a
+   * person belongs to, the provider is asked for that again.
+   */
   async function keepUpstream(
-    grantId: string,
-    dataKey: Uint8Array,
-  ): Promise<void> {
+    { grant, dataKey }: RefreshableGrant,
+  ): Promise<Grant> {
+    const key = { grantId: grant.id, dataKey: () => Promise.resolve(dataKey) };
     try {
-      await providerTokens.keep({
-        grantId,
-        dataKey: () => Promise.resolve(dataKey),
-      });
+      if (permissions && permissions.memberships.size > 0) {
+        const known = await providerTokens.identify(key, grant.identity);
+        return { ...grant, identity: permissions.keep(known) };
+      }
+      if (!mayHold(grant)) throw ended();
+      await providerTokens.keep(key);
+      return grant;
     } catch (error) {
       throw error instanceof ChallengeError ? ended(error) : error;
     }
@@ -93,6 +111,7 @@ export function tokenEndpoint(
     return await codes.use({
       ...request,
       clientId,
+      mayHold,
       refreshable: metadata.grant_types.includes("refresh_token"),
     });
   }

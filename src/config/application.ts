@@ -17,6 +17,8 @@ export interface ProviderApplication {
   scopes?: readonly string[];
   /** Query parameters added to the provider's authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
+  /** The claim that holds a person's groups: its name, or a path of dots. */
+  groupsClaim?: string;
 }
 
 /** Who people sign in with. */
@@ -170,6 +172,7 @@ function parseApplication(settings: Settings): ProviderApplication {
       fix: "Leave it unset for what signing in needs.",
     }),
     extraAuthParams: settings.read("OAUTH_EXTRA_AUTH_PARAMS", PARAMETERS) ?? {},
+    groupsClaim: settings.text("OAUTH_GROUPS_CLAIM"),
   };
 }
 

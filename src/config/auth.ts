@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
 import type { Settings, Variable } from "./environment.ts";
 import {
   LIST,
@@ -29,6 +30,8 @@ export interface OAuthConfig {
   allowedUsers: readonly string[];
   /** The same notation, for people who may see everybody's grants. */
   admins: readonly string[];
+  /** Who may be granted what; undefined: everybody everything. */
+  permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
@@ -94,10 +97,12 @@ const HEADER_NAME = {
  *
  * @param place `deployed`: on a public platform; `loopback`: only this machine
  * can reach the server
+ * @param scopes what there is to grant
  */
 export function parseAuth(
   settings: Settings,
   place: { deployed: boolean; loopback: boolean },
+  scopes: readonly string[] = [],
 ): AuthConfig {
   const strategy = settings.read("AUTH_STRATEGY", STRATEGY);
   switch (strategy) {
@@ -107,7 +112,7 @@ export function parseAuth(
     case "none":
       return { strategy };
     case "oauth":
-      return parseOAuth(settings, place);
+      return parseOAuth(settings, place, scopes);
     case "bearer": {
       const tokens = settings.require("BEARER_TOKEN", {
         schema: SECRETS,
@@ -182,9 +187,32 @@ function requireBaseUrl(
   });
 }
 
+/** Every entry that is wrong is told. */
+function readPermissions(
+  settings: Settings,
+  scopes: readonly string[],
+): readonly PermissionRule[] | undefined {
+  const variable = "OAUTH_PERMISSIONS";
+  const text = settings.text(variable);
+  if (text === undefined) return undefined;
+  const { rules, complaints } = parsePermissions(text, scopes);
+  for (const got of complaints) {
+    settings.complain({
+      variable,
+      got,
+      wants: "entries who=scope scope, separated by semicolons",
+      fix: scopes.length > 0
+        ? `There are these scopes: ${scopes.join(" ")}, and * for all.`
+        : "Nothing here needs a scope: leave it unset.",
+    });
+  }
+  return rules;
+}
+
 function parseOAuth(
   settings: Settings,
   place: { deployed: boolean; loopback: boolean },
+  scopes: readonly string[],
 ): OAuthConfig {
   requireBaseUrl(settings, place);
   const users = {
@@ -198,6 +226,7 @@ function parseOAuth(
     provider,
     allowedUsers: settings.read("OAUTH_ALLOWED_USERS", users) ?? [],
     admins: settings.read("OAUTH_ADMINS", users) ?? [],
+    permissions: readPermissions(settings, scopes),
     metadataDocuments: {
       // Whoever tries things out may be offline, and clients that could name
       // a document then register instead.

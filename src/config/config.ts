@@ -56,6 +56,8 @@ export interface ConfigOptions {
   settings?: ReadonlyMap<string, z.ZodType>;
   /** Variables that the process has no permission to read. */
   denied?: ReadonlySet<string>;
+  /** What there is to grant. */
+  scopes?: readonly string[];
 }
 
 const HOST = {
@@ -160,7 +162,7 @@ const LOG_LEVEL = {
  */
 export function parseConfig(
   environment: Environment,
-  { title = "Tool Server", instructions, ...own }: ConfigOptions = {},
+  { title = "Tool Server", instructions, scopes, ...own }: ConfigOptions = {},
 ): Config {
   const settings = new Settings(environment);
   const baseUrl = settings.read("BASE_URL", BASE_URL);
@@ -184,7 +186,7 @@ export function parseConfig(
       deployed,
       loopback: isLoopback({ hostname: host }) &&
         (baseUrl === undefined || isLoopback(new URL(baseUrl))),
-    }),
+    }, scopes),
     deployed,
     serverCard: settings.read("SERVER_CARD", BOOLEAN) ?? true,
     openaiChallenge: settings.read("OPENAI_APPS_CHALLENGE", OPENAI_CHALLENGE),

@@ -83,7 +83,7 @@ export abstract class Call implements Work, Running {
     return this.authenticated.upstream;
   }
   get catalogue(): Catalogue {
-    return this.engine.catalogue;
+    return this.admitted.catalogue;
   }
   get changes(): Work["changes"] {
     return this.engine.changes;

@@ -75,7 +75,9 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     checkOrigin(request);
     const authenticated = await gate.authenticate(headers);
     const version = headers.get("mcp-protocol-version");
-    return { request, version, authenticated };
+    const { ceiling } = authenticated.caller;
+    const catalogue = engine.catalogue.within(ceiling);
+    return { request, version, authenticated, catalogue };
   }
 
   function serve(message: RpcMessage, admitted: Admitted): Promise<Response> {

@@ -51,4 +51,6 @@ export interface Admitted {
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;
+  /** What there is for the caller. */
+  catalogue: Catalogue;
 }

@@ -54,7 +54,7 @@ export interface SessionServer {
 
 /** Serves sessions. */
 export function sessionServer(engine: Engine): SessionServer {
-  const { catalogue, running, sessions, replies, cancellations } = engine;
+  const { running, sessions, replies, cancellations } = engine;
 
   async function serve(
     message: RpcRequest | RpcNotification,
@@ -91,7 +91,10 @@ export function sessionServer(engine: Engine): SessionServer {
     return { ...admitted, sessionId, session };
   }
 
-  function methodOf(message: RpcRequest, { authenticated }: InSession) {
+  function methodOf(
+    message: RpcRequest,
+    { authenticated, catalogue }: InSession,
+  ) {
     const method = SESSION_METHODS.get(message.method);
     if (!method) throw methodNotFound(message.method, false);
     checkScopes(catalogue, message, authenticated.caller);

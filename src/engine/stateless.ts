@@ -32,8 +32,7 @@ export async function serveStateless(
   message: RpcRequest | RpcNotification,
   admitted: Admitted,
 ): Promise<Response> {
-  const { catalogue } = engine;
-  const { request: { headers }, version, authenticated } = admitted;
+  const { request: { headers }, version, authenticated, catalogue } = admitted;
   // 2026 has no notifications over HTTP; a client's own do no harm.
   if (message.kind === "notification") return emptyResponse(202);
   const { method, params } = message;

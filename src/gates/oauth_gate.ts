@@ -3,10 +3,12 @@
  *
  * @module
  */
+import type { Scopes } from "../authoring/scope.ts";
 import type { Authenticated } from "../caller.ts";
 import { ChallengeError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { callerOf, type Grant } from "../oauth/grant.ts";
+import type { MayHold } from "../oauth/held_scopes.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
@@ -25,18 +27,18 @@ interface Admitted {
 export function oauthGate(
   {
     baseUrl,
-    scopesSupported,
-    mayStay,
+    scopes: { usual },
+    mayHold,
     accessTokens,
     grants,
     providerTokens,
     clock,
   }: {
     baseUrl: string;
-    /** Named in a challenge that needs no particular ones. */
-    scopesSupported: readonly string[];
-    /** Whether a grant is still good here. */
-    mayStay(grant: Grant): boolean;
+    /** The usual ones are named in a challenge that needs no particular ones. */
+    scopes: Scopes;
+    /** What a grant's tokens may still be good for. */
+    mayHold: MayHold;
     accessTokens: AccessTokenStore;
     grants: Pick<GrantStore, "find">;
     providerTokens: ProviderTokens;
@@ -47,19 +49,30 @@ export function oauthGate(
   const live = recent(readGrant, { clock });
 
   async function readGrant(grantId: string): Promise<Grant | undefined> {
-    const grant = (await grants.find(grantId))?.value;
-    return grant && mayStay(grant) ? grant : undefined;
+    return (await grants.find(grantId))?.value;
+  }
+
+  /** Whether a grant still allows everything that it did. */
+  async function isStillHeld(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<boolean> {
+    const grant = await live.find(grantId);
+    const held = grant && mayHold(grant, scopes);
+    return held !== undefined && held.scopes.length === scopes.length;
   }
 
   async function read(token: string): Promise<Admitted | undefined> {
     const access = await accessTokens.find(token);
-    if (!access || !mayStay(access.grant)) return undefined;
-    const { grant, scopes, expiresAt, dataKey } = access;
+    if (!access) return undefined;
+    const { grant, expiresAt, dataKey } = access;
+    const held = mayHold(grant, access.scopes);
+    if (!held) return undefined;
     return {
       authenticated: {
-        caller: callerOf(grant, scopes),
+        caller: callerOf(grant, held),
         upstream: providerTokens.upstream({ grantId: grant.id, dataKey }),
-        isLive: async () => await live.find(grant.id) !== undefined,
+        isLive: () => isStillHeld(grant.id, held.scopes),
       },
       expiresAt,
     };
@@ -86,6 +99,6 @@ export function oauthGate(
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(baseUrl, sid),
         authorization_uri: serverMetadataUrl(baseUrl),
-      }, scopesSupported),
+      }, usual),
   };
 }

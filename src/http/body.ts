@@ -48,16 +48,29 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 /**
+ * A form of one of our own pages: `scope` may stand in it several times.
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
+export async function readForm(request: Request): Promise<Parameters> {
+  return await readParameters(request, ["resource", "scope"]);
+}
+
+/**
  * Parameters in a form, as RFC 6749 has them, or in a flat JSON object, as
  * some clients send them.
  *
  * @throws {OAuthError} `invalid_request`
  */
-export async function readParameters(request: Request): Promise<Parameters> {
+export async function readParameters(
+  request: Request,
+  repeatable?: readonly string[],
+): Promise<Parameters> {
   const type = request.headers.get("content-type")?.split(";")[0].trim()
     .toLowerCase();
   if (type === "application/x-www-form-urlencoded") {
-    return new Parameters(new URLSearchParams(await readText(request)));
+    const form = new URLSearchParams(await readText(request));
+    return new Parameters(form, repeatable);
   }
   if (type !== "application/json") {
     throw new OAuthError(
@@ -78,5 +91,5 @@ export async function readParameters(request: Request): Promise<Parameters> {
       "A JSON body must be an object of strings",
     );
   }
-  return new Parameters(entries);
+  return new Parameters(entries, repeatable);
 }

@@ -4,6 +4,7 @@
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, RFC 8707 §2.1
  * @module
  */
+import type { Scopes } from "../authoring/scope.ts";
 import { OAuthError } from "../errors.ts";
 import type { Client } from "./client.ts";
 import type { Parameters } from "./parameters.ts";
@@ -33,10 +34,10 @@ const STATE_MAX_LENGTH = 4096;
  */
 export function parseAuthorizationRequest(
   parameters: Parameters,
-  { client, baseUrl, scopesSupported }: {
+  { client, baseUrl, scopes }: {
     client: Client;
     baseUrl: string;
-    scopesSupported: readonly string[];
+    scopes: Scopes;
   },
 ): AuthorizationRequest {
   const redirectUri = parseRedirectUri(parameters, client);
@@ -61,10 +62,7 @@ export function parseAuthorizationRequest(
     clientId: client.clientId,
     redirectUri,
     state,
-    scopes: grantableScopes(
-      parseScope(parameters.get("scope")),
-      scopesSupported,
-    ),
+    scopes: grantableScopes(parseScope(parameters.get("scope")), scopes),
     resource: resourceOf(baseUrl),
     codeChallenge,
   };

@@ -48,12 +48,14 @@ export function subjectOf(provider: string, { subject }: Identity): string {
 /** The grant of an approved request, waiting for its code to be redeemed. */
 export function openGrant(
   request: AuthorizationRequest,
-  { issuer, provider, identity, clientName, now }: {
+  { issuer, provider, identity, clientName, scopes = request.scopes, now }: {
     issuer: string;
     /** `OAUTH_PROVIDER`. */
     provider: string;
     identity: Identity;
     clientName: string;
+    /** Those of the request that the person gave and has; all by default. */
+    scopes?: readonly string[];
     now: number;
   },
 ): Grant {
@@ -65,7 +67,7 @@ export function openGrant(
     identity,
     clientId: request.clientId,
     clientName,
-    scopes: request.scopes,
+    scopes,
     redirectUri: request.redirectUri,
     status: "pending",
     createdAt: now,
@@ -119,8 +121,21 @@ export function bindingOf(
 }
 
 /** Who a request under a grant is for. */
-export function callerOf(grant: Grant, scopes: readonly string[]): Caller {
+export function callerOf(
+  grant: Grant,
+  { scopes, ceiling }: Pick<Caller, "ceiling"> & {
+    scopes: readonly string[];
+  },
+): Caller {
   const { id: grantId, subject, clientId, identity } = grant;
   const binding = bindingOf(grant);
-  return { subject, clientId, scopes, identity, binding, grantId };
+  return {
+    subject,
+    clientId,
+    scopes,
+    ...ceiling && { ceiling },
+    identity,
+    binding,
+    grantId,
+  };
 }

@@ -9,16 +9,22 @@ import { OAuthError } from "../errors.ts";
 /** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
 export class Parameters {
   readonly #values = new Map<string, string>();
-  /** Every value of `resource`. */
-  readonly resources: readonly string[];
+  readonly #lists = new Map<string, string[]>();
 
-  /** @throws {OAuthError} `invalid_request` when a parameter is given twice */
-  constructor(entries: Iterable<[string, string]>) {
-    const resources: string[] = [];
+  /**
+   * @param repeatable those that may be given several times
+   * @throws {OAuthError} `invalid_request` when another is given twice
+   */
+  constructor(
+    entries: Iterable<[string, string]>,
+    repeatable: readonly string[] = ["resource"],
+  ) {
+    for (const name of repeatable) this.#lists.set(name, []);
     for (const [name, value] of entries) {
       if (value === "") continue;
-      if (name === "resource") {
-        resources.push(value);
+      const list = this.#lists.get(name);
+      if (list) {
+        list.push(value);
       } else if (this.#values.has(name)) {
         throw new OAuthError(
           "invalid_request",
@@ -28,7 +34,16 @@ export class Parameters {
         this.#values.set(name, value);
       }
     }
-    this.resources = resources;
+  }
+
+  /** Every value of `resource`. */
+  get resources(): readonly string[] {
+    return this.#lists.get("resource") ?? [];
+  }
+
+  /** Every value of `scope`, where it may be given several times. */
+  get scopes(): readonly string[] {
+    return this.#lists.get("scope") ?? [];
   }
 
   get(name: string): string | undefined {

@@ -4,6 +4,7 @@
  * @see RFC 6749 §3.3
  * @module
  */
+import type { Scopes } from "../authoring/scope.ts";
 import { OAuthError } from "../errors.ts";
 
 /** Asks for refresh tokens; every client gets them, so it is only words. */
@@ -47,7 +48,7 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
  * What an authorization request for scopes comes down to. Asking for none asks
- * for all that the server has. Scopes that it does not know are left out (RFC
+ * for those that every sign-in asks for. Scopes that it does not know are left out (RFC
  * 6749 §3.3 lets us), as long as that leaves something: nobody is handed a
  * token that opens nothing without being told.
  *
@@ -55,7 +56,7 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
  */
 export function grantableScopes(
   requested: readonly string[],
-  supported: readonly string[],
+  { supported, usual }: Pick<Scopes, "supported" | "usual">,
 ): string[] {
   const known = requested.filter((scope) => supported.includes(scope));
   const specific = requested.filter((scope) =>
@@ -69,9 +70,28 @@ export function grantableScopes(
     );
   }
   return [
-    ...known.length > 0 ? known : supported,
+    ...known.length > 0 ? known : usual,
     ...requested.filter((scope) => scope === OFFLINE_ACCESS),
   ];
+}
+
+/**
+ * What is left of scopes below a ceiling; `offline_access` is only words and
+ * always stays. Without a ceiling the same list.
+ */
+export function cutScopes(
+  scopes: readonly string[],
+  ceiling: readonly string[] | undefined,
+): readonly string[] {
+  if (ceiling === undefined) return scopes;
+  return scopes.filter((scope) =>
+    scope === OFFLINE_ACCESS || ceiling.includes(scope)
+  );
+}
+
+/** Whether a list of scopes opens nothing. */
+export function opensNothing(scopes: readonly string[]): boolean {
+  return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }
 
 /** Two lists of scopes as one, each scope once. */

@@ -18,7 +18,21 @@ import { Layout, type PageProps } from "./layout.tsx";
 export interface ScopeInWords {
   scope: string;
   words: string;
+  /** Titles of the tools, resources and prompts that need it. */
+  opens?: readonly string[];
+  /** Whether it goes with every approval, and cannot be left out. */
+  isFixed?: boolean;
 }
+
+/**
+ * Sent by a form whose scopes have boxes: without it a form with no box ticked
+ * would look like one that has none. It is no hidden field, because programs
+ * that answer this page copy those alone and mean to approve everything.
+ */
+export const BOXES = "boxes";
+
+/** More scopes than this are shown in groups. */
+const UNGROUPED = 7;
 
 /** What the person is asked. */
 export interface ConsentProps extends PageProps {
@@ -68,46 +82,40 @@ export function ConsentPage(props: ConsentProps) {
           <strong>{props.host}</strong>. Approve only if you started this
           yourself.
         </p>
-        <dl class="facts">
-          <Asker {...props} clientName={clientName} />
-          <Destination {...props} />
-          <div>
-            <dt>What it may do</dt>
-            <dd>
-              {scopes.length === 0 ? "Call the tools of this server." : (
-                <ul>
-                  {scopes.map(({ scope, words }) => (
-                    <li>
-                      {words} <code>{scope}</code>
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </dd>
-          </div>
-          <div>
-            <dt>For how long</dt>
-            <dd>
-              For {days(GRANT_TTL_SECONDS)}{" "}
-              days at most, or until it has not been used for{" "}
-              {days(GRANT_IDLE_TTL_SECONDS)}{" "}
-              days. You can end it at any time on your{" "}
-              <a href={`${props.base ?? ""}/account`}>account page</a>.
-            </dd>
-          </div>
-          <div>
-            <dt>What comes next</dt>
-            <dd>
-              If you approve, you sign in with{" "}
-              <strong>{providerName}</strong>. The app sees neither your
-              password nor your {providerName} token.
-            </dd>
-          </div>
-        </dl>
         <form method="post" action={props.action}>
           {Object.entries(props.fields).map(([name, value]) => (
             <input type="hidden" name={name} value={value} />
           ))}
+          <dl class="facts">
+            <Asker {...props} clientName={clientName} />
+            <Destination {...props} />
+            <div>
+              <dt>What it may do</dt>
+              <dd>
+                {scopes.length === 0
+                  ? "Call the tools of this server."
+                  : <ScopeChoice scopes={scopes} />}
+              </dd>
+            </div>
+            <div>
+              <dt>For how long</dt>
+              <dd>
+                For {days(GRANT_TTL_SECONDS)}{" "}
+                days at most, or until it has not been used for{" "}
+                {days(GRANT_IDLE_TTL_SECONDS)}{" "}
+                days. You can end it at any time on your{" "}
+                <a href={`${props.base ?? ""}/account`}>account page</a>.
+              </dd>
+            </div>
+            <div>
+              <dt>What comes next</dt>
+              <dd>
+                If you approve, you sign in with{" "}
+                <strong>{providerName}</strong>. The app sees neither your
+                password nor your {providerName} token.
+              </dd>
+            </div>
+          </dl>
           <div class="actions">
             <button
               class="primary"
@@ -122,6 +130,49 @@ export function ConsentPage(props: ConsentProps) {
         </form>
       </main>
     </Layout>
+  );
+}
+
+/** A box for each scope; those with a common beginning together, when many. */
+function ScopeChoice({ scopes }: { scopes: readonly ScopeInWords[] }) {
+  const groups = scopes.length > UNGROUPED
+    ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
+    : [["", scopes] as const];
+  return (
+    <>
+      <select name={BOXES} hidden>
+        <option value="1" selected></option>
+      </select>
+      {groups.map(([name, members]) => (
+        <>
+          {name && <p class="small soft">{name}</p>}
+          <ul>{members.map((member) => <ScopeBox {...member} />)}</ul>
+        </>
+      ))}
+      <p class="small soft">Untick what you do not want to give.</p>
+    </>
+  );
+}
+
+/** Titles that are told of one scope. */
+const TITLES = 6;
+
+function ScopeBox({ scope, words, opens = [], isFixed }: ScopeInWords) {
+  const more = opens.length - TITLES;
+  return (
+    <li>
+      {isFixed ? words : (
+        <label class="scope">
+          <input type="checkbox" name="scope" value={scope} checked /> {words}
+        </label>
+      )} <code>{scope}</code>
+      {opens.length > 0 && (
+        <p class="small soft">
+          Opens {opens.slice(0, TITLES).join(", ")}
+          {more > 0 && ` and ${more} more`}
+        </p>
+      )}
+    </li>
   );
 }
 

@@ -47,6 +47,8 @@ export interface CatalogueOptions {
   pageSize?: number;
   /** How long a 2026 client may keep lists and discovery; 300 by default. */
   listTtlSeconds?: number;
+  /** Whether callers see different lists: then no shared cache may keep one. */
+  listsVary?: boolean;
 }
 
 /** A tool, ready to be called. */
@@ -72,12 +74,6 @@ export interface Introduction {
   prompts: Pages;
 }
 
-/** What needs a scope, in its author's words, and all the scopes it needs. */
-export interface ScopeUse {
-  words: string;
-  scopes: readonly string[];
-}
-
 /** A compiled catalogue. */
 export interface Catalogue {
   serverInfo: Implementation;
@@ -87,7 +83,7 @@ export interface Catalogue {
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
-  /** Each scope and, in their authors' words, what needs it. */
+  /** Each scope and what needs it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** For the revisions with sessions. */
   session: Introduction;
@@ -95,6 +91,23 @@ export interface Catalogue {
   stateless: Introduction;
   /** The answer to `server/discover`, as JSON text. */
   discovery: string;
+  /**
+   * The catalogue as seen by a caller who can only ever hold these scopes: what
+   * needs others is not in it. Everything without a ceiling.
+   */
+  within(ceiling: readonly string[] | undefined): Catalogue;
+  /** Of a catalogue within a ceiling: the one with what it leaves out. */
+  whole?: Catalogue;
+}
+
+/** Something that needs a scope, in its author's words. */
+export interface ScopeUse {
+  /** For people: its title, or its name. */
+  title: string;
+  /** What it does. */
+  words: string;
+  /** All the scopes it needs. */
+  scopes: readonly string[];
 }
 
 /** Everything that is wrong with a set of definitions. */
@@ -116,8 +129,13 @@ export class CatalogueError extends Error {
  */
 export function compileCatalogue(
   { tools = [], resources = [], prompts = [] }: Definitions,
-  { serverInfo, instructions, pageSize = 1000, listTtlSeconds = 300 }:
-    CatalogueOptions,
+  {
+    serverInfo,
+    instructions,
+    pageSize = 1000,
+    listTtlSeconds = 300,
+    listsVary = false,
+  }: CatalogueOptions,
 ): Catalogue {
   const complaints: string[] = [];
   /** Runs one step of the compilation and keeps what it complains about. */
@@ -132,18 +150,19 @@ export function compileCatalogue(
   checkUnique("prompt", prompts, complaints);
   checkUnique("resource", resources, complaints, ({ uri }) => uri);
 
-  const compiledTools = new Map<string, CompiledTool>();
-  const listedTools: ListedTool[] = [];
+  const compiledTools: CompiledTool[] = [];
+  const listed = new Map<Described, JsonObject>();
   for (const tool of tools) {
     attempt(`tool ${tool.name}`, () => {
       checkName(tool.name);
-      const listed = listTool(tool);
-      listedTools.push(listed);
-      compiledTools.set(tool.name, {
+      const listedTool = listTool(tool);
+      const compiled = {
         ...tool,
-        paramHeaders: paramHeadersOf(listed.inputSchema),
-        hasObjectOutput: listed.outputSchema?.type === "object",
-      });
+        paramHeaders: paramHeadersOf(listedTool.inputSchema),
+        hasObjectOutput: listedTool.outputSchema?.type === "object",
+      };
+      listed.set(compiled, listedTool);
+      compiledTools.push(compiled);
     });
   }
   const templates: CompiledTemplate[] = [];
@@ -154,49 +173,22 @@ export function compileCatalogue(
           resource,
           template: parseUriTemplate(resource.uri),
         });
-      } else if (!URL.canParse(resource.uri)) {
+        listed.set(resource, listTemplate(resource));
+      } else if (URL.canParse(resource.uri)) {
+        listed.set(resource, listResource(resource));
+      } else {
         throw new Error("is not a URI");
       }
     });
   }
-  const listedPrompts: JsonObject[] = [];
   for (const prompt of prompts) {
     attempt(`prompt ${prompt.name}`, () => {
       checkName(prompt.name);
-      listedPrompts.push(listPrompt(prompt));
+      listed.set(prompt, listPrompt(prompt));
     });
   }
   if (complaints.length > 0) throw new CatalogueError(complaints);
 
-  const plain = resources.filter(({ uri }) => !isTemplate(uri));
-  const listCache = {
-    ttlMs: listTtlSeconds * 1000,
-    cacheScope: "public",
-  } as const;
-  const introduce = (
-    printer: Printer,
-    toolList: readonly JsonObject[],
-    capabilities: JsonObject,
-  ): Introduction => {
-    const pages = (member: string, items: readonly JsonObject[]) =>
-      printPages(
-        member,
-        items,
-        pageSize,
-        (result) => printer.result(result, listCache),
-      );
-    return {
-      printer,
-      capabilities,
-      tools: pages("tools", toolList),
-      resources: pages("resources", plain.map(listResource)),
-      resourceTemplates: pages(
-        "resourceTemplates",
-        templates.map(({ resource }) => listTemplate(resource)),
-      ),
-      prompts: pages("prompts", listedPrompts),
-    };
-  };
   const served = {
     ...(tools.length > 0 && { tools: {} }),
     ...(resources.length > 0 && { resources: {} }),
@@ -205,8 +197,7 @@ export function compileCatalogue(
       { completions: {} }),
     logging: {},
   };
-  const printer = statelessPrinter(serverInfo);
-  const stateless = introduce(printer, listedTools, {
+  const statelessCapabilities = {
     ...served,
     ...(tools.length > 0 && { tools: { listChanged: true } }),
     ...(resources.length > 0 &&
@@ -214,30 +205,109 @@ export function compileCatalogue(
     ...(prompts.length > 0 && { prompts: { listChanged: true } }),
     ...(tools.some(({ task }) => task) &&
       { extensions: { "io.modelcontextprotocol/tasks": {} } }),
-  });
-  return {
-    serverInfo,
-    instructions,
-    tools: compiledTools,
-    prompts: new Map(prompts.map((prompt) => [prompt.name, prompt])),
-    resources: new Map(plain.map((resource) => [resource.uri, resource])),
-    templates,
-    scopes: collectScopes([...tools, ...resources, ...prompts]),
-    session: introduce(
-      sessionPrinter,
-      // A 2025 client has no tasks, so it could not call the others.
-      listedTools
-        .filter(({ name }) => compiledTools.get(name)?.task !== "required")
-        .map(withObjectOutput),
-      served,
-    ),
-    stateless,
-    discovery: printer.result({
-      supportedVersions: REVISIONS,
-      capabilities: stateless.capabilities,
-      ...(instructions && { instructions }),
-    }, listCache),
   };
+  const printer = statelessPrinter(serverInfo);
+  const ttlMs = listTtlSeconds * 1000;
+  const discovery = printer.result({
+    supportedVersions: REVISIONS,
+    capabilities: statelessCapabilities,
+    ...(instructions && { instructions }),
+  }, { ttlMs, cacheScope: "public" });
+  const scopes = collectScopes([...tools, ...resources, ...prompts]);
+  const plain = resources.filter(({ uri }) => !isTemplate(uri));
+
+  /** The catalogue of what passes; what all callers are told is the same. */
+  function select(isSeen: (item: Described) => boolean): Catalogue {
+    const seen = {
+      tools: compiledTools.filter(isSeen),
+      resources: plain.filter(isSeen),
+      templates: templates.filter(({ resource }) => isSeen(resource)),
+      prompts: prompts.filter(isSeen),
+    };
+    const introduce = (
+      printer: Printer,
+      toolList: readonly JsonObject[],
+      capabilities: JsonObject,
+    ): Introduction => {
+      const pages = (member: string, items: readonly JsonObject[]) =>
+        printPages(
+          member,
+          items,
+          pageSize,
+          (result) =>
+            printer.result(result, {
+              ttlMs,
+              cacheScope: listsVary ? "private" : "public",
+            }),
+        );
+      const listOf = (items: readonly Described[]) =>
+        items.map((item) => listed.get(item)!);
+      return {
+        printer,
+        capabilities,
+        tools: pages("tools", toolList),
+        resources: pages("resources", listOf(seen.resources)),
+        resourceTemplates: pages(
+          "resourceTemplates",
+          listOf(seen.templates.map(({ resource }) => resource)),
+        ),
+        prompts: pages("prompts", listOf(seen.prompts)),
+      };
+    };
+    const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
+    return {
+      serverInfo,
+      instructions,
+      tools: byName(seen.tools),
+      prompts: byName(seen.prompts),
+      resources: new Map(
+        seen.resources.map((resource) => [resource.uri, resource]),
+      ),
+      templates: seen.templates,
+      scopes,
+      session: introduce(
+        sessionPrinter,
+        // A 2025 client has no tasks, so it could not call the others.
+        toolList
+          .filter((_, index) => seen.tools[index].task !== "required")
+          .map(withObjectOutput),
+        served,
+      ),
+      stateless: introduce(printer, toolList, statelessCapabilities),
+      discovery,
+      within,
+    };
+  }
+
+  const views = new Map<string, Catalogue>();
+  const whole = select(() => true);
+
+  function within(ceiling: readonly string[] | undefined): Catalogue {
+    if (ceiling === undefined) return whole;
+    const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
+    if (reachable.length === scopes.size) return whole;
+    const key = reachable.join(" ");
+    const view = views.get(key) ?? {
+      ...select(({ scopes = [] }) =>
+        scopes.every((scope) => reachable.includes(scope))
+      ),
+      whole,
+    };
+    // The last one asked for is the last to go.
+    views.delete(key);
+    views.set(key, view);
+    if (views.size > VIEWS) views.delete(views.keys().next().value!);
+    return view;
+  }
+
+  return whole;
+}
+
+/** Sets of scopes whose lists are kept; more are printed again when needed. */
+const VIEWS = 64;
+
+function byName<T extends Described>(items: readonly T[]): Map<string, T> {
+  return new Map(items.map((item) => [item.name, item]));
 }
 
 /** MCP 2026-07-28, Tools, Tool Names; prompts keep the same rule. */
@@ -267,10 +337,12 @@ function collectScopes(
   items: readonly Described[],
 ): ReadonlyMap<string, readonly ScopeUse[]> {
   const scopes = new Map<string, ScopeUse[]>();
-  for (const { scopes: needed = [], title, description, name } of items) {
+  for (
+    const { scopes: needed = [], name, title = name, description } of items
+  ) {
     for (const scope of needed) {
       const uses = scopes.get(scope) ?? [];
-      uses.push({ words: description ?? title ?? name, scopes: needed });
+      uses.push({ title, words: description ?? title, scopes: needed });
       scopes.set(scope, uses);
     }
   }

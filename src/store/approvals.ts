@@ -41,15 +41,20 @@ export function approvalStore(database: Database) {
       return (await database.find<ApprovalRecord>(key))?.value.scopes;
     },
 
+    /** @param offered what the person could choose from; the rest stays */
     async save(
       browser: string,
       request: Approved & { scopes: readonly string[] },
+      offered: readonly string[] = [],
     ): Promise<void> {
       const key = keyOf(browser, request);
       for (;;) {
         const entry = await database.get<ApprovalRecord>(key);
         const record: ApprovalRecord = {
-          scopes: unionOfScopes(entry.value?.scopes ?? [], request.scopes),
+          scopes: unionOfScopes(
+            (entry.value?.scopes ?? []).filter((it) => !offered.includes(it)),
+            request.scopes,
+          ),
           expiresAt: database.now() + APPROVAL_TTL_SECONDS,
         };
         const isDone = await database.commit((transaction) =>

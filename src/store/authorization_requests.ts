@@ -28,6 +28,8 @@ import type { UpstreamRecord } from "./upstream_tokens.ts";
 export interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
+  /** Of the scopes asked for, those that the person gave. */
+  consented?: readonly string[];
   /** Of the cookie of the browser that it began in. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
@@ -100,8 +102,12 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /** The person said yes; the provider comes next. False: somebody was faster. */
-    async approve(found: FoundRequest): Promise<boolean> {
-      return await change(found, { phase: "upstream" }) !== undefined;
+    async approve(
+      found: FoundRequest,
+      consented: readonly string[],
+    ): Promise<boolean> {
+      const changes = { phase: "upstream", consented } as const;
+      return await change(found, changes) !== undefined;
     },
 
     /** The request has its answer. False: somebody was faster. */

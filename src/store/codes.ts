@@ -7,6 +7,7 @@
 import { OAuthError } from "../errors.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
+import type { MayHold } from "../oauth/held_scopes.ts";
 import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { checkCodeVerifier } from "../oauth/pkce.ts";
 import { unwrapDataKey } from "../oauth/data_key.ts";
@@ -35,6 +36,8 @@ export interface Redemption {
   redirectUri?: string;
   /** Whether the client registered for refresh tokens. */
   refreshable: boolean;
+  /** What its tokens are good for; everything granted by default. */
+  mayHold?: MayHold;
 }
 
 export type CodeStore = ReturnType<typeof codeStore>;
@@ -51,7 +54,8 @@ export function codeStore(database: Database) {
      * @throws {OAuthError} `invalid_grant`
      */
     async use(
-      { code, clientId, codeVerifier, redirectUri, refreshable }: Redemption,
+      { code, clientId, codeVerifier, redirectUri, refreshable, mayHold }:
+        Redemption,
     ): Promise<IssuedTokens> {
       const credential = parseCredential(code);
       if (credential?.kind !== "code") refuse();
@@ -78,9 +82,11 @@ export function codeStore(database: Database) {
 
         const time = database.now();
         const used = useGrant(grant, { refreshable, now: time });
+        const held = mayHold ? mayHold(used) : used;
+        if (!held) refuse();
         const { tokens, write } = await issueTokens(used, {
           dataKey: await unwrapDataKey(found.wrappedKey, grantId, code),
-          scopes: used.scopes,
+          scopes: held.scopes,
           refreshable,
           now: time,
         });

@@ -8,6 +8,8 @@ import type {
   ProviderConfig,
 } from "../config/application.ts";
 import { customProvider } from "./custom.ts";
+import type { Wanted } from "../oauth/permissions.ts";
+import type { MembershipClaims } from "./memberships.ts";
 import { gitHubProvider } from "./github.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import { type Preset, PRESETS } from "./presets.ts";
@@ -22,42 +24,70 @@ export interface ProviderDependencies {
   fetch?: typeof fetch;
   /** How long the provider may take to answer; 10 by default. */
   timeoutSeconds?: number;
+  /** What is wanted of what a person belongs to; nothing by default. */
+  wanted?: Wanted;
 }
 
 /** The provider that the settings name. Nothing is fetched yet. */
 export function createProvider(
   settings: ProviderSettings,
-  { fetch: send = fetch, timeoutSeconds }: ProviderDependencies = {},
+  { fetch: send = fetch, timeoutSeconds, wanted }: ProviderDependencies = {},
 ): Provider {
+  const memberships = wanted?.memberships;
   const fetchUpstream = upstreamFetch(send, timeoutSeconds);
   switch (settings.provider) {
     case "github": {
       const { issuer, extraAuthParams: extra } = settings;
       const origin = issuer && new URL(issuer).origin;
-      return gitHubProvider({ ...settings, origin, extra }, fetchUpstream);
+      return gitHubProvider(
+        { ...settings, origin, extra, wanted },
+        fetchUpstream,
+      );
     }
     case "custom": {
       const { extraAuthParams: extra } = settings;
-      return customProvider({ ...settings, extra }, fetchUpstream);
+      return customProvider(
+        { ...settings, extra, memberships: usualClaims(settings) },
+        fetchUpstream,
+      );
     }
     case "oidc": {
       const { issuer, extraAuthParams: extra } = settings;
       const { name = new URL(issuer).host } = settings;
-      return openIdProvider({ ...settings, name, extra }, fetchUpstream);
+      return openIdProvider({
+        ...settings,
+        name,
+        extra,
+        memberships,
+        claims: { memberships: usualClaims(settings) },
+      }, fetchUpstream);
     }
     default:
       return openIdProvider(
-        applyPreset(PRESETS[settings.provider], settings),
+        { ...applyPreset(PRESETS[settings.provider], settings), memberships },
         fetchUpstream,
       );
   }
+}
+
+/** Where providers that are not known by name say what people belong to. */
+function usualClaims(
+  { groupsClaim = "groups" }: ProviderApplication,
+): MembershipClaims {
+  return {
+    groups: [groupsClaim],
+    // The second is Keycloak's.
+    roles: ["roles", "realm_access.roles"],
+    organizations: ["org_id"],
+  };
 }
 
 function applyPreset(
   preset: Preset,
   settings: ProviderApplication & { issuer?: string },
 ): OpenIdOptions {
-  const { clientId, clientSecret, scopes, extraAuthParams } = settings;
+  const { clientId, clientSecret, scopes, extraAuthParams, groupsClaim } =
+    settings;
   const { name = preset.name, issuer = preset.issuer } = settings;
   const extra = { ...preset.extra, ...extraAuthParams };
   for (const name of preset.refusedParams ?? []) delete extra[name];
@@ -69,6 +99,10 @@ function applyPreset(
     extra,
     issuer,
     scopes: scopes ?? preset.scopes,
+    claims: groupsClaim === undefined ? preset.claims : {
+      ...preset.claims,
+      memberships: { ...preset.claims?.memberships, groups: [groupsClaim] },
+    },
     // The API of a self-hosted instance is on the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };

@@ -7,6 +7,7 @@
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
+import type { MembershipClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import type { Provider } from "./provider.ts";
 import {
@@ -28,6 +29,8 @@ export interface CustomOptions {
   clientSecret: string;
   scopes?: readonly string[];
   extra: Readonly<Record<string, string>>;
+  /** Where the user object says what a person belongs to. */
+  memberships?: MembershipClaims;
 }
 
 /** A provider that is known by its endpoints. */
@@ -43,6 +46,7 @@ export function customProvider(
     // The one that every server must speak, then the one that many do.
     authMethods: ["client_secret_basic", "client_secret_post"],
   };
+  const claims = { memberships: options.memberships };
   const { redeem, refresh } = tokenEndpoint(
     fetchUpstream,
     options.tokenUrl,
@@ -66,9 +70,17 @@ export function customProvider(
       const user = await afterCode(() =>
         requestUserinfo(fetchUpstream, userinfoUrl, accessToken)
       );
-      return { tokens, identity: parseIdentity(user) };
+      return { tokens, identity: parseIdentity(user, claims) };
     },
-    refresh,
+    refresh: async (refreshToken) => (await refresh(refreshToken)).tokens,
+    async identify({ accessToken }) {
+      const user = await requestUserinfo(
+        fetchUpstream,
+        userinfoUrl,
+        accessToken,
+      );
+      return parseIdentity(user, claims);
+    },
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, userinfoUrl, accessToken),
     revoke: revocationUrl === undefined

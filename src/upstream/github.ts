@@ -14,6 +14,11 @@ import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { isObject } from "../json.ts";
+import {
+  gitHubMemberships,
+  ORGANIZATION_SCOPES,
+} from "./github_memberships.ts";
+import type { Wanted } from "../oauth/permissions.ts";
 import { parseIdentity } from "./identity.ts";
 import { checkIssuer } from "./issuer.ts";
 import type { Provider } from "./provider.ts";
@@ -30,6 +35,8 @@ export interface GitHubOptions {
   clientSecret: string;
   scopes?: readonly string[];
   extra: Readonly<Record<string, string>>;
+  /** What is wanted of what a person belongs to. */
+  wanted?: Wanted;
 }
 
 const PUBLIC_ORIGIN = "https://github.com";
@@ -47,8 +54,9 @@ export function gitHubProvider(
     origin = PUBLIC_ORIGIN,
     clientId,
     clientSecret,
-    scopes = SCOPES,
+    scopes: asked = SCOPES,
     extra,
+    wanted = { memberships: new Set(), named: new Set() },
   }: GitHubOptions,
   fetchUpstream: UpstreamFetch,
 ): Provider {
@@ -58,6 +66,29 @@ export function gitHubProvider(
     `${origin}/login/oauth/access_token`,
     { clientId, clientSecret, authMethods: ["client_secret_post"] },
   );
+  const isNamed = wanted.named.has("organizations") ||
+    wanted.named.has("teams");
+  const seesOrganizations = (scope: string) =>
+    ORGANIZATION_SCOPES.includes(scope);
+  const scopes = isNamed && !asked.some(seesOrganizations)
+    ? [...asked, ORGANIZATION_SCOPES[0]]
+    : asked;
+
+  async function whoIs(accessToken: string): Promise<Identity> {
+    const [identity, memberships] = await Promise.all([
+      identify(fetchUpstream, apiUrl, accessToken),
+      scopes.some(seesOrganizations)
+        ? gitHubMemberships(
+          fetchUpstream,
+          apiUrl,
+          accessToken,
+          wanted.memberships,
+        )
+        : {},
+    ]);
+    return { ...identity, ...memberships };
+  }
+
   const authorization = {
     endpoint: `${origin}/login/oauth/authorize`,
     clientId,
@@ -79,12 +110,12 @@ export function gitHubProvider(
       });
       const answer = await tokens.redeem(response);
       const { accessToken } = answer.tokens;
-      const identity = await afterCode(() =>
-        identify(fetchUpstream, apiUrl, accessToken)
-      );
+      const identity = await afterCode(() => whoIs(accessToken));
       return { tokens: answer.tokens, identity };
     },
-    refresh: tokens.refresh,
+    refresh: async (refreshToken) =>
+      (await tokens.refresh(refreshToken)).tokens,
+    identify: ({ accessToken }) => whoIs(accessToken),
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
     async revoke({ accessToken }) {

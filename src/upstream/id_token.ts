@@ -22,7 +22,8 @@ export interface IdTokenOptions {
   /** Without `none` and HMAC; with nothing in it, every token is refused. */
   algorithms: readonly string[];
   clientId: string;
-  nonce: string;
+  /** Undefined: of a refresh, which was asked for with none. */
+  nonce?: string;
   /** Whether `iss` is the provider's; given the other claims for `tid`. */
   isIssuer: (issuer: string, claims: JWTPayload) => boolean;
 }
@@ -51,7 +52,7 @@ export async function verifyIdToken(
   const { iss = "", sub, aud, azp } = payload;
   if (!isIssuer(iss, payload)) throw refused("iss");
   if (typeof sub !== "string" || sub === "") throw refused("sub");
-  if (payload.nonce !== nonce) throw refused("nonce");
+  if (nonce !== undefined && payload.nonce !== nonce) throw refused("nonce");
   const authorized = azp ??
     (Array.isArray(aud) && aud.length > 1 ? "" : clientId);
   if (authorized !== clientId) throw refused("azp");

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Identity } from "../caller.ts";
+import { type MembershipClaims, membershipsIn } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
 /** Longer than any name or address; a longer one is left out. */
@@ -13,6 +14,8 @@ const MAX_LENGTH = 2048;
 export interface ClaimNames {
   /** The claim that says that the e-mail address was checked. */
   emailVerified?: string;
+  /** Where it says what a person belongs to. */
+  memberships?: MembershipClaims;
 }
 
 /**
@@ -24,7 +27,7 @@ export interface ClaimNames {
  */
 export function parseIdentity(
   claims: Readonly<Record<string, unknown>>,
-  { emailVerified = "email_verified" }: ClaimNames = {},
+  { emailVerified = "email_verified", memberships = {} }: ClaimNames = {},
 ): Identity {
   const subject = parseSubject(claims.sub ?? claims.id);
   const email = text(claims.email);
@@ -36,6 +39,7 @@ export function parseIdentity(
     login: text(claims.preferred_username) ?? text(claims.nickname) ??
       text(claims.login) ?? text(claims.username),
     picture: link(claims.picture) ?? link(claims.avatar_url),
+    ...membershipsIn(claims, memberships),
   });
 }
 

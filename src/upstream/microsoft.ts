@@ -1,9 +1,14 @@
 /**
  * Microsoft's issuers: one application may serve many tenants, and then the
- * metadata names a template in place of an issuer.
+ * metadata names a template in place of an issuer. And its groups: beyond 200
+ * a token names none of them.
  *
  * @module
  */
+import { isObject } from "../json.ts";
+import { namesIn } from "./memberships.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 const TEMPLATE = "{tenantid}";
 const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
@@ -40,4 +45,47 @@ export function isTenantIssuer(
   const named = issuer.slice(prefix.length, issuer.length - suffix.length);
   return TENANT_ID.test(named) && issuer === prefix + named + suffix &&
     (tenant === undefined || tenant === named);
+}
+
+const GRAPH = "https://graph.microsoft.com/v1.0/";
+
+/** Pages of groups that are read, each of up to 999. */
+const MAX_PAGES = 10;
+
+/**
+ * The groups of a person whose token says that they did not fit in; undefined
+ * when they did. The address in the token is not used: it is of an older API.
+ *
+ * @throws {UpstreamError} an error is never the same as having no groups
+ * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
+ */
+export async function microsoftGroups(
+  claims: Readonly<Record<string, unknown>>,
+  accessToken: string,
+  fetchUpstream: UpstreamFetch,
+): Promise<string[] | undefined> {
+  const { _claim_names: elsewhere, hasgroups } = claims;
+  const isTooMany = hasgroups === true || hasgroups === "true" ||
+    isObject(elsewhere) && elsewhere.groups !== undefined;
+  if (!isTooMany) return undefined;
+  const groups: unknown[] = [];
+  let next: unknown = `${GRAPH}me/transitiveMemberOf?$select=id&$top=999`;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    if (typeof next !== "string" || !next.startsWith(GRAPH)) break;
+    const response = await fetchUpstream(next, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
+    const { host } = new URL(GRAPH);
+    const { ok, status } = response;
+    const answer = await readObject(response, host);
+    if (!ok || !Array.isArray(answer.value)) {
+      throw new UpstreamError(
+        status === 401 ? "dead" : "misbehaved",
+        `${host} answered ${status} when asked for groups`,
+      );
+    }
+    groups.push(...answer.value.filter(isObject).map(({ id }) => id));
+    next = answer["@odata.nextLink"];
+  }
+  return namesIn(groups);
 }

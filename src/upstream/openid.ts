@@ -4,7 +4,8 @@
  * @see OpenID Connect Core 1.0
  * @module
  */
-import type { Identity } from "../caller.ts";
+import type { JWTPayload } from "jose";
+import type { Identity, Membership } from "../caller.ts";
 import {
   type AuthorizationRequestOptions,
   buildAuthorizationUrl,
@@ -14,6 +15,7 @@ import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 import { keySets, verifyIdToken } from "./id_token.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
+import { lacksMemberships } from "./memberships.ts";
 import { checkIssuer, EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
 import type { Provider } from "./provider.ts";
 import {
@@ -39,6 +41,14 @@ export interface OpenIdOptions {
   /** Issuers where they are not plainly the configured one. */
   issuers?: IssuerRules;
   claims?: ClaimNames;
+  /** What is wanted of what a person belongs to. */
+  memberships?: ReadonlySet<Membership>;
+  /** Groups that did not fit into the claims. */
+  readGroups?(
+    claims: Readonly<Record<string, unknown>>,
+    accessToken: string,
+    fetchUpstream: UpstreamFetch,
+  ): Promise<readonly string[] | undefined>;
   /** False where `userinfo` tells nothing beyond the `id_token`. */
   userinfo?: boolean;
 }
@@ -49,7 +59,7 @@ export function openIdProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
-  const { clientId, clientSecret } = options;
+  const { clientId, clientSecret, memberships = NOTHING } = options;
   const discover = discovery(
     fetchUpstream,
     issuer,
@@ -69,16 +79,15 @@ export function openIdProvider(
     );
   }
 
-  async function identify(
+  async function verify(
     metadata: Metadata,
     idToken: string | undefined,
-    accessToken: string,
-    nonce: string,
-  ): Promise<Identity> {
+    nonce?: string,
+  ): Promise<JWTPayload> {
     if (idToken === undefined) {
       throw new UpstreamError("misbehaved", "The provider sent no id_token");
     }
-    const claims = await verifyIdToken(idToken, {
+    return await verifyIdToken(idToken, {
       keys: keysOf(metadata.jwksUri),
       algorithms: metadata.algorithms,
       clientId,
@@ -86,10 +95,20 @@ export function openIdProvider(
       isIssuer: (issuer, { tid = "" }) =>
         issuers.isFrom(metadata.issuer, issuer, tid),
     });
-    const { userinfoEndpoint } = metadata;
-    const complete = claims.email !== undefined && claims.name !== undefined;
-    if (complete || !userinfoEndpoint || options.userinfo === false) {
-      return parseIdentity(claims, options.claims);
+  }
+
+  /** The claims of an `id_token`, with what else `userinfo` tells. */
+  async function complete(
+    { userinfoEndpoint }: Metadata,
+    claims: JWTPayload,
+    accessToken: string,
+  ): Promise<Record<string, unknown>> {
+    const { memberships: paths = {} } = options.claims ?? {};
+    const isComplete = claims.email !== undefined &&
+      claims.name !== undefined &&
+      !lacksMemberships(claims, paths, memberships);
+    if (isComplete || !userinfoEndpoint || options.userinfo === false) {
+      return claims;
     }
     const info = await requestUserinfo(
       fetchUpstream,
@@ -103,7 +122,34 @@ export function openIdProvider(
         "The provider's userinfo is about somebody else",
       );
     }
-    return parseIdentity(mergeClaims(claims, info), options.claims);
+    return mergeClaims(claims, info);
+  }
+
+  async function identityIn(
+    claims: Record<string, unknown>,
+    accessToken: string,
+  ): Promise<Identity> {
+    const identity = parseIdentity(claims, options.claims);
+    if (!memberships.has("groups")) return identity;
+    const groups = await options.readGroups?.(
+      claims,
+      accessToken,
+      fetchUpstream,
+    );
+    return groups ? { ...identity, groups } : identity;
+  }
+
+  async function identify(
+    metadata: Metadata,
+    idToken: string | undefined,
+    accessToken: string,
+    nonce?: string,
+  ): Promise<Identity> {
+    const claims = await verify(metadata, idToken, nonce);
+    return await identityIn(
+      await complete(metadata, claims, accessToken),
+      accessToken,
+    );
   }
 
   return {
@@ -130,7 +176,21 @@ export function openIdProvider(
       return { tokens, identity };
     },
     async refresh(refreshToken) {
-      return await tokensOf(await discover()).refresh(refreshToken);
+      const { tokens, idToken } = await tokensOf(await discover())
+        .refresh(refreshToken);
+      return memberships.size > 0 ? { ...tokens, idToken } : tokens;
+    },
+    async identify({ accessToken, idToken }) {
+      const metadata = await discover();
+      const { userinfoEndpoint } = metadata;
+      // A refresh need not be answered with an id_token (OpenID Core §12.2).
+      if (idToken !== undefined || !userinfoEndpoint) {
+        return await identify(metadata, idToken, accessToken);
+      }
+      return await identityIn(
+        await requestUserinfo(fetchUpstream, userinfoEndpoint, accessToken),
+        accessToken,
+      );
     },
     async isAlive(accessToken) {
       const { userinfoEndpoint } = await discover();
@@ -145,6 +205,8 @@ export function openIdProvider(
     },
   };
 }
+
+const NOTHING: ReadonlySet<Membership> = new Set();
 
 /** What is asked of the provider. */
 function askFor(

@@ -4,7 +4,11 @@
  * @module
  */
 import { EXACT_ISSUER } from "./issuer.ts";
-import { isMicrosoftIssuer, isTenantIssuer } from "./microsoft.ts";
+import {
+  isMicrosoftIssuer,
+  isTenantIssuer,
+  microsoftGroups,
+} from "./microsoft.ts";
 import type { OpenIdOptions } from "./openid.ts";
 
 /** An OpenID provider, apart from our application there. */
@@ -36,6 +40,8 @@ export const PRESETS: Readonly<
       isFrom: (named, issuer) =>
         issuer === named || issuer === "accounts.google.com",
     },
+    // The Workspace domain; the parameter of that name is only a wish.
+    claims: { memberships: { organizations: ["hd"] } },
   },
   /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
   microsoft: {
@@ -47,7 +53,11 @@ export const PRESETS: Readonly<
     issuers: { isNamed: isMicrosoftIssuer, isFrom: isTenantIssuer },
     // Any tenant's administrator can write any address into `email`; this
     // optional claim says that the tenant owns its domain.
-    claims: { emailVerified: "xms_edov" },
+    claims: {
+      emailVerified: "xms_edov",
+      memberships: { roles: ["roles"], groups: ["groups"] },
+    },
+    readGroups: microsoftGroups,
     // Answers only tokens for Graph, and knows nothing more.
     userinfo: false,
     // AADSTS901002: v2.0 takes scopes in its place.
@@ -60,5 +70,6 @@ export const PRESETS: Readonly<
     scopes: ["openid", "profile", "email", "read_user"],
     extra: {},
     apiUrl: "https://gitlab.com/api/v4",
+    claims: { memberships: { groups: ["groups"] } },
   },
 };

@@ -20,6 +20,8 @@ export interface UpstreamTokens {
   scope?: string;
   /** Epoch seconds; undefined: the access token does not expire by itself. */
   expiresAt?: number;
+  /** Of the same answer, where it is needed to learn who the person is. */
+  idToken?: string;
 }
 
 /** What the provider is asked when somebody is sent there. */
@@ -62,6 +64,11 @@ export interface Provider {
   ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
   /** New tokens; the refresh token stays the old one where none is returned. */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /**
+   * Who the person is today. Without it, what a person belongs to counts until
+   * the first refresh.
+   */
+  identify?(tokens: UpstreamTokens): Promise<Identity>;
   /**
    * Whether it still takes an access token; undefined where it does not say.
    * One refused call is no answer: an API refuses for other reasons too.

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Upstream } from "../caller.ts";
+import type { Identity, Upstream } from "../caller.ts";
 import { ChallengeError } from "../errors.ts";
 import {
   REFRESH_LEASE_SECONDS,
@@ -12,6 +12,7 @@ import {
   REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
+import { withoutMemberships } from "../oauth/permissions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type {
@@ -42,6 +43,13 @@ export interface ProviderTokens {
    * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
    */
   keep(key: GrantKey): Promise<void>;
+  /**
+   * Who the person is today, by tokens that were refreshed for this where that
+   * is possible. What the provider cannot be asked again is no longer known.
+   *
+   * @throws as {@linkcode keep}
+   */
+  identify(key: GrantKey, known: Identity): Promise<Identity>;
   /** What tools get. */
   upstream(key: GrantKey): Upstream;
   /**
@@ -236,7 +244,31 @@ export function providerTokens({
     return died(cause);
   }
 
+  async function identify(
+    key: GrantKey,
+    known: Identity,
+  ): Promise<Identity> {
+    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+    if (!found) throw died();
+    const current = parse(found);
+    const fresh = current.refreshToken === undefined
+      // An id_token that is not new says nothing of today.
+      ? { ...current, idToken: undefined }
+      : await tokens(key, current.accessToken);
+    if (!provider.identify || !isAlive(fresh)) return withoutMemberships(known);
+    try {
+      const identity = await provider.identify(fresh);
+      if (identity.subject === known.subject) return identity;
+      throw new UpstreamError("misbehaved", "It named somebody else");
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.kind === "dead") throw await close(key.grantId, error);
+      throw providerUnavailable(provider.name, error);
+    }
+  }
+
   return {
+    identify,
     upstream: (key) =>
       api(provider, {
         tokens: () => tokens(key),

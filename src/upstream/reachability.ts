@@ -46,6 +46,8 @@ export function watchProvider(watched: Provider): WatchedProvider {
         noting(watched.authorizationUrl(request), reachability),
       redeem: (response) => noting(watched.redeem(response)),
       refresh: (refreshToken) => noting(watched.refresh(refreshToken)),
+      identify: watched.identify &&
+        ((tokens) => noting(watched.identify!(tokens))),
       isAlive: watched.isAlive &&
         ((accessToken) => noting(watched.isAlive!(accessToken))),
       revoke: watched.revoke && ((tokens) => noting(watched.revoke!(tokens))),

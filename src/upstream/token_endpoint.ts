@@ -59,7 +59,7 @@ export interface TokenEndpoint {
    *
    * @see RFC 6749 §6
    */
-  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  refresh(refreshToken: string): Promise<TokenAnswer>;
 }
 
 /** The token endpoint at an address. Its methods throw {@linkcode UpstreamError}. */
@@ -85,11 +85,12 @@ export function tokenEndpoint(
         redirect_uri: redirectUri,
       }),
     async refresh(refreshToken) {
-      const { tokens } = await grant({
+      const { tokens, idToken } = await grant({
         grant_type: "refresh_token",
         refresh_token: refreshToken,
       });
-      return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
+      const kept = tokens.refreshToken ?? refreshToken;
+      return { tokens: { ...tokens, refreshToken: kept }, idToken };
     },
   };
 }

@@ -23,7 +23,8 @@ export async function requestUserinfo(
   });
   if (!response.ok) {
     throw new UpstreamError(
-      "misbehaved",
+      // RFC 6750 §3.1.
+      response.status === 401 ? "dead" : "misbehaved",
       `${host} answered ${response.status} when asked who it was`,
     );
   }

@@ -37,6 +37,8 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     OAUTH_SCOPES: "read:user repo",
     OAUTH_EXTRA_AUTH_PARAMS: "prompt=consent&hd=example.com",
     OAUTH_ALLOWED_USERS: "jo@example.com, @example.org",
+    OAUTH_PERMISSIONS: "*=*",
+    OAUTH_GROUPS_CLAIM: "roles",
     CIMD_ALLOWED_DOMAINS: "Claude.ai,vscode.dev",
   });
   assert.deepEqual(auth, {
@@ -48,15 +50,32 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
       clientSecret: "hush",
       scopes: ["read:user", "repo"],
       extraAuthParams: { prompt: "consent", hd: "example.com" },
+      groupsClaim: "roles",
       issuer: undefined,
     },
     allowedUsers: ["jo@example.com", "@example.org"],
     admins: [],
+    permissions: [{ who: { kind: "everyone" }, scopes: "all" }],
     metadataDocuments: {
       enabled: true,
       allowedDomains: ["claude.ai", "vscode.dev"],
     },
   });
+});
+
+Deno.test("OAUTH_PERMISSIONS is complained of entry by entry", () => {
+  assert.throws(
+    () =>
+      parseConfig({ ...GITHUB, OAUTH_PERMISSIONS: "a=mail; b; c=mial" }, {
+        scopes: ["mail"],
+      }),
+    ({ message }) => {
+      assert.match(message, /OAUTH_PERMISSIONS: got "b: is not who=scopes"/);
+      assert.match(message, /"c: nothing needs the scope mial"/);
+      assert.match(message, /There are these scopes: mail, and \* for all/);
+      return true;
+    },
+  );
 });
 
 Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {

@@ -31,20 +31,28 @@ export class Browser {
     return this.#walk(new URL(url), { method: "GET" });
   }
 
-  /** Presses the button with this name and value in a page's form. */
+  /**
+   * Presses the button with this name and value in a page's form, with all its
+   * boxes ticked but some.
+   */
   press(
     page: Arrival,
     name: string,
     value: string,
     fields: Record<string, string> = {},
+    unticked: readonly string[] = [],
   ): Promise<Arrival> {
     const form = /<form[^>]*action="([^"]*)"/.exec(page.text);
     assert(form, page.text);
     const body = new URLSearchParams();
     for (const [input] of page.text.matchAll(/<input[^>]*>/g)) {
       const inputName = /name="([^"]*)"/.exec(input)?.[1];
-      const inputValue = /value="([^"]*)"/.exec(input)?.[1] ?? "";
-      if (inputName) body.set(inputName, unescape(inputValue));
+      const inputValue = unescape(/value="([^"]*)"/.exec(input)?.[1] ?? "");
+      if (!inputName || unticked.includes(inputValue)) continue;
+      body.append(inputName, inputValue);
+    }
+    for (const [, select] of page.text.matchAll(/<select name="([^"]*)"/g)) {
+      body.append(select, "1");
     }
     for (const [field, text] of Object.entries(fields)) body.set(field, text);
     body.set(name, value);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { scopesOf } from "../../src/authoring/scope.ts";
 import { parseAuthorizationRequest } from "../../src/oauth/authorization_request.ts";
 import { authorizationResponseUrl } from "../../src/oauth/authorization_response.ts";
 import { registerClient } from "../../src/oauth/client.ts";
@@ -22,7 +23,7 @@ const GOOD = {
 function parse(changes: Record<string, string> = {}) {
   return parseAuthorizationRequest(
     new Parameters(Object.entries({ ...GOOD, ...changes })),
-    { client, baseUrl: BASE_URL, scopesSupported: ["mail:read"] },
+    { client, baseUrl: BASE_URL, scopes: scopesOf(["mail:read"]) },
   );
 }
 
@@ -74,7 +75,7 @@ Deno.test("parseAuthorizationRequest() refuses to choose between redirect URIs",
     () =>
       parseAuthorizationRequest(
         new Parameters(Object.entries({ ...GOOD, redirect_uri: "" })),
-        { client, baseUrl: BASE_URL, scopesSupported: [] },
+        { client, baseUrl: BASE_URL, scopes: scopesOf([]) },
       ),
     { code: "invalid_request" },
   );

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { scopesOf } from "../../src/authoring/scope.ts";
 import {
+  cutScopes,
   grantableScopes,
   narrowScopes,
+  opensNothing,
   parseScope,
   unionOfScopes,
 } from "../../src/oauth/scope.ts";
 
 const SUPPORTED = ["mail:read", "mail:send"];
+const SCOPES = scopesOf(SUPPORTED);
 
 Deno.test("parseScope() splits at spaces and drops repetitions", () => {
   assert.deepEqual(parseScope(" mail:read  mail:send mail:read "), SUPPORTED);
@@ -20,14 +24,14 @@ Deno.test("parseScope() refuses characters that no scope may have", () => {
 });
 
 Deno.test("grantableScopes() gives everything to who asks for nothing", () => {
-  assert.deepEqual(grantableScopes([], SUPPORTED), SUPPORTED);
+  assert.deepEqual(grantableScopes([], SCOPES), SUPPORTED);
 });
 
 Deno.test("grantableScopes() leaves out what the server does not know", () => {
   assert.deepEqual(
     grantableScopes(
       ["openid", "claudeai", "mail:send", "offline_access"],
-      SUPPORTED,
+      SCOPES,
     ),
     ["mail:send", "offline_access"],
   );
@@ -37,7 +41,7 @@ Deno.test("grantableScopes() refuses a request of which it knows nothing", () =>
   for (
     const requested of [["claudeai"], ["openid", "files:read"], ["Mail:read"]]
   ) {
-    assert.throws(() => grantableScopes(requested, SUPPORTED), {
+    assert.throws(() => grantableScopes(requested, SCOPES), {
       code: "invalid_scope",
       description: "scope must name at least one of: mail:read mail:send",
     });
@@ -46,19 +50,22 @@ Deno.test("grantableScopes() refuses a request of which it knows nothing", () =>
 
 Deno.test("grantableScopes() takes scopes that clients ask for everywhere for none", () => {
   assert.deepEqual(
-    grantableScopes(["openid", "email", "profile"], SUPPORTED),
+    grantableScopes(["openid", "email", "profile"], SCOPES),
     SUPPORTED,
   );
-  assert.deepEqual(grantableScopes(["offline_access"], SUPPORTED), [
+  assert.deepEqual(grantableScopes(["offline_access"], SCOPES), [
     ...SUPPORTED,
     "offline_access",
   ]);
 });
 
 Deno.test("grantableScopes() refuses nobody where no tool needs a scope", () => {
-  assert.deepEqual(grantableScopes(["claudeai", "offline_access"], []), [
-    "offline_access",
-  ]);
+  assert.deepEqual(
+    grantableScopes(["claudeai", "offline_access"], scopesOf([])),
+    [
+      "offline_access",
+    ],
+  );
 });
 
 Deno.test("unionOfScopes() keeps each scope once", () => {
@@ -82,6 +89,26 @@ Deno.test("narrowScopes() refuses more than was granted", () => {
 
 Deno.test("grantableScopes() gives everything to who asks for what is nobody's", () => {
   for (const scope of ["openid", "profile", "email", "address", "phone"]) {
-    assert.deepEqual(grantableScopes([scope], SUPPORTED), SUPPORTED);
+    assert.deepEqual(grantableScopes([scope], scopesOf(SUPPORTED)), SUPPORTED);
   }
+});
+
+Deno.test("grantableScopes() leaves to a step-up what an author marked so", () => {
+  const scopes = scopesOf(SUPPORTED, {
+    "mail:send": { description: "Send mail", stepUp: true },
+  });
+  assert.deepEqual(grantableScopes([], scopes), ["mail:read"]);
+  assert.deepEqual(grantableScopes(["openid"], scopes), ["mail:read"]);
+  assert.deepEqual(grantableScopes(["mail:send"], scopes), ["mail:send"]);
+});
+
+Deno.test("cutScopes() leaves what is below a ceiling, and offline_access", () => {
+  const granted = [...SUPPORTED, "offline_access"];
+  assert.equal(cutScopes(granted, undefined), granted);
+  assert.deepEqual(cutScopes(granted, ["mail:send", "files"]), [
+    "mail:send",
+    "offline_access",
+  ]);
+  assert(opensNothing(cutScopes(granted, [])));
+  assert(!opensNothing(cutScopes(granted, SUPPORTED)));
 });

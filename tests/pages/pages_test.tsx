@@ -319,21 +319,36 @@ Deno.test("scopesInWords() says what each scope is for, in a sentence of each to
   const uses = new Map([[
     "mail:read",
     ["Finds mail. Takes Gmail's search syntax.", "Read v1.2 mail", "A\nB"]
-      .map((words) => ({ words, scopes: ["mail:read"] })),
+      .map((words, n) => ({ title: `T${n}`, words, scopes: ["mail:read"] })),
   ]]);
-  assert.deepEqual(scopesInWords(["mail:read", "email", "x"], uses), [
-    { scope: "mail:read", words: "Finds mail. Read v1.2 mail. A." },
+  const opens = ["T0", "T1", "T2"];
+  const scopes = ["mail:read", "email", "x", "offline_access"];
+  assert.deepEqual(scopesInWords(scopes, { uses }), [
+    { scope: "mail:read", words: "Finds mail. Read v1.2 mail. A.", opens },
     { scope: "email", words: "See your e-mail address." },
     { scope: "x", words: "Nothing that this server's tools need." },
+    {
+      scope: "offline_access",
+      words: "Stay connected while you are away.",
+      isFixed: true,
+    },
+  ]);
+  const words = new Map([["mail:read", "Read your mail"]]);
+  assert.deepEqual(scopesInWords(["mail:read"], { uses, words }), [
+    { scope: "mail:read", words: "Read your mail", opens },
   ]);
 });
 
 Deno.test("scopesInWords() says nothing of what needs another scope too", () => {
-  const find = { words: "Finds mail.", scopes: ["read"] };
-  const forward = { words: "Forwards mail.", scopes: ["read", "send"] };
+  const find = { title: "find", words: "Finds mail.", scopes: ["read"] };
+  const forward = {
+    title: "forward",
+    words: "Forwards mail.",
+    scopes: ["read", "send"],
+  };
   const uses = new Map([["read", [find, forward]], ["send", [forward]]]);
   const wordsFor = (...scopes: string[]) =>
-    scopesInWords(scopes, uses).map(({ words }) => words);
+    scopesInWords(scopes, { uses }).map(({ words }) => words);
   assert.deepEqual(wordsFor("read"), ["Finds mail."]);
   assert.deepEqual(wordsFor("send"), ["Nothing without further permissions."]);
   assert.deepEqual(wordsFor("read", "send"), [

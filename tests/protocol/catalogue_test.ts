@@ -297,10 +297,14 @@ Deno.test("scopes are listed with what needs them", () => {
     ],
     prompts: [prompt({ name: "c", scopes: ["send"], get })],
   });
-  const read = { words: "Read mail", scopes: ["mail"] };
-  const send = { words: "Send mail", scopes: ["mail", "send"] };
+  const read = { title: "a", words: "Read mail", scopes: ["mail"] };
+  const send = {
+    title: "Send mail",
+    words: "Send mail",
+    scopes: ["mail", "send"],
+  };
   assert.deepEqual([...scopes], [
     ["mail", [read, send]],
-    ["send", [send, { words: "c", scopes: ["send"] }]],
+    ["send", [send, { title: "c", words: "c", scopes: ["send"] }]],
   ]);
 });

@@ -62,7 +62,10 @@ export async function signIn(
   const browser = randomId();
   const request = requestOf(client);
   const handle = await requests.save(browser, { request, clientName: "App" });
-  await requests.approve((await requests.find(handle, browser))!);
+  await requests.approve(
+    (await requests.find(handle, browser))!,
+    request.scopes,
+  );
   const leased = await requests.lease((await requests.find(handle, browser))!);
   const grant = openGrant(request, {
     issuer: ISSUER,

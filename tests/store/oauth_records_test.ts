@@ -204,7 +204,7 @@ Deno.test("lease() gives a request to one of fifty, and to another when that one
     const handle = await requests.save(browser, { request, clientName: "A" });
     const found = async () => (await requests.find(handle, browser))!;
     assert.equal(await requests.lease(await found()), undefined);
-    await requests.approve(await found());
+    await requests.approve(await found(), []);
     const leases = await Promise.all(
       Array.from({ length: 50 }, async () => requests.lease(await found())),
     );

@@ -250,8 +250,8 @@ const REFUSED_ANSWERS: [string, Words, RegExp][] = [
   }, /somebody else/],
   ["userinfo that fails", {
     claims: { email: undefined },
-    answers: { "GET /userinfo": () => new Response("", { status: 401 }) },
-  }, /401/],
+    answers: { "GET /userinfo": () => new Response("", { status: 403 }) },
+  }, /403/],
   [
     "tokens that are not for bearers",
     { answer: { token_type: "DPoP" } },

@@ -128,7 +128,7 @@ for (const error of ["invalid_client", "invalid_request"]) {
         ? Response.json({ error }, { status: 401 })
         : Response.json(TOKENS)
     );
-    const tokens = await ask(fake.origin, {
+    const { tokens } = await ask(fake.origin, {
       ...APPLICATION,
       authMethods: ["client_secret_basic", "client_secret_post"],
     });

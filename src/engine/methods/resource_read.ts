@@ -18,17 +18,31 @@ import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
 
 /** The resource of a URI and the variables that its template found in it. */
 export function findResource(
-  { resources, templates }: Pick<Catalogue, "resources" | "templates">,
+  catalogue: Pick<Catalogue, "resources" | "templates" | "whole">,
   uri: unknown,
 ): { resource: Resource; variables: Record<string, string> } | undefined {
   if (typeof uri !== "string") return undefined;
+  const { resources, templates } = catalogue.whole ?? catalogue;
   const resource = resources.get(uri);
+  // One that is left out must not be read through a template that is not.
+  if (resource && !catalogue.resources.has(uri)) return undefined;
   if (resource) return { resource, variables: {} };
-  for (const { template, resource } of templates) {
-    const variables = template.match(uri);
-    if (variables) return { resource, variables };
+  for (const compiled of templates) {
+    const variables = compiled.template.match(uri);
+    if (!variables) continue;
+    const { resource } = compiled;
+    return catalogue.templates.includes(compiled)
+      ? { resource, variables }
+      : undefined;
   }
   return undefined;
+}
+
+/** Whether a URI is of a resource that is left out for the caller. */
+export function isHidden(catalogue: Catalogue, uri: string): boolean {
+  return catalogue.whole !== undefined &&
+    findResource(catalogue.whole, uri) !== undefined &&
+    findResource(catalogue, uri) === undefined;
 }
 
 /** Reads the resource that a request names. @throws {RpcError} when there is none */

@@ -7,6 +7,7 @@
  */
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../call.ts";
+import { isHidden } from "./resource_read.ts";
 import {
   invalidParams,
   printNotification,
@@ -137,6 +138,8 @@ async function follow(
   };
   // Listening comes first: what changes after the acknowledgement is heard.
   const leave = await engine.changes.listen((change) => {
+    // What is not there for the caller does not change either.
+    if (change.kind !== "list" && isHidden(call.catalogue, change.uri)) return;
     const notification = notificationOf(change, filter, id);
     if (notification !== undefined) notify(notification);
   });

@@ -14,7 +14,9 @@
  */
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf } from "../../base_path.ts";
+import { type Membership, MEMBERSHIPS } from "../../caller.ts";
 import { fingerprint } from "../../crypto.ts";
+import { parseMembership } from "../../oauth/permissions.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
 import { page } from "../../pages/respond.ts";
 import type { Database } from "../../store/database.ts";
@@ -103,7 +105,7 @@ export function devProvider(
 
   app.post("/authorize", async (c) => {
     const form = await readForm(c);
-    const { state, nonce, code_challenge, name = "", cancel } = form;
+    const { state, nonce, code_challenge, name = "", groups, cancel } = form;
     if (!isOurs(form, redirectUri)) return refuse(c, "invalid_request");
     const answer = new URL(redirectUri);
     answer.searchParams.set("state", state);
@@ -111,7 +113,7 @@ export function devProvider(
     if (cancel !== undefined || name.trim() === "") {
       answer.searchParams.set("error", "access_denied");
     } else {
-      const claims = { nonce, code_challenge, person: person(name) };
+      const claims = { nonce, code_challenge, person: person(name, groups) };
       const code = await seal("code", claims, CODE_TTL_SECONDS);
       answer.searchParams.set("code", code);
     }
@@ -180,12 +182,17 @@ export function devProvider(
     clientId: DEV_CLIENT_ID,
     extra: {},
     apiUrl: issuer,
+    claims: {
+      memberships: Object.fromEntries(
+        MEMBERSHIPS.map((kind) => [kind, [kind]]),
+      ),
+    },
   }, upstreamFetch(fetchRoutes));
   return { routes: app, provider };
 }
 
 /** OpenID claims of somebody who typed a name. */
-interface Person {
+interface Person extends Partial<Record<Membership, string[]>> {
   sub: string;
   name: string;
   preferred_username: string;
@@ -194,13 +201,29 @@ interface Person {
 }
 
 /** The same name, in any case of letters, is the same person. */
-function person(typed: string): Person {
+function person(typed: string, groups?: string): Person {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
   const mail = /^\S+@\S+$/.test(sub)
     ? { email: sub, email_verified: true }
     : undefined;
-  return { sub, name, preferred_username: sub, ...mail };
+  return {
+    sub,
+    name,
+    preferred_username: sub,
+    ...mail,
+    ...memberships(groups),
+  };
+}
+
+/** What was typed into the second field: `admins, role:editor, org:acme`. */
+function memberships(typed = ""): Partial<Record<Membership, string[]>> {
+  const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
+  const found: Partial<Record<Membership, string[]>> = {};
+  for (const { kind, name } of names.map(parseMembership)) {
+    (found[kind] ??= []).push(name);
+  }
+  return found;
 }
 
 /** Whether an authorization request is our own server's. */

@@ -16,7 +16,7 @@ export interface DevSignInProps {
   fields: Readonly<Record<string, string>>;
 }
 
-/** One form with one text field, `name`. */
+/** One form with the text fields `name` and, for who wants it, `groups`. */
 export function DevSignInPage(
   { serverTitle, action, fields }: DevSignInProps,
 ) {
@@ -45,6 +45,17 @@ export function DevSignInPage(
             maxlength={100}
             autocomplete="off"
             autofocus
+          />
+          <label for="groups">
+            Groups, if permissions are to be tried: admins, role:editor,
+            org:acme, team:acme/dev
+          </label>
+          <input
+            id="groups"
+            name="groups"
+            type="text"
+            maxlength={1000}
+            autocomplete="off"
           />
           <div class="actions">
             <button class="primary" type="submit">Sign in</button>

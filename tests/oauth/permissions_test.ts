@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import type { Identity } from "../../src/caller.ts";
+import {
+  parsePermissions,
+  permissionsOf,
+} from "../../src/oauth/permissions.ts";
+
+const SUPPORTED = ["mail:read", "mail:send", "files"];
+
+const JO: Identity = {
+  subject: "42",
+  email: "jo@example.com",
+  emailVerified: true,
+  groups: ["Staff", "cn=admins,ou=groups"],
+  roles: ["editor"],
+  organizations: ["acme", "id:9919"],
+  teams: ["acme/on-call"],
+};
+
+function rulesOf(text: string) {
+  const { rules, complaints } = parsePermissions(text, SUPPORTED);
+  assert.deepEqual(complaints, []);
+  return permissionsOf({ rules, supported: SUPPORTED })!;
+}
+
+function ceiling(text: string, identity: Identity = JO) {
+  return rulesOf(text).ceiling({
+    subject: `github:${identity.subject}`,
+    identity,
+  });
+}
+
+for (
+  const who of [
+    "*",
+    "42",
+    "github:42",
+    "jo@example.com",
+    "@Example.com",
+    "group:Staff",
+    "group:cn=admins,ou=groups",
+    "role:editor",
+    "org:ACME",
+    "org:id:9919",
+    "team:Acme/On-Call",
+  ]
+) {
+  Deno.test(`ceiling() gives its scopes to who is ${who}`, () => {
+    assert.deepEqual(ceiling(`${who}=files`), ["files"]);
+    assert.deepEqual(ceiling(` ${who} = * `), SUPPORTED);
+  });
+}
+
+for (
+  const who of [
+    "4",
+    "google:42",
+    "o@example.com",
+    "@ample.com",
+    "group:staff",
+    "group:editor",
+    "role:Staff",
+    "org:acm",
+    "org:9919",
+    "team:on-call",
+    "Staff",
+    "acme",
+  ]
+) {
+  Deno.test(`ceiling() gives nothing to who is not ${who}`, () => {
+    assert.deepEqual(ceiling(`${who}=*`), []);
+  });
+}
+
+Deno.test("ceiling() is what any entry about a person gives, in the server's order", () => {
+  assert.deepEqual(
+    ceiling("role:editor=files; x=mail:send\n@example.com=mail:read files"),
+    ["mail:read", "files"],
+  );
+  assert.deepEqual(ceiling("*="), []);
+});
+
+Deno.test("an address that is not verified is nobody's", () => {
+  const identity = { ...JO, emailVerified: false };
+  assert.deepEqual(ceiling("jo@example.com=*;@example.com=*", identity), []);
+});
+
+Deno.test("parsePermissions() tells everything that is wrong", () => {
+  const { complaints } = parsePermissions(
+    "mail:read; =files; a=mail:write files; ;\n",
+    SUPPORTED,
+  );
+  assert.deepEqual(complaints, [
+    "mail:read: is not who=scopes",
+    "=files: is not who=scopes",
+    "a: nothing needs the scope mail:write",
+  ]);
+});
+
+Deno.test("permissionsOf() has nothing to say where nobody set any", () => {
+  assert.equal(permissionsOf({ supported: SUPPORTED }), undefined);
+});
+
+Deno.test("an author's rule and an operator's allow what both allow", () => {
+  const { rules } = parsePermissions("*=mail:read files", SUPPORTED);
+  const person = { subject: "x:1", identity: { subject: "1" } };
+  const both = permissionsOf({
+    rules,
+    decide: () => ["files", "mail:send", "unknown"],
+    supported: SUPPORTED,
+  })!;
+  assert.deepEqual(both.ceiling(person), ["files"]);
+  const author = permissionsOf({ decide: () => "all", supported: SUPPORTED })!;
+  assert.deepEqual(author.ceiling(person), SUPPORTED);
+});
+
+Deno.test("keep() leaves of an identity what a rule names", () => {
+  const permissions = rulesOf("group:Staff=files;org:Acme=files;42=files");
+  assert.deepEqual(permissions.keep(JO), {
+    subject: "42",
+    email: "jo@example.com",
+    emailVerified: true,
+    groups: ["Staff"],
+    organizations: ["acme"],
+  });
+  assert.deepEqual([...permissions.memberships], ["groups", "organizations"]);
+});
+
+Deno.test("keep() leaves to an author's rule what fits into a grant", () => {
+  const { rules } = parsePermissions("group:last=files", SUPPORTED);
+  const permissions = permissionsOf({
+    rules,
+    decide: () => "all",
+    supported: SUPPORTED,
+  })!;
+  const groups = Array.from({ length: 500 }, (_, n) => `${n}`.padEnd(100));
+  const kept = permissions.keep({ subject: "1", groups: [...groups, "last"] });
+  assert.equal(kept.groups![0], "last");
+  assert(kept.groups!.length > 50 && kept.groups!.length < 100);
+  // What is worth asking a provider for is what an operator named.
+  assert.deepEqual([...permissions.named], ["groups"]);
+  assert.equal(permissions.memberships.size, 4);
+});
