@@ -77,6 +77,7 @@ interface Sdk {
   connect(): Promise<void>;
   finish(answer: URL): Promise<void>;
   call(name: string): Promise<string>;
+  list(): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -95,6 +96,7 @@ function v1(url: string, memory: Memory): Sdk {
       const { content } = await client.callTool({ name, arguments: {} });
       return JSON.stringify(content);
     },
+    list: async () => (await client.listTools()).tools.map(({ name }) => name),
     close: () => client.close(),
   };
 }
@@ -123,6 +125,7 @@ function v2(
       const { content } = await client.callTool({ name, arguments: {} });
       return JSON.stringify(content);
     },
+    list: async () => (await client.listTools()).tools.map(({ name }) => name),
     close: () => client.close(),
   };
 }
@@ -169,6 +172,64 @@ for (const [name, make] of SDKS) {
     await assert.rejects(sdk.call("whoami"));
     assert(memory.sentTo);
     await sdk.close();
+  });
+}
+
+for (const [name, make] of SDKS) {
+  Deno.test(`the ${name} steps up from a narrow token`, async () => {
+    await using served = await serveOAuthServer({
+      tools,
+      scopes: { "mail:read": { description: "Read your mail", stepUp: true } },
+    });
+    const { server, url } = served;
+    const memory = new Memory();
+    // With a refresh token both SDKs would only refresh.
+    memory.clientMetadata.grant_types = ["authorization_code"];
+    const narrow = make(url, memory);
+    await assert.rejects(narrow.connect(), /[Uu]nauthorized/);
+    await narrow.finish(await approve(server, url, memory.sentTo!));
+    await narrow.connect();
+    assert.equal(memory.kept.tokens.scope, "");
+    assert.deepEqual(await narrow.list(), ["whoami", "mail"]);
+    memory.sentTo = undefined;
+    await assert.rejects(narrow.call("mail"));
+    assert.equal(memory.sentTo!.searchParams.get("scope"), "mail:read");
+    await narrow.close();
+
+    const wide = make(url, memory);
+    await wide.finish(await approve(server, url, memory.sentTo!));
+    await wide.connect();
+    assert.match(await wide.call("mail"), /You have mail/);
+    await wide.close();
+  });
+
+  Deno.test(`the ${name} no longer sees a tool after a demotion`, async () => {
+    await using served = await serveOAuthServer({
+      tools: [
+        ...tools,
+        tool({ name: "news", scopes: ["news"], run: () => "" }),
+      ],
+      environment: { OAUTH_PERMISSIONS: "*=news; group:staff=mail:read" },
+    });
+    const { server, url } = served;
+    server.provider.memberships = { groups: ["staff"] };
+    const memory = new Memory();
+    const sdk = make(url, memory);
+    await assert.rejects(sdk.connect(), /[Uu]nauthorized/);
+    await sdk.finish(await approve(server, url, memory.sentTo!));
+    await sdk.connect();
+    assert.deepEqual(await sdk.list(), ["whoami", "mail", "news"]);
+    assert.match(await sdk.call("mail"), /You have mail/);
+    await sdk.close();
+
+    server.provider.memberships = {};
+    memory.kept.tokens = { ...memory.kept.tokens, access_token: "expired" };
+    const after = make(url, memory);
+    await after.connect();
+    assert.match(memory.kept.tokens.scope, /^news( offline_access)?$/);
+    assert.deepEqual(await after.list(), ["whoami", "news"]);
+    await assert.rejects(after.call("mail"), /-32602|Unknown tool/);
+    await after.close();
   });
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import type { Identity, Membership } from "../../src/caller.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import {
   type Provider,
@@ -22,6 +23,10 @@ export class FakeProvider implements Provider {
   /** Of who signs in next. */
   subject = "42";
   email = "jo@example.com";
+  /** What who signs in belongs to, then and when asked again. */
+  memberships: Partial<Pick<Identity, Membership>> = {};
+  /** What asking again ends with. */
+  identityFailure: UpstreamErrorKind | undefined;
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;
   givesRefreshTokens = true;
@@ -76,11 +81,21 @@ export class FakeProvider implements Provider {
     if (this.failsAfterCode) {
       throw new UpstreamError("unavailable", "As told", { isCodeSpent: true });
     }
-    const { subject, email } = this;
-    return {
-      tokens: this.#issue(),
-      identity: { subject, name: "Jo", email, emailVerified: true },
-    };
+    return { tokens: this.#issue(), identity: this.#identity() };
+  }
+
+  async identify({ accessToken }: UpstreamTokens): Promise<Identity> {
+    await this.#answer("identify");
+    assert.match(accessToken, /^provider-access-/);
+    if (this.identityFailure) {
+      throw new UpstreamError(this.identityFailure, "As told");
+    }
+    return this.#identity();
+  }
+
+  #identity(): Identity {
+    const { subject, email, memberships } = this;
+    return { subject, name: "Jo", email, emailVerified: true, ...memberships };
   }
 
   async refresh(refreshToken: string): Promise<UpstreamTokens> {

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createServer } from "../../src/server.ts";
+import { createServer, type CreateServerOptions } from "../../src/server.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { randomId } from "../../src/crypto.ts";
 import type { Definitions } from "../../src/protocol/catalogue.ts";
@@ -97,7 +97,8 @@ function signInAtOnce({ url }: Request): Promise<Response> {
   );
 }
 
-export interface OAuthServerOptions extends Definitions {
+export interface OAuthServerOptions
+  extends Definitions, Pick<CreateServerOptions, "scopes" | "permissions"> {
   kv?: Deno.Kv;
   provider?: FakeProvider;
   environment?: Environment;

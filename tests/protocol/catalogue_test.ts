@@ -308,3 +308,54 @@ Deno.test("scopes are listed with what needs them", () => {
     ["send", [send, { title: "c", words: "c", scopes: ["send"] }]],
   ]);
 });
+
+Deno.test("within() leaves out what needs scopes beyond a ceiling, and keeps what it printed", () => {
+  const catalogue = compile({
+    tools: [
+      tool({ name: "open", run }),
+      tool({ name: "read", scopes: ["read"], run }),
+      tool({ name: "both", scopes: ["read", "send"], run }),
+    ],
+    prompts: [prompt({ name: "write", scopes: ["send"], get })],
+  });
+  assert.equal(catalogue.within(undefined), catalogue);
+  assert.equal(catalogue.within(["send", "read", "x"]), catalogue);
+  const narrow = catalogue.within(["read"]);
+  assert.deepEqual([...narrow.tools.keys()], ["open", "read"]);
+  assert.equal(narrow.prompts.size, 0);
+  assert.equal(narrow.within(["x", "read"]), narrow);
+  // What a server can do says nothing of who calls.
+  assert.deepEqual(
+    narrow.stateless.capabilities,
+    catalogue.stateless.capabilities,
+  );
+  assert.equal(narrow.discovery, catalogue.discovery);
+});
+
+Deno.test("within() remembers the lists of a few sets of scopes, and no more", () => {
+  const scopes = Array.from({ length: 100 }, (_, n) => `s${n}`);
+  const catalogue = compile({
+    tools: scopes.map((scope) => tool({ name: scope, scopes: [scope], run })),
+  });
+  const first = catalogue.within(["s0"]);
+  for (const scope of scopes.slice(1, 60)) catalogue.within([scope]);
+  assert.equal(catalogue.within(["s0"]), first);
+  for (const scope of scopes.slice(60)) catalogue.within([scope]);
+  assert.equal(catalogue.within(["s0"]), first);
+  assert.notEqual(catalogue.within(["s1"]).tools, undefined);
+  for (const scope of scopes.slice(1)) catalogue.within([scope]);
+  assert.notEqual(catalogue.within(["s0"]), first);
+});
+
+Deno.test("lists that vary by caller are private on every page", () => {
+  const list = (listsVary: boolean) =>
+    compileCatalogue({
+      tools: [tool({ name: "a", run }), tool({ name: "b", run })],
+    }, { serverInfo, listsVary, pageSize: 1 }).stateless.tools;
+  for (const [listsVary, scope] of [[true, "private"], [false, "public"]]) {
+    const pages = list(listsVary as boolean);
+    const first = JSON.parse(pages.at(undefined));
+    const second = JSON.parse(pages.at(first.nextCursor));
+    assert.deepEqual([first.cacheScope, second.cacheScope], [scope, scope]);
+  }
+});

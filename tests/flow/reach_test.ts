@@ -1,0 +1,270 @@
+/**
+ * Every way to reach something, by what a caller was granted, could be
+ * granted, and can never be.
+ */
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { Meta } from "../../src/protocol/request_meta.ts";
+import {
+  Events,
+  type HeadersOf,
+  initialize,
+  isStream,
+  type Json,
+  resultOf,
+  rpc,
+} from "../kit.ts";
+import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+
+const SCOPES = ["granted", "grantable", "never"] as const;
+/** As long as `never`, and nowhere defined. */
+const UNKNOWN = "thing";
+
+const tools = SCOPES.flatMap((scope) => [
+  tool({
+    name: scope,
+    scopes: [scope],
+    async run(_input, { resourceUpdated }) {
+      for (const scope of SCOPES) await resourceUpdated(`one://${scope}`);
+      return scope;
+    },
+  }),
+  tool({
+    name: `${scope}-task`,
+    scopes: [scope],
+    task: "required",
+    run: () => scope,
+  }),
+]);
+const resources = SCOPES.flatMap((scope) => [
+  resource({
+    uri: `one://${scope}`,
+    name: scope,
+    scopes: [scope],
+    read: () => scope,
+  }),
+  resource({
+    uri: `${scope}://{id}`,
+    name: `${scope}-template`,
+    scopes: [scope],
+    complete: { id: () => ["1"] },
+    read: ({ id }) => `${id}`,
+  }),
+]);
+const prompts = SCOPES.map((scope) =>
+  prompt({
+    name: scope,
+    scopes: [scope],
+    args: z.object({ topic: z.string() }),
+    complete: { topic: () => ["a"] },
+    get: ({ topic }) => topic,
+  })
+);
+const open = tool({ name: "open", run: () => "open" });
+
+function start(): Promise<OAuthServer> {
+  return startOAuthServer({
+    tools: [...tools, open],
+    // This one would match every URI that is hidden.
+    resources: [
+      ...resources,
+      resource({ uri: "one://{id}", name: "any", read: ({ id }) => `${id}` }),
+    ],
+    prompts,
+    environment: { OAUTH_PERMISSIONS: "*=granted grantable" },
+  });
+}
+
+async function authorize(server: OAuthServer): Promise<HeadersOf> {
+  const client = await Client.register(server);
+  const { access_token, scope } = await client.connect({
+    scope: "granted never",
+  });
+  assert.equal(scope, "granted");
+  return { authorization: `Bearer ${access_token}` };
+}
+
+/** A generation of the protocol, as its clients call. */
+type Call = (method: string, params: Json) => Promise<Response>;
+
+async function callers(
+  server: OAuthServer,
+): Promise<Record<"2025" | "2026", Call>> {
+  const headers = await authorize(server);
+  const opened = await server.post(initialize("2025-11-25"), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const capabilities = {
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  return {
+    "2025": (method, params) => server.post(rpc(method, params), session),
+    "2026": (method, params) =>
+      server.call(method, params, { headers, capabilities }),
+  };
+}
+
+const WAYS: Record<string, [string, (name: string) => Json]> = {
+  "calls a tool": ["tools/call", (name) => ({ name, arguments: {} })],
+  "starts a task": [
+    "tools/call",
+    (name) => ({ name: `${name}-task`, arguments: {} }),
+  ],
+  "reads a resource": ["resources/read", (name) => ({ uri: `one://${name}` })],
+  "reads by a template": [
+    "resources/read",
+    (name) => ({ uri: `${name}://1` }),
+  ],
+  "gets a prompt": [
+    "prompts/get",
+    (name) => ({ name, arguments: { topic: "x" } }),
+  ],
+  "completes for a prompt": [
+    "completion/complete",
+    (name) => ({
+      ref: { type: "ref/prompt", name },
+      argument: { name: "topic", value: "" },
+    }),
+  ],
+  "completes for a template": [
+    "completion/complete",
+    (name) => ({
+      ref: { type: "ref/resource", uri: `${name}://{id}` },
+      argument: { name: "id", value: "" },
+    }),
+  ],
+};
+
+for (const generation of ["2025", "2026"] as const) {
+  for (const [what, [method, paramsOf]] of Object.entries(WAYS)) {
+    if (generation === "2025" && what === "starts a task") continue;
+    Deno.test(`a ${generation} caller ${what} with a scope, is asked for more, or finds nothing`, async () => {
+      await using server = await start();
+      const call = (await callers(server))[generation];
+      const granted = await resultOf(call(method, paramsOf("granted")));
+      assert(granted && !granted.isError, JSON.stringify(granted));
+
+      const asked = await call(method, paramsOf("grantable"));
+      await asked.body?.cancel();
+      assert.equal(asked.status, 403);
+      const challenge = asked.headers.get("www-authenticate")!;
+      assert.match(challenge, /error="insufficient_scope"/);
+      assert.match(challenge, / scope="grantable"/);
+
+      const never = await call(method, paramsOf("never"));
+      // The template that matches everything must not stand in.
+      const unknown = what === "reads a resource"
+        ? await call(method, { uri: `two://${UNKNOWN}` })
+        : await call(method, paramsOf(UNKNOWN));
+      const text = (await unknown.text()).replaceAll(UNKNOWN, "never")
+        .replaceAll("two://", "one://");
+      assert.equal(await never.text(), text);
+      assert.equal(never.status, unknown.status);
+      assert.deepEqual([...never.headers], [...unknown.headers]);
+      const code = generation === "2025" && method === "resources/read"
+        ? -32002
+        : -32602;
+      assert.equal(JSON.parse(text).error.code, code);
+    });
+  }
+
+  Deno.test(`lists of ${generation} show what a caller could use`, async () => {
+    await using server = await start();
+    const call = (await callers(server))[generation];
+    const namesIn = async (method: string, member: string) => {
+      const result = await resultOf(call(method, {}));
+      if (generation === "2026") assert.equal(result.cacheScope, "private");
+      return result[member].map(({ name }: Json) => name);
+    };
+    const tasks = (names: string[]) =>
+      generation === "2026"
+        ? names.flatMap((name) => [name, `${name}-task`])
+        : names;
+    assert.deepEqual(await namesIn("tools/list", "tools"), [
+      ...tasks(["granted", "grantable"]),
+      "open",
+    ]);
+    assert.deepEqual(await namesIn("resources/list", "resources"), [
+      "granted",
+      "grantable",
+    ]);
+    assert.deepEqual(
+      await namesIn("resources/templates/list", "resourceTemplates"),
+      ["granted-template", "grantable-template", "any"],
+    );
+    assert.deepEqual(await namesIn("prompts/list", "prompts"), [
+      "granted",
+      "grantable",
+    ]);
+  });
+}
+
+Deno.test("a subscription tells of what a caller was granted, and keeps still about what is not there", async () => {
+  await using server = await start();
+  const { "2026": call } = await callers(server);
+  const listen = (...names: string[]) =>
+    call("subscriptions/listen", {
+      notifications: {
+        resourceSubscriptions: names.map((name) => `one://${name}`),
+      },
+    });
+  const asked = await listen("granted", "grantable");
+  await asked.body?.cancel();
+  assert.equal(asked.status, 403);
+  assert.match(
+    asked.headers.get("www-authenticate")!,
+    / scope="granted grantable"/,
+  );
+
+  const response = await listen("never", UNKNOWN, "granted");
+  assert(isStream(response));
+  const events = new Events(response);
+  const { params } = await events.read();
+  assert.deepEqual(params.notifications.resourceSubscriptions, [
+    "one://never",
+    `one://${UNKNOWN}`,
+    "one://granted",
+  ]);
+  for (let time = 0; time < 2; time++) {
+    await resultOf(call("tools/call", { name: "granted", arguments: {} }));
+    const { method, params } = await events.read();
+    assert.equal(method, "notifications/resources/updated");
+    assert.equal(params.uri, "one://granted");
+    assert(Meta.subscriptionId in params._meta);
+  }
+  await events.close();
+});
+
+Deno.test("strangers are shown what needs no scope, where callers differ", async () => {
+  await using server = await start();
+  for (const path of ["/", "/llms.txt"]) {
+    const response = await server.fetch(path, {
+      headers: { accept: "text/html" },
+    });
+    const text = await response.text();
+    assert.match(text, /open/);
+    assert.doesNotMatch(text, /never/);
+  }
+});
+
+Deno.test("without permissions every caller sees the same lists, which anyone may keep", async () => {
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect({ scope: "granted" });
+  const { tools: listed, cacheScope } = await resultOf(
+    server.call("tools/list", {}, {
+      headers: { authorization: `Bearer ${access_token}` },
+    }),
+  );
+  assert.equal(listed.length, tools.length);
+  assert.equal(cacheScope, "public");
+  const refused = await client.call(access_token, "never");
+  assert.equal(refused.status, 403);
+  await refused.body?.cancel();
+});
