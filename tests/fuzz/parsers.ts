@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
+import { scopesOf } from "../../src/authoring/scope.ts";
 import { parseAddress, parseNetwork } from "../../src/address.ts";
 import { isPublicAddress } from "../../src/client_documents/address.ts";
 import { freshSeconds } from "../../src/client_documents/freshness.ts";
@@ -194,7 +195,7 @@ export const PARSERS: readonly Property[] = [
         parseAuthorizationRequest(new Parameters(entries), {
           client,
           baseUrl: BASE_URL,
-          scopesSupported: ["mail:read"],
+          scopes: scopesOf(["mail:read"]),
         })
       );
       if (request === undefined) return;

@@ -149,7 +149,7 @@ Deno.test("parseAuthorizationRequest() asks which redirect_uri where two are reg
       parseAuthorizationRequest(parameters, {
         client,
         baseUrl: BASE_URL,
-        scopesSupported: [],
+        scopes: scopesOf([]),
       }),
     { description: "Missing parameter: redirect_uri" },
   );
