@@ -97,6 +97,16 @@ export const ENV_EXAMPLE =
 # oauth: who sees everybody's connections on /account, written the same way.
 # OAUTH_ADMINS=
 
+# oauth: who may be granted what: who=scope scope; who=scope. Who is a subject,
+# a verified e-mail address, @domain, group:, role:, org: or team: with a name,
+# or * for everybody; a scope may be *. Unset: everybody everything. See
+# docs/access.md.
+# OAUTH_PERMISSIONS=*=mail:read; @example.com=*
+
+# oauth: the claim in which an oidc or custom provider lists a person's groups:
+# its name, or a path such as resource_access.tools.roles. Unset: groups.
+# OAUTH_GROUPS_CLAIM=
+
 # oauth: whether clients may name themselves by the URL of a metadata document,
 # and on which hosts, separated by commas. Unset: on all, except with the dev
 # provider. Use false where the server cannot reach the Internet: clients that
