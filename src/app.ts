@@ -70,7 +70,7 @@ export interface AppOptions {
 /** The routes, and who may call. */
 export interface App {
   routes: Hono<Passing>;
-  /** Of a strategy whose callers the routes sign in, or others' keys prove. */
+  /** Of strategies whose callers the routes sign in, or others' keys prove. */
   gate?: Gate;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
@@ -161,6 +161,7 @@ export function createApp(options: AppOptions): App {
   app.post("/account/sign-in", endpoints.accountSignIn);
   app.post("/account/sign-out", endpoints.accountSignOut);
   app.post("/account/end", endpoints.accountEnd);
+  app.post("/account/tokens", endpoints.accountTokens);
 
   app.get(
     "/health",
@@ -252,7 +253,7 @@ function devProviderOf(
   { config, database, baseUrl }: AppOptions,
 ): DevProvider | undefined {
   const { auth, deployed, title: serverTitle } = config;
-  return auth.strategy === "oauth" && auth.provider.provider === "dev"
+  return auth.oauth?.provider.provider === "dev"
     ? devProvider({ database, baseUrl, deployed, serverTitle })
     : undefined;
 }

@@ -39,10 +39,18 @@ export const MEMBERSHIPS = [
 /** One of {@linkcode MEMBERSHIPS}. */
 export type Membership = typeof MEMBERSHIPS[number];
 
+/**
+ * How a caller came to be known: a strategy of `AUTH_STRATEGY`, or under `oauth`
+ * an access token that a person made themselves.
+ */
+export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
+
 /** Who a request is for, and what they allowed the client to do. */
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
+  /** How the caller is known; absent where everybody may call. */
+  door?: Door;
   /** The OAuth client that is calling, under strategies that know one. */
   clientId?: string;
   /** Granted scopes; `all` where the strategy knows no scopes. */

@@ -89,7 +89,13 @@ export {
 } from "./authoring/setting.ts";
 export type { About } from "./about.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
-export type { Authenticated, Caller, Identity, Upstream } from "./caller.ts";
+export type {
+  Authenticated,
+  Caller,
+  Door,
+  Identity,
+  Upstream,
+} from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
 export type { DecidePermissions, Person } from "./oauth/permissions.ts";
 export {

@@ -4,12 +4,10 @@
  *
  * @module
  */
-import {
-  ConfigError,
-  type Environment,
-  VARIABLES,
-} from "./config/environment.ts";
+import { ConfigError, VARIABLES } from "./config/environment.ts";
+import { isOpen } from "./config/auth.ts";
 import type { Config } from "./config/config.ts";
+import { secretVariables } from "./oauth/configured_client.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
 import { configureLog, flushLog, logger } from "./log.ts";
 import { needsOf } from "./authoring/needs.ts";
@@ -74,6 +72,7 @@ export async function serve<
     environment.DENO_DEPLOYMENT_ID !== undefined;
   configureLog({ level: "info", terminal, captured });
   try {
+    readClients(environment);
     const plan = planServer(options, environment, denied);
     configureLog({ level: plan.config.logLevel, terminal, captured });
     await start(plan, options);
@@ -95,7 +94,10 @@ export async function serve<
 /** What may be read without a prompt for permission, and what may not. */
 function readEnvironment(
   options: ServerOptions,
-): { environment: Environment; denied: ReadonlySet<string> } {
+): {
+  environment: Record<string, string | undefined>;
+  denied: ReadonlySet<string>;
+} {
   const declared = needsOf(needing(options)).settings.keys();
   const environment: Record<string, string | undefined> = {};
   const denied = new Set<string>();
@@ -105,6 +107,37 @@ function readEnvironment(
     else denied.add(variable);
   }
   return { environment, denied };
+}
+
+/**
+ * `OAUTH_CLIENTS` may name a file, and what it says may name variables; both
+ * are read here.
+ *
+ * @throws {StartError}
+ */
+function readClients(environment: Record<string, string | undefined>): void {
+  let text = environment.OAUTH_CLIENTS?.trim();
+  if (!text) return;
+  if (!text.startsWith("[")) {
+    const path = text;
+    const { state } = Deno.permissions.querySync({ name: "read", path });
+    try {
+      // Without this Deno would ask on the terminal.
+      if (state !== "granted") throw new Error("there is no --allow-read");
+      text = Deno.readTextFileSync(path).trim();
+    } catch (error) {
+      const { message } = error as Error;
+      throw new StartError(
+        `OAUTH_CLIENTS: ${path} cannot be read: ${message}. Use a path such ` +
+          "as data/clients.json, or a JSON array.",
+      );
+    }
+    environment.OAUTH_CLIENTS = text;
+  }
+  for (const variable of secretVariables(text)) {
+    const { state } = Deno.permissions.querySync({ name: "env", variable });
+    if (state === "granted") environment[variable] = Deno.env.get(variable);
+  }
 }
 
 async function start(plan: Plan, options: ServeOptions): Promise<void> {
@@ -216,7 +249,7 @@ function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
     );
   }
   if (!deployed && isLoopback({ hostname: host })) return;
-  if (auth.strategy === "none") {
+  if (isOpen(auth)) {
     log.warning(
       "Everybody who reaches this server may use it: set AUTH_STRATEGY",
     );

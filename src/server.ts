@@ -21,7 +21,7 @@ import type { Services, ServiceValues } from "./authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import { basePathOf } from "./base_path.ts";
 import type { Authenticated } from "./caller.ts";
-import type { AuthConfig } from "./config/auth.ts";
+import { type AuthConfig, isOpen } from "./config/auth.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { type McpEndpoint, mcpEndpoint } from "./engine/endpoint.ts";
@@ -32,9 +32,10 @@ import { provideNeeds } from "./engine/provide.ts";
 import { RunningCalls } from "./engine/running.ts";
 import { Subscriptions } from "./engine/subscriptions.ts";
 import { TaskRunner } from "./engine/tasks/task_runner.ts";
+import { gateOfDoors } from "./gates/doors.ts";
 import { type Gate, lateGate, openGate } from "./gates/gate.ts";
 import { originCheck } from "./gates/origin.ts";
-import { apiKeyGate, bearerGate } from "./gates/static_gate.ts";
+import { staticDoors } from "./gates/static_gate.ts";
 import { HttpError } from "./errors.ts";
 import { ArrivingBodies } from "./http/arriving_bodies.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
@@ -226,14 +227,12 @@ export function planServer(
     denied,
     scopes: scopes.supported,
   });
-  const { auth } = config;
-  const permissions = auth.strategy === "oauth"
-    ? permissionsOf({
-      rules: auth.permissions,
-      decide: options.permissions,
-      supported: scopes.supported,
-    })
-    : undefined;
+  const { oauth } = config.auth;
+  const permissions = oauth && permissionsOf({
+    rules: oauth.permissions,
+    decide: options.permissions,
+    supported: scopes.supported,
+  });
   const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
   let catalogue: Catalogue | undefined;
   return {
@@ -528,17 +527,10 @@ function loopbackOriginOf({ url }: Request): string | undefined {
   return isLoopback(parsed) ? parsed.origin : undefined;
 }
 
-/** The gate of a strategy; it takes all of `app.ts` to know some callers. */
+/** The gate of the strategies; it takes all of `app.ts` to know some callers. */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
-  switch (auth.strategy) {
-    case "none":
-      return openGate;
-    case "bearer":
-      return bearerGate(auth);
-    case "api_key":
-      return apiKeyGate(auth);
-    case "jwt":
-    case "oauth":
-      return lateGate(load);
-  }
+  if (isOpen(auth)) return openGate;
+  return auth.oauth || auth.jwt
+    ? lateGate(load)
+    : gateOfDoors(staticDoors(auth));
 }

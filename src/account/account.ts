@@ -6,7 +6,7 @@
  */
 import type { Context } from "@hono/hono";
 import type { About } from "../about.ts";
-import { HttpError } from "../errors.ts";
+import type { Scopes } from "../authoring/scope.ts";
 import { basePathOf } from "../base_path.ts";
 import type { Logger } from "../log.ts";
 import type { ClientDirectory } from "../authorization_server/client_directory.ts";
@@ -14,6 +14,7 @@ import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import type { EndGrant } from "../authorization_server/end_grant.ts";
 import { bindingOf, type Grant } from "../oauth/grant.ts";
+import type { Permissions } from "../oauth/permissions.ts";
 import {
   AccountPage,
   type ConnectedClient,
@@ -22,6 +23,9 @@ import {
 } from "../pages/account_page.tsx";
 import { OperatorSection } from "../pages/operator_section.tsx";
 import { page } from "../pages/respond.ts";
+import { type TokenInWords, TokenSection } from "../pages/token_section.tsx";
+import { type MakeToken, TOKEN_DAYS } from "./personal_tokens.ts";
+import { type SignedIn, signedInPeople } from "./signed_in.ts";
 import type {
   AccountSession,
   AccountSessionStore,
@@ -31,9 +35,8 @@ import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
-import { readParameters } from "../http/body.ts";
-import { dropCookie, readCookie } from "../http/cookie.ts";
-import { isCsrf, mintCsrf } from "../http/csrf.ts";
+import { dropCookie } from "../http/cookie.ts";
+import { mintCsrf } from "../http/csrf.ts";
 import { redirect } from "../http/redirect.ts";
 
 /** The account page's routes. */
@@ -42,6 +45,8 @@ export interface AccountEndpoints {
   show(c: Context): Promise<Response>;
   /** `POST /account/end`: ends the grants it names. */
   end(c: Context): Promise<Response>;
+  /** `POST /account/tokens`: makes an access token and shows it once. */
+  makeToken(c: Context): Promise<Response>;
   /** `POST /account/sign-out`. */
   signOut(c: Context): Promise<Response>;
 }
@@ -54,6 +59,12 @@ export interface AccountOptions {
   providerName: string;
   /** `OAUTH_ADMINS`. */
   admins: readonly string[];
+  /** What a new access token may be given. */
+  scopes: Scopes;
+  permissions?: Permissions;
+  makeToken: MakeToken;
+  /** `OAUTH_CLIENTS`. */
+  configured: readonly Client[];
   accountSessions: AccountSessionStore;
   grants: GrantStore;
   clients: Pick<ClientDirectory, "findRegistered">;
@@ -71,29 +82,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const base = basePathOf(baseUrl);
   const { grants, clients, sessions, attempts, clock } = options;
   const { endGrant } = options;
+  const people = signedInPeople(options);
   const cookie = { name: "account", baseUrl };
-
-  /** Who is signed in, and by which session. */
-  async function signedIn(c: Context) {
-    const id = readCookie(c, cookie);
-    const session = id && await accountSessions.find(id);
-    return id && session ? { id, session } : undefined;
-  }
-
-  /** The same for a form, which must come from a page made for that session. */
-  async function signedInForm(c: Context) {
-    const form = await readParameters(c.req.raw);
-    const found = await signedIn(c);
-    if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
-      throw new HttpError(
-        403,
-        "You are no longer signed in, or the page is older than your sign-in",
-        {},
-        { situation: "signed out" },
-      );
-    }
-    return { ...found, form };
-  }
 
   // An empty list lets nobody in here, unlike the one of who may sign in.
   const isOperator = ({ identity }: AccountSession) =>
@@ -126,12 +116,20 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         ...await inWords(grant),
         subject: grant.subject,
         person: nameOf(grant),
-        clientName: grant.clientName,
+        clientName: grant.kind === "token"
+          ? `${grant.clientName} (access token)`
+          : grant.clientName,
       }))),
       registrations: registered.map((client) => ({
         clientId: shortClientId(client.clientId),
         clientName: clientName(client),
         issuedAt: client.issuedAt,
+        redirectUris: client.metadata.redirect_uris,
+      })),
+      clients: options.configured.map((client) => ({
+        clientId: client.clientId,
+        clientName: clientName(client),
+        grantTypes: client.metadata.grant_types,
         redirectUris: client.metadata.redirect_uris,
       })),
       attempts: tried,
@@ -142,7 +140,10 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   async function registeredClients(
     everybodys: readonly Grant[],
   ): Promise<Client[]> {
-    const ids = new Set(everybodys.map(({ clientId }) => clientId));
+    const ids = new Set(
+      everybodys.filter(({ kind }) => kind === undefined)
+        .map(({ clientId }) => clientId),
+    );
     const found = await Promise.all(
       [...ids].map((clientId) => clients.findRegistered(clientId)),
     );
@@ -150,43 +151,70 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       .sort((a, b) => b.issuedAt - a.issuedAt);
   }
 
-  return {
-    async show(c) {
-      const found = await signedIn(c);
-      if (!found) {
-        return page(c, SignInPage({ base, serverTitle, about, providerName }), {
-          forms: "any",
-        });
-      }
-      const { id, session } = found;
-      const csrf = mintCsrf(id);
-      const time = now(clock);
-      const ended = c.req.query("ended");
-      return page(
-        c,
-        AccountPage({
+  async function accountPage(
+    c: Context,
+    { id, session }: SignedIn,
+    { ended, made }: { ended?: number; made?: string },
+  ): Promise<Response> {
+    const csrf = mintCsrf(id);
+    const time = now(clock);
+    const own = await grants.listOfSubject(session.subject);
+    const { token: tokens = [], connection: connections = [] } = Object.groupBy(
+      own,
+      ({ kind }) => kind === "token" ? kind : "connection",
+    );
+    return page(
+      c,
+      AccountPage({
+        base,
+        serverTitle,
+        about,
+        person: nameOf(session),
+        providerName,
+        clients: await byClient(connections, inWords),
+        csrf,
+        now: time,
+        ended,
+        tokens: TokenSection({
           base,
-          serverTitle,
-          about,
-          person: nameOf(session),
-          providerName,
-          clients: await byClient(
-            await grants.listOfSubject(session.subject),
-            inWords,
-          ),
+          tokens: tokens.map(tokenInWords),
+          scopes: options.permissions?.ceiling(session) ??
+            options.scopes.supported,
+          days: TOKEN_DAYS,
+          made,
           csrf,
           now: time,
-          ended: ended === undefined ? undefined : Number(ended) || 0,
-          children: isOperator(session)
-            ? await operatorSection(csrf, time)
-            : undefined,
         }),
-        { forms: "self" },
-      );
+        children: isOperator(session)
+          ? await operatorSection(csrf, time)
+          : undefined,
+      }),
+      { forms: "self" },
+    );
+  }
+
+  return {
+    async show(c) {
+      const found = await people.find(c);
+      if (found) {
+        const ended = c.req.query("ended");
+        return await accountPage(c, found, {
+          ended: ended === undefined ? undefined : Number(ended) || 0,
+        });
+      }
+      return page(c, SignInPage({ base, serverTitle, about, providerName }), {
+        forms: "any",
+      });
+    },
+
+    async makeToken(c) {
+      const { form, ...found } = await people.findForm(c);
+      const made = await options.makeToken(found.session, form);
+      return await accountPage(c, found, { made });
     },
 
     async end(c) {
-      const { session, form } = await signedInForm(c);
+      const { session, form } = await people.findForm(c);
       let ended = 0;
       for (const grantId of form.require("grants").split(" ")) {
         const grant = (await grants.find(grantId))?.value;
@@ -205,11 +233,24 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     },
 
     async signOut(c) {
-      const { id } = await signedInForm(c);
+      const { id } = await people.findForm(c);
       await accountSessions.end(id);
       dropCookie(c, cookie);
       return redirect(c, `${baseUrl}/account`);
     },
+  };
+}
+
+function tokenInWords(grant: Grant): TokenInWords {
+  const { id: grantId, clientName: name, scopes, createdAt, usedAt, endsAt } =
+    grant;
+  return {
+    grantId,
+    name,
+    scopes,
+    createdAt,
+    usedAt: usedAt > createdAt ? usedAt : undefined,
+    endsAt,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Context } from "@hono/hono";
 import { isSameSecret, randomId } from "../crypto.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
 import { subjectOf } from "../oauth/grant.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import {
@@ -44,11 +45,20 @@ export interface AccountSignIn {
 
 /** Signs people in to the account page. */
 export function accountSignIn(
-  { baseUrl, provider, providerId, accountSessions, checkRate, log }: {
+  {
+    baseUrl,
+    provider,
+    providerId,
+    permissions,
+    accountSessions,
+    checkRate,
+    log,
+  }: {
     baseUrl: string;
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
     providerId: string;
+    permissions?: Permissions;
     accountSessions: AccountSessionStore;
     checkRate: CheckRate;
     log: Logger;
@@ -152,7 +162,7 @@ export function accountSignIn(
       );
       const id = await save({
         subject: subjectOf(providerId, identity),
-        identity,
+        identity: permissions?.keep(identity) ?? withoutMemberships(identity),
       });
       // Not before: without it the page could not be loaded again.
       dropCookie(c, cookie);

@@ -7,6 +7,7 @@ import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import type { OAuthConfig } from "../config/auth.ts";
 import { logger } from "../log.ts";
+import { isMachine } from "../oauth/configured_client.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
@@ -30,19 +31,19 @@ import { taskStore } from "../store/tasks.ts";
 import { upstreamTokenStore } from "../store/upstream_tokens.ts";
 import { providerTokens } from "../upstream/provider_tokens.ts";
 import type { Provider } from "../upstream/provider.ts";
-import type { SignIn } from "./sign_in_endpoints.ts";
+import type { Gate } from "../gates/gate.ts";
+import type { SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
 import { accountEndpoints } from "../account/account.ts";
+import { personalTokens } from "../account/personal_tokens.ts";
 import { accountSignIn } from "../account/account_sign_in.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "./client_directory.ts";
 import { consentEndpoint } from "./consent.ts";
 import { grantEnd } from "./end_grant.ts";
-import {
-  authorizationServerMetadataEndpoint,
-  protectedResourceMetadataEndpoint,
-} from "./well_known.ts";
+import { authorizationServerMetadataEndpoint } from "./well_known.ts";
 import { oauthGate } from "../gates/oauth_gate.ts";
+import { providerUrls } from "./provider_url.ts";
 import { providerCallbackEndpoint } from "./provider_callback.ts";
 import { type RateLimit, rateLimit } from "../http/rate_limit.ts";
 import { registerEndpoint } from "./register.ts";
@@ -66,11 +67,17 @@ export interface AuthorizationServerOptions {
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
+/** All that it answers; what the resource says of itself is not its business. */
+export type AuthorizationServer = Pick<SignIn, "close"> & {
+  gate: Gate;
+  endpoints: Omit<SignInEndpoints, "protectedResourceMetadata">;
+};
+
 /** The authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
-): SignIn {
-  const { config, database, baseUrl, provider, serverTitle, scopes } = options;
+): AuthorizationServer {
+  const { config, database, baseUrl, provider, scopes } = options;
   const { clock } = database;
   const { about } = options;
   const { metadataDocuments, allowedUsers } = config;
@@ -79,6 +86,9 @@ export function authorizationServer(
   const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(database);
+  const machines = new Set(
+    config.clients.filter(isMachine).map(({ clientId }) => clientId),
+  );
   const log = logger("oauth");
   const services = {
     ...options,
@@ -94,6 +104,7 @@ export function authorizationServer(
       documents,
       assertions: assertionStore(database),
       clock,
+      configured: config.clients,
       metadataDocuments,
     }),
     secrets,
@@ -107,11 +118,15 @@ export function authorizationServer(
     accountSessions: accountSessionStore(database),
     attempts: attemptStore(database, log),
     admins: config.admins,
+    configured: config.clients,
+    policy: config.policy,
+    providerUrl: providerUrls({ baseUrl, provider, log }),
     providerTokens: providerTokens({ provider, grants, upstreamTokens, clock }),
     mayHold: heldScopes({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       allowedUsers,
+      machines,
       permissions: options.permissions,
     }),
   };
@@ -125,22 +140,20 @@ export function authorizationServer(
   const issueTokens = tokenEndpoint(limited(tokenRate));
   const callbackRate = rateLimit(services, "callback", 10);
   const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
-  const account = accountEndpoints(services);
+  const account = accountEndpoints({
+    ...services,
+    makeToken: personalTokens(services),
+  });
   const providerCallback = providerCallbackEndpoint(services);
   const recorded = attemptRecorder(services);
   return {
     endpoints: {
-      protectedResourceMetadata: protectedResourceMetadataEndpoint({
-        baseUrl,
-        issuer: baseUrl,
-        scopesSupported: scopes.usual,
-        title: serverTitle,
-        about,
-      }),
       authorizationServerMetadata: authorizationServerMetadataEndpoint({
         baseUrl,
         scopesSupported: scopes.supported,
         metadataDocuments: metadataDocuments.enabled,
+        machines: machines.size > 0,
+        registration: config.policy.registration,
         about,
       }),
       register: recorded(
@@ -164,6 +177,7 @@ export function authorizationServer(
       accountSignIn: signIn.start,
       accountSignOut: account.signOut,
       accountEnd: account.end,
+      accountTokens: account.makeToken,
     },
     gate: oauthGate(services),
     close: () => services.attempts.close(),

@@ -1,7 +1,8 @@
 /**
  * `GET /authorize`: checks what a client asks for and shows it to the person.
  * The provider comes after consent, never before: a client must not ride on a
- * session that the person has there.
+ * session that the person has there. Only a client that the operator trusts goes
+ * straight on.
  *
  * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
  * @module
@@ -11,6 +12,13 @@ import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { basePathOf } from "../base_path.ts";
 import { OAuthError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import {
+  checkRedirectHosts,
+  type ClientPolicy,
+  isSelfRegistered,
+  skipsConsent,
+} from "../oauth/client_policy.ts";
 import {
   type AuthorizationRequest,
   parseAuthorizationRequest,
@@ -29,6 +37,7 @@ import type { ApprovalStore } from "../store/approvals.ts";
 import type { AuthorizationRequestStore } from "../store/authorization_requests.ts";
 import { keepBrowser } from "../http/browser_cookie.ts";
 import type { ClientDirectory } from "./client_directory.ts";
+import type { ProviderUrl } from "./provider_url.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 
@@ -44,7 +53,10 @@ export function authorizeEndpoint(
     clients,
     approvals,
     requests,
+    policy,
+    providerUrl,
     checkRate,
+    log,
   }: {
     baseUrl: string;
     serverTitle: string;
@@ -56,7 +68,10 @@ export function authorizeEndpoint(
     clients: ClientDirectory;
     approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
+    policy: ClientPolicy;
+    providerUrl: ProviderUrl;
     checkRate: CheckRate;
+    log: Logger;
   },
 ): (c: Context) => Promise<Response> {
   const base = basePathOf(baseUrl);
@@ -80,6 +95,8 @@ export function authorizeEndpoint(
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     const redirectUri = parseRedirectUri(parameters, client);
+    // Its ID may be from before the operator closed the other addresses.
+    if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = await approvals.find(browser, {
       clientId: client.clientId,
@@ -112,10 +129,19 @@ export function authorizeEndpoint(
       request.scopes,
       (approved ?? []).filter((scope) => known.supported.includes(scope)),
     );
-    const handle = await requests.save(browser, {
+    const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
-    });
+    };
+    if (skipsConsent(client, redirectUri, policy)) {
+      const handle = await requests.save(browser, pending, "upstream");
+      const url = await providerUrl(handle, browser);
+      log.info("Sent to the provider without a question", {
+        clientId: client.clientId,
+      });
+      return redirect(c, url.href);
+    }
+    const handle = await requests.save(browser, pending);
     return page(
       c,
       ConsentPage({
@@ -137,7 +163,8 @@ export function authorizeEndpoint(
   };
 }
 
-function verificationOf({ domain }: Client) {
+function verificationOf({ domain, isConfigured }: Client) {
+  if (isConfigured) return { kind: "configured" as const };
   return domain === undefined
     ? { kind: "self-asserted" as const }
     : { kind: "document" as const, domain };

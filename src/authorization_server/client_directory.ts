@@ -57,6 +57,7 @@ export function clientDirectory(
     documents,
     assertions,
     clock,
+    configured,
     metadataDocuments,
   }: {
     baseUrl: string;
@@ -65,9 +66,13 @@ export function clientDirectory(
     documents: DocumentStore;
     assertions: AssertionStore;
     clock: Clock;
+    /** Those that the operator set up. */
+    configured: readonly Client[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
 ): ClientDirectory {
+  const byId = new Map(configured.map((client) => [client.clientId, client]));
+
   async function read(document: Promise<unknown>): Promise<unknown> {
     try {
       return await document;
@@ -99,6 +104,8 @@ export function clientDirectory(
     clientId: string,
     options?: { stale?: boolean },
   ): Promise<Client> {
+    const own = byId.get(clientId);
+    if (own) return own;
     if (metadataDocuments.enabled && namesDocument(clientId)) {
       checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
       const document = await read(documents.find(clientId, options));

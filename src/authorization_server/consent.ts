@@ -8,7 +8,6 @@ import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
-import { codeChallenge } from "../oauth/pkce.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../oauth/scope.ts";
 import { BOXES } from "../pages/consent_page.tsx";
@@ -17,19 +16,17 @@ import type {
   AuthorizationRequestStore,
   FoundRequest,
 } from "../store/authorization_requests.ts";
-import { type Provider, UpstreamError } from "../upstream/provider.ts";
-import { providerUnavailable } from "../upstream/unavailable.ts";
 import { readForm } from "../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
+import type { ProviderUrl } from "./provider_url.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
-import { upstreamSecrets } from "./upstream_secrets.ts";
 
 /** Sends the browser to the provider, or the refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, provider, approvals, requests, checkRate, log }: {
+  { baseUrl, providerUrl, approvals, requests, checkRate, log }: {
     baseUrl: string;
-    provider: Provider;
+    providerUrl: ProviderUrl;
     approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
     checkRate: CheckRate;
@@ -81,22 +78,6 @@ export function consentEndpoint(
         requests,
       }));
       if (found.value.phase === "done") throw answeredAlready();
-    }
-  }
-
-  async function providerUrl(handle: string, browser: string): Promise<URL> {
-    const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
-    try {
-      return await provider.authorizationUrl({
-        state: handle,
-        nonce,
-        codeChallenge: codeChallenge(codeVerifier),
-        redirectUri: `${baseUrl}/oauth/provider-callback`,
-      });
-    } catch (cause) {
-      if (!(cause instanceof UpstreamError)) throw cause;
-      log.warning("The provider cannot be reached", { error: cause });
-      throw providerUnavailable(provider.name, cause);
     }
   }
 

@@ -5,12 +5,17 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import {
   clientName,
   printRegistration,
   registerClient,
 } from "../oauth/client.ts";
+import {
+  checkRedirectHosts,
+  type ClientPolicy,
+} from "../oauth/client_policy.ts";
 import { sealClient } from "../oauth/sealed_client.ts";
 import type { SecretStore } from "../store/secrets.ts";
 import { type Clock, now } from "../clock.ts";
@@ -22,7 +27,8 @@ import type { CheckRate } from "../http/rate_limit.ts";
  * Nothing is stored.
  */
 export function registerEndpoint(
-  { secrets, checkRate, clock, log }: {
+  { policy, secrets, checkRate, clock, log }: {
+    policy: ClientPolicy;
     secrets: SecretStore;
     checkRate: CheckRate;
     clock: Clock;
@@ -32,8 +38,15 @@ export function registerEndpoint(
   return async (c) => {
     c.header("Cache-Control", "no-store");
     await checkRate(c);
+    if (!policy.registration) {
+      throw new OAuthError(
+        "access_denied",
+        "Clients cannot register here: the operator sets them up",
+      );
+    }
     const body = await readJson(c.req.raw);
     const { client: named, clientSecret } = registerClient(body, now(clock));
+    checkRedirectHosts(named.metadata.redirect_uris, policy);
     const client = await sealClient(await secrets.find("client-ids"), named);
     log.info("Client registered", {
       clientId: named.clientId,

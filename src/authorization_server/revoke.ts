@@ -69,6 +69,14 @@ export function revokeEndpoint(
     }
   }
 
+  /** Whoever holds one may end it: it has got lost, or it is no longer used. */
+  async function revokePersonal(token: string): Promise<void> {
+    const access = await accessTokens.find(token);
+    if (!access) return;
+    await endGrant(access.grant);
+    log.info("Access token revoked", { grantId: access.grant.id });
+  }
+
   async function findRefresh(
     token: string,
     clientId: string,
@@ -111,6 +119,10 @@ export function revokeEndpoint(
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const token = parameters.require("token");
+    if (parseCredential(token)?.kind === "personal_token") {
+      await revokePersonal(token);
+      return c.body(null, 200);
+    }
     const isNamed = headers.has("authorization") ||
       parameters.get("client_id") !== undefined ||
       parameters.get("client_assertion") !== undefined;

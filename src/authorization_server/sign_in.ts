@@ -1,5 +1,5 @@
 /**
- * Who may call, and how they come to be allowed to: one strategy of
+ * Who may call, and how they come to be allowed to: the strategies of
  * `AUTH_STRATEGY`.
  *
  * @module
@@ -14,7 +14,9 @@ import {
   authorizationServer,
   type AuthorizationServerOptions,
 } from "./authorization_server.ts";
+import { gateOfDoors } from "../gates/doors.ts";
 import { jwtGate } from "../gates/jwt_gate.ts";
+import { staticDoors } from "../gates/static_gate.ts";
 import { protectedResourceMetadataEndpoint } from "./well_known.ts";
 
 /** What the strategies are made of. */
@@ -25,46 +27,45 @@ export interface SignInOptions
   provider(settings: ProviderConfig): Provider;
 }
 
-/** Puts the chosen strategy to work. */
+/** Puts the chosen strategies to work. */
 export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
-  const endpoints = nobodySignsIn(auth);
-  switch (auth.strategy) {
-    case "none":
-    case "bearer":
-    case "api_key":
-      return { endpoints };
-    case "jwt": {
-      const { baseUrl, serverTitle: title } = options;
-      const { issuer } = auth;
-      return {
-        gate: jwtGate({ ...auth, baseUrl, clock: options.database.clock }),
-        endpoints: {
-          ...endpoints,
-          protectedResourceMetadata: protectedResourceMetadataEndpoint({
-            ...options,
-            scopesSupported: options.scopes.usual,
-            issuer,
-            title,
-          }),
-        },
-      };
-    }
-    case "oauth":
-      return authorizationServer({
+  const { baseUrl, serverTitle: title, database } = options;
+  const { oauth, jwt } = auth;
+  const server = oauth && authorizationServer({
+    ...options,
+    config: oauth,
+    provider: provider(oauth.provider),
+  });
+  const nobody = nobodySignsIn(auth);
+  if (!server && !jwt) return { endpoints: nobody };
+  const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
+  return {
+    ...server,
+    gate: gateOfDoors({
+      oauth: server?.gate,
+      jwt: jwt && jwtGate({ ...jwt, baseUrl, clock: database.clock }),
+      ...staticDoors(auth),
+    }),
+    endpoints: {
+      ...nobody,
+      ...server?.endpoints,
+      protectedResourceMetadata: protectedResourceMetadataEndpoint({
         ...options,
-        config: auth,
-        provider: provider(auth.provider),
-      });
-  }
+        scopesSupported: options.scopes.usual,
+        issuers: server ? [baseUrl, ...others] : others,
+        title,
+      }),
+    },
+  };
 }
 
 /** The routes of a server that is no authorization server. */
-function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
+function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
   const log = logger("oauth");
   const refuse = (status: number): Endpoint => (c) => {
     log.warning("Nobody can sign in here", {
       path: c.req.path,
-      strategy,
+      strategies: Object.keys(auth).join(", ") || "none",
       needs: "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, " +
         "OAUTH_CLIENT_SECRET",
     });
@@ -86,5 +87,6 @@ function nobodySignsIn({ strategy }: AuthConfig): SignInEndpoints {
     accountSignIn: notImplemented,
     accountSignOut: notImplemented,
     accountEnd: notImplemented,
+    accountTokens: notImplemented,
   };
 }

@@ -23,9 +23,10 @@ export interface SignInEndpoints {
   accountSignIn: Endpoint;
   accountSignOut: Endpoint;
   accountEnd: Endpoint;
+  accountTokens: Endpoint;
 }
 
-/** A strategy at work. */
+/** Strategies at work. */
 export interface SignIn {
   /** In front of `/mcp`, unless a comparison is enough to know a caller. */
   gate?: Gate;

@@ -1,5 +1,6 @@
 /**
- * `POST /token`: a code for tokens, a refresh token for its successors.
+ * `POST /token`: a code for tokens, a refresh token for its successors, and a
+ * token for a machine.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -8,16 +9,19 @@ import type { Context } from "@hono/hono";
 import { ChallengeError, OAuthError } from "../errors.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
-import type { Grant } from "../oauth/grant.ts";
+import { isMachine } from "../oauth/configured_client.ts";
+import { type Grant, openClientGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type { Permissions } from "../oauth/permissions.ts";
-import { narrowScopes } from "../oauth/scope.ts";
+import { resourceOf } from "../oauth/resource.ts";
+import { narrowScopes, parseScope } from "../oauth/scope.ts";
 import {
   type IssuedTokens,
   parseTokenRequest,
   printTokenResponse,
 } from "../oauth/token_request.ts";
+import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { CodeStore } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
 import type {
@@ -38,6 +42,7 @@ export function tokenEndpoint(
     mayHold,
     permissions,
     clients,
+    accessTokens,
     refreshTokens,
     providerTokens,
     checkRate,
@@ -49,6 +54,7 @@ export function tokenEndpoint(
     mayHold: MayHold;
     permissions?: Permissions;
     clients: ClientDirectory;
+    accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
     checkRate: CheckRate;
@@ -100,13 +106,42 @@ export function tokenEndpoint(
     }
   }
 
+  /** RFC 6749 §4.4: no refresh token, the client asks again. */
+  async function issueToMachine(
+    client: Client,
+    requested: readonly string[],
+  ): Promise<IssuedTokens> {
+    if (!isMachine(client)) {
+      throw new OAuthError(
+        "unauthorized_client",
+        "client_credentials is for clients that the operator set up for it",
+      );
+    }
+    const { clientId, metadata } = client;
+    const grant = openClientGrant({
+      clientId,
+      clientName: clientName(client),
+      scopes: narrowScopes(requested, parseScope(metadata.scope)),
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      now: now(clock),
+    });
+    const { scopes, expiresAt } = grant;
+    const accessToken = await accessTokens.issue(grant);
+    return { accessToken, scopes, expiresAt };
+  }
+
   async function issue(
-    { clientId, metadata }: Client,
+    client: Client,
     parameters: Parameters,
   ): Promise<IssuedTokens> {
+    const { clientId, metadata } = client;
     const request = parseTokenRequest(parameters, baseUrl);
-    if (request.grantType === "refresh_token") {
-      return await refresh({ ...request, clientId });
+    switch (request.grantType) {
+      case "refresh_token":
+        return await refresh({ ...request, clientId });
+      case "client_credentials":
+        return await issueToMachine(client, request.scopes);
     }
     return await codes.use({
       ...request,

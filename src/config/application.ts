@@ -62,13 +62,16 @@ export const LIST = z.string().transform((text) =>
   text.split(/[\s,]+/).filter((item) => item !== "")
 );
 
-/** An https URL, or http on this machine, kept as it was written. */
-const SERVER_URL = z.string().refine((text) => {
+/** Whether a text is an https URL, or http on this machine. */
+export function isServerUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && !url.hash && !url.username && !url.password &&
     (url.protocol === "https:" ||
       url.protocol === "http:" && isLoopback(url));
-});
+}
+
+/** Kept as it was written. */
+const SERVER_URL = z.string().refine(isServerUrl);
 
 /** The words for a setting that is a server's address. */
 export function serverUrl(what: string, example: string) {

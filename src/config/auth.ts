@@ -6,50 +6,52 @@
 import * as z from "zod";
 import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
 import type { Settings, Variable } from "./environment.ts";
-import {
-  LIST,
-  parseProvider,
-  type ProviderConfig,
-  serverUrl,
-  TEXT,
-} from "./application.ts";
+import { LIST, parseProvider, type ProviderConfig } from "./application.ts";
+import type { Client } from "../oauth/client.ts";
+import type { ClientPolicy } from "../oauth/client_policy.ts";
+import { parseConfiguredClients } from "../oauth/configured_client.ts";
+import { type JwtConfig, parseJwt } from "./jwt.ts";
+import { tokenShape } from "../oauth/token_shape.ts";
 
-/** Settings of the chosen `AUTH_STRATEGY`. */
-export type AuthConfig =
-  | { strategy: "none" }
-  | OAuthConfig
-  | { strategy: "bearer"; tokens: readonly string[] }
-  | { strategy: "api_key"; keys: readonly string[]; header: string }
-  | JwtConfig;
+/** Settings of each chosen `AUTH_STRATEGY`; without any, everybody may call. */
+export interface AuthConfig {
+  oauth?: OAuthConfig;
+  jwt?: JwtConfig;
+  bearer?: { tokens: readonly string[] };
+  apiKey?: { keys: readonly string[]; header: string };
+}
+
+/** Whether everybody who reaches the server may call. */
+export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
+  return !(oauth || jwt || bearer || apiKey);
+}
 
 /** `AUTH_STRATEGY=oauth`: our own authorization server in front of a provider. */
 export interface OAuthConfig {
-  strategy: "oauth";
   provider: ProviderConfig;
   /** Subjects, verified e-mails and `@domain`s that may sign in; empty: all. */
   allowedUsers: readonly string[];
   /** The same notation, for people who may see everybody's grants. */
   admins: readonly string[];
+  /** Those that the operator set up. */
+  clients: readonly Client[];
+  policy: ClientPolicy;
   /** Who may be granted what; undefined: everybody everything. */
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
 
-/** `AUTH_STRATEGY=jwt`: tokens of somebody else's authorization server. */
-export interface JwtConfig {
-  strategy: "jwt";
-  issuer: string;
-  audience: string;
-  jwksUrl: string;
-}
-
 const STRATEGIES = ["none", "oauth", "bearer", "api_key", "jwt"] as const;
 
 const STRATEGY = {
-  schema: z.enum(STRATEGIES),
-  wants: `one of ${STRATEGIES.join(", ")}`,
-  fix: "Use AUTH_STRATEGY=none to let everybody in, or oauth for sign-in.",
+  schema: LIST.pipe(z.array(z.enum(STRATEGIES)).min(1)).refine((chosen) =>
+    new Set(chosen).size === chosen.length &&
+    (chosen.length === 1 || !chosen.includes("none"))
+  ),
+  wants: `none, or some of ${STRATEGIES.slice(1).join(", ")}`,
+  fix: "Use AUTH_STRATEGY=none to let everybody in, oauth for sign-in, or " +
+    "several separated by commas, such as oauth,bearer.",
 };
 
 /** What each strategy cannot do without, to notice a forgotten AUTH_STRATEGY. */
@@ -92,7 +94,7 @@ const HEADER_NAME = {
 };
 
 /**
- * Parses the settings of the chosen strategy; what is missing or wrong
+ * Parses the settings of the chosen strategies; what is missing or wrong
  * becomes complaints, and the result is then of no use.
  *
  * @param place `deployed`: on a public platform; `loopback`: only this machine
@@ -104,58 +106,53 @@ export function parseAuth(
   place: { deployed: boolean; loopback: boolean },
   scopes: readonly string[] = [],
 ): AuthConfig {
-  const strategy = settings.read("AUTH_STRATEGY", STRATEGY);
-  switch (strategy) {
-    case undefined:
-      complainOfTelltales(settings);
-      return { strategy: "none" };
-    case "none":
-      return { strategy };
-    case "oauth":
-      return parseOAuth(settings, place, scopes);
-    case "bearer": {
-      const tokens = settings.require("BEARER_TOKEN", {
-        schema: SECRETS,
-        wants:
-          `the token that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
-        fix: "Make one with: openssl rand -base64 32.",
-        secret: true,
-      });
-      return { strategy, tokens: tokens ?? [] };
-    }
-    case "api_key": {
-      const keys = settings.require("API_KEY", {
-        schema: SECRETS,
-        wants:
-          `the key that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
-        fix: "Make one with: openssl rand -base64 32.",
-        secret: true,
-      });
-      const header = settings.read("API_KEY_HEADER", HEADER_NAME);
-      return { strategy, keys: keys ?? [], header: header ?? "x-api-key" };
-    }
-    case "jwt":
-      requireBaseUrl(settings, place);
-      return {
-        strategy,
-        issuer: settings.require(
-          "JWT_ISSUER",
-          serverUrl("the issuer of the tokens", "https://login.example.com"),
-        ) ?? "",
-        audience: settings.require("JWT_AUDIENCE", {
-          schema: TEXT,
-          wants: "what the tokens name as their audience",
-          fix: "It is usually the address of this server's /mcp.",
-        }) ?? "",
-        jwksUrl: settings.require(
-          "JWT_JWKS_URL",
-          serverUrl(
-            "the issuer's keys",
-            "https://login.example.com/.well-known/jwks.json",
-          ),
-        ) ?? "",
-      };
+  const chosen = settings.read("AUTH_STRATEGY", STRATEGY);
+  if (chosen === undefined) complainOfTelltales(settings);
+  const has = (strategy: typeof STRATEGIES[number]) =>
+    chosen?.includes(strategy) === true;
+  if (has("oauth") || has("jwt")) requireBaseUrl(settings, place);
+  const auth: AuthConfig = {};
+  if (has("oauth")) auth.oauth = parseOAuth(settings, place, scopes);
+  if (has("jwt")) auth.jwt = parseJwt(settings);
+  if (has("bearer")) auth.bearer = parseBearer(settings, auth);
+  if (has("api_key")) auth.apiKey = parseApiKey(settings);
+  return auth;
+}
+
+function parseBearer(
+  settings: Settings,
+  { oauth, jwt }: AuthConfig,
+): AuthConfig["bearer"] {
+  const tokens = settings.require("BEARER_TOKEN", {
+    schema: SECRETS,
+    wants:
+      `the token that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
+    fix: "Make one with: openssl rand -base64 32.",
+    secret: true,
+  }) ?? [];
+  // It would be judged as what it looks like, and never let anybody in.
+  const taken = { own: oauth, jwt, static: undefined };
+  if (tokens.some((token) => taken[tokenShape(token)] !== undefined)) {
+    settings.complain({
+      variable: "BEARER_TOKEN",
+      got: "(hidden)",
+      wants: "tokens that do not look like those of the other strategies",
+      fix: "Make one with: openssl rand -base64 32.",
+    });
   }
+  return { tokens };
+}
+
+function parseApiKey(settings: Settings): AuthConfig["apiKey"] {
+  const keys = settings.require("API_KEY", {
+    schema: SECRETS,
+    wants:
+      `the key that clients must send, of at least ${MIN_SECRET_CHARACTERS} ASCII characters`,
+    fix: "Make one with: openssl rand -base64 32.",
+    secret: true,
+  });
+  const header = settings.read("API_KEY_HEADER", HEADER_NAME);
+  return { keys: keys ?? [], header: header ?? "x-api-key" };
 }
 
 /** A server with credentials in its settings is hardly meant to be open. */
@@ -187,6 +184,49 @@ function requireBaseUrl(
   });
 }
 
+function readPolicy(settings: Settings): ClientPolicy {
+  return {
+    registration: settings.read("OAUTH_REGISTRATION", BOOLEAN) ?? true,
+    redirectHosts: settings.read("OAUTH_REDIRECT_HOSTS", {
+      schema: LIST.transform((entries) =>
+        entries.map((entry) => entry.toLowerCase())
+      ).refine((entries) =>
+        entries.length > 0 &&
+        entries.every((entry) =>
+          /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/.test(entry)
+        )
+      ),
+      wants: "host names, localhost, or schemes with a colon, separated by " +
+        "commas",
+      fix: "For example: claude.ai,localhost,cursor:.",
+    }) ?? [],
+    trusted: settings.read("OAUTH_TRUSTED_CLIENTS", {
+      schema: LIST,
+      wants: "client IDs, or domains of metadata documents, separated by " +
+        "commas",
+      fix: "For example: intranet,claude.ai.",
+    }) ?? [],
+  };
+}
+
+function readClients(settings: Settings): readonly Client[] {
+  const variable = "OAUTH_CLIENTS";
+  const text = settings.text(variable);
+  if (text === undefined) return [];
+  try {
+    return parseConfiguredClients(text, (name) => settings.text(name));
+  } catch (error) {
+    settings.complain({
+      variable,
+      got: "(hidden)",
+      wants: "a JSON array of clients, or the path of a file with one: " +
+        (error as Error).message,
+      fix: "Use the names of RFC 7591, such as client_id and redirect_uris.",
+    });
+    return [];
+  }
+}
+
 /** Every entry that is wrong is told. */
 function readPermissions(
   settings: Settings,
@@ -214,7 +254,6 @@ function parseOAuth(
   place: { deployed: boolean; loopback: boolean },
   scopes: readonly string[],
 ): OAuthConfig {
-  requireBaseUrl(settings, place);
   const users = {
     schema: LIST,
     wants: "subjects, e-mail addresses or @domains, separated by commas",
@@ -222,10 +261,11 @@ function parseOAuth(
   };
   const provider = parseProvider(settings, place);
   return {
-    strategy: "oauth",
     provider,
     allowedUsers: settings.read("OAUTH_ALLOWED_USERS", users) ?? [],
     admins: settings.read("OAUTH_ADMINS", users) ?? [],
+    clients: readClients(settings),
+    policy: readPolicy(settings),
     permissions: readPermissions(settings, scopes),
     metadataDocuments: {
       // Whoever tries things out may be offline, and clients that could name

@@ -58,7 +58,8 @@ export const ENV_EXAMPLE =
 # --- Who may call -----------------------------------------------------------
 
 # none (everybody), oauth (people sign in), bearer or api_key (static
-# credentials), jwt (tokens of another authorization server).
+# credentials), jwt (tokens of other authorization servers); or several of the
+# last four, separated by commas: what a token looks like says which judges it.
 # AUTH_STRATEGY=none
 
 # oauth: who people sign in with. github, google, microsoft, gitlab, oidc (with
@@ -99,13 +100,30 @@ export const ENV_EXAMPLE =
 
 # oauth: who may be granted what: who=scope scope; who=scope. Who is a subject,
 # a verified e-mail address, @domain, group:, role:, org: or team: with a name,
-# or * for everybody; a scope may be *. Unset: everybody everything. See
-# docs/access.md.
+# or * for everybody; a scope may be *. Unset: everybody everything.
 # OAUTH_PERMISSIONS=*=mail:read; @example.com=*
 
 # oauth: the claim in which an oidc or custom provider lists a person's groups:
 # its name, or a path such as resource_access.tools.roles. Unset: groups.
 # OAUTH_GROUPS_CLAIM=
+
+# oauth: clients that you set up: a JSON array, or the path of a file with one,
+# such as data/clients.json. See docs/machines.md.
+# OAUTH_CLIENTS=
+
+# oauth: whether clients may register themselves. With false they need a
+# metadata document, or you set them up.
+# OAUTH_REGISTRATION=true
+
+# oauth: where clients that register themselves may send answers: host names,
+# localhost for loopback addresses, schemes of apps such as cursor:, separated
+# by commas. Unset: anywhere.
+# OAUTH_REDIRECT_HOSTS=
+
+# oauth: clients that people are not asked about, because you trust them: IDs of
+# clients that you set up with a secret or a key, addresses of metadata
+# documents or their domains, separated by commas.
+# OAUTH_TRUSTED_CLIENTS=
 
 # oauth: whether clients may name themselves by the URL of a metadata document,
 # and on which hosts, separated by commas. Unset: on all, except with the dev
@@ -123,8 +141,17 @@ export const ENV_EXAMPLE =
 # API_KEY=
 # API_KEY_HEADER=x-api-key
 
-# jwt: the authorization server whose tokens are taken.
+# jwt: the authorization servers whose tokens are taken, and the address of
+# each one's keys in the same order; what their tokens name as the audience.
+# Several are separated by commas.
 # JWT_ISSUER=
 # JWT_AUDIENCE=
 # JWT_JWKS_URL=
+
+# jwt: how many seconds clocks may differ (up to 300), which typ tokens must
+# have (unset: at+jwt, JWT or none), and the claims that hold scopes: the first
+# that is there counts, a dot leads into an object.
+# JWT_LEEWAY=60
+# JWT_TYPE=
+# JWT_SCOPE_CLAIM=scope,scp
 `;

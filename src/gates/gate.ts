@@ -1,5 +1,5 @@
 /**
- * The gate in front of `/mcp`: who is calling, under the chosen strategy.
+ * The gate in front of `/mcp`: who is calling, under the chosen strategies.
  *
  * @module
  */

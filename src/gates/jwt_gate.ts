@@ -1,6 +1,6 @@
 /**
- * The gate of `AUTH_STRATEGY=jwt`: access tokens of somebody else's
- * authorization server. We are only its resource.
+ * The gate of `AUTH_STRATEGY=jwt`: access tokens of other people's
+ * authorization servers. We are only its resource.
  *
  * @see RFC 9068 §4
  * @module
@@ -8,26 +8,21 @@
 import {
   createRemoteJWKSet,
   customFetch,
+  decodeJwt,
   errors,
   type JWTPayload,
   jwtVerify,
 } from "jose";
-import type { JwtConfig } from "../config/auth.ts";
+import type { JwtConfig } from "../config/jwt.ts";
 import type { Authenticated } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
-import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
+import { claimAt } from "../oauth/claim.ts";
 import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import { resourceMetadataUrl } from "../oauth/resource.ts";
 import type { Gate } from "./gate.ts";
-
-/**
- * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. What
- * names another kind, such as a logout token, is not an access token.
- */
-const ACCESS_TOKEN_TYPES = [undefined, "jwt", "at+jwt", "application/at+jwt"];
 
 /** What is remembered of a token for up to a second. */
 interface Verified {
@@ -35,34 +30,37 @@ interface Verified {
   expiresAt: number;
 }
 
-/** Lets in whoever holds a token of that server, made for this resource. */
+/** Lets in whoever holds a token of such a server, made for this resource. */
 export function jwtGate(
-  { issuer, audience, jwksUrl, baseUrl, clock }: Omit<JwtConfig, "strategy"> & {
-    baseUrl: string;
-    clock: Clock;
-  },
+  { issuers, audiences, leewaySeconds, types, scopeClaims, baseUrl, clock }:
+    & JwtConfig
+    & { baseUrl: string; clock: Clock },
 ): Gate {
-  const keys = createRemoteJWKSet(new URL(jwksUrl), {
-    [customFetch]: fetchKeys,
-  });
+  const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
+    issuer,
+    createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
+  ]));
   const verified = recent(verify, { clock });
 
   async function verify(token: string): Promise<Verified> {
     try {
+      const issuer = decodeJwt(token).iss;
+      const keys = issuer === undefined ? undefined : keysOf.get(issuer);
+      if (keys === undefined) throw new errors.JWTInvalid("iss is unknown");
       const { payload, protectedHeader } = await jwtVerify(token, keys, {
         issuer,
-        audience,
+        audience: [...audiences],
         algorithms: SIGNATURE_ALGORITHMS,
         requiredClaims: ["exp", "sub"],
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        clockTolerance: leewaySeconds,
         currentDate: new Date(now(clock) * 1000),
       });
-      if (!ACCESS_TOKEN_TYPES.includes(protectedHeader.typ?.toLowerCase())) {
+      if (!types.includes(mediaType(protectedHeader.typ))) {
         throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
       }
       return {
-        authenticated: { caller: callerOf(payload) },
-        expiresAt: payload.exp! + CLOCK_TOLERANCE_SECONDS,
+        authenticated: { caller: callerOf(payload, scopeClaims) },
+        expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {
       throw isTokensFault(cause)
@@ -121,17 +119,27 @@ function isTokensFault(error: unknown): boolean {
     error instanceof errors.JOSENotSupported;
 }
 
-function callerOf(payload: JWTPayload): Authenticated["caller"] {
+/** RFC 7515 §4.1.9: `application/` may be left out. Empty for none. */
+function mediaType(typ = ""): string {
+  return typ.toLowerCase().replace(/^application\//, "");
+}
+
+function callerOf(
+  payload: JWTPayload,
+  scopeClaims: readonly string[],
+): Authenticated["caller"] {
   const text = (claim: unknown) =>
     typeof claim === "string" ? claim : undefined;
-  const { iss, sub, client_id, azp, scope, scp } = payload;
+  const { iss, sub, client_id, azp } = payload;
   const clientId = text(client_id) ?? text(azp);
   if (typeof sub !== "string" || sub === "") {
     throw new errors.JWTInvalid("sub is not a text");
   }
-  const granted = scope ?? scp;
+  const granted = scopeClaims.map((name) => claimAt(payload, name))
+    .find((claim) => claim !== undefined && claim !== null);
   return {
     subject: sub,
+    door: "jwt",
     clientId,
     scopes: Array.isArray(granted)
       ? granted.filter((one) => typeof one === "string")

@@ -40,7 +40,7 @@ export function oauthGate(
     /** What a grant's tokens may still be good for. */
     mayHold: MayHold;
     accessTokens: AccessTokenStore;
-    grants: Pick<GrantStore, "find">;
+    grants: Pick<GrantStore, "find" | "touch">;
     providerTokens: ProviderTokens;
     clock: Clock;
   },
@@ -68,10 +68,13 @@ export function oauthGate(
     const { grant, expiresAt, dataKey } = access;
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
+    // Nobody waits for it, and a failure changes nothing about the call.
+    if (grant.kind === "token") grants.touch(grant.id).catch(() => {});
     return {
       authenticated: {
         caller: callerOf(grant, held),
-        upstream: providerTokens.upstream({ grantId: grant.id, dataKey }),
+        upstream: dataKey &&
+          providerTokens.upstream({ grantId: grant.id, dataKey }),
         isLive: () => isStillHeld(grant.id, held.scopes),
       },
       expiresAt,

@@ -4,49 +4,70 @@
  *
  * @module
  */
-import type { Authenticated } from "../caller.ts";
+import type { Authenticated, Door } from "../caller.ts";
+import type { AuthConfig } from "../config/auth.ts";
 import { isSameSecret } from "../crypto.ts";
 import { ChallengeError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
+import type { Doors } from "./doors.ts";
 import type { Gate } from "./gate.ts";
 
 /** Whoever holds a credential is the operator, whichever of them it is. */
-const OPERATOR: Authenticated = Object.freeze({
-  caller: Object.freeze({
-    subject: "operator",
-    scopes: "all" as const,
-    binding: "operator",
-  }),
-});
+function operator(door: Door): Authenticated {
+  return Object.freeze({
+    caller: Object.freeze({
+      subject: "operator",
+      door,
+      scopes: "all" as const,
+      binding: "operator",
+    }),
+  });
+}
+
+const BY_TOKEN = operator("bearer");
+const BY_KEY = operator("api_key");
 
 function admit(
   presented: string | undefined,
   accepted: readonly string[],
+  holder: Authenticated,
 ): Authenticated {
   if (presented === undefined) {
     throw new ChallengeError("Credentials are needed");
   }
   // All of them, always: time must not tell which one was nearly right.
   const matches = accepted.filter((secret) => isSameSecret(presented, secret));
-  if (matches.length > 0) return OPERATOR;
+  if (matches.length > 0) return holder;
   throw new ChallengeError("The credentials are wrong", "invalid_token");
 }
 
+/** The doors that open by comparison alone. */
+export function staticDoors(
+  { bearer, apiKey }: AuthConfig,
+): Pick<Doors, "bearer" | "apiKey"> {
+  return {
+    bearer: bearer && bearerGate(bearer),
+    apiKey: apiKey && apiKeyGate(apiKey),
+  };
+}
+
 /** Lets in whoever sends one of the tokens as `Authorization: Bearer`. */
-export function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
+function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
   return {
     authenticate: (headers) =>
-      admit(parseBearer(headers.get("authorization")), tokens),
+      admit(parseBearer(headers.get("authorization")), tokens, BY_TOKEN),
     challenge: (refusal) => printChallenge(refusal),
   };
 }
 
 /** Lets in whoever sends one of the keys in the header. */
-export function apiKeyGate(
+function apiKeyGate(
   { keys, header }: { keys: readonly string[]; header: string },
-): Gate {
+): Gate & { header: string } {
   return {
-    authenticate: (headers) => admit(headers.get(header) ?? undefined, keys),
+    header,
+    authenticate: (headers) =>
+      admit(headers.get(header) ?? undefined, keys, BY_KEY),
     challenge: () => `ApiKey header="${header}"`,
   };
 }

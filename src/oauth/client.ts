@@ -14,10 +14,12 @@ export interface Client {
   metadata: ClientMetadata;
   /** Of the client secret, for confidential clients. */
   secretFingerprint?: string;
-  /** Epoch seconds. */
+  /** Epoch seconds; 0 for one that the operator set up. */
   issuedAt: number;
   /** The host that vouches for it: known through its metadata document only. */
   domain?: string;
+  /** The operator set it up, and vouches for it. */
+  isConfigured?: boolean;
 }
 
 /** A dynamic registration, and the one sight of its secret. */

@@ -23,6 +23,9 @@ export type AuthMethod = typeof AUTH_METHODS[number];
 
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
+/** RFC 6749 §4.4, for clients that the operator set up. */
+export const MACHINE_GRANT_TYPE = "client_credentials";
+
 /** No control characters: it is shown and logged. */
 const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
 const ADDRESS = z.string().max(2048).regex(/^\P{Cc}*$/u);
@@ -36,8 +39,10 @@ const PUBLIC_KEY = z.record(z.string(), z.unknown()).refine((key) =>
 /** More than there are; what is unknown is dropped, after it was counted. */
 const CHOICES = z.array(z.string().max(100)).max(20);
 
+const REDIRECT_URIS = z.array(z.string()).min(1).max(20);
+
 const METADATA = z.object({
-  redirect_uris: z.array(z.string()).min(1).max(20),
+  redirect_uris: REDIRECT_URIS,
   client_name: WORDS.optional(),
   // Public clients with PKCE are the rule here, so that is the default; the
   // response says so (RFC 7591 §3.2.1 lets a server fill in its own).
@@ -57,6 +62,11 @@ const METADATA = z.object({
   software_version: WORDS.optional(),
   jwks: z.object({ keys: z.array(PUBLIC_KEY).max(20) }).optional(),
   jwks_uri: z.string().refine(isDocumentUrl).optional(),
+});
+
+/** Nobody is sent back to a machine. */
+const MACHINE_METADATA = METADATA.extend({
+  redirect_uris: REDIRECT_URIS.default([]),
 });
 
 /** What a member must be, where "see RFC 7591" would not help anybody. */
@@ -83,14 +93,20 @@ function refuse(description: string): never {
  *
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
  */
-export function parseClientMetadata(body: unknown): ClientMetadata {
+export function parseClientMetadata(
+  body: unknown,
+  { machines = false }: {
+    /** Whether it may be a client that acts for itself. */
+    machines?: boolean;
+  } = {},
+): ClientMetadata {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
     refuse("Client metadata must be a JSON object");
   }
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
   );
-  const parsed = METADATA.safeParse(present);
+  const parsed = (machines ? MACHINE_METADATA : METADATA).safeParse(present);
   if (!parsed.success) {
     const [member] = parsed.error.issues[0].path;
     if (member === "redirect_uris") {
@@ -104,11 +120,19 @@ export function parseClientMetadata(body: unknown): ClientMetadata {
   }
   const metadata = parsed.data;
   metadata.redirect_uris.forEach(checkRedirectUri);
+  const known: readonly string[] = machines
+    ? [...GRANT_TYPES, MACHINE_GRANT_TYPE]
+    : GRANT_TYPES;
   metadata.grant_types = metadata.grant_types.filter((type) =>
-    (GRANT_TYPES as readonly string[]).includes(type)
+    known.includes(type)
   );
-  if (!metadata.grant_types.includes("authorization_code")) {
+  const isMachine = metadata.grant_types.includes(MACHINE_GRANT_TYPE);
+  const signsIn = metadata.grant_types.includes("authorization_code");
+  if (!signsIn && !isMachine) {
     refuse("grant_types must include authorization_code");
+  }
+  if (signsIn && metadata.redirect_uris.length === 0) {
+    refuse("redirect_uris must be an array of 1 to 20 URIs");
   }
   metadata.response_types = metadata.response_types.filter((type) =>
     type === "code"

@@ -5,6 +5,7 @@
  * @module
  */
 import { randomId } from "../crypto.ts";
+import { parsePersonalToken } from "./personal_token.ts";
 
 const PREFIXES = {
   code: "tsc",
@@ -12,10 +13,13 @@ const PREFIXES = {
   refresh_token: "tsr",
 } as const;
 
-/** What a credential is good for. */
-export type CredentialKind = keyof typeof PREFIXES;
+/** What a credential of a sign-in is good for. */
+type MintedKind = keyof typeof PREFIXES;
 
-const KINDS: Record<string, CredentialKind> = {
+/** What a credential is good for. */
+export type CredentialKind = MintedKind | "personal_token";
+
+const KINDS: Record<string, MintedKind> = {
   tsc: "code",
   tsa: "access_token",
   tsr: "refresh_token",
@@ -30,7 +34,7 @@ export function newGrantId(): string {
 }
 
 /** A new unguessable credential of a grant: 256 random bits. */
-export function mintCredential(kind: CredentialKind, grantId: string): string {
+export function mintCredential(kind: MintedKind, grantId: string): string {
   return `${PREFIXES[kind]}_${grantId}_${randomId()}`;
 }
 
@@ -38,6 +42,10 @@ export function mintCredential(kind: CredentialKind, grantId: string): string {
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {
+  const personal = parsePersonalToken(text);
+  if (personal !== undefined) {
+    return { kind: "personal_token", grantId: personal };
+  }
   const match = CREDENTIAL.exec(text);
   return match ? { kind: KINDS[match[1]], grantId: match[2] } : undefined;
 }

@@ -6,6 +6,7 @@
 import type { Caller, Identity } from "../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { newGrantId } from "./credential.ts";
+import { newPersonalGrantId } from "./personal_token.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
   CODE_TTL_SECONDS,
@@ -24,6 +25,12 @@ export interface Grant {
   subject: string;
   identity: Identity;
   clientId: string;
+  /**
+   * `client`: a machine acts for itself, and no provider stands behind it.
+   * `token`: a person made an access token for a program of their own, whose
+   * name is `clientName`. Absent: a person allowed a client.
+   */
+  kind?: "client" | "token";
   /** What the client called itself when it was approved. */
   clientName: string;
   scopes: readonly string[];
@@ -32,7 +39,7 @@ export interface Grant {
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
-  /** Of its last token response. */
+  /** Of its last token response; of a `token`, of its use, to the minute. */
   usedAt: number;
   /** It ends here however often it is refreshed. */
   endsAt: number;
@@ -74,6 +81,54 @@ export function openGrant(
     usedAt: now,
     endsAt: now + GRANT_TTL_SECONDS,
     expiresAt: now + CODE_TTL_SECONDS,
+  };
+}
+
+/**
+ * The grant of a client that acts for itself. Its subject looks like no
+ * person's (RFC 9700 §4.15), and it ends with its one access token.
+ */
+export function openClientGrant(
+  { clientId, clientName, scopes, issuer, resource, now }:
+    & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
+    & { now: number },
+): Grant {
+  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    id: newGrantId(),
+    issuer,
+    resource,
+    subject: `client:${clientId}`,
+    identity: { subject: clientId, name: clientName },
+    clientId,
+    kind: "client",
+    clientName,
+    scopes,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: expiresAt,
+    expiresAt,
+  };
+}
+
+/** The grant of an access token that a person makes for a program. */
+export function openPersonalGrant(
+  { name, seconds, now, ...whose }:
+    & Pick<Grant, "issuer" | "resource" | "subject" | "identity" | "scopes">
+    & { name: string; seconds: number; now: number },
+): Grant {
+  return {
+    id: newPersonalGrantId(),
+    ...whose,
+    clientId: "",
+    kind: "token",
+    clientName: name,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + seconds,
+    expiresAt: now + seconds,
   };
 }
 
@@ -127,11 +182,12 @@ export function callerOf(
     scopes: readonly string[];
   },
 ): Caller {
-  const { id: grantId, subject, clientId, identity } = grant;
+  const { id: grantId, subject, identity, kind } = grant;
   const binding = bindingOf(grant);
   return {
     subject,
-    clientId,
+    door: kind === "token" ? "token" : "oauth",
+    ...kind !== "token" && { clientId: grant.clientId },
     scopes,
     ...ceiling && { ceiling },
     identity,

@@ -27,16 +27,23 @@ export type MayHold = (
 
 /** Judges grants by the rules of today. */
 export function heldScopes(
-  { issuer, resource, allowedUsers, permissions }: {
+  { issuer, resource, allowedUsers, machines, permissions }: {
     issuer: string;
     resource: string;
     allowedUsers: readonly string[];
+    /** Clients that act for themselves. */
+    machines: ReadonlySet<string>;
     permissions?: Permissions;
   },
 ): MayHold {
   return (grant, scopes = grant.scopes) => {
     const { identity } = grant;
     if (!isGrantOf(grant, { issuer, resource })) return undefined;
+    if (grant.kind === "client") {
+      if (!machines.has(grant.clientId)) return undefined;
+      // The operator chose their scopes, so there is nothing beyond.
+      return { scopes, ...permissions && { ceiling: grant.scopes } };
+    }
     if (!isAllowed(identity, allowedUsers)) return undefined;
     if (!permissions) return { scopes };
     const ceiling = permissions.ceiling(grant);

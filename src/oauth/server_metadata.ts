@@ -6,17 +6,32 @@
  */
 import type { About } from "../about.ts";
 import { SIGNATURE_ALGORITHMS } from "./algorithms.ts";
-import { AUTH_METHODS, GRANT_TYPES } from "./client_metadata.ts";
+import {
+  AUTH_METHODS,
+  GRANT_TYPES,
+  MACHINE_GRANT_TYPE,
+} from "./client_metadata.ts";
 import { resourceOf } from "./resource.ts";
 import { OFFLINE_ACCESS } from "./scope.ts";
 
 /** The authorization server's metadata; its issuer is the base URL. */
 export function authorizationServerMetadata(
-  { baseUrl, scopesSupported, metadataDocuments, about = {} }: {
+  {
+    baseUrl,
+    scopesSupported,
+    metadataDocuments,
+    machines = false,
+    registration = true,
+    about = {},
+  }: {
     baseUrl: string;
     scopesSupported: readonly string[];
     /** Whether client ID metadata documents are accepted. */
     metadataDocuments: boolean;
+    /** Whether clients may register themselves. */
+    registration?: boolean;
+    /** Whether any client acts for itself. */
+    machines?: boolean;
     about?: About;
   },
 ): Record<string, unknown> {
@@ -24,12 +39,15 @@ export function authorizationServerMetadata(
     issuer: baseUrl,
     authorization_endpoint: `${baseUrl}/authorize`,
     token_endpoint: `${baseUrl}/token`,
-    registration_endpoint: `${baseUrl}/register`,
+    ...registration && { registration_endpoint: `${baseUrl}/register` },
     revocation_endpoint: `${baseUrl}/revoke`,
     scopes_supported: [...scopesSupported, OFFLINE_ACCESS],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
-    grant_types_supported: GRANT_TYPES,
+    grant_types_supported: [
+      ...GRANT_TYPES,
+      ...machines ? [MACHINE_GRANT_TYPE] : [],
+    ],
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
     token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
@@ -50,10 +68,13 @@ export function authorizationServerMetadata(
  * `offline_access`: refresh tokens are no business of the resource.
  */
 export function protectedResourceMetadata(
-  { baseUrl, issuer, scopesSupported, title, about = {} }: {
+  { baseUrl, issuers, scopesSupported, title, about = {} }: {
     baseUrl: string;
-    /** The authorization server that issues tokens for this resource. */
-    issuer: string;
+    /**
+     * The authorization servers that issue tokens for this resource. Many
+     * clients take the first.
+     */
+    issuers: readonly string[];
     scopesSupported: readonly string[];
     title: string;
     about?: About;
@@ -61,7 +82,7 @@ export function protectedResourceMetadata(
 ): Record<string, unknown> {
   return {
     resource: resourceOf(baseUrl),
-    authorization_servers: [issuer],
+    authorization_servers: issuers,
     ...scopesSupported.length > 0 && { scopes_supported: scopesSupported },
     bearer_methods_supported: ["header"],
     resource_name: title,

@@ -9,7 +9,7 @@ import type { Parameters } from "./parameters.ts";
 import { checkResources } from "./resource.ts";
 import { parseScope, printScope } from "./scope.ts";
 
-/** A code for tokens, or a refresh token for its successors. */
+/** A code for tokens, a refresh token for its successors, or neither. */
 export type TokenRequest =
   | {
     grantType: "authorization_code";
@@ -22,6 +22,11 @@ export type TokenRequest =
     grantType: "refresh_token";
     refreshToken: string;
     /** Empty: all that was granted. */
+    scopes: string[];
+  }
+  | {
+    grantType: "client_credentials";
+    /** Empty: all that the client may have. */
     scopes: string[];
   };
 
@@ -51,10 +56,13 @@ export function parseTokenRequest(
         refreshToken: parameters.require("refresh_token"),
         scopes: parseScope(parameters.get("scope")),
       };
+    case "client_credentials":
+      return { grantType, scopes: parseScope(parameters.get("scope")) };
     default:
       throw new OAuthError(
         "unsupported_grant_type",
-        "grant_type must be authorization_code or refresh_token",
+        "grant_type must be authorization_code, refresh_token or " +
+          "client_credentials",
       );
   }
 }

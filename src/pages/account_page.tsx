@@ -48,6 +48,8 @@ export interface AccountProps extends PageProps {
   now: number;
   /** How many connections were ended just now. */
   ended?: number;
+  /** The access tokens that the person made. */
+  tokens?: Child;
   /** What only an operator sees. */
   children?: Child;
 }
@@ -108,6 +110,7 @@ export function AccountPage(props: AccountProps) {
               </ul>
             )}
         </div>
+        {props.tokens}
         {props.children}
       </main>
     </Layout>

@@ -17,21 +17,18 @@ export type Entry =
 
 /** Who may call, as the people who connect have to know it. */
 export function entryOf(auth: AuthConfig): Entry {
-  switch (auth.strategy) {
-    case "none":
-      return { kind: "open" };
-    case "oauth":
-      return { kind: "sign-in" };
-    case "api_key":
-      return { kind: "credential", header: auth.header, example: "YOUR_KEY" };
-    case "bearer":
-    case "jwt":
-      return {
-        kind: "credential",
-        header: "Authorization",
-        example: "Bearer YOUR_TOKEN",
-      };
+  const { oauth, jwt, bearer, apiKey } = auth;
+  if (oauth) return { kind: "sign-in" };
+  if (jwt || bearer) {
+    return {
+      kind: "credential",
+      header: "Authorization",
+      example: "Bearer YOUR_TOKEN",
+    };
   }
+  return apiKey
+    ? { kind: "credential", header: apiKey.header, example: "YOUR_KEY" }
+    : { kind: "open" };
 }
 
 /** One client and what to do in it. */

@@ -45,11 +45,12 @@ export interface ConsentProps extends PageProps {
   /**
    * `document`: the client is described by a metadata document on `domain`,
    * which was fetched from there. `self-asserted`: anybody could have
-   * registered under this name.
+   * registered under this name. `configured`: the operator set it up.
    */
   clientVerification:
     | { kind: "document"; domain: string }
-    | { kind: "self-asserted" };
+    | { kind: "self-asserted" }
+    | { kind: "configured" };
   redirectUri: string;
   redirectKind: "https" | "loopback" | "private-use";
   /** "GitHub", "Google" or the host of the provider. */
@@ -145,7 +146,11 @@ function ScopeChoice({ scopes }: { scopes: readonly ScopeInWords[] }) {
       </select>
       {groups.map(([name, members]) => (
         <>
-          {name && <p class="small soft">{name}</p>}
+          {name && (
+            <p>
+              <strong>{name}</strong>
+            </p>
+          )}
           <ul>{members.map((member) => <ScopeBox {...member} />)}</ul>
         </>
       ))}
@@ -191,6 +196,12 @@ function Question(
         <bdi>{serverTitle}</bdi>?
       </h1>
     )
+    : clientVerification.kind === "configured"
+    ? (
+      <h1>
+        Let “<bdi>{clientName}</bdi>” use <bdi>{serverTitle}</bdi>?
+      </h1>
+    )
     : (
       <h1>
         Let an app calling itself “<bdi>{clientName}</bdi>” use{" "}
@@ -211,6 +222,13 @@ function Asker({ clientName, clientVerification }: ConsentProps) {
             <p class="small soft">
               It calls its app “<bdi>{clientName}</bdi>”.
             </p>
+          </dd>
+        )
+        : clientVerification.kind === "configured"
+        ? (
+          <dd>
+            “<bdi>{clientName}</bdi>”{" "}
+            <span class="badge good">Set up by the operator</span>
           </dd>
         )
         : (

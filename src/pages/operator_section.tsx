@@ -28,6 +28,15 @@ export interface OperatorRegistration {
   redirectUris: readonly string[];
 }
 
+/** A client that the operator set up. */
+export interface OperatorClient {
+  clientId: string;
+  clientName: string;
+  /** How it may get tokens. */
+  grantTypes: readonly string[];
+  redirectUris: readonly string[];
+}
+
 /** One step of an attempt to connect, as it ended. */
 export interface OperatorAttempt {
   /** Epoch seconds. */
@@ -48,6 +57,7 @@ export interface OperatorProps {
   base?: string;
   grants: readonly OperatorGrant[];
   registrations: readonly OperatorRegistration[];
+  clients: readonly OperatorClient[];
   attempts: readonly OperatorAttempt[];
   csrf: string;
   now: number;
@@ -55,7 +65,7 @@ export interface OperatorProps {
 
 /** All grants, registrations and the last attempts. */
 export function OperatorSection(
-  { base, grants, registrations, attempts, csrf, now }: OperatorProps,
+  { base, grants, registrations, clients, attempts, csrf, now }: OperatorProps,
 ) {
   return (
     <>
@@ -124,6 +134,30 @@ export function OperatorSection(
           )),
         ])}
       />
+      {clients.length > 0 && (
+        <Table
+          title="Clients you set up"
+          empty=""
+          columns={["Client", "Gets tokens by", "Redirect URIs"]}
+          rows={clients.map((client) => [
+            <>
+              “<bdi>{displayName(client.clientName)}</bdi>”
+              <br />
+              <code>{client.clientId}</code>
+            </>,
+            client.grantTypes.map((type) => (
+              <div>
+                <code>{type}</code>
+              </div>
+            )),
+            client.redirectUris.map((uri) => (
+              <div>
+                <code>{uri}</code>
+              </div>
+            )),
+          ])}
+        />
+      )}
     </>
   );
 }

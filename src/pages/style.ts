@@ -97,6 +97,7 @@ code {
 .facts ul { margin: 0.25rem 0 0; padding: 0; list-style: none; }
 .facts li + li { margin-top: 0.5rem; }
 .facts dd p + p { margin-top: 1rem; }
+.facts ul + p { margin-top: 0.75rem; }
 label.scope { display: inline; font-weight: inherit; }
 label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--accent); }
 
@@ -127,10 +128,11 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
 /* Always in sight: a long list must not hide what is being asked. */
 @media (min-height: 26rem) {
+  .deciding form { margin-bottom: calc(-1 * clamp(1.375rem, 5vw, 2.25rem)); }
   .deciding .actions {
     position: sticky;
     bottom: 0;
-    margin: 0 calc(-1 * clamp(1.375rem, 5vw, 2.25rem)) calc(-1 * clamp(1.375rem, 5vw, 2.25rem));
+    margin: 0 calc(-1 * clamp(1.375rem, 5vw, 2.25rem));
     padding: 1rem clamp(1.375rem, 5vw, 2.25rem);
     border-top: 1px solid var(--line);
     border-radius: 0 0 0.875rem 0.875rem;

@@ -3,12 +3,21 @@
  *
  * @module
  */
-import { parseCredential } from "../oauth/credential.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { unwrapDataKey } from "../oauth/data_key.ts";
 import type { Database } from "./database.ts";
-import type { TokenRecord } from "./issuance.ts";
+import {
+  type CredentialKind,
+  mintCredential,
+  parseCredential,
+} from "../oauth/credential.ts";
+import { mintPersonalToken } from "../oauth/personal_token.ts";
+import { setGrant } from "./grants.ts";
+import type { AccessRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
+
+/** Those that let somebody call. */
+const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 
 /** A live access token's grant. */
 export interface LiveAccessToken {
@@ -16,30 +25,53 @@ export interface LiveAccessToken {
   scopes: readonly string[];
   /** Of the token, in epoch seconds. */
   expiresAt: number;
-  /** Opens the grant's provider tokens; costs some crypto, so on demand. */
-  dataKey(): Promise<Uint8Array>;
+  /**
+   * Opens the grant's provider tokens, where it has any; costs some crypto, so
+   * on demand.
+   */
+  dataKey?(): Promise<Uint8Array>;
 }
 
 export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
 /** Access tokens in a database. */
 export function accessTokenStore(database: Database) {
+  async function save(grant: Grant, accessToken: string): Promise<string> {
+    const { expiresAt } = grant;
+    await database.commit((transaction) =>
+      setGrant(transaction, grant)
+        .set(accessTokenKey(accessToken), { expiresAt })
+    );
+    return accessToken;
+  }
+
   return {
     /** A live token of an active grant. */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
-      if (credential?.kind !== "access_token") return undefined;
+      if (!credential || !IN_USE.includes(credential.kind)) return undefined;
       const [{ value: record }, { value: grant }] = await database.getMany<
-        [TokenRecord, Grant]
+        [AccessRecord, Grant]
       >([accessTokenKey(accessToken), grantKey(credential.grantId)]);
       if (!record || grant?.status !== "active") return undefined;
+      const { wrappedKey } = record;
       return {
         grant,
         scopes: record.scopes ?? grant.scopes,
         expiresAt: record.expiresAt,
-        dataKey: () => unwrapDataKey(record.wrappedKey, grant.id, accessToken),
+        dataKey: wrappedKey === undefined
+          ? undefined
+          : () => unwrapDataKey(wrappedKey, grant.id, accessToken),
       };
     },
+
+    /** The one access token of a grant that no provider stands behind. */
+    issue: (grant: Grant): Promise<string> =>
+      save(grant, mintCredential("access_token", grant.id)),
+
+    /** The one token that a person made a grant for. */
+    issuePersonal: (grant: Grant): Promise<string> =>
+      save(grant, mintPersonalToken(grant.id)),
 
     /** Ends a token; its grant lives on. */
     async revoke(accessToken: string): Promise<void> {

@@ -68,16 +68,20 @@ export function authorizationRequestStore(database: Database) {
   }
 
   return {
-    /** Keeps a new request and gives its handle. */
+    /**
+     * Keeps a new request and gives its handle. It waits for consent, unless
+     * nobody needs to be asked.
+     */
     async save(
       browser: string,
       request: Pick<RequestRecord, "request" | "clientName">,
+      phase: "consent" | "upstream" = "consent",
     ): Promise<string> {
       const handle = randomId();
       const record: RequestRecord = {
         ...request,
         browserFingerprint: fingerprint(browser),
-        phase: "consent",
+        phase,
         expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
       };
       await database.commit((transaction) =>

@@ -21,6 +21,9 @@ export function setGrant(
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
+/** How coarse the last use of a grant is. */
+const TOUCH_SECONDS = 60;
+
 export type GrantStore = ReturnType<typeof grantStore>;
 
 /** Grants in a database. */
@@ -51,6 +54,20 @@ export function grantStore(database: Database) {
         );
         if (isDone) return;
       }
+    },
+
+    /**
+     * Notes that a grant is used now, at most once a minute. It may fail: it
+     * says nothing about what the grant is good for.
+     */
+    async touch(grantId: string): Promise<void> {
+      const found = await database.find<Grant>(grantKey(grantId));
+      const usedAt = database.now();
+      if (found?.value.status !== "active") return;
+      if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
+      await database.commit((transaction) =>
+        transaction.check(found).set(found.key, { ...found.value, usedAt })
+      );
     },
 
     /** The live grants of a person, newest first. */

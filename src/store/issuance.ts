@@ -13,12 +13,18 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What stands behind an access or a refresh token. */
-export interface TokenRecord extends Expiring {
+/** What stands behind an access token. */
+export interface AccessRecord extends Expiring {
+  /** Absent where no provider stands behind the grant. */
+  wrappedKey?: string;
+  /** Where it covers less than its grant. */
+  scopes?: readonly string[];
+}
+
+/** What stands behind a token of a grant with a provider behind it. */
+export interface TokenRecord extends AccessRecord {
   /** The grant's data key, sealed with the token. */
   wrappedKey: string;
-  /** Of an access token that covers less than its grant. */
-  scopes?: readonly string[];
   /** When a refresh token was exchanged for its successor. */
   usedAt?: number;
 }

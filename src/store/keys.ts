@@ -126,7 +126,10 @@ export function codeKey(code: string): Deno.KvKey {
   return ["code", fingerprint(code)];
 }
 
-/** Grant · 60 s, then 30 days after its last refresh, 90 days in all. */
+/**
+ * Grant · 60 s, then 30 days after its last refresh, 90 days in all; of a
+ * machine 1 h, of a token that a person made up to a year.
+ */
 export function grantKey(...grantId: string[]): Deno.KvKey {
   return ["grant", ...grantId.map(bounded)];
 }
@@ -144,7 +147,7 @@ export function upstreamKey(grantId: string): Deno.KvKey {
   return ["upstream", bounded(grantId)];
 }
 
-/** Access token · 1 h. */
+/** Access token · 1 h; one that a person made, up to a year. */
 export function accessTokenKey(token: string): Deno.KvKey {
   return ["access-token", fingerprint(token)];
 }

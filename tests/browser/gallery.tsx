@@ -55,8 +55,14 @@ const CONSENT: ConsentProps = {
     {
       scope: "mail:read",
       words: "Finds messages in your mailbox. Reads one of them.",
+      opens: ["Find messages", "Read a message"],
     },
-    { scope: "mail:send", words: "Sends a message." },
+    { scope: "mail:send", words: "Sends a message.", opens: ["Send mail"] },
+    {
+      scope: "offline_access",
+      words: "Stay connected while you are away.",
+      isFixed: true,
+    },
   ],
   fields: { request: "r", csrf: "c" },
   action: "/authorize",
@@ -163,6 +169,14 @@ const OPERATOR: OperatorProps = {
       "https://client.example/a/very/long/path/that/does/not/end/callback",
     ],
   }],
+  clients: [
+    {
+      clientId: "nightly-build",
+      clientName: "Nightly build",
+      grantTypes: ["client_credentials"],
+      redirectUris: [],
+    },
+  ],
   attempts: [
     { at: NOW - 40, step: "POST /token", client: "Claude", count: 1 },
     {
@@ -247,8 +261,9 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       clientVerification={{ kind: "self-asserted" }}
       redirectUri={`https://client.example/${"callback/".repeat(20)}`}
       scopes={Array.from({ length: 14 }, (_, index) => ({
-        scope: `mail:scope${index}`,
+        scope: `${index < 8 ? "mail" : "files"}:scope${index}`,
         words: "Finds messages in your mailbox. Reads one of them.",
+        opens: Array.from({ length: index }, (_, n) => `Tool number ${n}`),
       }))}
     />
   ),

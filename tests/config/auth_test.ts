@@ -26,8 +26,15 @@ const GITHUB = {
   ...APPLICATION,
 };
 
+const JWT = {
+  AUTH_STRATEGY: "jwt",
+  JWT_ISSUER: "https://id.example.com",
+  JWT_AUDIENCE: "tools",
+  JWT_JWKS_URL: "https://id.example.com/jwks",
+};
+
 Deno.test("parseAuth() lets everybody in when nothing is set", () => {
-  assert.deepEqual(parseConfig({}).auth, { strategy: "none" });
+  assert.deepEqual(parseConfig({}).auth, {});
 });
 
 Deno.test("parseAuth() reads a provider with our application there", () => {
@@ -41,8 +48,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     OAUTH_GROUPS_CLAIM: "roles",
     CIMD_ALLOWED_DOMAINS: "Claude.ai,vscode.dev",
   });
-  assert.deepEqual(auth, {
-    strategy: "oauth",
+  assert.deepEqual(auth.oauth, {
     provider: {
       provider: "github",
       name: "Our GitHub",
@@ -55,6 +61,8 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     },
     allowedUsers: ["jo@example.com", "@example.org"],
     admins: [],
+    clients: [],
+    policy: { registration: true, redirectHosts: [], trusted: [] },
     permissions: [{ who: { kind: "everyone" }, scopes: "all" }],
     metadataDocuments: {
       enabled: true,
@@ -84,7 +92,7 @@ Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {
     OAUTH_PROVIDER: "dev",
     BASE_URL: "http://127.0.0.1:3000",
   });
-  assert.deepEqual(auth.strategy === "oauth" && auth.provider, {
+  assert.deepEqual(auth.oauth?.provider, {
     provider: "dev",
   });
 });
@@ -180,6 +188,56 @@ const REFUSALS: [string, Environment, string[]][] = [
     "JWT_AUDIENCE",
     "JWT_JWKS_URL",
   ]],
+  ["a redirect host that is an address", {
+    ...GITHUB,
+    OAUTH_REDIRECT_HOSTS: "https://claude.ai",
+  }, ["OAUTH_REDIRECT_HOSTS"]],
+  ["registration that is neither on nor off", {
+    ...GITHUB,
+    OAUTH_REGISTRATION: "closed",
+  }, ["OAUTH_REGISTRATION"]],
+  ["clients that are no JSON", { ...GITHUB, OAUTH_CLIENTS: "data/x.json" }, [
+    "OAUTH_CLIENTS",
+  ]],
+  ["none beside another strategy", { AUTH_STRATEGY: "none,bearer" }, [
+    "AUTH_STRATEGY",
+  ]],
+  ["a strategy that is named twice", { AUTH_STRATEGY: "bearer,bearer" }, [
+    "AUTH_STRATEGY",
+  ]],
+  ["a list of no strategy", { AUTH_STRATEGY: "," }, ["AUTH_STRATEGY"]],
+  ["what one of several strategies lacks", {
+    ...GITHUB,
+    AUTH_STRATEGY: "oauth,bearer,api_key",
+    BEARER_TOKEN: "a-long-enough-token",
+  }, ["API_KEY"]],
+  ["a static token that looks like one of ours", {
+    ...GITHUB,
+    AUTH_STRATEGY: "oauth,bearer",
+    BEARER_TOKEN: "a-long-enough-token,tsa_long-enough",
+  }, ["BEARER_TOKEN"]],
+  ["a static token that looks like an issuer's", {
+    ...JWT,
+    AUTH_STRATEGY: "jwt,bearer",
+    BEARER_TOKEN: "eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl",
+  }, ["BEARER_TOKEN"]],
+  ["an issuer whose keys are nowhere", {
+    ...JWT,
+    JWT_ISSUER: "https://id.example.com,https://id.example.org",
+  }, ["JWT_JWKS_URL"]],
+  ["one issuer of several without TLS", {
+    ...JWT,
+    JWT_ISSUER: "https://id.example.com,http://id.example.org",
+  }, ["JWT_ISSUER"]],
+  ["a leeway that lets yesterday's tokens in", {
+    ...JWT,
+    JWT_LEEWAY: "301",
+  }, ["JWT_LEEWAY"]],
+  ["a leeway in other words", { ...JWT, JWT_LEEWAY: "1m" }, ["JWT_LEEWAY"]],
+  ["types that are none", { ...JWT, JWT_TYPE: "," }, ["JWT_TYPE"]],
+  ["claims that are none", { ...JWT, JWT_SCOPE_CLAIM: "," }, [
+    "JWT_SCOPE_CLAIM",
+  ]],
   [
     "a switch that is neither on nor off",
     { ...GITHUB, CIMD_ENABLED: "maybe" },
@@ -204,18 +262,77 @@ Deno.test("parseAuth() splits static credentials for rotation", () => {
     BEARER_TOKEN: "the-new-secret-token, the-old-secret-token",
   });
   assert.deepEqual(bearer.auth, {
-    strategy: "bearer",
-    tokens: ["the-new-secret-token", "the-old-secret-token"],
+    bearer: { tokens: ["the-new-secret-token", "the-old-secret-token"] },
   });
   const key = parseConfig({
     AUTH_STRATEGY: "api_key",
     API_KEY: "the-first-api-key,the-second-api-key",
   });
   assert.deepEqual(key.auth, {
-    strategy: "api_key",
-    keys: ["the-first-api-key", "the-second-api-key"],
-    header: "x-api-key",
+    apiKey: {
+      keys: ["the-first-api-key", "the-second-api-key"],
+      header: "x-api-key",
+    },
   });
+});
+
+Deno.test("parseAuth() opens every door that is listed, and no other", () => {
+  const environment = {
+    ...GITHUB,
+    ...JWT,
+    BEARER_TOKEN: "a-long-enough-token",
+    API_KEY: "a-long-enough-key",
+  };
+  const doorsOf = (AUTH_STRATEGY: string) =>
+    Object.keys(parseConfig({ ...environment, AUTH_STRATEGY }).auth);
+  assert.deepEqual(doorsOf("oauth,jwt,bearer,api_key"), [
+    "oauth",
+    "jwt",
+    "bearer",
+    "apiKey",
+  ]);
+  assert.deepEqual(doorsOf("bearer oauth"), ["oauth", "bearer"]);
+  assert.deepEqual(doorsOf("none"), []);
+});
+
+Deno.test("parseAuth() leaves a static token its looks where no other door takes them", () => {
+  const BEARER_TOKEN = "tsa_long-enough-token";
+  const { auth } = parseConfig({ AUTH_STRATEGY: "bearer", BEARER_TOKEN });
+  assert.deepEqual(auth.bearer?.tokens, [BEARER_TOKEN]);
+});
+
+Deno.test("parseAuth() reads several issuers with their keys, and how their tokens are", () => {
+  assert.deepEqual(
+    parseConfig({
+      ...JWT,
+      JWT_ISSUER: "https://id.example.com,https://id.example.org",
+      JWT_JWKS_URL: "https://id.example.com/jwks, https://id.example.org/keys",
+      JWT_AUDIENCE: "tools,https://tools.example.com/mcp",
+      JWT_LEEWAY: "0",
+      JWT_TYPE: "application/AT+jwt",
+      JWT_SCOPE_CLAIM: "permissions",
+    }).auth.jwt,
+    {
+      issuers: [
+        {
+          issuer: "https://id.example.com",
+          jwksUrl: "https://id.example.com/jwks",
+        },
+        {
+          issuer: "https://id.example.org",
+          jwksUrl: "https://id.example.org/keys",
+        },
+      ],
+      audiences: ["tools", "https://tools.example.com/mcp"],
+      leewaySeconds: 0,
+      types: ["at+jwt"],
+      scopeClaims: ["permissions"],
+    },
+  );
+  const { leewaySeconds, types, scopeClaims } = parseConfig(JWT).auth.jwt!;
+  assert.equal(leewaySeconds, 60);
+  assert.deepEqual(types, ["", "jwt", "at+jwt"]);
+  assert.deepEqual(scopeClaims, ["scope", "scp"]);
 });
 
 Deno.test("parseAuth() keeps a secret out of its complaint", () => {
@@ -232,7 +349,7 @@ Deno.test("parseAuth() keeps a secret out of its complaint", () => {
 Deno.test("parseAuth() fetches no documents beside the dev provider, unless it is told to", () => {
   const isEnabled = (environment: Environment) => {
     const { auth } = parseConfig({ AUTH_STRATEGY: "oauth", ...environment });
-    return auth.strategy === "oauth" && auth.metadataDocuments.enabled;
+    return auth.oauth?.metadataDocuments.enabled;
   };
   assert.equal(isEnabled(GITHUB), true);
   assert.equal(isEnabled({ ...GITHUB, CIMD_ENABLED: "false" }), false);
@@ -264,7 +381,7 @@ Deno.test("parseProvider() marks the client secret as one", () => {
 Deno.test("providerId() keeps the subjects of different providers apart", () => {
   const idOf = (environment: Environment) => {
     const { auth } = parseConfig({ ...GITHUB, ...environment });
-    return auth.strategy === "oauth" ? providerId(auth.provider) : undefined;
+    return auth.oauth && providerId(auth.oauth.provider);
   };
   assert.equal(idOf({}), "github");
   assert.equal(idOf({ OAUTH_PROVIDER: "dev" }), "dev");

@@ -31,7 +31,7 @@ Deno.test("parseConfig() needs nothing", () => {
     logLevel: "info",
     title: "Tool Server",
     instructions: undefined,
-    auth: { strategy: "none" },
+    auth: {},
     deployed: false,
     serverCard: true,
     openaiChallenge: undefined,

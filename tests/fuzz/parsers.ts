@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { scopesOf } from "../../src/authoring/scope.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
-import { scopesOf } from "../../src/authoring/scope.ts";
 import { parseAddress, parseNetwork } from "../../src/address.ts";
 import { isPublicAddress } from "../../src/client_documents/address.ts";
 import { freshSeconds } from "../../src/client_documents/freshness.ts";

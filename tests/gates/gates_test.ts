@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../src/config/environment.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { keyServer } from "./key_server.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { type HeadersOf, startServer } from "../kit.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
@@ -47,6 +48,7 @@ Deno.test("bearerGate() lets in every token that is listed, and nobody else", as
     assert.equal(status, 200);
     assert.deepEqual(caller, {
       subject: "operator",
+      door: "bearer",
       scopes: "all",
       binding: "operator",
     });
@@ -97,31 +99,6 @@ Deno.test("apiKeyGate() reads the header that it was told", async () => {
     });
   }
 });
-
-/** An authorization server with nothing but keys. */
-async function keyServer() {
-  const { privateKey, publicKey } = await generateKeyPair("ES256");
-  const jwks = { keys: [{ ...await exportJWK(publicKey), kid: "1" }] };
-  const state = { isUp: true };
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () =>
-      state.isUp ? Response.json(jwks) : new Response(null, { status: 500 }),
-  );
-  return {
-    state,
-    url: `http://127.0.0.1:${server.addr.port}/jwks`,
-    sign: (
-      claims: JWTPayload,
-      key: CryptoKey = privateKey,
-      header: { kid?: string; typ?: string } = {},
-    ) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: "ES256", kid: "1", ...header })
-        .sign(key),
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
 
 const ISSUER = "https://login.example.com";
 const CLAIMS = {

@@ -47,7 +47,7 @@ Deno.test("both documents name the pages about the server, where it has them", (
   assert.equal(server.op_tos_uri, about.termsUrl);
   const resource = protectedResourceMetadata({
     ...options,
-    issuer: BASE_URL,
+    issuers: [BASE_URL],
     title: "Tools",
   });
   assert.equal(resource.resource_documentation, about.websiteUrl);
@@ -59,7 +59,7 @@ Deno.test("protectedResourceMetadata() names the resource and its server, byte f
   const resource = (scopesSupported: string[]) =>
     protectedResourceMetadata({
       baseUrl: BASE_URL,
-      issuer: BASE_URL,
+      issuers: [BASE_URL],
       scopesSupported,
       title: "Tools",
     });

@@ -57,6 +57,7 @@ const TYPES = [
   "DecidePermissions",
   "Definitions",
   "Described",
+  "Door",
   "Elicited",
   "Environment",
   "FetchDocument",

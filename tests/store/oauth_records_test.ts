@@ -255,7 +255,7 @@ Deno.test("close() takes the provider's tokens with it and leaves a tombstone", 
       refreshable: true,
     });
     const access = await accessTokenStore(new Database(kv)).find(accessToken);
-    const dataKey = await access!.dataKey();
+    const dataKey = await access!.dataKey!();
     const upstream = upstreamTokenStore(new Database(kv));
     assert((await upstream.find(grant.id, dataKey))?.tokens);
     const grants = grantStore(new Database(kv));
@@ -278,7 +278,7 @@ Deno.test("upstreamTokenStore lets one refresh at a time", () =>
     });
     const dataKey =
       await (await accessTokenStore(new Database(kv)).find(accessToken))!
-        .dataKey();
+        .dataKey!();
     const upstream = upstreamTokenStore(new Database(kv));
     const leases = await Promise.all(
       Array.from(

@@ -1,0 +1,92 @@
+/**
+ * `POST /account/tokens`: a person makes an access token for a program of
+ * their own.
+ *
+ * @module
+ */
+import type { Scopes } from "../authoring/scope.ts";
+import { HttpError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { Parameters } from "../oauth/parameters.ts";
+import { openPersonalGrant } from "../oauth/grant.ts";
+import type { MayHold } from "../oauth/held_scopes.ts";
+import { resourceOf } from "../oauth/resource.ts";
+import { type Clock, now } from "../clock.ts";
+import type { AccessTokenStore } from "../store/access_tokens.ts";
+import type { AccountSession } from "../store/account_sessions.ts";
+import type { GrantStore } from "../store/grants.ts";
+
+/** For how long a token may be made, in days. */
+export const TOKEN_DAYS = [7, 30, 90, 365] as const;
+
+/** More are a sign that nobody ends them. */
+const MOST_TOKENS = 50;
+
+const DAY_SECONDS = 24 * 60 * 60;
+const NAME = /^\P{Cc}{1,80}$/u;
+
+/** Makes a token and gives it, for the only time. @throws {HttpError} */
+export type MakeToken = (
+  session: AccountSession,
+  form: Parameters,
+) => Promise<string>;
+
+/** Lets people make tokens with scopes that they may have themselves. */
+export function personalTokens(
+  { baseUrl, scopes: { supported }, mayHold, grants, accessTokens, clock, log }:
+    {
+      baseUrl: string;
+      scopes: Scopes;
+      /** What a grant's token is good for here. */
+      mayHold: MayHold;
+      grants: GrantStore;
+      accessTokens: AccessTokenStore;
+      clock: Clock;
+      log: Logger;
+    },
+): MakeToken {
+  return async function makeToken({ subject, identity }, form) {
+    const name = form.get("name")?.trim() ?? "";
+    if (!NAME.test(name)) {
+      throw new HttpError(400, "name must be 1 to 80 characters");
+    }
+    const days = TOKEN_DAYS.find((days) => String(days) === form.get("days"));
+    if (days === undefined) {
+      throw new HttpError(400, `days must be one of ${TOKEN_DAYS.join(", ")}`);
+    }
+    const grant = openPersonalGrant({
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      subject,
+      identity,
+      name,
+      // What the form names beyond them was on no page of ours.
+      scopes: supported.filter((scope) =>
+        form.get(`scope.${scope}`) !== undefined
+      ),
+      seconds: days * DAY_SECONDS,
+      now: now(clock),
+    });
+    const may = mayHold(grant);
+    if (!may) {
+      throw new HttpError(403, "This account may not use this server");
+    }
+    const held = await grants.listOfSubject(subject);
+    const made = held.filter(({ kind }) => kind === "token").length;
+    if (made >= MOST_TOKENS) {
+      throw new HttpError(
+        409,
+        `There are ${MOST_TOKENS} access tokens already: end one first`,
+      );
+    }
+    const token = await accessTokens.issuePersonal({
+      ...grant,
+      scopes: may.scopes,
+    });
+    log.info("Access token made on the account page", {
+      grantId: grant.id,
+      subject,
+    });
+    return token;
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Where a browser goes from an approved request.
+ *
+ * @module
+ */
+import type { Logger } from "../log.ts";
+import { codeChallenge } from "../oauth/pkce.ts";
+import { type Provider, UpstreamError } from "../upstream/provider.ts";
+import { providerUnavailable } from "../upstream/unavailable.ts";
+import { upstreamSecrets } from "./upstream_secrets.ts";
+
+/** The provider's page for a request that began in a browser. */
+export type ProviderUrl = (handle: string, browser: string) => Promise<URL>;
+
+/** Asks the provider. What it gives throws 503 while that cannot be reached. */
+export function providerUrls(
+  { baseUrl, provider, log }: {
+    baseUrl: string;
+    provider: Provider;
+    log: Logger;
+  },
+): ProviderUrl {
+  return async function providerUrl(handle, browser) {
+    const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
+    try {
+      return await provider.authorizationUrl({
+        state: handle,
+        nonce,
+        codeChallenge: codeChallenge(codeVerifier),
+        redirectUri: `${baseUrl}/oauth/provider-callback`,
+      });
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw cause;
+      log.warning("The provider cannot be reached", { error: cause });
+      throw providerUnavailable(provider.name, cause);
+    }
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Several strategies of `AUTH_STRATEGY` at once. What a request presents says
+ * which of them judges it; no other is asked, so that a refusal is one door's
+ * refusal and a stolen credential has one place to be good at.
+ *
+ * @module
+ */
+import type { Authenticated } from "../caller.ts";
+import { ChallengeError } from "../errors.ts";
+import { parseBearer } from "../oauth/challenge.ts";
+import { tokenShape } from "../oauth/token_shape.ts";
+import type { Gate } from "./gate.ts";
+
+/** The gates that are open, by their door. */
+export interface Doors {
+  oauth?: Gate;
+  jwt?: Gate;
+  bearer?: Gate;
+  apiKey?: Gate & { header: string };
+}
+
+/** One gate for all doors; of a single one, that door's own. */
+export function gateOfDoors(doors: Doors): Gate {
+  const { oauth, jwt, bearer, apiKey } = doors;
+  const open = [oauth, jwt, bearer, apiKey].filter((gate) =>
+    gate !== undefined
+  );
+  if (open.length === 1) return open[0];
+  const takesTokens = oauth ?? jwt ?? bearer;
+
+  /** A shape whose door is closed means nothing here: the token is a text. */
+  function doorOf(token: string): Gate | undefined {
+    switch (tokenShape(token)) {
+      case "own":
+        return oauth ?? bearer;
+      case "jwt":
+        return jwt ?? bearer;
+      case "static":
+        return bearer;
+    }
+  }
+
+  function authenticate(
+    headers: Headers,
+  ): Authenticated | Promise<Authenticated> {
+    const token = parseBearer(headers.get("authorization"));
+    if (token === undefined) {
+      if (apiKey && headers.has(apiKey.header)) {
+        return apiKey.authenticate(headers);
+      }
+      throw new ChallengeError("Sign in first");
+    }
+    const door = doorOf(token);
+    if (door) return door.authenticate(headers);
+    throw new ChallengeError(
+      "The access token is of no kind that this server takes",
+      "invalid_token",
+    );
+  }
+
+  return {
+    authenticate,
+    // The TypeScript SDK reads the first scheme only, so Bearer comes first;
+    // the metadata that it names lists every authorization server.
+    challenge: (refusal, sid) =>
+      [takesTokens, apiKey].filter((gate) => gate !== undefined)
+        .map((gate) => gate.challenge(refusal, sid)).join(", "),
+  };
+}

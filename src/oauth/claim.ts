@@ -1,0 +1,23 @@
+/**
+ * One claim of somebody else's token, by a name that an operator wrote.
+ *
+ * @module
+ */
+
+/**
+ * The claim of that name. Names hold dots, and whole URLs: the literal name is
+ * looked for first, then the path by dots (`realm_access.roles`).
+ */
+export function claimAt(
+  claims: Readonly<Record<string, unknown>>,
+  name: string,
+): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let found: unknown = claims;
+  for (const member of name.split(".")) {
+    const isObject = found !== null && typeof found === "object";
+    if (!isObject || !Object.hasOwn(found as object, member)) return undefined;
+    found = (found as Record<string, unknown>)[member];
+  }
+  return found;
+}

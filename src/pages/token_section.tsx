@@ -1,0 +1,156 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The access tokens that a person made, and the form that makes one.
+ *
+ * @module
+ */
+import { EndForm } from "./account_page.tsx";
+import { displayName } from "./display_name.ts";
+import { Moment } from "./moment.tsx";
+
+/** An access token, as its person sees it. Times are epoch seconds. */
+export interface TokenInWords {
+  grantId: string;
+  name: string;
+  scopes: readonly string[];
+  createdAt: number;
+  /** Undefined: never. */
+  usedAt?: number;
+  endsAt: number;
+}
+
+/** What the section shows. */
+export interface TokenProps {
+  /** Path of the public address; empty at a root. */
+  base?: string;
+  /** Newest first. */
+  tokens: readonly TokenInWords[];
+  /** What a new one may be given. */
+  scopes: readonly string[];
+  /** For how long one may be made. */
+  days: readonly number[];
+  /** The one that was made just now; it is never shown again. */
+  made?: string;
+  csrf: string;
+  now: number;
+}
+
+/** A person's access tokens. */
+export function TokenSection(props: TokenProps) {
+  const { base = "", tokens, scopes, days, made, csrf, now } = props;
+  return (
+    <section>
+      <h2>Access tokens</h2>
+      {made !== undefined && (
+        <div class="note good" role="status">
+          <p>
+            Here is your token. Copy it now: it is not shown again.
+          </p>
+          <p>
+            <code id="token">{made}</code>
+          </p>
+        </div>
+      )}
+      <div class="card">
+        <p class="soft">
+          For a program of yours that cannot open a browser. It acts in your
+          name: give it to nobody.
+        </p>
+        {tokens.length > 0 && (
+          <ul class="rows">
+            {tokens.map((token) => (
+              <TokenRow base={base} token={token} csrf={csrf} now={now} />
+            ))}
+          </ul>
+        )}
+        <form method="post" action={`${base}/account/tokens`}>
+          <input type="hidden" name="csrf" value={csrf} />
+          <label>
+            Name
+            <input
+              type="text"
+              name="name"
+              required
+              maxlength={80}
+              autocomplete="off"
+              placeholder="What it is for"
+            />
+          </label>
+          <label>
+            Ends after{" "}
+            <select name="days">
+              {days.map((number) => (
+                <option value={String(number)} selected={number === 30}>
+                  {number} days
+                </option>
+              ))}
+            </select>
+          </label>
+          {scopes.length > 0 && (
+            <fieldset>
+              <legend>It may use</legend>
+              {scopes.map((scope) => (
+                <label>
+                  <input type="checkbox" name={`scope.${scope}`} value="on" />
+                  {" "}
+                  <code>{scope}</code>
+                </label>
+              ))}
+            </fieldset>
+          )}
+          <div class="actions">
+            <button type="submit">Make a token</button>
+          </div>
+        </form>
+      </div>
+    </section>
+  );
+}
+
+function TokenRow(
+  { base, token, csrf, now }: {
+    base: string;
+    token: TokenInWords;
+    csrf: string;
+    now: number;
+  },
+) {
+  const { grantId, scopes, createdAt, usedAt, endsAt } = token;
+  const name = displayName(token.name);
+  return (
+    <li>
+      <div class="row-head">
+        <h3 class="row-title">
+          <bdi>{name}</bdi>
+        </h3>
+        <EndForm
+          base={base}
+          grantIds={[grantId]}
+          csrf={csrf}
+          label="End"
+          of={name}
+        />
+      </div>
+      <p class="small soft">
+        Made <Moment at={createdAt} now={now} />,{" "}
+        {usedAt === undefined ? "never used" : (
+          <>
+            last used <Moment at={usedAt} now={now} />
+          </>
+        )}, ends on{" "}
+        <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
+        {scopes.length > 0 && (
+          <>
+            <br />
+            May use {scopes.map((scope) => (
+              <>
+                <code>{scope}</code>
+                {" "}
+              </>
+            ))}
+          </>
+        )}
+      </p>
+    </li>
+  );
+}
