@@ -11,7 +11,7 @@ import {
   z,
 } from "@tool-server/tool-server";
 
-/** What has arrived; started once with the server, shared by whoever names it. */
+/** What has arrived; started once with the server, shared by anyone who names it. */
 const inbox = service({
   name: "inbox",
   settings: {

@@ -81,7 +81,7 @@ const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 /** Builds everything but the way of a call. */
 export function createApp(options: AppOptions): App {
   const { config, baseUrl, permissions, checkOrigin, mcp } = options;
-  // Pages are for everybody: they tell of what everybody may use.
+  // Pages are for everyone: they tell of what everyone may use.
   const catalogue = options.catalogue.within(permissions && []);
   let watched: WatchedProvider | undefined;
   const dev = devProviderOf(options);
@@ -201,7 +201,7 @@ export function createApp(options: AppOptions): App {
   return { routes: app, gate, close: async () => await close?.() };
 }
 
-/** Own routes come last, so that none stands in front of the server's. */
+/** Own routes come last, so that none is in front of the server's. */
 function addOwnRoutes(
   app: Hono<Passing>,
   addRoutes: (own: Hono) => void,

@@ -72,7 +72,7 @@ export interface Caller {
   grantId?: string;
 }
 
-/** The caller of a server that asks nobody who they are. */
+/** The caller of a server that asks no one who they are. */
 export const ANONYMOUS: Caller = Object.freeze({
   subject: "anonymous",
   scopes: "all",
@@ -113,7 +113,7 @@ export interface Upstream {
 export interface Authenticated {
   /** Who the request is for. */
   caller: Caller;
-  /** Absent where no provider stands behind the caller. */
+  /** Absent when the caller did not sign in at a provider. */
   upstream?: Upstream;
   /**
    * Whether what the caller was allowed still holds, at most a second stale;

@@ -138,7 +138,7 @@ export const RpcCode = {
   internalError: -32603,
   /** 2025: what HTTP's own status says better; also: no session is named. */
   badRequest: -32000,
-  /** 2025: the session is unknown, ended, expired, or somebody else's. */
+  /** 2025: the session is unknown, ended, expired, or someone else's. */
   sessionNotFound: -32001,
   /** 2025 only; 2026 answers {@linkcode RpcCode.invalidParams}. */
   resourceNotFound: -32002,

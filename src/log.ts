@@ -1,5 +1,5 @@
 /**
- * One event, one line: JSON when nobody watches, readable words on a
+ * One event, one line: JSON when no one watches, readable words on a
  * terminal. Arguments, bodies, tokens, codes and states are never logged.
  *
  * @module
@@ -100,7 +100,7 @@ function together(event: LogEvent): void {
 }
 
 /**
- * One call for each event, at once and by level: whoever captures the console
+ * One call for each event, at once and by level: anyone who captures the console
  * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
  * made in.
  */

@@ -8,7 +8,7 @@
 
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
-/** Seals a text; whoever has it can read `context`, and not change it. */
+/** Seals a text; anyone who has it can read `context`, and not change it. */
 export async function seal(
   key: Uint8Array,
   text: string,

@@ -284,7 +284,7 @@ function announce({ title, auth, kvPath }: Config, baseUrl: string): void {
   console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
 }
 
-/** Where nobody sees a process end, the requests are told instead. */
+/** Where no one sees a process end, the requests are told instead. */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };
   const headers = { "access-control-allow-origin": "*" };
@@ -295,7 +295,7 @@ function serveMisconfigured({ message }: Error): void {
   log.error("Misconfigured", { details: message });
 }
 
-/** What a tool left behind must not take everybody's server down. */
+/** What a tool left behind must not take everyone's server down. */
 function surviveStrayRejections(): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

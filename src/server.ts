@@ -171,7 +171,7 @@ export interface Plan {
   options: ServerOptions;
   config: Config;
   scopes: Scopes;
-  /** Undefined: everybody may be granted everything. */
+  /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
   lifecycle: Lifecycle;
   /** What is served, compiled when it is first asked for. */

@@ -27,7 +27,7 @@ import type { CheckRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "../authorization_server/upstream_secrets.ts";
 
-/** What stands before our handle in the `state` towards the provider. */
+/** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
 
 /** How long a person may take at the provider. */

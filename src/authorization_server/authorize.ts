@@ -83,7 +83,7 @@ export function authorizeEndpoint(
       if (!(error instanceof OAuthError)) throw error;
       const { code, description, cause, advice } = error;
       if (code !== "invalid_client") throw error;
-      // Nobody has tried to authenticate here, so 401 would be a lie.
+      // No one has tried to authenticate here, so 401 would be a lie.
       throw new OAuthError(code, description, { cause, advice, status: 400 });
     }
   }

@@ -35,7 +35,7 @@ export function callback(
 
 /**
  * An authorization response (RFC 6749 §4.1.2); undefined when it is none. A
- * parameter that stands twice makes it none (RFC 6749 §3.1).
+ * parameter that is given twice makes it none (RFC 6749 §3.1).
  */
 export function parseResponse(
   parameters: URLSearchParams,

@@ -1,5 +1,5 @@
 /**
- * The end of a grant that somebody wants to end.
+ * The end of a grant that someone wants to end.
  *
  * @module
  */

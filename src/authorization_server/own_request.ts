@@ -16,7 +16,7 @@ import { browserOf } from "../http/browser_cookie.ts";
  * The request with this handle, and the cookie that opens it.
  *
  * @throws {OAuthError} `invalid_request` when there is none, or when it began
- * in another browser: nobody learns which
+ * in another browser: no one learns which
  */
 export async function findOwnRequest(
   c: Context,

@@ -52,7 +52,7 @@ export function providerCallbackEndpoint(
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
     providerId: string;
-    /** Empty: everybody. */
+    /** Empty: everyone. */
     allowedUsers: readonly string[];
     permissions?: Permissions;
     requests: AuthorizationRequestStore;

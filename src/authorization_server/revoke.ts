@@ -64,7 +64,7 @@ export function revokeEndpoint(
     try {
       await tellProvider();
     } catch (error) {
-      // The provider keeps a token that nobody here can open any more.
+      // The provider keeps a token that no one here can open any more.
       log.warning("The provider did not revoke", { grantId, error });
     }
   }

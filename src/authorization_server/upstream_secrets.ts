@@ -8,7 +8,7 @@ import { deriveKey } from "../oauth/data_key.ts";
 
 /**
  * The PKCE verifier and the nonce of one sign-in at the provider, made of the
- * browser's cookie and the request's handle: whoever reads the database or
+ * browser's cookie and the request's handle: anyone who reads the database or
  * sees the addresses knows neither, and only this browser can finish.
  */
 export function upstreamSecrets(

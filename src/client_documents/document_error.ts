@@ -6,7 +6,7 @@
 
 /**
  * The document could not be had. Apart from whether trying again may help, the
- * message is the same whatever happened, so that nobody can use us to look
+ * message is the same whatever happened, so that no one can use us to look
  * around; the log finds the reason in `cause`.
  */
 export class DocumentError extends Error {
@@ -19,7 +19,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** What stands at an address cannot be used, now or later. */
+/** What is at an address cannot be used, now or later. */
 export class NoDocument extends Error {
   override name = "NoDocument";
 }

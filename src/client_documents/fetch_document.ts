@@ -29,7 +29,7 @@ const MAX_ADDRESSES = 4;
 export interface FetchedDocument {
   /** Parsed JSON. */
   document: unknown;
-  /** Epoch seconds, by the answer's headers; whoever keeps it sets bounds. */
+  /** Epoch seconds, by the answer's headers; anyone who keeps it sets bounds. */
   expiresAt: number;
 }
 

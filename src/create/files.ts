@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A failure that whoever typed the command can fix. */
+/** A failure that anyone who typed the command can fix. */
 export class CreateError extends Error {
   /** The name of the class. */
   override name = "CreateError";

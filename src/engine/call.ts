@@ -223,7 +223,7 @@ export abstract class Call implements Work, Running {
     this.#ending.resolve(ending);
   }
 
-  /** Made when somebody first looks, or when there is something to see. */
+  /** Made when someone first looks, or when there is something to see. */
   get #controller(): AbortController {
     return this.#abort ??= new AbortController();
   }

@@ -46,7 +46,7 @@ export interface Refused {
 }
 
 /**
- * The refusal an exception stands for; undefined for one that nobody meant to
+ * The refusal an exception stands for; undefined for one that no one meant to
  * throw, which the wire may know only by a reference.
  */
 export function refusalOf(
@@ -89,7 +89,7 @@ function refused(reason: string): Pick<Refusal, "outcome" | "reason"> {
   return { outcome: "refused", reason };
 }
 
-/** What the wire learns of an exception that nobody meant to throw. */
+/** What the wire learns of an exception that no one meant to throw. */
 export function internalRefusal(
   reference: string,
   id: RequestId | undefined,

@@ -122,7 +122,7 @@ export function sessionServer(engine: Engine): SessionServer {
       );
     }
     const { sessionId } = await find(admitted, { keep: false });
-    // An answer nobody waits for any more is accepted and dropped.
+    // An answer no one waits for any more is accepted and dropped.
     await replies.save(sessionId, message);
     return emptyResponse(202);
   }

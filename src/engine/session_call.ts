@@ -74,12 +74,12 @@ export class SessionCall extends Call {
 
   async #ask(method: string, params: JsonObject): Promise<JsonObject> {
     const { replies } = this.engine;
-    // A stream that has closed cannot be resumed: nobody would ever be asked.
+    // A stream that has closed cannot be resumed: no one would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
     }
     const id = randomId(16);
-    // Known before it is on the wire, or a quick answer would find nobody.
+    // Known before it is on the wire, or a quick answer would find no one.
     await replies.expect(this.sessionId, id);
     await this.response.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),

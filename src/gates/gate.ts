@@ -24,7 +24,7 @@ export interface Gate {
 
 const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
 
-/** `AUTH_STRATEGY=none`: everybody is the same anonymous caller. */
+/** `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
 export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
   challenge: () => "Bearer",

@@ -23,7 +23,7 @@ interface Admitted {
   expiresAt: number;
 }
 
-/** Lets in whoever holds a live access token of a grant that is good here. */
+/** Lets in anyone who holds a live access token of a grant that is good here. */
 export function oauthGate(
   {
     baseUrl,

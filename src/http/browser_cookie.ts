@@ -1,6 +1,6 @@
 /**
  * The cookie that ties a sign-in to the browser it began in. It is a random
- * name and knows nobody.
+ * name and knows no one.
  *
  * @module
  */

@@ -87,7 +87,7 @@ export class Buckets {
     }
     if (bucket.fullAt <= time) bucket.taken = 0;
     // Nothing takes longer to fill than an empty one: the clock was set back,
-    // and everybody would be refused for it.
+    // and everyone would be refused for it.
     const isFull = bucket.fullAt <= time ||
       bucket.fullAt > time + this.#spanMilliseconds;
     if (isFull) bucket.fullAt = time;

@@ -83,7 +83,7 @@ function parseForwarded(header: string): (Address | undefined)[] {
   PAIR.lastIndex = 0;
   while (PAIR.lastIndex < header.length) {
     const [, name, value, separator] = PAIR.exec(header) ?? [];
-    // From here on nobody can say which hop is which.
+    // From here on no one can say which hop is which.
     if (name === undefined) return [undefined];
     if (name.toLowerCase() === "for") current = hop(unquoted(value));
     if (separator !== ";") {

@@ -5,7 +5,7 @@
  */
 
 /**
- * Asymmetric algorithms only: never `none`, and never HMAC, which whoever can
+ * Asymmetric algorithms only: never `none`, and never HMAC, which anyone who can
  * verify a signature could also make.
  *
  * @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864

@@ -6,7 +6,7 @@
 import type { Identity } from "../caller.ts";
 
 /**
- * Whether `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets everybody
+ * Whether `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets everyone
  * in. An entry is one of:
  *
  * - `jo@example.com`: an e-mail address that the provider has verified, in any
@@ -15,8 +15,8 @@ import type { Identity } from "../caller.ts";
  *   of letters; its subdomains are other domains;
  * - anything without an `@`: the provider's subject, letter by letter.
  *
- * An entry with an `@` never matches a subject, so that nobody gets in by an
- * account name that looks like somebody's address.
+ * An entry with an `@` never matches a subject, so that no one gets in by an
+ * account name that looks like someone's address.
  */
 export function isAllowed(
   { subject, email, emailVerified }: Identity,

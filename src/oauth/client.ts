@@ -8,7 +8,7 @@ import { fingerprint, randomId } from "../crypto.ts";
 import { type ClientMetadata, parseClientMetadata } from "./client_metadata.ts";
 import { shortClientId } from "./client_id.ts";
 
-/** Somebody's software that asks for access. */
+/** Someone's software that asks for access. */
 export interface Client {
   clientId: string;
   metadata: ClientMetadata;

@@ -75,7 +75,7 @@ export function parseClientCredentials(
 }
 
 /**
- * RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Whoever
+ * RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Anyone who
  * tries Basic is held to it: what cannot be read is not taken for no attempt.
  */
 function parseBasic(

@@ -1,7 +1,7 @@
 /**
  * Keys that are never stored. A grant's provider tokens are sealed with a
  * random data key; the data key is sealed once for each live credential of the
- * grant, with a key derived from that credential. Whoever holds only the
+ * grant, with a key derived from that credential. Anyone who holds only the
  * database opens nothing.
  *
  * @module

@@ -38,7 +38,7 @@ export const DOCUMENT_FRESH_SECONDS = { min: 5 * MINUTE, max: DAY };
 export const DOCUMENT_COOLDOWN_SECONDS = MINUTE;
 /** How long a stale document still serves grants when its host is down. */
 export const DOCUMENT_TTL_SECONDS = 30 * DAY;
-/** How far the clock of whoever signed a token may be from ours. */
+/** How far the clock of anyone who signed a token may be from ours. */
 export const CLOCK_TOLERANCE_SECONDS = MINUTE;
 /** The latest `exp` of a client assertion. */
 export const ASSERTION_MAX_TTL_SECONDS = HOUR;

@@ -7,7 +7,7 @@
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 import { isAllowed } from "./allowed_users.ts";
 
-/** Whom a rule is about: a person, everybody, or members of something. */
+/** Whom a rule is about: a person, everyone, or members of something. */
 type Who =
   | { kind: "everyone" }
   | { kind: "user"; entry: string }
@@ -39,7 +39,7 @@ const PREFIXES: Readonly<Record<string, Membership>> = {
   team: "teams",
 };
 
-/** Everybody, or every scope. */
+/** Everyone, or every scope. */
 const EVERYONE = "*";
 
 /**
@@ -140,7 +140,7 @@ export interface Permissions extends Wanted {
 const KEPT_CHARACTERS = 8192;
 
 /**
- * The permissions of a server; undefined where nobody set any, and everybody
+ * The permissions of a server; undefined where no one set any, and everyone
  * may be granted everything. An operator's rules and an author's together
  * allow what both allow.
  */

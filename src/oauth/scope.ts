@@ -49,7 +49,7 @@ const GENERIC = ["openid", "profile", "email", "address", "phone"];
 /**
  * What an authorization request for scopes comes down to. Asking for none asks
  * for those that every sign-in asks for. Scopes that it does not know are left out (RFC
- * 6749 §3.3 lets us), as long as that leaves something: nobody is handed a
+ * 6749 §3.3 lets us), as long as that leaves something: no one is handed a
  * token that opens nothing without being told.
  *
  * @throws {OAuthError} `invalid_scope` when none of them is known
@@ -62,7 +62,7 @@ export function grantableScopes(
   const specific = requested.filter((scope) =>
     scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
-  // A server whose tools need no scopes refuses nobody for naming some.
+  // A server whose tools need no scopes refuses no one for naming some.
   if (known.length === 0 && specific.length > 0 && supported.length > 0) {
     throw new OAuthError(
       "invalid_scope",

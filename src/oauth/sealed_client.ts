@@ -1,7 +1,7 @@
 /**
  * Client IDs that carry their registration. Clients keep an ID for ever, and
  * cannot get past an `/authorize` that no longer knows it; a server that stores
- * nothing forgets nobody, and no stranger fills its database.
+ * nothing forgets no one, and no stranger fills its database.
  *
  * @module
  */

@@ -94,7 +94,7 @@ export function protectedResourceMetadata(
   };
 }
 
-/** Without the members that nobody has set. */
+/** Without the members that no one has set. */
 function known(members: Record<string, string | undefined>) {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

@@ -215,7 +215,7 @@ export function EndForm(
   );
 }
 
-/** The account page of somebody who has not signed in. `forms: "any"`. */
+/** The account page of someone who has not signed in. `forms: "any"`. */
 export function SignInPage(
   { base = "", serverTitle, about, providerName }: PageProps & {
     base?: string;

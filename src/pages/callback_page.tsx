@@ -25,7 +25,7 @@ export interface CallbackProps extends PageProps {
   message?: CallbackMessage;
   /**
    * The origins an opener may have: our own and those the operator listed,
-   * never `*`. Whoever opens this window from elsewhere, a loopback port
+   * never `*`. Anyone who opens this window from elsewhere, a loopback port
    * among them, gets nothing by message.
    */
   origins: readonly string[];

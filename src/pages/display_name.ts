@@ -1,5 +1,5 @@
 /**
- * Names that somebody else chose.
+ * Names that someone else chose.
  *
  * @module
  */

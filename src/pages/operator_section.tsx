@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * What an operator sees below their own connections: everybody's, the
+ * What an operator sees below their own connections: everyone's, the
  * registrations, and why the last attempts to connect failed.
  *
  * @module

@@ -14,7 +14,7 @@ import {
   type RequestState,
 } from "./request_state.ts";
 
-/** A question as it stands in `inputRequests`. */
+/** A question as it is in `inputRequests`. */
 export interface InputRequest {
   method: string;
   params: JsonObject;

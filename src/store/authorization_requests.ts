@@ -35,11 +35,11 @@ export interface RequestRecord extends Expiring {
   phase: "consent" | "upstream" | "done";
   /** Done with a code, and not with a refusal. */
   isSignedIn?: boolean;
-  /** Somebody redeems the provider's code, until then at the latest. */
+  /** Someone redeems the provider's code, until then at the latest. */
   leaseUntil?: number;
 }
 
-/** A request as it was read; whoever changes it first wins. */
+/** A request as it was read; anyone who changes it first wins. */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
@@ -105,7 +105,7 @@ export function authorizationRequestStore(database: Database) {
       return isOwn ? { ...found, handle } : undefined;
     },
 
-    /** The person said yes; the provider comes next. False: somebody was faster. */
+    /** The person said yes; the provider comes next. False: someone was faster. */
     async approve(
       found: FoundRequest,
       consented: readonly string[],
@@ -114,14 +114,14 @@ export function authorizationRequestStore(database: Database) {
       return await change(found, changes) !== undefined;
     },
 
-    /** The request has its answer. False: somebody was faster. */
+    /** The request has its answer. False: someone was faster. */
     async finish(found: FoundRequest): Promise<boolean> {
       return await change(found, { phase: "done" }) !== undefined;
     },
 
     /**
      * Takes a request for the redemption of the provider's code; undefined when
-     * somebody else has. A lease whose holder died lapses.
+     * someone else has. A lease whose holder died lapses.
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       const { value } = found;
@@ -142,7 +142,7 @@ export function authorizationRequestStore(database: Database) {
 
     /**
      * Ends a leased request with a grant and gives the client's code; undefined
-     * when the lease had lapsed and somebody else was faster.
+     * when the lease had lapsed and someone else was faster.
      */
     async complete(
       found: FoundRequest,

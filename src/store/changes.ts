@@ -1,5 +1,5 @@
 /**
- * Change notifications, numbered in one line for all processes. Whoever
+ * Change notifications, numbered in one line for all processes. Anyone who
  * listens reads on from the number it saw last.
  *
  * @module

@@ -18,7 +18,7 @@ import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-/** What stands behind a code. */
+/** The record of a code. */
 export interface CodeRecord extends Expiring {
   clientId: string;
   redirectUri: string;

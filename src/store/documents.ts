@@ -86,7 +86,7 @@ export function documentStore(
   return {
     /**
      * The document at an address. `stale`: if its host does not answer, an
-     * older copy will do, because a grant depends on it and nobody chooses anew.
+     * older copy will do, because a grant depends on it and no one chooses anew.
      *
      * @throws whatever the fetch throws
      */
@@ -105,7 +105,7 @@ export function documentStore(
 
     /**
      * The document as it is now, because something is missing in the one that
-     * is kept; fetched once a minute at most, whoever asks.
+     * is kept; fetched once a minute at most, however many ask.
      */
     async renew(url: string): Promise<unknown> {
       const found = await share(`renew ${url}`, () =>

@@ -1,5 +1,5 @@
 /**
- * Every key in the database, what stands under it and how long: the only
+ * Every key in the database, what is under it and how long: the only
  * page that spells one. A key part that came from outside is a fingerprint,
  * so no key is longer than it looks and none can be used to get in.
  *
@@ -36,7 +36,7 @@ export function cancellationKey(
   return ["cancel", fingerprint(sessionId), named(requestId)];
 }
 
-/** Changes whenever somebody wishes to cancel something · for ever. */
+/** Changes whenever someone wishes to cancel something · for ever. */
 export function cancellationHeadKey(): Deno.KvKey {
   return ["cancel-head"];
 }
@@ -56,7 +56,7 @@ export function tasksOfKey(binding: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(binding), ...taskId];
 }
 
-/** That somebody works on a task · 30 s, renewed every 5. */
+/** That someone works on a task · 30 s, renewed every 5. */
 export function taskLeaseKey(taskId: string): Deno.KvKey {
   return ["task-lease", bounded(taskId)];
 }

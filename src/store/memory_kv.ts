@@ -17,7 +17,7 @@ const SWEEP_MILLISECONDS = 60_000;
 
 interface Row {
   key: Deno.KvKey;
-  /** Serialized: nobody shares an object with the database. */
+  /** Serialized: no one shares an object with the database. */
   bytes: Uint8Array;
   versionstamp: string;
   expiresMilliseconds: number;

@@ -72,7 +72,7 @@ export class Operations {
     }
   }
 
-  /** Resolves when nobody waits for an operation. */
+  /** Resolves when no one waits for an operation. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle = Promise.withResolvers<void>()).promise;
@@ -90,7 +90,7 @@ export class Operations {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // Nobody waits for it any more: it is not carried out.
+      // No one waits for it any more: it is not carried out.
       if (state.isOver) throw this.#failure;
       state.isBegun = true;
       const result = await whileLocked(operation, this.#limit);

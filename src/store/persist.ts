@@ -35,7 +35,7 @@ export async function persist<T>(
   }
 }
 
-/** Does what nobody waits for and time would do as well: a failure is no harm. */
+/** Does what no one waits for and time would do as well: a failure is no harm. */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();

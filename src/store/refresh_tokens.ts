@@ -89,7 +89,7 @@ export function refreshTokenStore(database: Database) {
       return { grant, dataKey, entries, record };
     },
 
-    /** Exchanges a token; undefined when somebody was faster: find it again. */
+    /** Exchanges a token; undefined when someone was faster: find it again. */
     async rotate(
       refreshToken: string,
       { grant, dataKey, entries, record }: RefreshableGrant,

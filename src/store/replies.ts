@@ -49,7 +49,7 @@ export function replyStore(database: Database) {
       );
     },
 
-    /** Takes a posted answer, once; false when nobody waits for it. */
+    /** Takes a posted answer, once; false when no one waits for it. */
     async save(sessionId: string, response: RpcResponse): Promise<boolean> {
       const found = await database.find<Reply>(
         replyKey(sessionId, response.id),
@@ -93,7 +93,7 @@ export function replyStore(database: Database) {
       }
     },
 
-    /** Ends a session's open questions: nobody can answer them any more. */
+    /** Ends a session's open questions: no one can answer them any more. */
     async endAllOf(sessionId: string): Promise<void> {
       for (const { key } of await database.list(replyKey(sessionId))) {
         await remove(key);

@@ -1,5 +1,5 @@
 /**
- * Secrets that every process needs and nobody has to configure.
+ * Secrets that every process needs and no one has to configure.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export function secretStore(database: Database) {
       const { value } = await database.get<Uint8Array<ArrayBuffer>>(key);
       if (value !== undefined) return value;
       const made = crypto.getRandomValues(new Uint8Array(32));
-      // Read again, whoever wrote it.
+      // Read again: another process may have written it.
       await database.commit((transaction) =>
         transaction.check({ key, versionstamp: null }).setForever(key, made)
       );

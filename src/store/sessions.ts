@@ -114,7 +114,7 @@ export function sessionStore(database: Database) {
     },
 
     /**
-     * Remembers that another grant of the same person uses a session; whoever
+     * Remembers that another grant of the same person uses a session; anyone who
      * loses a race here is remembered at the next use.
      */
     async use(id: string, grantId: string | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * What stands in the database for a task.
+ * The record of a task.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks

@@ -1,7 +1,7 @@
 /**
  * Tasks: long work as records that any process can read, answer and cancel.
  * One process works on a task and says so with a lease; when the lease lapses,
- * whoever looks next declares the task failed.
+ * anyone who looks next declares the task failed.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -210,7 +210,7 @@ export function taskStore(database: Database) {
       signal: AbortSignal,
     ): Promise<Task | undefined> {
       for (;;) {
-        // A lease that lapses changes no record until somebody looks.
+        // A lease that lapses changes no record until someone looks.
         const lookMilliseconds = database.clock() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),

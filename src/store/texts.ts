@@ -9,7 +9,7 @@ import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** Where a text stands: in its record, or in parts of its own. */
+/** Where a text is: in its record, or in parts of its own. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
 /** A character takes up to two bytes; a record needs some room beside it. */

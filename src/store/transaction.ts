@@ -64,7 +64,7 @@ export class Transaction {
     return this.set(key, { expiresAt: now });
   }
 
-  /** Removes what nobody competes to remove. */
+  /** Removes what no one competes to remove. */
   delete(...keys: Deno.KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);

@@ -9,7 +9,7 @@ import { seal, unseal } from "../seal.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
 
-/** What stands in the database. */
+/** What is in the database. */
 export interface UpstreamRecord extends Expiring {
   /** The tokens under the grant's data key. */
   sealed: string;
@@ -17,7 +17,7 @@ export interface UpstreamRecord extends Expiring {
   leaseUntil?: number;
 }
 
-/** Tokens as they were read; whoever changes them first wins. */
+/** Tokens as they were read; anyone who changes them first wins. */
 export interface FoundTokens extends Found<UpstreamRecord> {
   grantId: string;
   dataKey: Uint8Array;
@@ -54,7 +54,7 @@ export function upstreamTokenStore(database: Database) {
       return { ...found, grantId, dataKey, tokens };
     },
 
-    /** Takes the right to refresh; undefined when somebody else has it. */
+    /** Takes the right to refresh; undefined when someone else has it. */
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
       if ((found.value.leaseUntil ?? 0) > time) return undefined;
@@ -78,7 +78,7 @@ export function upstreamTokenStore(database: Database) {
       return await change(leased, { sealed, expiresAt }) !== undefined;
     },
 
-    /** Waits until whoever refreshes has finished, or has had its time. */
+    /** Waits until anyone who refreshes has finished, or has had its time. */
     async waitForRefresh(grantId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<UpstreamRecord>(
         upstreamKey(grantId),

@@ -1,5 +1,5 @@
 /**
- * Whoever a test says is calling.
+ * Anyone who a test says is calling.
  *
  * @module
  */

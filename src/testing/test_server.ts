@@ -79,13 +79,13 @@ export class TestServer extends TestClient implements AsyncDisposable {
     return started;
   }
 
-  /** A client of somebody else. */
+  /** A client of someone else. */
   as(caller: TestCaller): TestClient {
     return new TestClient(this.#target, caller);
   }
 
   /**
-   * The headers by which a client of your own calls as somebody else, and
+   * The headers by which a client of your own calls as someone else, and
    * with a provider behind them.
    */
   headersOf(

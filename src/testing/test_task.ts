@@ -52,7 +52,7 @@ export class TestTask<O = unknown> {
     try {
       return await this.#follow();
     } catch (error) {
-      // Nobody will answer what it may still wait for.
+      // No one will answer what it may still wait for.
       await this.cancel();
       throw signal?.aborted ? signal.reason : error;
     } finally {

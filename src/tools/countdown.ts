@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tool } from "../mod.ts";
 
-/** Progress, and stopping when nobody waits any more. */
+/** Progress, and stopping when no one waits any more. */
 export default tool({
   name: "countdown",
   title: "Countdown",

@@ -158,7 +158,7 @@ async function identify(
     accessToken,
   );
   const email = await verifiedEmail(fetchUpstream, apiUrl, accessToken);
-  // The name of an account may pass to somebody else, its number never does.
+  // The name of an account may pass to someone else, its number never does.
   return parseIdentity({
     ...user,
     sub: user.id,

@@ -22,7 +22,7 @@ export interface ClaimNames {
  * An identity from OpenID claims, or from a plain provider's user object with
  * the names that are usual there (`id`, `login`, `username`, `avatar_url`).
  *
- * @throws {UpstreamError} `misbehaved` when nobody is named
+ * @throws {UpstreamError} `misbehaved` when no one is named
  * @see OpenID Connect Core §5.1
  */
 export function parseIdentity(

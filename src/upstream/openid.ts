@@ -214,7 +214,7 @@ function askFor(
   { scopes, extra }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "extra"> {
   if (scopes !== undefined) {
-    // Without this one it would be plain OAuth, and nobody would be named.
+    // Without this one it would be plain OAuth, and no one would be named.
     return { scopes: [...new Set(["openid", ...scopes])], extra };
   }
   const usual = ["openid", "profile", "email"];

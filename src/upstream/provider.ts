@@ -24,7 +24,7 @@ export interface UpstreamTokens {
   idToken?: string;
 }
 
-/** What the provider is asked when somebody is sent there. */
+/** What the provider is asked when someone is sent there. */
 export interface UpstreamRequest {
   /** Comes back in the answer. */
   state: string;

@@ -151,7 +151,7 @@ export function providerTokens({
         if (await isReplaced(leased)) return undefined;
         throw await close(leased.grantId, error);
       }
-      // Nobody has to wait for the rest of the lease, if that can be said.
+      // No one has to wait for the rest of the lease, if that can be said.
       await upstreamTokens.release(leased).catch(() => {});
       throw error instanceof UpstreamError
         ? providerUnavailable(provider.name, error)
@@ -175,7 +175,7 @@ export function providerTokens({
       try {
         if (await upstreamTokens.replace(current, tokens)) return true;
         const again = await upstreamTokens.find(grantId, dataKey);
-        // Somebody may have leased the old ones too; ours are newer.
+        // Someone may have leased the old ones too; ours are newer.
         if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
         current = again;
       } catch (error) {
@@ -212,7 +212,7 @@ export function providerTokens({
     const isAlive = await ask(rejected);
     if (isAlive) return undefined;
     if (current.refreshToken !== undefined) return await tokens(key, rejected);
-    // What nobody can tell ends nothing.
+    // What no one can tell ends nothing.
     if (isAlive === undefined) return undefined;
     throw await close(key.grantId);
   }

@@ -1,5 +1,5 @@
 /**
- * What everybody is told while the provider does not answer.
+ * What everyone is told while the provider does not answer.
  *
  * @module
  */

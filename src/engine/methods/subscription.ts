@@ -41,7 +41,7 @@ export interface SubscriptionFilter {
 const LISTS = ["tools", "prompts", "resources"] as const;
 
 /**
- * The filter of a request, without what nobody offers.
+ * The filter of a request, without what no one offers.
  *
  * @throws {import("../../errors.ts").RpcError} -32602 when it is malformed
  */

@@ -134,7 +134,7 @@ async function judge(
   });
 }
 
-/** Whether an exception refuses the request itself, whoever threw it. */
+/** Whether an exception refuses the request itself, wherever it was thrown. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RpcError || error instanceof ChallengeError ||
     error instanceof HttpError || error instanceof Suspended;

@@ -12,7 +12,7 @@ export const DEV_PATH = "/dev-provider";
 export const DEV_CLIENT_ID = "tool-server";
 
 /**
- * Lets the `dev` provider, at which anybody is whoever they say, serve nothing
+ * Lets the `dev` provider, at which anybody is anyone who they say, serve nothing
  * but programs on this machine.
  *
  * @throws {Error} when others could reach it

@@ -1,10 +1,10 @@
 /**
  * The development provider: an OpenID provider below our own origin that takes
- * everybody at their word, so that the whole sign-in runs on one machine.
+ * everyone at their word, so that the whole sign-in runs on one machine.
  *
  * It is reached by people through their browser and by us through these same
  * routes, called in-process: a request over the network would have to find its
- * way back through whatever stands in front of us (a proxy, a port mapping, a
+ * way back through whatever is in front of us (a proxy, a port mapping, a
  * name that only browsers resolve), and may reach another process anyway.
  * Codes and tokens are sealed and not stored, so any process answers for any
  * other.
@@ -153,12 +153,12 @@ export function devProvider(
     return c.json({ error: "invalid_token" }, 401);
   });
 
-  // Whoever mounts the routes writes the answer; in-process, it is our error.
+  // Anyone who mounts the routes writes the answer; in-process, it is our error.
   app.onError((error) => {
     throw error;
   });
 
-  /** The code's claims, once, for whoever made its challenge. */
+  /** The code's claims, once, for anyone who made its challenge. */
   async function redeem(
     form: Record<string, string>,
   ): Promise<Claims | undefined> {
@@ -191,7 +191,7 @@ export function devProvider(
   return { routes: app, provider };
 }
 
-/** OpenID claims of somebody who typed a name. */
+/** OpenID claims of someone who typed a name. */
 interface Person extends Partial<Record<Membership, string[]>> {
   sub: string;
   name: string;
