@@ -182,7 +182,7 @@ export async function approve(page: Page): Promise<void> {
 
 /** Types a name at the development provider. */
 export async function signInAs(page: Page, name: string): Promise<void> {
-  await page.getByRole("textbox").fill(name);
+  await page.getByRole("textbox", { name: "A name" }).fill(name);
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
