@@ -26,6 +26,7 @@ export class Processes implements AsyncDisposable {
     const port = freePort();
     // It says where people reach it, which is not where it listens.
     const process = await startServer({
+      entry: "tests/flow/whoami_server.ts",
       kvPath: this.kvPath,
       env: { ...this.environment, BASE_URL, PORT: String(port) },
     });

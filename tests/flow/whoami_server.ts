@@ -1,0 +1,13 @@
+/** The process of a server whose one tool says who calls. @module */
+import { serve, tool } from "../../src/mod.ts";
+
+await serve({
+  name: "whoami",
+  version: "1",
+  tools: [
+    tool({
+      name: "whoami",
+      run: (_input, { caller }) => JSON.stringify(caller),
+    }),
+  ],
+});
