@@ -31,6 +31,7 @@ import type {
   AccountSessionStore,
 } from "../store/account_sessions.ts";
 import type { AttemptStore } from "../store/attempts.ts";
+import type { ClientUseStore } from "../store/client_uses.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type { SessionStore } from "../store/sessions.ts";
@@ -45,7 +46,7 @@ export interface AccountEndpoints {
   show(c: Context): Promise<Response>;
   /** `POST /account/end`: ends the grants it names. */
   end(c: Context): Promise<Response>;
-  /** `POST /account/tokens`: makes an access token and shows it once. */
+  /** `POST /account/tokens`: makes an access token, which is shown once. */
   makeToken(c: Context): Promise<Response>;
   /** `POST /account/sign-out`. */
   signOut(c: Context): Promise<Response>;
@@ -65,6 +66,7 @@ export interface AccountOptions {
   makeToken: MakeToken;
   /** `OAUTH_CLIENTS`. */
   configured: readonly Client[];
+  clientUses: ClientUseStore;
   accountSessions: AccountSessionStore;
   grants: GrantStore;
   clients: Pick<ClientDirectory, "findRegistered">;
@@ -124,14 +126,21 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         clientId: shortClientId(client.clientId),
         clientName: clientName(client),
         issuedAt: client.issuedAt,
+        usedAt: Math.max(
+          ...everybodys.filter(({ clientId }) => clientId === client.clientId)
+            .map(({ usedAt }) => usedAt),
+        ),
         redirectUris: client.metadata.redirect_uris,
       })),
-      clients: options.configured.map((client) => ({
-        clientId: client.clientId,
-        clientName: clientName(client),
-        grantTypes: client.metadata.grant_types,
-        redirectUris: client.metadata.redirect_uris,
-      })),
+      clients: await Promise.all(
+        options.configured.map(async (client) => ({
+          clientId: client.clientId,
+          clientName: clientName(client),
+          grantTypes: client.metadata.grant_types,
+          usedAt: await options.clientUses.find(client.clientId),
+          redirectUris: client.metadata.redirect_uris,
+        })),
+      ),
       attempts: tried,
     });
   }
@@ -197,9 +206,12 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     async show(c) {
       const found = await people.find(c);
       if (found) {
-        const ended = c.req.query("ended");
+        const { ended, made } = c.req.query();
         return await accountPage(c, found, {
           ended: ended === undefined ? undefined : Number(ended) || 0,
+          made: made === undefined
+            ? undefined
+            : await accountSessions.takeMade(found.id, made),
         });
       }
       return page(c, SignInPage({ base, serverTitle, about, providerName }), {
@@ -208,9 +220,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     },
 
     async makeToken(c) {
-      const { form, ...found } = await people.findForm(c);
-      const made = await options.makeToken(found.session, form);
-      return await accountPage(c, found, { made });
+      const { id, session, form } = await people.findForm(c);
+      const { grantId, token } = await options.makeToken(session, form);
+      await accountSessions.saveMade(id, grantId, token);
+      // Loading that page again makes no other token.
+      return redirect(c, `${baseUrl}/account?made=${grantId}`);
     },
 
     async end(c) {

@@ -29,7 +29,7 @@ const NAME = /^\P{Cc}{1,80}$/u;
 export type MakeToken = (
   session: AccountSession,
   form: Parameters,
-) => Promise<string>;
+) => Promise<{ grantId: string; token: string }>;
 
 /** Lets people make tokens with scopes that they may have themselves. */
 export function personalTokens(
@@ -87,6 +87,6 @@ export function personalTokens(
       grantId: grant.id,
       subject,
     });
-    return token;
+    return { grantId: grant.id, token };
   };
 }

@@ -19,6 +19,7 @@ import { assertionStore } from "../store/assertions.ts";
 import { approvalStore } from "../store/approvals.ts";
 import { attemptStore } from "../store/attempts.ts";
 import { authorizationRequestStore } from "../store/authorization_requests.ts";
+import { clientUseStore } from "../store/client_uses.ts";
 import { codeStore } from "../store/codes.ts";
 import type { Database } from "../store/database.ts";
 import { registrationStore } from "../store/registrations.ts";
@@ -113,6 +114,7 @@ export function authorizationServer(
     grants,
     endGrant: grantEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
+    clientUses: clientUseStore(database),
     codes: codeStore(database),
     refreshTokens: refreshTokenStore(database),
     accountSessions: accountSessionStore(database),

@@ -135,7 +135,7 @@ export function authorizeEndpoint(
     };
     if (skipsConsent(client, redirectUri, policy)) {
       const handle = await requests.save(browser, pending, "upstream");
-      const url = await providerUrl(handle, browser);
+      const url = await providerUrl(handle, browser, request.wishes);
       log.info("Sent to the provider without a question", {
         clientId: client.clientId,
       });

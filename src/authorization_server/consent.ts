@@ -54,11 +54,10 @@ export function consentEndpoint(
     found: FoundRequest,
     { browser, scopes }: { browser: string; scopes: readonly string[] },
   ): Promise<Response> {
-    const { handle } = found;
+    const { handle, value: { request } } = found;
     // Before anything is written: if the provider cannot be reached, the
     // person presses the button again.
-    const url = await providerUrl(handle, browser);
-    const { request } = found.value;
+    const url = await providerUrl(handle, browser, request.wishes);
     await approvals.save(browser, { ...request, scopes }, request.scopes);
     await keepConsent(c, found, scopes);
     return redirect(c, url.href);

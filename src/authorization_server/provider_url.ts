@@ -4,13 +4,18 @@
  * @module
  */
 import type { Logger } from "../log.ts";
+import type { ProviderWishes } from "../oauth/authorization_request.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
 import { providerUnavailable } from "../upstream/unavailable.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
 
 /** The provider's page for a request that began in a browser. */
-export type ProviderUrl = (handle: string, browser: string) => Promise<URL>;
+export type ProviderUrl = (
+  handle: string,
+  browser: string,
+  wishes?: ProviderWishes,
+) => Promise<URL>;
 
 /** Asks the provider. What it gives throws 503 while that cannot be reached. */
 export function providerUrls(
@@ -20,10 +25,11 @@ export function providerUrls(
     log: Logger;
   },
 ): ProviderUrl {
-  return async function providerUrl(handle, browser) {
+  return async function providerUrl(handle, browser, wishes) {
     const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
     try {
       return await provider.authorizationUrl({
+        ...wishes,
         state: handle,
         nonce,
         codeChallenge: codeChallenge(codeVerifier),

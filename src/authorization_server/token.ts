@@ -22,6 +22,7 @@ import {
   printTokenResponse,
 } from "../oauth/token_request.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
+import type { ClientUseStore } from "../store/client_uses.ts";
 import type { CodeStore } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
 import type {
@@ -42,6 +43,7 @@ export function tokenEndpoint(
     mayHold,
     permissions,
     clients,
+    clientUses,
     accessTokens,
     refreshTokens,
     providerTokens,
@@ -54,6 +56,7 @@ export function tokenEndpoint(
     mayHold: MayHold;
     permissions?: Permissions;
     clients: ClientDirectory;
+    clientUses: ClientUseStore;
     accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
@@ -161,6 +164,8 @@ export function tokenEndpoint(
     c.set("clientId", shortClientId(client.clientId));
     // Nothing after this may fail: it cannot be done twice.
     const tokens = await issue(client, parameters);
+    // Nobody waits for it, and a failure changes nothing.
+    if (client.isConfigured) clientUses.touch(client.clientId).catch(() => {});
     return c.json(printTokenResponse(tokens, now(clock)));
   };
 }

@@ -23,9 +23,44 @@ export interface AuthorizationRequest {
   resource: string;
   /** S256. */
   codeChallenge: string;
+  /** What the client wishes of the provider. */
+  wishes?: ProviderWishes;
 }
 
+/** What a client may wish of the provider's page; it decides nothing. */
+export interface ProviderWishes {
+  /** Whom to propose: usually an e-mail address. */
+  loginHint?: string;
+  /** What the person is to do there although they are signed in already. */
+  prompts?: readonly ProviderPrompt[];
+}
+
+/**
+ * The values of `prompt` that are the provider's business. `consent` is asked
+ * on our page, and `none` cannot be kept as long as that page is in between.
+ *
+ * @see OpenID Connect Core §3.1.2.1
+ */
+const PROVIDER_PROMPTS = ["login", "select_account"] as const;
+
+/** One of those values. */
+export type ProviderPrompt = typeof PROVIDER_PROMPTS[number];
+
 const STATE_MAX_LENGTH = 4096;
+
+/** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
+const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
+
+function parseWishes(parameters: Parameters): ProviderWishes | undefined {
+  const loginHint = parameters.get("login_hint");
+  const asked = parameters.get("prompt")?.split(" ") ?? [];
+  const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
+  const wishes = {
+    ...loginHint !== undefined && LOGIN_HINT.test(loginHint) && { loginHint },
+    ...prompts.length > 0 && { prompts },
+  };
+  return Object.keys(wishes).length > 0 ? wishes : undefined;
+}
 
 /**
  * Parses an authorization request of a known client.
@@ -58,6 +93,7 @@ export function parseAuthorizationRequest(
     throw new OAuthError("invalid_request", "state is too long");
   }
   checkResources(parameters.resources, baseUrl);
+  const wishes = parseWishes(parameters);
   return {
     clientId: client.clientId,
     redirectUri,
@@ -65,6 +101,7 @@ export function parseAuthorizationRequest(
     scopes: grantableScopes(parseScope(parameters.get("scope")), scopes),
     resource: resourceOf(baseUrl),
     codeChallenge,
+    ...wishes && { wishes },
   };
 }
 

@@ -25,6 +25,7 @@ export interface OperatorRegistration {
   clientName: string;
   /** Epoch seconds. */
   issuedAt: number;
+  usedAt: number;
   redirectUris: readonly string[];
 }
 
@@ -34,6 +35,8 @@ export interface OperatorClient {
   clientName: string;
   /** How it may get tokens. */
   grantTypes: readonly string[];
+  /** Epoch seconds; undefined: not in the last 90 days. */
+  usedAt?: number;
   redirectUris: readonly string[];
 }
 
@@ -119,7 +122,7 @@ export function OperatorSection(
       <Table
         title="Registrations"
         empty="No client has registered itself. Those that publish a metadata document need not."
-        columns={["Client", "Registered", "Redirect URIs"]}
+        columns={["Client", "Registered", "Last used", "Redirect URIs"]}
         rows={registrations.map((registration) => [
           <>
             “<bdi>{displayName(registration.clientName)}</bdi>”
@@ -127,6 +130,7 @@ export function OperatorSection(
             <code>{registration.clientId}</code>
           </>,
           <Moment at={registration.issuedAt} now={now} />,
+          <Moment at={registration.usedAt} now={now} />,
           registration.redirectUris.map((uri) => (
             <div>
               <code>{uri}</code>
@@ -138,7 +142,7 @@ export function OperatorSection(
         <Table
           title="Clients you set up"
           empty=""
-          columns={["Client", "Gets tokens by", "Redirect URIs"]}
+          columns={["Client", "Gets tokens by", "Last used", "Redirect URIs"]}
           rows={clients.map((client) => [
             <>
               “<bdi>{displayName(client.clientName)}</bdi>”
@@ -150,6 +154,9 @@ export function OperatorSection(
                 <code>{type}</code>
               </div>
             )),
+            client.usedAt === undefined
+              ? "Not in 90 days"
+              : <Moment at={client.usedAt} now={now} />,
             client.redirectUris.map((uri) => (
               <div>
                 <code>{uri}</code>

@@ -6,7 +6,9 @@
 import type { Identity } from "../caller.ts";
 import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
-import { accountSessionKey } from "./keys.ts";
+import { accountSessionKey, madeTokenKey } from "./keys.ts";
+import { deriveKey } from "../oauth/data_key.ts";
+import { seal, unseal } from "../seal.ts";
 
 /** How long a person stays signed in to the account page. */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
@@ -17,6 +19,16 @@ export interface AccountSession extends Expiring {
   subject: string;
   identity: Identity;
 }
+
+/** How long a new access token waits for the page that shows it. */
+const MADE_TOKEN_SECONDS = 5 * 60;
+
+/** An access token, sealed with the cookie that its page is loaded with. */
+interface MadeToken extends Expiring {
+  sealed: string;
+}
+
+const keyOf = (id: string) => deriveKey(id, "made token");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
@@ -36,6 +48,28 @@ export function accountSessionStore(database: Database) {
     async find(id: string): Promise<AccountSession | undefined> {
       return (await database.find<AccountSession>(accountSessionKey(id)))
         ?.value;
+    },
+
+    /** Keeps a token of a grant for the page that the browser loads next. */
+    async saveMade(id: string, grantId: string, token: string): Promise<void> {
+      const record: MadeToken = {
+        sealed: await seal(keyOf(id), token, grantId),
+        expiresAt: database.now() + MADE_TOKEN_SECONDS,
+      };
+      await database.commit((transaction) =>
+        transaction.set(madeTokenKey(id, grantId), record)
+      );
+    },
+
+    /** That token, once; undefined when it was shown, or waited too long. */
+    async takeMade(id: string, grantId: string): Promise<string | undefined> {
+      const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
+      if (!found) return undefined;
+      const isFirst = await database.commit((transaction) =>
+        transaction.check(found).delete(found.key)
+      );
+      if (!isFirst) return undefined;
+      return await unseal(keyOf(id), found.value.sealed, grantId);
     },
 
     async end(id: string): Promise<void> {

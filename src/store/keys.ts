@@ -96,6 +96,11 @@ function named(requestId: string | number): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
+/** When a client that the operator set up last got a token · 90 days. */
+export function clientUseKey(clientId: string): Deno.KvKey {
+  return ["client-use", fingerprint(clientId)];
+}
+
 /** OAuth client whose ID does not carry its registration · for ever, once used. */
 export function clientKey(clientId: string): Deno.KvKey {
   return ["client", fingerprint(clientId)];
@@ -170,6 +175,11 @@ export function rateKey(endpoint: string, ...processId: string[]): Deno.KvKey {
 /** A person signed in to the account page · 1 h. */
 export function accountSessionKey(sessionId: string): Deno.KvKey {
   return ["account-session", fingerprint(sessionId)];
+}
+
+/** An access token that a person made, sealed, until its page · 5 min. */
+export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
+  return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
 /** Nothing: reading it shows that the database answers. */

@@ -23,6 +23,8 @@ export type TaskStatus =
 /** A task as it is kept; answers and the lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
+  /** What its tool needed; absent: nothing. */
+  scopes?: readonly string[];
   status: TaskStatus;
   statusMessage?: string;
   /** Epoch milliseconds: they are printed as timestamps. */

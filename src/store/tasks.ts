@@ -44,6 +44,8 @@ const MESSAGE_CHARACTERS = 1000;
 /** A task as its client may see it. */
 export interface Task {
   taskId: string;
+  /** What its tool needed, and whoever looks at it needs too. */
+  scopes: readonly string[];
   status: TaskStatus;
   statusMessage?: string;
   createdMilliseconds: number;
@@ -122,7 +124,7 @@ export function taskStore(database: Database) {
   }
 
   async function view(taskId: string, record: TaskRecord): Promise<Task> {
-    const { status, statusMessage, questions, outcome } = record;
+    const { scopes = [], status, statusMessage, questions, outcome } = record;
     const { createdMilliseconds, updatedMilliseconds } = record;
     const open = await Promise.all(
       Object.entries(questions).map(async ([key, ref]) =>
@@ -131,6 +133,7 @@ export function taskStore(database: Database) {
     );
     return {
       taskId,
+      scopes,
       status,
       statusMessage,
       createdMilliseconds,
@@ -154,10 +157,12 @@ export function taskStore(database: Database) {
     async create(
       taskId: string,
       { binding, grantId }: TaskOwner,
+      scopes: readonly string[] = [],
     ): Promise<Task> {
       const time = database.clock();
       const record: TaskRecord = {
         binding,
+        ...scopes.length > 0 && { scopes },
         status: "working",
         createdMilliseconds: time,
         updatedMilliseconds: time,

@@ -12,6 +12,10 @@ export interface AuthorizationRequestOptions {
   scopes: readonly string[];
   /** Query parameters that may not replace ours. */
   extra: Readonly<Record<string, string>>;
+  /** The `prompt` that the sign-in needs anyway; `extra` goes before it. */
+  prompt?: string;
+  /** What the provider calls `login_hint`; undefined: it knows no such thing. */
+  hintName?: string;
 }
 
 /**
@@ -39,11 +43,22 @@ const OURS = [
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect §3.1.2.1
  */
 export function buildAuthorizationUrl(
-  { endpoint, clientId, scopes, extra }: AuthorizationRequestOptions,
-  { state, nonce, codeChallenge, redirectUri }: UpstreamRequest,
+  { endpoint, clientId, scopes, extra, prompt, hintName }:
+    AuthorizationRequestOptions,
+  { state, nonce, codeChallenge, redirectUri, loginHint, prompts = [] }:
+    UpstreamRequest,
 ): URL {
   const url = new URL(endpoint);
   const query = url.searchParams;
+  if (hintName !== undefined && loginHint !== undefined) {
+    query.set(hintName, loginHint);
+  }
+  const asked = [
+    ...prompt === undefined ? [] : [prompt],
+    ...hintName === undefined ? [] : prompts,
+  ];
+  // What the operator set replaces it: not every provider takes two.
+  if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   for (const name of OURS) query.delete(name);
   query.set("response_type", "code");

@@ -94,6 +94,7 @@ export function gitHubProvider(
     clientId,
     scopes,
     extra,
+    hintName: "login",
   };
 
   return {

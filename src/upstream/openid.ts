@@ -37,6 +37,8 @@ export interface OpenIdOptions {
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extra: Readonly<Record<string, string>>;
+  /** The `prompt` that those scopes need. */
+  prompt?: string;
   apiUrl?: string;
   /** Issuers where they are not plainly the configured one. */
   issuers?: IssuerRules;
@@ -160,6 +162,7 @@ export function openIdProvider(
       return buildAuthorizationUrl({
         endpoint: metadata.authorizationEndpoint,
         clientId,
+        hintName: "login_hint",
         ...askFor(metadata, options),
       }, request);
     },
@@ -211,11 +214,11 @@ const NOTHING: ReadonlySet<Membership> = new Set();
 /** What is asked of the provider. */
 function askFor(
   metadata: Metadata,
-  { scopes, extra }: OpenIdOptions,
-): Pick<AuthorizationRequestOptions, "scopes" | "extra"> {
+  { scopes, extra, prompt }: OpenIdOptions,
+): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
   if (scopes !== undefined) {
     // Without this one it would be plain OAuth, and no one would be named.
-    return { scopes: [...new Set(["openid", ...scopes])], extra };
+    return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
   }
   const usual = ["openid", "profile", "email"];
   if (!metadata.scopes.includes("offline_access")) {
@@ -224,7 +227,8 @@ function askFor(
   // OpenID Connect §11: ignored unless consent is asked for.
   return {
     scopes: [...usual, "offline_access"],
-    extra: { prompt: "consent", ...extra },
+    extra,
+    prompt: "consent",
   };
 }
 

@@ -33,7 +33,8 @@ export const PRESETS: Readonly<
     issuer: "https://accounts.google.com",
     scopes: ["openid", "email", "profile"],
     // A refresh token comes only with these two, the second time too.
-    extra: { access_type: "offline", prompt: "consent" },
+    extra: { access_type: "offline" },
+    prompt: "consent",
     apiUrl: "https://www.googleapis.com",
     issuers: {
       ...EXACT_ISSUER,

@@ -34,6 +34,10 @@ export interface UpstreamRequest {
   codeChallenge: string;
   /** Our callback address, as registered at the provider. */
   redirectUri: string;
+  /** Whom the client proposes, usually by an e-mail address. */
+  loginHint?: string;
+  /** What the client wants the person to do although they are signed in. */
+  prompts?: readonly ("login" | "select_account")[];
 }
 
 /** A code that came back, with what the request was made of. */

@@ -10,7 +10,10 @@ import {
   startOAuthServer,
 } from "../flow/kit.ts";
 import { until } from "../kit.ts";
+import { accountSessionStore } from "../../src/store/account_sessions.ts";
+import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../store/fake_time.ts";
+import { withKv } from "../store/fixture.ts";
 
 const DAY = 24 * 60 * 60;
 const tools = [
@@ -92,6 +95,44 @@ Deno.test("POST /account/tokens makes a token that is shown once and acts as its
   assert(!again.text.includes(token));
   // It is the person's own, and no app of theirs.
   assert.match(again.text, /No app is connected/);
+});
+
+Deno.test("loading the page of a new token again makes no other, and shows none", async () => {
+  await using server = await start();
+  const { browser, page } = await signIn(server);
+  const { page: made, token } = await make({ browser, page });
+  const { pathname, searchParams } = new URL(made.url);
+  assert.equal(pathname, "/account");
+  const again = await browser.open(made.url);
+  assert(again.text.includes("Backup"));
+  assert(!again.text.includes("tsp_"));
+  const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
+  assert.equal(grants.length, 1);
+  // Nor to somebody else who knows its address.
+  const { token: second, page: unseen } = await make({ browser, page: again });
+  assert.notEqual(second, token);
+  const other = await signIn(server, { as: "43" });
+  for (const { url } of [made, unseen]) {
+    assert(!(await other.browser.open(url)).text.includes("tsp_"));
+  }
+  assert.match(searchParams.get("made")!, /^\w{22}$/);
+});
+
+Deno.test("a new token waits five minutes for its page, and for its browser alone", async () => {
+  using time = new FakeTime();
+  await withKv(async (kv) => {
+    const sessions = accountSessionStore(new Database(kv));
+    await sessions.saveMade("mine", "grant", "tsp_1");
+    assert.equal(await sessions.takeMade("other", "grant"), undefined);
+    assert.equal(await sessions.takeMade("mine", "other"), undefined);
+    const taken = await Promise.all(
+      [1, 2].map(() => sessions.takeMade("mine", "grant")),
+    );
+    assert.deepEqual(taken.filter((one) => one !== undefined), ["tsp_1"]);
+    await sessions.saveMade("mine", "grant", "tsp_2");
+    time.tick(300);
+    assert.equal(await sessions.takeMade("mine", "grant"), undefined);
+  });
 });
 
 Deno.test("a made token is in the database as a fingerprint only", async () => {

@@ -8,6 +8,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../flow/kit.ts";
+import { until } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
 const whoami = tool({
@@ -246,6 +247,31 @@ Deno.test("the metadata names client_credentials where a machine is set up, and 
     "authorization_code",
     "refresh_token",
   ]);
+});
+
+Deno.test("an operator sees when each client was last used, also after its tokens have ended", async () => {
+  using time = new FakeTime();
+  await using server = await start({
+    environment: { OAUTH_ADMINS: "jo@example.com" },
+  });
+  const registered = await Client.register(server, { client_name: "Theirs" });
+  await registered.connect();
+  await ask(server);
+  await until(async () =>
+    (await Array.fromAsync(server.kv.list({ prefix: ["client-use"] })))
+      .length === 1
+  );
+  time.tick(2 * 3600);
+  const browser = server.browser();
+  const account = await browser.open(`${BASE_URL}/account`);
+  const page = await browser.press(account, "", "");
+  const rows = page.text.split("<tr").map((row) =>
+    row.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ")
+  );
+  const rowOf = (name: string) => rows.findLast((row) => row.includes(name))!;
+  assert.match(rowOf("Nightly build"), /client_credentials 2 hours ago/);
+  assert.match(rowOf("Intranet"), /Not in 90 days/);
+  assert.match(rowOf("Theirs"), /2 hours ago 2 hours ago/);
 });
 
 Deno.test("a person signs in to a client that the operator set up", async () => {

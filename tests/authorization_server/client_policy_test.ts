@@ -148,6 +148,26 @@ Deno.test("OAUTH_TRUSTED_CLIENTS keeps a sign-in in the browser that began it", 
   await stranger.body?.cancel();
 });
 
+Deno.test("what a client wishes of the provider's page is passed on, with consent and without", async () => {
+  await using server = await start({ OAUTH_TRUSTED_CLIENTS: DOCUMENT_URL });
+  const wishes = {
+    login_hint: "jo@example.com",
+    prompt: "consent select_account",
+  };
+  const passedOn = () => {
+    const { loginHint, prompts } = server.provider.asked!;
+    return [loginHint, prompts];
+  };
+  await (await Client.register(server)).connect(wishes);
+  assert.deepEqual(passedOn(), ["jo@example.com", ["select_account"]]);
+  const url = new Client(server, DOCUMENT_URL).authorizationUrl({
+    ...wishes,
+    prompt: "login",
+  });
+  await server.browser().open(url);
+  assert.deepEqual(passedOn(), ["jo@example.com", ["login"]]);
+});
+
 for (
   const [what, trusted, make] of [
     [

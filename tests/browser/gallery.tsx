@@ -164,6 +164,7 @@ const OPERATOR: OperatorProps = {
     clientId: "hYx0q2cE8v1mZrJ5",
     clientName: "Inspector",
     issuedAt: NOW - 4000,
+    usedAt: NOW - 200,
     redirectUris: [
       "http://localhost:6274/oauth/callback",
       "https://client.example/a/very/long/path/that/does/not/end/callback",
@@ -174,7 +175,14 @@ const OPERATOR: OperatorProps = {
       clientId: "nightly-build",
       clientName: "Nightly build",
       grantTypes: ["client_credentials"],
+      usedAt: NOW - 3000,
       redirectUris: [],
+    },
+    {
+      clientId: "intranet",
+      clientName: "Intranet",
+      grantTypes: ["authorization_code", "refresh_token"],
+      redirectUris: ["https://intranet.example.com/callback"],
     },
   ],
   attempts: [

@@ -11,6 +11,7 @@ import {
   type Provider,
   UpstreamError,
   type UpstreamErrorKind,
+  type UpstreamRequest,
   type UpstreamTokens,
 } from "../../src/upstream/provider.ts";
 
@@ -38,6 +39,8 @@ export class FakeProvider implements Provider {
   failsAfterCode = false;
   /** Told of every access token. */
   onIssue: (accessToken: string) => void = () => {};
+  /** Where it was last asked to send somebody. */
+  asked?: UpstreamRequest;
   /** Everything that it was asked. */
   readonly log: string[] = [];
   readonly #challenges = new Map<
@@ -46,15 +49,9 @@ export class FakeProvider implements Provider {
   >();
   #count = 0;
 
-  async authorizationUrl(
-    request: {
-      state: string;
-      nonce: string;
-      codeChallenge: string;
-      redirectUri: string;
-    },
-  ): Promise<URL> {
+  async authorizationUrl(request: UpstreamRequest): Promise<URL> {
     await this.#answer("authorize");
+    this.asked = request;
     const code = `provider-code-${++this.#count}-${crypto.randomUUID()}`;
     this.#challenges.set(code, {
       challenge: request.codeChallenge,

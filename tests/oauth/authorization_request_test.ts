@@ -42,6 +42,25 @@ Deno.test("parseAuthorizationRequest() needs no redirect_uri when one is registe
   assert.equal(parse({ redirect_uri: "" }).redirectUri, GOOD.redirect_uri);
 });
 
+for (
+  const [what, given, wishes] of [
+    ["a hint and a prompt of the provider's", {
+      login_hint: "jo@example.com",
+      prompt: "consent select_account",
+    }, { loginHint: "jo@example.com", prompts: ["select_account"] }],
+    ["a prompt that is ours", { prompt: "consent" }, undefined],
+    ["a prompt that cannot be kept", { prompt: "none" }, undefined],
+    ["a hint longer than an address", {
+      login_hint: "x".repeat(321),
+    }, undefined],
+    ["a hint of several lines", { login_hint: "jo\nx" }, undefined],
+  ] as const
+) {
+  Deno.test(`parseAuthorizationRequest() takes for the provider what it may of ${what}`, () => {
+    assert.deepEqual(parse(given).wishes, wishes);
+  });
+}
+
 const REFUSED: [string, Record<string, string>, string][] = [
   ["no response type", { response_type: "" }, "invalid_request"],
   [

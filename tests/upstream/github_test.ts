@@ -62,6 +62,8 @@ Deno.test("github asks for who it is and their address, with PKCE", async () => 
     nonce: "n",
     codeChallenge: "c",
     redirectUri: SIGN_IN.redirectUri,
+    loginHint: "octocat",
+    prompts: ["select_account"],
   });
   assert.equal(
     url.origin + url.pathname,
@@ -69,6 +71,8 @@ Deno.test("github asks for who it is and their address, with PKCE", async () => 
   );
   assert.deepEqual(Object.fromEntries(url.searchParams), {
     allow_signup: "false",
+    login: "octocat",
+    prompt: "select_account",
     response_type: "code",
     client_id: "our-app",
     redirect_uri: SIGN_IN.redirectUri,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { base64url, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import type { Provider } from "../../src/upstream/provider.ts";
+import type { Provider, UpstreamRequest } from "../../src/upstream/provider.ts";
 import { createProvider } from "../../src/upstream/create_provider.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { jwk, serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
@@ -31,6 +31,32 @@ function oidc(
     ...settings,
   }, { timeoutSeconds: 2 });
 }
+
+Deno.test("authorizationUrl() passes a wish on, and keeps what the provider needs or the operator set", async () => {
+  await using fake = serveOpenId({
+    metadata: { scopes_supported: ["offline_access"] },
+  });
+  const asked = async (
+    wishes: Pick<UpstreamRequest, "loginHint" | "prompts">,
+    extraAuthParams: Record<string, string> = {},
+  ) => {
+    const provider = oidc(fake, { extraAuthParams });
+    const { searchParams } = await provider.authorizationUrl({
+      ...REQUEST,
+      ...wishes,
+    });
+    return [searchParams.get("login_hint"), searchParams.get("prompt")];
+  };
+  assert.deepEqual(await asked({}), [null, "consent"]);
+  assert.deepEqual(
+    await asked({ loginHint: "jo@example.com", prompts: ["select_account"] }),
+    ["jo@example.com", "consent select_account"],
+  );
+  assert.deepEqual(
+    await asked({ prompts: ["login"] }, { prompt: "none" }),
+    [null, "none"],
+  );
+});
 
 Deno.test("authorizationUrl() asks with state, nonce and PKCE", async () => {
   await using fake = serveOpenId();

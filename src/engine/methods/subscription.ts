@@ -126,7 +126,7 @@ async function follow(
   filter: SubscriptionFilter,
 ): Promise<string> {
   const { engine, introduction, message: { id }, response, signal } = call;
-  const feed = new TaskFeed(engine.tasks, call.caller.binding);
+  const feed = new TaskFeed(engine.tasks, call.caller);
   const acknowledged = Promise.withResolvers<void>();
   let sent: Promise<void> = acknowledged.promise;
   let behind = 0;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type Caller, missingScopes } from "../../caller.ts";
-import { ChallengeError, RpcCode, RpcError } from "../../errors.ts";
+import type { Caller } from "../../caller.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
 import type { Method } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
@@ -16,6 +16,7 @@ import { findResource, readResource } from "./resource_read.ts";
 import type { SessionCall } from "../session_call.ts";
 import { listen, URIS } from "./subscription.ts";
 import { cancelTask, getTask, updateTask } from "../tasks/task_methods.ts";
+import { checkGranted } from "../granted.ts";
 import { callTool } from "./tool_call.ts";
 
 const EMPTY: Method = () => "{}";
@@ -81,7 +82,7 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 /**
  * Checks that a caller was granted what a request needs.
  *
- * @throws {ChallengeError} 403 that lists every scope the request needs
+ * @throws {import("../../errors.ts").ChallengeError} 403 that lists every scope the request needs
  */
 export function checkScopes(
   catalogue: Catalogue,
@@ -89,13 +90,7 @@ export function checkScopes(
   caller: Caller,
 ): void {
   if (caller.scopes === "all") return;
-  const needed = scopesFor(catalogue, method, params);
-  if (missingScopes(caller, needed).length === 0) return;
-  throw new ChallengeError(
-    "The request needs scopes that were not granted",
-    "insufficient_scope",
-    needed,
-  );
+  checkGranted(caller, scopesFor(catalogue, method, params));
 }
 
 /** The scopes a request needs; none for a name that nothing has. */

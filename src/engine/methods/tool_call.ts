@@ -93,6 +93,7 @@ async function prepareAndRun(
   }
   const task = await engine.taskRunner.start(
     call,
+    tool.scopes ?? [],
     (context) => runAround(tool, input, context, call, prepared),
   );
   return { resultType: "task", ...printTask(task) };

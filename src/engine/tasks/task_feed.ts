@@ -6,6 +6,7 @@
  * @see MCP extension io.modelcontextprotocol/tasks, Task Status Notifications
  */
 import { isTerminal } from "../../store/task_record.ts";
+import type { Caller } from "../../caller.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import {
   invalidParams,
@@ -14,7 +15,7 @@ import {
 } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import { Meta } from "../../protocol/request_meta.ts";
-import { printTask } from "./task_methods.ts";
+import { findTask, printTask } from "./task_methods.ts";
 
 /** Tasks one subscription may name: each is looked at again and again. */
 const TASKS = 100;
@@ -41,13 +42,13 @@ export function parseTaskIds({ taskIds }: JsonObject): string[] | undefined {
 export class TaskFeed {
   constructor(
     private readonly store: TaskStore,
-    private readonly binding: string,
+    private readonly caller: Caller,
   ) {}
 
-  /** Those of the named tasks that are the caller's. */
+  /** Those of the named tasks that are the caller's. @throws as `findTask` */
   async find(taskIds: readonly string[]): Promise<Task[]> {
     const found = await Promise.all(
-      taskIds.map((taskId) => this.store.find(taskId, this.binding)),
+      taskIds.map((taskId) => findTask(this.store, this.caller, taskId)),
     );
     return found.filter((task) => task !== undefined);
   }
@@ -63,11 +64,12 @@ export class TaskFeed {
     onState: (task: Task) => void,
     signal: AbortSignal,
   ): Promise<void> {
+    const { binding } = this.caller;
     let state: Task | undefined = task;
     while (state) {
       onState(state);
       if (isTerminal(state.status)) return;
-      state = await this.store.next(state, this.binding, signal);
+      state = await this.store.next(state, binding, signal);
     }
   }
 }

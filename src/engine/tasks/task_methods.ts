@@ -5,11 +5,13 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import type { Caller } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import { TASK_SECONDS } from "../../store/task_record.ts";
-import type { Task } from "../../store/tasks.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import type { Call } from "../call.ts";
+import { checkGranted, isWithinReach } from "../granted.ts";
 import { invalidParams } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
@@ -81,16 +83,34 @@ export async function cancelTask(call: Call): Promise<string> {
   return call.introduction.printer.result({});
 }
 
+/**
+ * A caller's task, as far as they are still allowed what its tool needs.
+ *
+ * @throws {import("../../errors.ts").ChallengeError} 403 when that was not
+ * granted, but could be
+ */
+export async function findTask(
+  tasks: Pick<TaskStore, "find">,
+  caller: Caller,
+  taskId: string,
+): Promise<Task | undefined> {
+  const task = await tasks.find(taskId, caller.binding);
+  if (task === undefined || !isWithinReach(caller, task.scopes)) {
+    return undefined;
+  }
+  checkGranted(caller, task.scopes);
+  return task;
+}
+
 /** The caller's task that a request names. */
-async function findOwnTask(
-  { client, caller, engine, params }: Call,
-): Promise<Task> {
+async function findOwnTask(call: Call): Promise<Task> {
+  const { client, caller, engine, params } = call;
   checkKnowsTasks(client);
   const { taskId } = params;
   if (typeof taskId !== "string") {
     throw invalidParams("taskId must be a string");
   }
-  const task = await engine.tasks.find(taskId, caller.binding);
+  const task = await findTask(engine.tasks, caller, taskId);
   if (task === undefined) throw invalidParams("Unknown task");
   if (caller.grantId !== undefined) await engine.tasks.use(taskId, caller);
   return task;

@@ -61,12 +61,14 @@ export class TaskRunner {
   }
 
   /**
-   * Creates a task for a request and begins to work on it.
+   * Creates a task for a request and begins to work on it. Whoever asks for it
+   * later needs the scopes again.
    *
    * @throws {HttpError} 503 when the server stops
    */
   async start(
     request: Work & Pick<Running, "isLive">,
+    scopes: readonly string[],
     work: TaskWork,
   ): Promise<Task> {
     if (this.#isRefusing) {
@@ -75,7 +77,7 @@ export class TaskRunner {
       });
     }
     const taskId = randomId(24);
-    const task = await this.tasks.create(taskId, request.caller);
+    const task = await this.tasks.create(taskId, request.caller, scopes);
     const abort = new AbortController();
     const { signal } = abort;
     const context = new CallContext(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Caller } from "../../../src/caller.ts";
 import { parseTaskIds, TaskFeed } from "../../../src/engine/tasks/task_feed.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
@@ -9,6 +10,7 @@ import { testOnDatabases } from "../../store/databases.ts";
 import { FakeTime } from "../../store/fake_time.ts";
 import { refuses } from "../../protocol/refuses.ts";
 
+const ME: Caller = { subject: "me", binding: "me", scopes: [] };
 const never = new AbortController().signal;
 
 Deno.test("parseTaskIds() gives each task once, and nothing for nothing", () => {
@@ -27,14 +29,14 @@ testOnDatabases("find() gives a caller's own tasks", async (kv) => {
   const tasks = taskStore(new Database(kv));
   await tasks.create("mine", { binding: "me" });
   await tasks.create("yours", { binding: "you" });
-  const found = await new TaskFeed(tasks, "me").find(["yours", "mine", "x"]);
+  const found = await new TaskFeed(tasks, ME).find(["yours", "mine", "x"]);
   assert.deepEqual(found.map(({ taskId }) => taskId), ["mine"]);
 });
 
 testOnDatabases(
   "follow() tells every state that another process makes, to the last",
   async (kv, other) => {
-    const feed = new TaskFeed(taskStore(new Database(kv)), "me");
+    const feed = new TaskFeed(taskStore(new Database(kv)), ME);
     const elsewhere = taskStore(new Database(other));
     const task = await elsewhere.create("t", { binding: "me" });
     const heard: TaskStatus[] = [];
@@ -71,7 +73,7 @@ testOnDatabases(
     const tasks = taskStore(new Database(kv));
     await tasks.create("t", { binding: "me" });
     await tasks.end("t", { status: "cancelled" });
-    const feed = new TaskFeed(tasks, "me");
+    const feed = new TaskFeed(tasks, ME);
     const heard: TaskStatus[] = [];
     const [task] = await feed.find(["t"]);
     await feed.follow(task, ({ status }) => heard.push(status), never);
@@ -86,7 +88,7 @@ testOnDatabases(
     const tasks = taskStore(new Database(kv));
     const task = await tasks.create("t", { binding: "me" });
     const heard: TaskStatus[] = [];
-    const following = new TaskFeed(tasks, "me").follow(
+    const following = new TaskFeed(tasks, ME).follow(
       task,
       ({ status }) => heard.push(status),
       never,
@@ -101,7 +103,7 @@ testOnDatabases(
 testOnDatabases("follow() ends when a task is gone", async (kv, other) => {
   const tasks = taskStore(new Database(kv));
   const task = await tasks.create("t", { binding: "me" });
-  const feed = new TaskFeed(tasks, "me");
+  const feed = new TaskFeed(tasks, ME);
   const following = feed.follow(task, () => {}, never);
   await other.delete(taskKey("t"));
   await following;
@@ -111,7 +113,7 @@ testOnDatabases("follow() ends with the signal's reason", async (kv) => {
   const tasks = taskStore(new Database(kv));
   const task = await tasks.create("t", { binding: "me" });
   const abort = new AbortController();
-  const feed = new TaskFeed(tasks, "me");
+  const feed = new TaskFeed(tasks, ME);
   const following = feed.follow(task, () => {}, abort.signal);
   abort.abort(new Error("enough"));
   await assert.rejects(following, /enough/);

@@ -1,0 +1,44 @@
+/**
+ * When clients that the operator set up were last used: a machine's grants are
+ * gone after an hour, and its operator wants to know for longer.
+ *
+ * @module
+ */
+import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import type { Database, Expiring } from "./database.ts";
+import { clientUseKey } from "./keys.ts";
+
+/** How coarse it is. */
+const COARSE_SECONDS = 60;
+
+interface ClientUse extends Expiring {
+  /** Epoch seconds. */
+  usedAt: number;
+}
+
+export type ClientUseStore = ReturnType<typeof clientUseStore>;
+
+/** The last uses in a database. */
+export function clientUseStore(database: Database) {
+  return {
+    /** Notes that a client is used now, at most once a minute; it may fail. */
+    async touch(clientId: string): Promise<void> {
+      const key = clientUseKey(clientId);
+      const usedAt = database.now();
+      const found = await database.find<ClientUse>(key);
+      if (found && usedAt - found.value.usedAt < COARSE_SECONDS) return;
+      await database.commit((transaction) =>
+        transaction.set(key, {
+          usedAt,
+          expiresAt: usedAt + GRANT_TTL_SECONDS,
+        })
+      );
+    },
+
+    /** When a client was last used; undefined: not for as long as it is kept. */
+    async find(clientId: string): Promise<number | undefined> {
+      return (await database.find<ClientUse>(clientUseKey(clientId)))?.value
+        .usedAt;
+    },
+  };
+}
