@@ -5,6 +5,25 @@
  * @module
  */
 
+/**
+ * An exception that says no: an `Error` in everything but its stack. Strangers
+ * decide how many there are, and a trace is nearly all that one costs (5 µs).
+ * Why something of ours failed is in `cause`, which has a stack.
+ */
+abstract class Refusal implements Error {
+  /** The name of the class. */
+  abstract readonly name: string;
+  /** What was thrown before, for the log. */
+  readonly cause?: unknown;
+  /** Absent: where a refusal was thrown does not matter. */
+  declare readonly stack?: undefined;
+
+  constructor(readonly message: string, options?: ErrorOptions) {
+    this.cause = options?.cause;
+  }
+}
+Object.setPrototypeOf(Refusal.prototype, Error.prototype);
+
 const OAUTH_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
@@ -56,8 +75,8 @@ export type Situation =
  *
  * @see RFC 6749 §5.2
  */
-export class OAuthError extends Error {
-  override name = "OAuthError";
+export class OAuthError extends Refusal {
+  override readonly name = "OAuthError";
   readonly status: number;
   readonly advice?: string;
   readonly situation?: Situation;
@@ -85,8 +104,8 @@ export class OAuthError extends Error {
  *
  * @see RFC 6750 §3
  */
-export class ChallengeError extends Error {
-  override name = "ChallengeError";
+export class ChallengeError extends Refusal {
+  override readonly name = "ChallengeError";
   readonly status: 401 | 403;
   constructor(
     readonly description: string,
@@ -100,8 +119,8 @@ export class ChallengeError extends Error {
 }
 
 /** A refusal that is plain HTTP: neither OAuth nor JSON-RPC has a word for it. */
-export class HttpError extends Error {
-  override name = "HttpError";
+export class HttpError extends Refusal {
+  override readonly name: string = "HttpError";
   readonly advice?: string;
   readonly situation?: Situation;
   constructor(
@@ -121,7 +140,7 @@ export class HttpError extends Error {
  * a 401 makes clients throw good tokens away.
  */
 export class StorageError extends HttpError {
-  override name = "StorageError";
+  override readonly name = "StorageError";
   constructor(options?: ErrorOptions) {
     super(503, "Storage is unavailable, try again shortly", {
       "retry-after": "5",
@@ -157,8 +176,8 @@ export const RpcCode = {
  *
  * @see JSON-RPC 2.0 §5.1
  */
-export class RpcError extends Error {
-  override name = "RpcError";
+export class RpcError extends Refusal {
+  override readonly name = "RpcError";
   readonly status: number;
   readonly data?: unknown;
   constructor(

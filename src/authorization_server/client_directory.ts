@@ -46,6 +46,8 @@ export interface ClientDirectory {
    * @throws {OAuthError} `invalid_client` or `invalid_request`
    */
   authenticate(headers: Headers, parameters: Parameters): Promise<Client>;
+  /** Someone signed in with a client: what it published is kept. */
+  keep(client: Client): Promise<void>;
 }
 
 /** Finds clients among registrations and metadata documents. */
@@ -168,6 +170,11 @@ export function clientDirectory(
   return {
     find,
     findRegistered,
+
+    async keep({ clientId, domain, metadata: { jwks_uri } }) {
+      if (domain !== undefined) await documents.keep(clientId);
+      if (jwks_uri !== undefined) await documents.keep(jwks_uri);
+    },
 
     async authenticate(headers, parameters) {
       const credentials = parseClientCredentials(

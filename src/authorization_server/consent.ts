@@ -11,7 +11,6 @@ import { authorizationResponseUrl } from "../oauth/authorization_response.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../oauth/scope.ts";
 import { BOXES } from "../pages/consent_page.tsx";
-import type { ApprovalStore } from "../store/approvals.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
@@ -24,10 +23,9 @@ import { redirect } from "../http/redirect.ts";
 
 /** Sends the browser to the provider, or the refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, providerUrl, approvals, requests, checkRate, log }: {
+  { baseUrl, providerUrl, requests, checkRate, log }: {
     baseUrl: string;
     providerUrl: ProviderUrl;
-    approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
     checkRate: CheckRate;
     log: Logger;
@@ -58,7 +56,6 @@ export function consentEndpoint(
     // Before anything is written: if the provider cannot be reached, the
     // person presses the button again.
     const url = await providerUrl(handle, browser, request.wishes);
-    await approvals.save(browser, { ...request, scopes }, request.scopes);
     await keepConsent(c, found, scopes);
     return redirect(c, url.href);
   }

@@ -17,6 +17,8 @@ import { type Grant, openGrant, subjectOf } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
 import { cutScopes, opensNothing } from "../oauth/scope.ts";
+import type { ApprovalStore } from "../store/approvals.ts";
+import { tidy } from "../store/persist.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
@@ -44,6 +46,7 @@ export function providerCallbackEndpoint(
     providerId,
     allowedUsers,
     permissions,
+    approvals,
     requests,
     clock,
     log,
@@ -55,6 +58,7 @@ export function providerCallbackEndpoint(
     /** Empty: everyone. */
     allowedUsers: readonly string[];
     permissions?: Permissions;
+    approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
     clock: Clock;
     log: Logger;
@@ -165,6 +169,7 @@ export function providerCallbackEndpoint(
       upstreamTokens: JSON.stringify(tokens),
     });
     if (ours === undefined) throw finishedAlready();
+    await tidy(() => keepApproval(leased, browser));
     log.info("Signed in", {
       clientId: shortClientId(request.clientId),
       client: clientName,
@@ -172,6 +177,20 @@ export function providerCallbackEndpoint(
       grantId: grant.id,
     });
     return answer(c, leased, { code: ours });
+  }
+
+  /** Only now: anyone can press a button, and a record stays for months. */
+  async function keepApproval(
+    { value: { request, consented } }: FoundRequest,
+    browser: string,
+  ): Promise<void> {
+    // Of a client that needs no question, nothing was approved.
+    if (!consented) return;
+    await approvals.save(
+      browser,
+      { ...request, scopes: consented },
+      request.scopes,
+    );
   }
 
   async function complete(

@@ -29,6 +29,7 @@ import type {
   RefreshableGrant,
   RefreshTokenStore,
 } from "../store/refresh_tokens.ts";
+import { tidy } from "../store/persist.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
@@ -164,6 +165,7 @@ export function tokenEndpoint(
     c.set("clientId", shortClientId(client.clientId));
     // Nothing after this may fail: it cannot be done twice.
     const tokens = await issue(client, parameters);
+    await tidy(() => clients.keep(client));
     // Nobody waits for it, and a failure changes nothing.
     if (client.isConfigured) clientUses.touch(client.clientId).catch(() => {});
     return c.json(printTokenResponse(tokens, now(clock)));

@@ -6,7 +6,7 @@
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements
  */
-import { fingerprint } from "../crypto.ts";
+import { fingerprintOfLong } from "../crypto.ts";
 import { seal, unseal } from "../seal.ts";
 import { invalidParams } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
@@ -41,13 +41,13 @@ interface Sealed extends RequestState {
 }
 
 /** Seals a state with a key of 32 bytes. */
-export function sealRequestState(
+export async function sealRequestState(
   key: Uint8Array,
   state: RequestState,
   binding: StateBinding,
 ): Promise<string> {
-  const sealed: Sealed = { ...state, boundTo: bindingOf(binding) };
-  return seal(key, JSON.stringify(sealed));
+  const sealed: Sealed = { ...state, boundTo: await bindingOf(binding) };
+  return await seal(key, JSON.stringify(sealed));
 }
 
 /**
@@ -63,7 +63,10 @@ export async function openRequestState(
   now: number,
 ): Promise<RequestState> {
   const state = await opened(key, text);
-  if (state?.boundTo !== bindingOf(binding) || state.expiresAt <= now) {
+  if (
+    state === undefined || state.expiresAt <= now ||
+    state.boundTo !== await bindingOf(binding)
+  ) {
     throw invalidParams("requestState is not valid for this request");
   }
   return state;
@@ -84,9 +87,11 @@ async function opened(
 /** The rounds of one request differ in these members only. */
 const CHANGING = ["_meta", "inputResponses", "requestState"];
 
-function bindingOf({ caller, method, params }: StateBinding): string {
+function bindingOf({ caller, method, params }: StateBinding): Promise<string> {
   const same = Object.entries(params).filter(([k]) => !CHANGING.includes(k));
-  return fingerprint(canonicalJson([caller, method, Object.fromEntries(same)]));
+  return fingerprintOfLong(
+    canonicalJson([caller, method, Object.fromEntries(same)]),
+  );
 }
 
 /** JSON text that does not depend on the order of members. */

@@ -5,7 +5,7 @@
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
  */
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
-import { BODY_BYTES, checkBodyLimits } from "./body_limits.ts";
+import { BODY_BYTES, checkBodyLimits, SLICE_BYTES } from "./body_limits.ts";
 
 /** @throws {HttpError} 415 unless the body is JSON */
 export function checkContentType(headers: Headers): void {
@@ -56,15 +56,23 @@ export async function readBody(request: Request): Promise<unknown> {
     // A client that leaves in the middle of its body is no error of ours.
     throw new HttpError(400, "The body did not arrive", {}, { cause });
   }
-  checkBodyLimits(bytes);
+  for (const _pause of checkBodyLimits(bytes)) await othersTurn();
   try {
-    return JSON.parse(decode(bytes));
+    const body = JSON.parse(decode(bytes));
+    // What is done with it takes its own time.
+    if (bytes.length > SLICE_BYTES) await othersTurn();
+    return body;
   } catch (cause) {
     throw new RpcError(RpcCode.parseError, "The body must be JSON in UTF-8", {
       status: 400,
       cause,
     });
   }
+}
+
+/** Lets everything else that waits go first: a large body is a lot of work. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 const lenient = new TextDecoder();

@@ -1,6 +1,8 @@
 /**
  * Documents that clients publish: client ID metadata and key sets, fetched as
- * seldom as their HTTP headers allow.
+ * seldom as their HTTP headers allow. Anyone can name an address, so the
+ * database holds only those of clients that someone signed in with; what was
+ * fetched for others is in memory, as much as there is room for.
  *
  * @module
  */
@@ -27,6 +29,9 @@ interface DocumentRecord extends Expiring {
   freshUntil: number;
 }
 
+/** Documents in memory: at 16 KiB, as much as one large body. */
+const MOST_UNUSED = 250;
+
 /** A document, or why there is none and what there was before. */
 type Looked =
   | { document: unknown }
@@ -40,21 +45,31 @@ export function documentStore(
   fetchDocument: FetchDocument,
 ) {
   const looking = new Map<string, Promise<Looked>>();
+  /** The oldest first. */
+  const unused = new Map<string, DocumentRecord>();
 
-  async function fetchAndKeep(url: string): Promise<unknown> {
+  function save(url: string, record: DocumentRecord): Promise<unknown> {
+    return database.commit((transaction) =>
+      transaction.set(documentKey(url), record)
+    );
+  }
+
+  function remember(url: string, record: DocumentRecord): void {
+    unused.delete(url);
+    if (unused.size >= MOST_UNUSED) unused.delete(unused.keys().next().value!);
+    unused.set(url, record);
+  }
+
+  async function fetchRecord(url: string): Promise<DocumentRecord> {
     const { document, expiresAt } = await fetchDocument(url);
     const time = database.now();
     const { min, max } = DOCUMENT_FRESH_SECONDS;
-    const record: DocumentRecord = {
+    return {
       document,
       fetchedAt: time,
       freshUntil: Math.min(Math.max(expiresAt, time + min), time + max),
       expiresAt: time + DOCUMENT_TTL_SECONDS,
     };
-    await database.commit((transaction) =>
-      transaction.set(documentKey(url), record)
-    );
-    return document;
   }
 
   async function look(
@@ -62,12 +77,17 @@ export function documentStore(
     isGood: (kept: DocumentRecord) => boolean,
   ): Promise<Looked> {
     const kept = await database.find<DocumentRecord>(documentKey(url));
-    if (kept && isGood(kept.value)) return kept.value;
+    const older = kept?.value ?? unused.get(url);
+    if (older && isGood(older)) return older;
+    let record: DocumentRecord;
     try {
-      return { document: await fetchAndKeep(url) };
+      record = await fetchRecord(url);
     } catch (error) {
-      return { error, older: kept?.value };
+      return { error, older };
     }
+    if (kept) await save(url, record);
+    else remember(url, record);
+    return record;
   }
 
   /**
@@ -117,6 +137,14 @@ export function documentStore(
       if ("document" in found) return found.document;
       if (found.older) return found.older.document;
       throw found.error;
+    },
+
+    /** Someone signed in with the client whose document this is. */
+    async keep(url: string): Promise<void> {
+      const record = unused.get(url);
+      if (!record) return;
+      await save(url, record);
+      unused.delete(url);
     },
   };
 }

@@ -106,7 +106,7 @@ export function clientKey(clientId: string): Deno.KvKey {
   return ["client", fingerprint(clientId)];
 }
 
-/** Client ID metadata document, or a client's key set · 30 days. */
+/** A document or key set of a client that someone signed in with · 30 days. */
 export function documentKey(url: string): Deno.KvKey {
   return ["document", fingerprint(url)];
 }
@@ -116,7 +116,7 @@ export function assertionKey(clientId: string, jti: string): Deno.KvKey {
   return ["assertion", fingerprint(clientId), fingerprint(jti)];
 }
 
-/** What this browser approved for a client before · 90 days. */
+/** What this browser approved for a client and signed in for · 90 days. */
 export function approvalKey(browser: string, what: string): Deno.KvKey {
   return ["approval", fingerprint(browser), fingerprint(what)];
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Client, startOAuthServer } from "../flow/kit.ts";
+import { browserOn } from "../flow/processes.ts";
 
 Deno.test("POST /authorize tells the client that the person said no", async () => {
   await using server = await startOAuthServer();
@@ -120,4 +121,20 @@ Deno.test("POST /authorize refuses a form of another content type", async () => 
     assert.equal(await decide(type), 400, type);
   }
   assert.equal(await decide("application/x-www-form-urlencoded"), 303);
+});
+
+Deno.test("POST /authorize remembers no approval before the person has signed in", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const bad = client.authorizationUrl({ response_type: "token" });
+  const approvals = async () =>
+    (await Array.fromAsync(server.kv.list({ prefix: ["approval"] }))).length;
+  // It knows no way to the provider.
+  const stranger = browserOn(server);
+  const page = await stranger.open(client.authorizationUrl());
+  await stranger.press(page, "decision", "approve");
+  assert.equal(await approvals(), 0);
+  assert.equal((await stranger.open(bad)).status, 400);
+  await client.signIn({ browser: server.browser() });
+  assert.equal(await approvals(), 1);
 });

@@ -41,6 +41,19 @@ Deno.test("a client with a metadata document signs in, and consent names its dom
   assert.deepEqual(state.fetched, [URL]);
 });
 
+Deno.test("a client's document is in the database once someone has signed in with it", async () => {
+  const { fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({ fetchDocument });
+  const documents = async () =>
+    (await Array.fromAsync(server.kv.list({ prefix: ["document"] }))).length;
+  const client = new Client(server, URL, "http://localhost:5555/callback");
+  const code = await client.signIn();
+  await client.redeem("guessed");
+  assert.equal(await documents(), 0);
+  assert.equal((await client.redeem(code)).status, 200);
+  assert.equal(await documents(), 1);
+});
+
 Deno.test("a document that cannot be read is one generic page, and an established client goes on", async () => {
   using time = new FakeTime();
   const { state, fetchDocument } = web({ [URL]: DOCUMENT });

@@ -3,11 +3,13 @@ import {
   BODY_DEPTH,
   BODY_VALUES,
   checkBodyLimits,
+  SLICE_BYTES,
 } from "../../src/protocol/body_limits.ts";
 import { refuses } from "./refuses.ts";
 
-function check(text: string): void {
-  checkBodyLimits(new TextEncoder().encode(text));
+/** Counts to the end, and gives how often others had their turn. */
+function check(text: string): number {
+  return [...checkBodyLimits(new TextEncoder().encode(text))].length;
 }
 
 function nested(depth: number): string {
@@ -46,4 +48,14 @@ Deno.test("checkBodyLimits() counts nothing inside of strings", () => {
 
 Deno.test("checkBodyLimits() stops at a string without an end", () => {
   assert.doesNotThrow(() => check('"'.padEnd(1_000_000, "[")));
+});
+
+Deno.test("checkBodyLimits() pauses after every slice, and what goes across one is one thing", () => {
+  assert.equal(check(" ".repeat(SLICE_BYTES)), 0);
+  assert.equal(check(" ".repeat(4 * SLICE_BYTES)), 3);
+  const marks = "[".repeat(BODY_DEPTH + 1);
+  // A string, an escape and a nesting that begin before the end of a slice.
+  check(`"${marks}`.padStart(SLICE_BYTES + 10));
+  check(`"\\"${marks}"`.padStart(SLICE_BYTES + BODY_DEPTH + 3));
+  refuses(() => check(marks.padStart(SLICE_BYTES + 10)), -32600, 400);
 });

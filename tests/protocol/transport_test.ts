@@ -157,3 +157,12 @@ Deno.test("readBody() counts what a body holds before it is built", async () => 
   const request = new Request("http://localhost", { method: "POST", body });
   await rejects(readBody(request), -32600, 400);
 });
+
+Deno.test("readBody() lets others go first again and again while it works on a large body", async () => {
+  let turns = 0;
+  const body = request(`"${" ".repeat(BODY_BYTES - 2)}"`);
+  const others = setInterval(() => turns++, 0);
+  await readBody(body);
+  clearInterval(others);
+  assert(turns >= 8, `${turns} turns`);
+});

@@ -135,6 +135,50 @@ Deno.test("renew() fetches a fresh document anew, once a minute, and makes do wi
     await assert.rejects(documents.renew("b"), /down/);
   }));
 
+Deno.test("documentStore writes nothing of a document that no one signed in with", () =>
+  withKv(async (kv) => {
+    let fetches = 0;
+    const documents = documentStore(
+      new Database(kv),
+      () => Promise.resolve({ document: ++fetches, expiresAt: now() + DAY }),
+    );
+    const count = async () =>
+      (await Array.fromAsync(kv.list({ prefix: ["document"] }))).length;
+    for (let n = 0; n < 251; n++) await documents.find(`${n}`);
+    await documents.renew("250");
+    assert.equal(await count(), 0);
+    // The oldest made room for the newest; the others are remembered.
+    assert.equal(await documents.find("1"), 2);
+    assert.equal(await documents.find("0"), 252);
+
+    await documents.keep("250");
+    await documents.keep("unknown");
+    assert.equal(await count(), 1);
+    const other = documentStore(
+      new Database(kv),
+      () => Promise.reject(new Error("fetched")),
+    );
+    assert.equal(await other.find("250"), 251);
+  }));
+
+Deno.test("documentStore writes down what it fetches again for a document that is kept", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    let fetches = 0;
+    const documents = documentStore(
+      new Database(kv),
+      () => Promise.resolve({ document: ++fetches, expiresAt: now() }),
+    );
+    await documents.find("a");
+    await documents.keep("a");
+    time.tick(DAY);
+    await documents.find("a");
+    const [{ value }] = await Array.fromAsync(
+      kv.list<{ document: number }>({ prefix: ["document"] }),
+    );
+    assert.equal(value.document, 2);
+  }));
+
 Deno.test("use() lets one of fifty uses through", () =>
   withKv(async (kv) => {
     const assertion = { jti: "once", expiresAt: now() + 60 };
