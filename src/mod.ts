@@ -48,6 +48,16 @@ export {
   ToolError,
 } from "./authoring/tool.ts";
 export {
+  type BesideData,
+  result,
+  type ResultWith,
+} from "./authoring/result.ts";
+export type {
+  ToolView,
+  ViewPermission,
+  ViewSample,
+} from "./authoring/tool_view.ts";
+export {
   type Complete,
   type Operand,
   type Resource,

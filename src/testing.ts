@@ -50,6 +50,7 @@ export type {
   PromptResult,
   ReadResult,
   TestClient,
+  TestView,
 } from "./testing/test_client.ts";
 export type { TestCaller } from "./testing/test_gate.ts";
 export type {

@@ -87,7 +87,7 @@ const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
  */
 const LAYERS: readonly (readonly string[])[] = [
   ["src/"],
-  ["src/authoring/"],
+  ["src/authoring/", "src/view/"],
   ["src/config/", "src/protocol/", "src/oauth/"],
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
   ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
@@ -97,7 +97,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/server.ts"],
   ["src/process/"],
   ["src/serve.ts"],
-  ["src/mod.ts", "src/create/", "src/testing/"],
+  ["src/mod.ts", "src/view.ts", "src/create/", "src/testing/"],
   ["src/testing.ts"],
   ["src/tools/", "src/resources/", "src/prompts/"],
   ["health.ts"],

@@ -10,9 +10,11 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Context, Described } from "./context.ts";
+import type { ResultWith } from "./result.ts";
 import type { MaybePromise } from "./service.ts";
 import type { Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
+import type { ToolView, ViewSample } from "./tool_view.ts";
 
 export type {
   CallToolResult,
@@ -56,6 +58,11 @@ export interface ToolDescription<
   /** Answers to `ask` may be used once only: for what must not be repeated. */
   singleUse?: boolean;
   /**
+   * Who may call it: models, views (`app`), by default both. A client without
+   * MCP Apps does not look at it: it is no permission.
+   */
+  visibility?: readonly ("model" | "app")[];
+  /**
    * Runs in the request, before a task begins: the place to ask what must be
    * known first. `run` is given what it returns, which must be JSON.
    */
@@ -71,6 +78,10 @@ export interface PlainTool<
 > extends ToolDescription<I, P, S, V> {
   /** Absent: the answer has no schema. */
   output?: undefined;
+  /** A view shows an `output`. */
+  view?: undefined;
+  /** They are of a view. */
+  samples?: undefined;
   /** Does the work; `prepared` is what `prepare` returned. */
   run(
     input: z.output<I>,
@@ -89,12 +100,16 @@ export interface StructuredTool<
 > extends ToolDescription<I, P, S, V> {
   /** The result: checked, sent as `structuredContent` and as its JSON text. */
   output: O;
+  /** What clients with MCP Apps show of it: an HTML document, or more words. */
+  view?: string | ToolView;
+  /** Calls to look at while you write the view, by what people call them. */
+  samples?: Readonly<Record<string, ViewSample<z.input<I>, z.input<O>>>>;
   /** Does the work; `prepared` is what `prepare` returned. */
   run(
     input: z.output<I>,
     context: Context<S, V>,
     prepared: P,
-  ): MaybePromise<z.input<O>>;
+  ): MaybePromise<z.input<O> | ResultWith<z.input<O>>>;
 }
 
 /**
@@ -116,6 +131,12 @@ export interface Tool<I = unknown, O = unknown> extends Described {
   task?: "optional" | "required";
   /** Whether answers to its questions may be used once only. */
   singleUse?: boolean;
+  /** Who may call it. */
+  visibility?: readonly ("model" | "app")[];
+  /** What clients with MCP Apps show of its output. */
+  view?: string | ToolView;
+  /** Calls to look at while one writes the view. */
+  samples?: Readonly<Record<string, ViewSample>>;
   /** Runs in the request, before a task begins. */
   prepare?(input: unknown, context: Context): unknown;
   /** Does the work. */

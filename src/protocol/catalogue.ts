@@ -24,6 +24,12 @@ import {
 import { type Pages, printPages } from "./pagination.ts";
 import { REVISIONS } from "./revisions.ts";
 import {
+  type CompiledView,
+  compileView,
+  viewMetaOf,
+  VIEWS_EXTENSION,
+} from "./view_resource.ts";
+import {
   isTemplate,
   parseUriTemplate,
   type UriTemplate,
@@ -56,6 +62,7 @@ export interface CompiledTool extends Tool {
   paramHeaders: readonly ParamHeader[];
   /** Whether 2025 clients, which know only objects, see structured results. */
   hasObjectOutput: boolean;
+  compiledView?: CompiledView;
 }
 
 /** A family of resources, ready to be matched. */
@@ -83,6 +90,8 @@ export interface Catalogue {
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
   templates: readonly CompiledTemplate[];
+  /** The views of tools, by the beginning of their addresses. */
+  views: ReadonlyMap<string, Resource>;
   /** Each scope and what needs it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
   /** For the revisions with sessions. */
@@ -151,20 +160,40 @@ export function compileCatalogue(
   checkUnique("resource", resources, complaints, ({ uri }) => uri);
 
   const compiledTools: CompiledTool[] = [];
+  const compiledViews = new Map<Tool["view"], CompiledView>();
   const listed = new Map<Described, JsonObject>();
   for (const tool of tools) {
     attempt(`tool ${tool.name}`, () => {
       checkName(tool.name);
-      const listedTool = listTool(tool);
+      const compiledView = viewOf(tool);
+      const listedTool = listTool(
+        tool,
+        viewMetaOf(tool, compiledView?.resource.uri),
+      );
       const compiled = {
         ...tool,
         paramHeaders: paramHeadersOf(listedTool.inputSchema),
         hasObjectOutput: listedTool.outputSchema?.type === "object",
+        compiledView,
       };
+      if (compiledView && !compiled.hasObjectOutput) {
+        throw new Error("a tool with a view must have an object as its output");
+      }
       listed.set(compiled, listedTool);
       compiledTools.push(compiled);
     });
   }
+  /** One view of several tools is one resource. */
+  function viewOf(tool: Tool): CompiledView | undefined {
+    if (tool.view === undefined) return undefined;
+    let compiled = compiledViews.get(tool.view);
+    if (compiled) return compiled;
+    compiled = compileView(tool, tool.view);
+    compiledViews.set(tool.view, compiled);
+    listed.set(compiled.resource, listResource(compiled.resource));
+    return compiled;
+  }
+
   const templates: CompiledTemplate[] = [];
   for (const resource of resources) {
     attempt(`resource ${resource.uri}`, () => {
@@ -189,22 +218,25 @@ export function compileCatalogue(
   }
   if (complaints.length > 0) throw new CatalogueError(complaints);
 
+  const hasResources = resources.length > 0 || compiledViews.size > 0;
+  const views = compiledViews.size > 0 && { [VIEWS_EXTENSION]: {} };
   const served = {
     ...(tools.length > 0 && { tools: {} }),
-    ...(resources.length > 0 && { resources: {} }),
+    ...(hasResources && { resources: {} }),
     ...(prompts.length > 0 && { prompts: {} }),
     ...([...resources, ...prompts].some(({ complete }) => complete) &&
       { completions: {} }),
     logging: {},
+    ...(views && { extensions: views }),
   };
   const statelessCapabilities = {
     ...served,
     ...(tools.length > 0 && { tools: { listChanged: true } }),
-    ...(resources.length > 0 &&
+    ...(hasResources &&
       { resources: { subscribe: true, listChanged: true } }),
     ...(prompts.length > 0 && { prompts: { listChanged: true } }),
     ...(tools.some(({ task }) => task) &&
-      { extensions: { "io.modelcontextprotocol/tasks": {} } }),
+      { extensions: { ...views, "io.modelcontextprotocol/tasks": {} } }),
   };
   const printer = statelessPrinter(serverInfo);
   const ttlMs = listTtlSeconds * 1000;
@@ -218,9 +250,16 @@ export function compileCatalogue(
 
   /** The catalogue of what passes; what all callers are told is the same. */
   function select(isSeen: (item: Described) => boolean): Catalogue {
+    const seenTools = compiledTools.filter(isSeen);
+    const seenViews = [...compiledViews.values()].filter((view) =>
+      seenTools.some(({ compiledView }) => compiledView === view)
+    );
     const seen = {
-      tools: compiledTools.filter(isSeen),
-      resources: plain.filter(isSeen),
+      tools: seenTools,
+      resources: [
+        ...plain.filter(isSeen),
+        ...seenViews.map(({ resource }) => resource),
+      ],
       templates: templates.filter(({ resource }) => isSeen(resource)),
       prompts: prompts.filter(isSeen),
     };
@@ -264,6 +303,7 @@ export function compileCatalogue(
         seen.resources.map((resource) => [resource.uri, resource]),
       ),
       templates: seen.templates,
+      views: new Map(seenViews.map(({ home, resource }) => [home, resource])),
       scopes,
       session: introduce(
         sessionPrinter,
@@ -279,7 +319,7 @@ export function compileCatalogue(
     };
   }
 
-  const views = new Map<string, Catalogue>();
+  const reaches = new Map<string, Catalogue>();
   const whole = select(() => true);
 
   function within(ceiling: readonly string[] | undefined): Catalogue {
@@ -287,24 +327,24 @@ export function compileCatalogue(
     const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
     if (reachable.length === scopes.size) return whole;
     const key = reachable.join(" ");
-    const view = views.get(key) ?? {
+    const reach = reaches.get(key) ?? {
       ...select(({ scopes = [] }) =>
         scopes.every((scope) => reachable.includes(scope))
       ),
       whole,
     };
     // The last one asked for is the last to go.
-    views.delete(key);
-    views.set(key, view);
-    if (views.size > VIEWS) views.delete(views.keys().next().value!);
-    return view;
+    reaches.delete(key);
+    reaches.set(key, reach);
+    if (reaches.size > REACHES) reaches.delete(reaches.keys().next().value!);
+    return reach;
   }
 
   return whole;
 }
 
 /** Sets of scopes whose lists are kept; more are printed again when needed. */
-const VIEWS = 64;
+const REACHES = 64;
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));

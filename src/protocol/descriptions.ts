@@ -19,18 +19,21 @@ export type ListedTool = JsonObject & {
 };
 
 /**
- * A tool as `tools/list` shows it. Some clients read `properties` of every
- * input schema, so it is always there.
+ * A tool as `tools/list` shows it, with what there is to say of its view. Some
+ * clients read `properties` of every input schema, so it is always there.
  *
  * @throws {Error} for a schema JSON cannot express
  */
-export function listTool(tool: Tool): ListedTool {
-  const { input, output, annotations } = tool;
+export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
+  const { input, output, annotations, _meta } = tool;
   const inputSchema: JsonObject = input
     ? toJsonSchema(input, "input")
     : { type: "object", additionalProperties: false };
   return {
-    ...describe(tool),
+    ...describe({
+      ...tool,
+      _meta: viewMeta ? { ...viewMeta, ..._meta } : _meta,
+    }),
     inputSchema: {
       ...inputSchema,
       properties: inputSchema.properties ?? {},

@@ -9,6 +9,7 @@ import type {
   ContentBlock,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
+import type { BesideData } from "../authoring/result.ts";
 import { shortened } from "./messages.ts";
 import { isObject } from "../json.ts";
 
@@ -48,17 +49,25 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 
 /**
  * A tool's checked output: structured, and as JSON text for clients that read
- * only that. `asStructured` is false for what a 2025 client would refuse.
+ * only that, unless the author has better words. `asStructured` is false for
+ * what a 2025 client would refuse.
+ *
+ * @throws {TypeError} for words that are no content
  */
 export function structuredResult(
   output: unknown,
   asStructured: boolean,
+  { content: words, meta }: BesideData = {},
 ): CallToolResult {
-  const { content } = textResult(JSON.stringify(output));
-  if (!asStructured) return { content };
+  const { content } = words === undefined
+    ? textResult(JSON.stringify(output))
+    : resultOf(words);
   return {
     content,
-    structuredContent: output as CallToolResult["structuredContent"],
+    ...(asStructured && {
+      structuredContent: output as CallToolResult["structuredContent"],
+    }),
+    ...(meta && { _meta: meta }),
   };
 }
 

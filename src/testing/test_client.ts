@@ -56,6 +56,16 @@ export interface ReadResult {
   text: string;
 }
 
+/** The page that a client shows for a tool. */
+export interface TestView {
+  /** Its address, which a change of its content changes. */
+  uri: string;
+  /** The document, the script that speaks with the client within it. */
+  html: string;
+  /** What it wants of the client: `ui` and ChatGPT's words for the same. */
+  meta: Readonly<Record<string, unknown>>;
+}
+
 /** A prompt that was filled in. */
 export interface PromptResult {
   /** What the prompt is for. */
@@ -124,6 +134,30 @@ export class TestClient {
     };
     const text = contents.flatMap(({ text }) => text ?? []).join("\n");
     return { contents, text };
+  }
+
+  /**
+   * Reads a tool's view, as a client does before it shows one. What the view
+   * is then given is in the result of `call`: `structured`, `text` and `meta`.
+   *
+   * @throws {Error} when the tool is not listed, or has no view
+   */
+  async view(
+    tool: string | Tool,
+    options?: RequestOptions,
+  ): Promise<TestView> {
+    const name = nameOf(tool);
+    const tools = await this.#list<ListedTool>("tools", "tools/list", options);
+    const listed = tools.find((it) => it.name === name);
+    const { resourceUri } = (listed?._meta?.ui ?? {}) as JsonObject;
+    if (typeof resourceUri !== "string") {
+      throw new Error(`${name} ${listed ? "has no view" : "is not listed"}`);
+    }
+    const { contents: [{ uri, text = "", _meta = {} }] } = await this.read(
+      resourceUri,
+      options,
+    );
+    return { uri, html: text, meta: _meta };
   }
 
   /** Fills in a prompt. */

@@ -41,6 +41,13 @@ export class TestResult<O = unknown> {
     if (this.isError) target.crashes.rethrow(this.text, what);
   }
 
+  /** What the tool gave to its view alone. */
+  get meta(): Readonly<Record<string, unknown>> {
+    const own = Object.entries(this.raw._meta ?? {})
+      .filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
+    return Object.fromEntries(own);
+  }
+
   /** The text of every block, a line each. */
   get text(): string {
     return this.content.flatMap((block) =>

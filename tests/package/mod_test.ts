@@ -30,6 +30,7 @@ const VALUES = [
   "createServer",
   "prompt",
   "resource",
+  "result",
   "secret",
   "serve",
   "service",
@@ -43,6 +44,7 @@ const TYPES = [
   "AnswerTo",
   "Around",
   "Authenticated",
+  "BesideData",
   "CallToolResult",
   "Caller",
   "ChangingList",
@@ -81,6 +83,7 @@ const TYPES = [
   "ResourceAnswer",
   "ResourceContents",
   "ResourceDefinition",
+  "ResultWith",
   "Root",
   "RoutesContext",
   "SchemaInput",
@@ -103,12 +106,15 @@ const TYPES = [
   "ToolAnswer",
   "ToolCall",
   "ToolDescription",
+  "ToolView",
   "Upstream",
   "UpstreamErrorKind",
   "UpstreamRequest",
   "UpstreamResponse",
   "UpstreamTokens",
   "Variables",
+  "ViewPermission",
+  "ViewSample",
   "ZodObject",
   "ZodType",
 ];
@@ -153,7 +159,8 @@ Deno.test("the examples in the documentation compile", async () => {
       "src/server.ts",
     ],
     "src/testing.ts",
-    ...["around", "prompt", "resource", "service", "setting", "tool"]
+    "src/view.ts",
+    ...["around", "prompt", "resource", "result", "service", "setting", "tool"]
       .map((name) => `src/authoring/${name}.ts`),
   );
   // What was checked before is not named again.

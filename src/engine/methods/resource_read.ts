@@ -15,18 +15,24 @@ import type { Call } from "../call.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
+import { viewHome } from "../../protocol/view_resource.ts";
 
 /** The resource of a URI and the variables that its template found in it. */
 export function findResource(
-  catalogue: Pick<Catalogue, "resources" | "templates" | "whole">,
+  catalogue: Pick<Catalogue, "resources" | "templates" | "views" | "whole">,
   uri: unknown,
 ): { resource: Resource; variables: Record<string, string> } | undefined {
   if (typeof uri !== "string") return undefined;
-  const { resources, templates } = catalogue.whole ?? catalogue;
+  const { resources, templates, views } = catalogue.whole ?? catalogue;
   const resource = resources.get(uri);
   // One that is left out must not be read through a template that is not.
   if (resource && !catalogue.resources.has(uri)) return undefined;
   if (resource) return { resource, variables: {} };
+  // A conversation may know a view by the address of another version.
+  const home = viewHome(uri);
+  const view = views.get(home);
+  if (view && !catalogue.views.has(home)) return undefined;
+  if (view) return { resource: view, variables: { uri } };
   for (const compiled of templates) {
     const variables = compiled.template.match(uri);
     if (!variables) continue;

@@ -8,6 +8,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
+import { ResultWith } from "../../authoring/result.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
@@ -126,9 +127,13 @@ async function judge(
       throw new TypeError(`tool ${name} ${(error as Error).message}`);
     }
   }
-  const parsed = await parseBy(output, answer);
+  const { data, beside } = answer instanceof ResultWith
+    ? answer
+    : { data: answer, beside: undefined };
+  const parsed = await parseBy(output, data);
   if (parsed.success) {
-    return structuredResult(parsed.data, stateless || hasObjectOutput);
+    const asStructured = stateless || hasObjectOutput;
+    return structuredResult(parsed.data, asStructured, beside);
   }
   throw new Error(`tool ${name} broke its output schema`, {
     cause: parsed.error,

@@ -1,0 +1,47 @@
+/**
+ * A tool's output with what goes beside it.
+ *
+ * @module
+ */
+import type { ContentBlock } from "@modelcontextprotocol/server";
+
+/** What goes beside a tool's output. */
+export interface BesideData {
+  /** What the model reads; by default the output as JSON. */
+  content?: string | ContentBlock | ContentBlock[];
+  /** What only the tool's view reads. */
+  meta?: Record<string, unknown>;
+}
+
+/** A tool's output, and what goes beside it. Made by {@linkcode result}. */
+export class ResultWith<T = unknown> {
+  /** Made by {@linkcode result}. */
+  constructor(
+    /** The output, not yet checked. */
+    readonly data: T,
+    /** What goes beside it. */
+    readonly beside: BesideData,
+  ) {}
+}
+
+/**
+ * What a tool with an `output` may return in place of its output alone.
+ *
+ * @example
+ * ```ts
+ * import { result, tool, z } from "@tool-server/tool-server";
+ *
+ * const sales = tool({
+ *   name: "sales",
+ *   output: z.object({ total: z.number() }),
+ *   run: () =>
+ *     result({ total: 41 }, {
+ *       content: "41 were sold, most of them on Tuesday.",
+ *       meta: { perHour: [3, 1, 37] },
+ *     }),
+ * });
+ * ```
+ */
+export function result<T>(data: T, beside: BesideData): ResultWith<T> {
+  return new ResultWith(data, beside);
+}

@@ -1,0 +1,125 @@
+/**
+ * A tool's view as the resource that clients read.
+ *
+ * @module
+ * @see MCP Apps 2026-01-26, UI Resource Format and Resource Discovery
+ */
+import type { Resource } from "../authoring/resource.ts";
+import type { Tool } from "../authoring/tool.ts";
+import type { ToolView } from "../authoring/tool_view.ts";
+import { fingerprint } from "../crypto.ts";
+import type { JsonObject } from "../json.ts";
+import { checkViewDocument, withViewScript } from "./view_document.ts";
+
+/** The extension, as clients and servers declare it. */
+export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
+
+/** The media type of every view. */
+export const VIEW_TYPE = "text/html;profile=mcp-app";
+
+/** How long a client may keep a view; its address changes with its content. */
+const TTL_SECONDS = 3600;
+
+/** A view, and what the view of a newer or an older version has in common. */
+export interface CompiledView {
+  resource: Resource;
+  /** The beginning of its address, which ends with a digest of its content. */
+  home: string;
+}
+
+/** The beginning of a view's address: all its versions have it. */
+export function viewHome(uri: string): string {
+  return uri.slice(0, uri.lastIndexOf("/") + 1);
+}
+
+/**
+ * The view of a tool. The address has a digest in it, because clients keep
+ * what they read by its address.
+ *
+ * @throws {Error} for a page that no client could show
+ */
+export function compileView(
+  { name, title, description, icons }: Tool,
+  view: string | ToolView,
+): CompiledView {
+  const { html, ...wishes } = typeof view === "string"
+    ? { html: view } as ToolView
+    : view;
+  checkViewDocument(html, wishes);
+  const text = withViewScript(html);
+  const _meta = metaOf(wishes);
+  const version = fingerprint(text + JSON.stringify(_meta)).slice(0, 16);
+  const home = `ui://${name}/`;
+  const resource: Resource = {
+    kind: "resource",
+    uri: `${home}${version}.html`,
+    name: `${name}_view`,
+    ...(title && { title }),
+    ...(description && { description }),
+    ...(icons && { icons }),
+    mimeType: VIEW_TYPE,
+    ttlSeconds: TTL_SECONDS,
+    _meta,
+    read: ({ uri = resource.uri }) => [
+      { uri, mimeType: VIEW_TYPE, text, _meta },
+    ],
+  };
+  return { resource, home };
+}
+
+/** What a tool's entry in the list says of its view and of who may call it. */
+export function viewMetaOf(
+  { visibility, view }: Tool,
+  uri: string | undefined,
+): JsonObject | undefined {
+  if (view === undefined && visibility === undefined) return undefined;
+  const isForViews = visibility?.includes("app") ?? true;
+  const isForModels = visibility?.includes("model") ?? true;
+  return {
+    ui: {
+      ...(uri !== undefined && { resourceUri: uri }),
+      ...(visibility && { visibility }),
+    },
+    // The same for clients of before 2026, and as ChatGPT calls it.
+    ...(uri !== undefined && {
+      "ui/resourceUri": uri,
+      "openai/outputTemplate": uri,
+    }),
+    ...(isForViews && { "openai/widgetAccessible": true }),
+    ...(!isForModels && { "openai/visibility": "private" }),
+  };
+}
+
+/** What a view wants of the client, in the standard's words and in ChatGPT's. */
+function metaOf(
+  { border, connect = [], load = [], frames = [], permissions = [], domain }:
+    Omit<ToolView, "html">,
+): JsonObject {
+  return {
+    ui: {
+      csp: {
+        connectDomains: connect,
+        resourceDomains: load,
+        ...(frames.length > 0 && { frameDomains: frames }),
+      },
+      ...(permissions.length > 0 && {
+        permissions: Object.fromEntries(
+          permissions.map((name) => [
+            name === "clipboard-write" ? "clipboardWrite" : name,
+            {},
+          ]),
+        ),
+      }),
+      // Claude shows nothing of a view with a domain that is not one of its
+      // own, so that ui.domain is never sent.
+      ...(border !== undefined && { prefersBorder: border }),
+    },
+    "openai/widgetCSP": {
+      connect_domains: connect,
+      resource_domains: load,
+      ...(frames.length > 0 && { frame_domains: frames }),
+    },
+    ...(border !== undefined && { "openai/widgetPrefersBorder": border }),
+    ...(domain !== undefined && { "openai/widgetDomain": domain }),
+  };
+}

@@ -1,0 +1,315 @@
+/**
+ * The script of a view: it speaks with the host around the page, JSON-RPC over
+ * `postMessage`.
+ *
+ * @module
+ * @see MCP Apps 2026-01-26, Communication Protocol
+ */
+import type { DisplayMode, View, ViewResult, ViewState } from "./view.ts";
+import type { PageElement, PageWindow } from "./page_window.ts";
+
+/** A JSON-RPC message, in either direction. */
+interface Message {
+  jsonrpc: "2.0";
+  id?: string | number;
+  method?: string;
+  params?: Loose;
+  result?: Loose;
+  error?: { code: number; message: string };
+}
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/**
+ * Connects a page to the host around it. In a page of a bundler's, import it;
+ * elsewhere `<script src="tool-server/view"></script>` calls it and names what
+ * it gives `view`.
+ *
+ * Its own text is what is put into that page, so it uses nothing from outside.
+ */
+export function connectView<
+  I = Record<string, unknown>,
+  O = Record<string, unknown>,
+>(
+  window: object = globalThis,
+): View<I, O> {
+  const page = window as PageWindow;
+  const { document, parent } = page;
+  const root = document.documentElement;
+  const dark = page.matchMedia("(prefers-color-scheme: dark)");
+  const waiting = new Map<
+    number,
+    { resolve(result: Loose): void; reject(error: Error): void }
+  >();
+  const renders = new Set<(state: ViewState<I, O>) => void>();
+  const endings: (() => void | Promise<void>)[] = [];
+  const nothing: ViewResult<O> = { text: "", content: [], meta: {} };
+  let lastId = 0;
+  let opensLinks = false;
+  let state: ViewState<I, O> = {
+    ...nothing,
+    status: parent === page ? "alone" : "connecting",
+    theme: dark.matches ? "dark" : "light",
+    mode: "inline",
+    can: {
+      call: false,
+      read: false,
+      say: false,
+      tell: false,
+      download: false,
+      modes: [],
+    },
+    context: {},
+  };
+
+  function change(more: Partial<ViewState<I, O>>): void {
+    state = { ...state, ...more };
+    root.dataset.theme = state.theme;
+    for (const render of [...renders]) render(state);
+  }
+
+  function post(message: Omit<Message, "jsonrpc">): void {
+    // A host's origin cannot be known: views are told apart by their windows.
+    parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  }
+
+  function ask(method: string, params: Loose): Promise<Loose> {
+    if (parent === page) {
+      return Promise.reject(new Error("There is no host around this page"));
+    }
+    const id = ++lastId;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      post({ id, method, params });
+    });
+  }
+
+  /** Asks once the host is there; some answer a refusal as a result. */
+  async function request(method: string, params: Loose): Promise<Loose> {
+    await ready;
+    const result = await ask(method, params);
+    if (result?.isError) {
+      throw new Error(resultOf(result).text || `The host refused ${method}`);
+    }
+    return result ?? {};
+  }
+
+  function resultOf(
+    { structuredContent, content = [], _meta }: Loose,
+  ): ViewResult<O> {
+    const texts: string[] = content.flatMap(({ type, text }: Loose) =>
+      type === "text" ? [text] : []
+    );
+    let data = structuredContent;
+    // Claude Desktop drops structuredContent; the text has it too.
+    for (const text of texts) {
+      if (data !== undefined) break;
+      try {
+        const value = JSON.parse(text);
+        if (typeof value === "object") data = value ?? undefined;
+      } catch {
+        // It was for people.
+      }
+    }
+    return {
+      ...(data !== undefined && { data }),
+      text: texts.join("\n"),
+      content,
+      meta: _meta ?? {},
+    };
+  }
+
+  async function showResult(params: Loose): Promise<void> {
+    const result = resultOf(params);
+    const { tool } = (state.context.toolInfo ?? {}) as Loose;
+    // What was dropped on the way can be had again, where that does no harm.
+    const again = !params.isError && result.data === undefined &&
+      tool?.outputSchema && tool.annotations?.readOnlyHint && state.can.call &&
+      await call(tool.name, { ...state.input }).catch(() => undefined);
+    change({
+      data: undefined,
+      ...(again || result),
+      status: params.isError ? "failed" : "done",
+    });
+  }
+
+  async function call(name: string, input: Loose = {}): Promise<Loose> {
+    return resultOf(
+      await request("tools/call", { name, arguments: input }),
+    );
+  }
+
+  function take(context: Loose): void {
+    const { theme, displayMode, styles, availableDisplayModes } = context;
+    for (const [name, value] of Object.entries(styles?.variables ?? {})) {
+      if (name.startsWith("--") && value) {
+        root.style.setProperty(name, `${value}`);
+      }
+    }
+    if (styles?.css?.fonts) {
+      let fonts = document.getElementById("host-fonts");
+      if (!fonts) {
+        fonts = document.createElement("style");
+        fonts.id = "host-fonts";
+        document.head.append(fonts);
+      }
+      fonts.textContent = styles.css.fonts;
+    }
+    change({
+      context: { ...state.context, ...context },
+      ...(theme && { theme }),
+      ...(displayMode && { mode: displayMode }),
+      ...(availableDisplayModes &&
+        { can: { ...state.can, modes: availableDisplayModes } }),
+    });
+  }
+
+  /** What the host tells; each method by its last word. */
+  const heard: Record<string, (params: Loose) => unknown> = {
+    "tool-input-partial": ({ arguments: input }) =>
+      change({ ...nothing, data: undefined, input, status: "arriving" }),
+    "tool-input": ({ arguments: input }) =>
+      change({ ...nothing, data: undefined, input, status: "running" }),
+    "tool-result": showResult,
+    "tool-cancelled": ({ reason = "" }) =>
+      change({ status: "cancelled", text: reason }),
+    "host-context-changed": take,
+  };
+
+  /** What the host asks. */
+  const asked: Record<string, () => unknown> = {
+    ping: () => ({}),
+    "ui/resource-teardown": async () => {
+      await Promise.allSettled(endings.map((finish) => finish()));
+      return {};
+    },
+  };
+
+  page.addEventListener("message", async ({ source, data }: Loose) => {
+    if (source !== parent || data?.jsonrpc !== "2.0") return;
+    const { id, method, params = {}, result, error }: Message = data;
+    if (method === undefined) {
+      const open = waiting.get(id as number);
+      waiting.delete(id as number);
+      if (error) open?.reject(new Error(error.message));
+      else open?.resolve(result);
+    } else if (id === undefined) {
+      heard[method.replace("ui/notifications/", "")]?.(params);
+    } else if (asked[method]) {
+      post({ id, result: await asked[method]() });
+    } else {
+      post({ id, error: { code: -32601, message: `No method ${method}` } });
+    }
+  });
+
+  dark.addEventListener("change", () => {
+    if (state.context.theme === undefined) {
+      change({ theme: dark.matches ? "dark" : "light" });
+    }
+  });
+
+  document.addEventListener("click", (event: Loose) => {
+    const link: PageElement | null = event.target?.closest?.("a[href]");
+    if (event.defaultPrevented || !/^https?:/.test(link?.href ?? "")) return;
+    event.preventDefault();
+    // A host that refuses has told the person why.
+    open(link!.href!).catch(() => {});
+  });
+
+  async function open(url: string): Promise<void> {
+    await ready;
+    if (opensLinks) await request("ui/open-link", { url });
+    else page.open(url, "_blank", "noopener");
+  }
+
+  async function connect(): Promise<void> {
+    if (parent === page) return;
+    const { hostInfo, hostCapabilities: has = {}, hostContext = {} } =
+      await ask("ui/initialize", {
+        appInfo: { name: document.title || "view", version: "1" },
+        appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
+        protocolVersion: "2026-01-26",
+      });
+    opensLinks = !!has.openLinks;
+    state = {
+      ...state,
+      host: hostInfo,
+      can: {
+        call: !!has.serverTools,
+        read: !!has.serverResources,
+        say: !!has.message,
+        tell: !!has.updateModelContext,
+        download: !!has.downloadFile,
+        modes: [],
+      },
+      // What arrived before the answer is kept.
+      status: state.status === "connecting" ? "running" : state.status,
+    };
+    take(hostContext);
+    post({ method: "ui/notifications/initialized", params: {} });
+    watchSize();
+  }
+
+  /** Tells how high the content is, so that the host shows all of it. */
+  function watchSize(): void {
+    let isPlanned = false;
+    let last = "";
+    new page.ResizeObserver(() => {
+      if (isPlanned) return;
+      isPlanned = true;
+      page.requestAnimationFrame(() => {
+        isPlanned = false;
+        const { height: before } = root.style;
+        root.style.height = "max-content";
+        const height = Math.ceil(root.getBoundingClientRect().height);
+        root.style.height = before;
+        const width = Math.ceil(page.innerWidth);
+        if (last === (last = `${width} ${height}`)) return;
+        const params = { width, height };
+        post({ method: "ui/notifications/size-changed", params });
+      });
+    }).observe(root);
+  }
+
+  change({});
+  const ready = connect();
+  ready.catch((error) => change({ status: "failed", text: error.message }));
+
+  return {
+    get state() {
+      return state;
+    },
+    show(render) {
+      renders.add(render);
+      render(state);
+      return () => renders.delete(render);
+    },
+    call,
+    read: async (uri) =>
+      (await request("resources/read", { uri })).contents ?? [],
+    open,
+    async say(text) {
+      const content = [{ type: "text", text }];
+      await request("ui/message", { role: "user", content });
+    },
+    async tell(text, data) {
+      await request("ui/update-model-context", {
+        content: [{ type: "text", text }],
+        ...(data && { structuredContent: data }),
+      });
+    },
+    async display(mode) {
+      const given = await request("ui/request-display-mode", { mode });
+      const now: DisplayMode = given.mode ?? mode;
+      change({ mode: now });
+      return now;
+    },
+    async download(name, text, mimeType = "text/plain") {
+      const resource = { uri: `file:///${name}`, mimeType, text };
+      const contents = [{ type: "resource", resource }];
+      await request("ui/download-file", { contents });
+    },
+    beforeEnd: (finish) => void endings.push(finish),
+  };
+}
