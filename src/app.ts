@@ -25,6 +25,7 @@ import { landing } from "./pages/landing.ts";
 import { prefersPage } from "./pages/respond.ts";
 import type { CheckOrigin } from "./gates/origin.ts";
 import { newReference } from "./reference.ts";
+import { observedRoutes } from "./observed_routes.ts";
 import { requestLog } from "./request_log.ts";
 import { probe } from "./store/probe.ts";
 import { EXPOSED_HEADERS } from "./http/cors.ts";
@@ -42,6 +43,7 @@ import {
   watchProvider,
 } from "./upstream/reachability.ts";
 import { createProvider } from "./upstream/create_provider.ts";
+import { observedProvider } from "./upstream/observed_provider.ts";
 
 /** What the routes are made of. */
 export interface AppOptions {
@@ -90,7 +92,7 @@ export function createApp(options: AppOptions): App {
       (settings.provider === "dev"
         ? dev!.provider
         : createProvider(settings, { wanted: permissions }));
-    watched = watchProvider(provider);
+    watched = watchProvider(observedProvider(provider));
     return watched.provider;
   });
   const { about } = options;
@@ -112,6 +114,7 @@ export function createApp(options: AppOptions): App {
     return next();
   });
   app.use(requestLog());
+  app.use(observedRoutes(baseUrl));
 
   app.post("/mcp", (c) => mcp.post(c.req.raw));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));

@@ -11,6 +11,7 @@ import {
   type Severity,
   terminalLine,
 } from "./log_line.ts";
+import { telemetry } from "./telemetry.ts";
 
 export type { LogEvent } from "./log_line.ts";
 
@@ -102,10 +103,11 @@ function together(event: LogEvent): void {
 /**
  * One call for each event, at once and by level: anyone who captures the console
  * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
- * made in.
+ * made in. Anyone who reads the lines instead finds the trace in them.
  */
 function oneByOne(event: LogEvent): void {
-  const line = jsonLine(event);
+  const properties = { ...event.properties, ...telemetry?.ids };
+  const line = jsonLine({ ...event, properties });
   switch (event.level) {
     case "debug":
       return console.debug(line);

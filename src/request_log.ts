@@ -43,7 +43,10 @@ function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
   return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
 }
 
-function judge(c: Context<Passing>): { outcome: string; refusal?: string } {
+/** How a request outside `/mcp` ended. */
+export function judge(
+  c: Context<Passing>,
+): { outcome: string; refusal?: string } {
   const { error } = c;
   const refusal = c.get("refusal");
   if (error === undefined) {

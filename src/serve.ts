@@ -24,6 +24,7 @@ import {
   planServer,
   type ServerOptions,
 } from "./server.ts";
+import { isCollected, startTelemetry, telemetry } from "./telemetry.ts";
 import { whileLocked } from "./store/locked.ts";
 import { type Handler, Socket } from "./process/socket.ts";
 import { stopOnSignal } from "./process/signals.ts";
@@ -68,8 +69,9 @@ export async function serve<
   const terminal = Deno.stdout.isTerminal();
   const { environment, denied } = readEnvironment(options);
   // Where console calls are captured, each is to be an event of its own.
-  const captured = environment.OTEL_DENO === "true" ||
+  const captured = isCollected() ||
     environment.DENO_DEPLOYMENT_ID !== undefined;
+  await startTelemetry();
   configureLog({ level: "info", terminal, captured });
   try {
     readClients(environment);
@@ -246,6 +248,12 @@ function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
     log.warning(
       "The database is Deno's default one, which belongs to this folder: set " +
         "KV_PATH to keep sign-ins when the service moves to another",
+    );
+  }
+  if (telemetry?.readsBaggage && !deployed) {
+    log.warning(
+      "A request with a malformed baggage header is never answered, which is " +
+        "a bug of Deno: set OTEL_PROPAGATORS=tracecontext",
     );
   }
   if (!deployed && isLoopback({ hostname: host })) return;

@@ -57,10 +57,12 @@ import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
 import { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
+import { observedKv } from "./store/observed_kv.ts";
 import { replyStore } from "./store/replies.ts";
 import { stateStore } from "./store/request_states.ts";
 import { sessionStore } from "./store/sessions.ts";
 import { taskStore } from "./store/tasks.ts";
+import { telemetry } from "./telemetry.ts";
 import type { Provider } from "./upstream/provider.ts";
 
 /** What an author says about a server. */
@@ -290,8 +292,8 @@ interface Place {
 /** Puts a planned server together. */
 export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const { config, options, lifecycle, catalogue } = plan;
-  const { kv, provider, fetchDocument, clock } = surroundings;
-  const database = new Database(kv, {
+  const { provider, fetchDocument, clock } = surroundings;
+  const database = new Database(observedKv(surroundings.kv), {
     clock,
     isRemote: isRemote(config),
     deadlineMilliseconds: surroundings.deadlineMilliseconds,
@@ -423,9 +425,20 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     const { mcp, app } = placeAt(addressOf(request));
     const path = pathOf(request);
     // A router and its middleware would cost a call as much as the rest of it.
-    return request.method === "POST" && path === "/mcp"
-      ? mcp.post(request)
-      : route(request, path, { app, info });
+    if (request.method === "POST" && path === "/mcp") {
+      telemetry?.nameRoute("POST", `${basePath}/mcp`);
+      return mcp.post(request);
+    }
+    return route(request, path, { app, info });
+  }
+
+  function answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    return telemetry
+      ? telemetry.serve(() => serve(request, info))
+      : serve(request, info);
   }
 
   async function start(): Promise<void> {
@@ -457,8 +470,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   return {
     fetch: (request, info = {}) =>
       lifecycle.hasStarted
-        ? serve(request, info)
-        : lifecycle.start().then(() => serve(request, info), notStarted),
+        ? answer(request, info)
+        : lifecycle.start().then(() => answer(request, info), notStarted),
     start,
     get running() {
       return engine.running.size + engine.taskRunner.size;

@@ -86,13 +86,13 @@ const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
  * use each other; `src/` alone means the files directly in it.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ["src/"],
+  ["src/", "src/telemetry/"],
   ["src/authoring/", "src/view/"],
   ["src/config/", "src/protocol/", "src/oauth/"],
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
   ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
   ["src/engine/", "src/authorization_server/", "src/account/", "src/doctor/"],
-  ["src/request_log.ts", "src/error_answer.ts"],
+  ["src/request_log.ts", "src/error_answer.ts", "src/observed_routes.ts"],
   ["src/app.ts"],
   ["src/server.ts"],
   ["src/process/"],
@@ -147,7 +147,7 @@ Deno.test("imports make no circle", () => {
   for (const path of files) visit(path, []);
 });
 
-Deno.test("what runs depends on four packages", () => {
+Deno.test("what runs depends on five packages", () => {
   const packages = new Set(
     packageArrows.map(({ to }) => to)
       .filter((to) => !/^src\/|^node:|^[a-z]+\.ts$/.test(to))
@@ -156,6 +156,7 @@ Deno.test("what runs depends on four packages", () => {
   assert.deepEqual([...packages].sort(), [
     "@hono/hono",
     "@noble/hashes",
+    "@opentelemetry/api",
     "jose",
     "zod",
   ]);
@@ -195,7 +196,7 @@ Deno.test("what a call needs loads nothing of Node, nor what comes later", () =>
     }
   };
   visit("main.ts");
-  const heavy = /^node:|^jose$|^@hono|^src\/app\.ts$/;
+  const heavy = /^node:|^jose$|^@hono|^@opentelemetry|^src\/app\.ts$/;
   assert.deepEqual([...seen].filter((path) => heavy.test(path)), []);
 });
 

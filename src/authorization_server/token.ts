@@ -136,11 +136,13 @@ export function tokenEndpoint(
   }
 
   async function issue(
+    c: Context,
     client: Client,
     parameters: Parameters,
   ): Promise<IssuedTokens> {
     const { clientId, metadata } = client;
     const request = parseTokenRequest(parameters, baseUrl);
+    c.set("grantType", request.grantType);
     switch (request.grantType) {
       case "refresh_token":
         return await refresh({ ...request, clientId });
@@ -164,7 +166,7 @@ export function tokenEndpoint(
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     // Nothing after this may fail: it cannot be done twice.
-    const tokens = await issue(client, parameters);
+    const tokens = await issue(c, client, parameters);
     await tidy(() => clients.keep(client));
     // Nobody waits for it, and a failure changes nothing.
     if (client.isConfigured) clientUses.touch(client.clientId).catch(() => {});

@@ -52,7 +52,6 @@ export const VARIABLES = [
   "JWT_TYPE",
   "JWT_SCOPE_CLAIM",
   "DENO_DEPLOYMENT_ID",
-  "OTEL_DENO",
 ] as const;
 
 /** One of {@linkcode VARIABLES}. */

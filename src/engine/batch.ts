@@ -13,6 +13,7 @@ import {
   salvageId,
 } from "../protocol/messages.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
+import type { Refusal } from "./refusal.ts";
 import { emptyResponse } from "./response.ts";
 
 /** What a batch is served with. */
@@ -27,7 +28,7 @@ export interface BatchHandler {
     response: PendingResponse,
   ): Promise<Ending | undefined>;
   /** Turns what `serve` throws into an answer. */
-  refuse(error: unknown, id: RequestId | undefined): Ending;
+  refuse(error: unknown, id: RequestId | undefined): Refusal;
 }
 
 /** Serves the messages of a batch side by side. 202 when none wants an answer. */

@@ -127,6 +127,7 @@ export abstract class Call implements Work, Running {
 
   async #work(method: Method<this>): Promise<void> {
     const { running } = this.engine;
+    this.admitted.operation?.take();
     try {
       running.add(this);
       const result = await method(this);
@@ -219,8 +220,21 @@ export abstract class Call implements Work, Running {
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#log(outcome, refusal);
+    if (this.admitted.operation) this.#tell(ending, outcome, refusal);
+    else this.#log(outcome, refusal);
     this.#ending.resolve(ending);
+  }
+
+  /** The log line belongs to the call's span, whoever ended the call. */
+  #tell(ending: Ending | undefined, outcome: Outcome, refusal?: string): void {
+    const { admitted: { operation }, client, requestId } = this;
+    operation!.run(() => this.#log(outcome, refusal));
+    operation!.end({
+      outcome,
+      code: ending?.code,
+      revision: client.revision,
+      reference: requestId,
+    });
   }
 
   /** Made when someone first looks, or when there is something to see. */

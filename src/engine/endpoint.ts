@@ -7,6 +7,7 @@
  */
 import { logFailure } from "../failures.ts";
 import { newReference } from "../reference.ts";
+import { telemetry } from "../telemetry.ts";
 import {
   parseMessage,
   type RequestId,
@@ -24,6 +25,7 @@ import {
   readBody,
 } from "../protocol/transport.ts";
 import type { Admitted, Engine } from "./engine.ts";
+import { serveObserved } from "./observed.ts";
 import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import { sessionServer } from "./session.ts";
@@ -55,7 +57,18 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
         );
       }
       id = salvageId(body);
-      return await serve(parseMessage(body), admitted);
+      const message = parseMessage(body);
+      return await (telemetry && message.kind !== "response"
+        ? serveObserved(
+          telemetry,
+          { message, admitted },
+          (admitted) => serve(message, admitted),
+          (error) => {
+            const refusal = refuse(error, id, request);
+            return { refusal, answer: responseOf(refusal) };
+          },
+        )
+        : serve(message, admitted));
     } catch (error) {
       return refusedResponse(error, id, request);
     }
@@ -117,9 +130,12 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     id: RequestId | undefined,
     request: Request,
   ): Response {
-    const { body, status, headers } = refuse(error, id, request);
-    return jsonResponse(body, status, headers);
+    return responseOf(refuse(error, id, request));
   }
 
   return { post, delete: end };
+}
+
+function responseOf({ body, status, headers }: Refusal): Response {
+  return jsonResponse(body, status, headers);
 }

@@ -17,6 +17,7 @@ import type { SessionStore } from "../store/sessions.ts";
 import type { StateStore } from "../store/request_states.ts";
 import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
+import type { Operation } from "../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -53,4 +54,6 @@ export interface Admitted {
   authenticated: Authenticated;
   /** What there is for the caller. */
   catalogue: Catalogue;
+  /** The message as those who collect telemetry see it. */
+  operation?: Operation;
 }

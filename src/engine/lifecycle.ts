@@ -1,11 +1,13 @@
 /**
- * The services of a server: started once, in order, and stopped in reverse.
+ * The services of a server, and its telemetry: started once, in order, and
+ * stopped in reverse.
  *
  * @module
  */
 import type { Needing } from "../authoring/needs.ts";
 import type { Service } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
+import { isCollected, startTelemetry } from "../telemetry.ts";
 
 /** A service did not start; `cause` is what it threw. */
 export class ServiceError extends Error {
@@ -38,7 +40,7 @@ export class Lifecycle {
     private readonly settings: Readonly<Record<string, unknown>>,
     private readonly log: Logger,
   ) {
-    this.#hasStarted = services.length === 0;
+    this.#hasStarted = services.length === 0 && !isCollected();
   }
 
   /** Whether everything has started. */
@@ -91,6 +93,7 @@ export class Lifecycle {
   }
 
   async #startAll(): Promise<void> {
+    await startTelemetry();
     for (const service of this.services) {
       if (this.#values.has(service)) continue;
       try {

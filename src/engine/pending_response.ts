@@ -36,6 +36,8 @@ export interface Ending {
   /** Of a response that is not a stream; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
+  /** The JSON-RPC error code in it. */
+  code?: number;
 }
 
 /** A response that may still become either a JSON object or a stream. */

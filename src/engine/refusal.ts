@@ -55,14 +55,16 @@ export function refusalOf(
 ): Refusal | undefined {
   if (error instanceof RpcError) {
     const { code, status } = error;
-    return { body: printError(id, error), status, ...refused(`error ${code}`) };
+    const body = printError(id, error);
+    return { body, code, status, ...refused(`error ${code}`) };
   }
-  const body = (status: number, message: string) =>
-    printError(id, { code: codeOfStatus(status, stateless), message });
+  const printed = (status: number, message: string) => {
+    const code = codeOfStatus(status, stateless);
+    return { body: printError(id, { code, message }), code, status };
+  };
   if (error instanceof ChallengeError) {
     return {
-      body: body(error.status, error.description),
-      status: error.status,
+      ...printed(error.status, error.description),
       headers: { "www-authenticate": gate.challenge(error, sidOf(request)) },
       ...refused(error.error ?? "unauthorized"),
     };
@@ -70,17 +72,17 @@ export function refusalOf(
   if (error instanceof HttpError) {
     const { message, status, headers } = error;
     return {
-      body: body(status, message),
-      status,
+      ...printed(status, message),
       headers,
       ...refused(message),
     };
   }
   if (error instanceof ToolError) {
     const { message } = error;
-    const body = printError(id, { code: RpcCode.internalError, message });
+    const code = RpcCode.internalError;
+    const body = printError(id, { code, message });
     // What the tool said may be the client's text.
-    return { body, status: 200, outcome: "tool_error" };
+    return { body, code, status: 200, outcome: "tool_error" };
   }
   return undefined;
 }
@@ -95,8 +97,10 @@ export function internalRefusal(
   id: RequestId | undefined,
 ): Refusal {
   const message = `Internal error (reference ${reference})`;
+  const code = RpcCode.internalError;
   return {
-    body: printError(id, { code: RpcCode.internalError, message }),
+    body: printError(id, { code, message }),
+    code,
     status: id === undefined ? 500 : 200,
     outcome: "internal_error",
   };

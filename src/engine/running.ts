@@ -9,6 +9,7 @@ import type { Cancellable, CancellationStore } from "../store/cancellations.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { RequestId } from "../protocol/messages.ts";
+import { detached } from "../telemetry.ts";
 import { CallerBound } from "./caller_bound.ts";
 
 const BEAT_MILLISECONDS = 200;
@@ -62,7 +63,9 @@ export class RunningCalls {
     this.#running.add(call);
     // What slipped in while the server was stopping is told at once.
     if (this.#hasStopped) return call.stop(STOPPING);
-    this.#timer ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS);
+    this.#timer ??= detached(() =>
+      setInterval(() => this.#beat(), BEAT_MILLISECONDS)
+    );
   }
 
   delete(call: Running): void {

@@ -12,10 +12,12 @@ import {
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
+  salvageId,
 } from "../protocol/messages.ts";
 import { isObject } from "../json.ts";
 import { Meta, metaOf } from "../protocol/request_meta.ts";
 import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
+import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { initialize } from "./methods/initialize.ts";
@@ -24,6 +26,8 @@ import {
   methodNotFound,
   SESSION_METHODS,
 } from "./methods/table.ts";
+import { serveObserved } from "./observed.ts";
+import type { Ending, PendingResponse } from "./pending_response.ts";
 import { emptyResponse } from "./response.ts";
 import { type InSession, SessionCall } from "./session_call.ts";
 
@@ -158,18 +162,39 @@ export function sessionServer(engine: Engine): SessionServer {
       clock: engine.clock,
       async serve(message, response) {
         if (message.kind === "response") {
-          await replies.save(sessionId, message);
-        } else if (message.kind === "notification") {
-          await takeNotification(message, found);
-        } else if (message.method === "initialize") {
-          throw invalidRequest("initialize must not be part of a batch");
-        } else {
-          const method = methodOf(message, found);
-          return await new SessionCall(engine, message, found, response)
-            .run(method);
+          return void await replies.save(sessionId, message);
         }
+        const serve = ({ operation }: Admitted) =>
+          serveOfBatch(message, { ...found, operation }, response);
+        return telemetry
+          ? await serveObserved(
+            telemetry,
+            { message, admitted },
+            serve,
+            (error) => {
+              const id = salvageId(message);
+              const refusal = refuse(error, id);
+              return { refusal, answer: refusal };
+            },
+          )
+          : await serve(admitted);
       },
     });
+  }
+
+  async function serveOfBatch(
+    message: RpcRequest | RpcNotification,
+    found: InSession,
+    response: PendingResponse,
+  ): Promise<Ending | undefined> {
+    if (message.kind === "notification") {
+      return void await takeNotification(message, found);
+    }
+    if (message.method === "initialize") {
+      throw invalidRequest("initialize must not be part of a batch");
+    }
+    const method = methodOf(message, found);
+    return await new SessionCall(engine, message, found, response).run(method);
   }
 
   async function end(

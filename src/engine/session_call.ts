@@ -14,6 +14,7 @@ import { ToolError } from "../authoring/tool.ts";
 import type { Introduction } from "../protocol/catalogue.ts";
 import type { JsonObject } from "../json.ts";
 import type { RpcRequest } from "../protocol/messages.ts";
+import { telemetry } from "../telemetry.ts";
 import { Call } from "./call.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import type { PendingResponse } from "./pending_response.ts";
@@ -66,7 +67,9 @@ export class SessionCall extends Call {
     const { questions } = this.engine;
     questions.take(this.caller);
     try {
-      return await this.#ask(method, params);
+      return await (telemetry
+        ? telemetry.question(method, () => this.#ask(method, params))
+        : this.#ask(method, params));
     } finally {
       questions.release(this.caller);
     }

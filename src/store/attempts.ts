@@ -6,6 +6,7 @@
  * @module
  */
 import type { Logger } from "../log.ts";
+import { detached } from "../telemetry.ts";
 import { addAttempt, type Attempt } from "./attempt_list.ts";
 import type { Database, Expiring } from "./database.ts";
 import { attemptsKey } from "./keys.ts";
@@ -67,7 +68,7 @@ export function attemptStore(database: Database, log: Logger) {
     /** Remembers an attempt, and writes it down within a second. */
     note(attempt: Omit<Attempt, "at" | "count">): void {
       noted = addAttempt(noted, { ...attempt, at: database.now(), count: 1 });
-      timer ??= setTimeout(flush, WRITE_MILLISECONDS);
+      timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
     },
 
     /** The last attempts: failures first, strangers last, each newest first. */

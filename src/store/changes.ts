@@ -6,6 +6,7 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { ChangingList } from "../authoring/context.ts";
+import { detached } from "../telemetry.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
 
@@ -126,7 +127,7 @@ export function changeStore(
         if (listeners.size === 0) stopFollowing();
       };
       listeners.add(onChange);
-      following ??= startFollowing();
+      following ??= detached(startFollowing);
       try {
         await following.started;
       } catch (error) {

@@ -1,0 +1,83 @@
+/**
+ * A message of a client as those see it who collect telemetry. Method and
+ * names are the client's words: only those that there are become known.
+ *
+ * @module
+ */
+import { fingerprint } from "../reference.ts";
+import type { RpcNotification, RpcRequest } from "../protocol/messages.ts";
+import { Meta, metaOf } from "../protocol/request_meta.ts";
+import { isRevision } from "../protocol/revisions.ts";
+import type { MessageFacts, Telemetry } from "../telemetry/telemetry.ts";
+import type { Admitted } from "./engine.ts";
+import { findResource } from "./methods/resource_read.ts";
+import { SESSION_METHODS, STATELESS_METHODS } from "./methods/table.ts";
+import type { Refusal } from "./refusal.ts";
+
+type Message = RpcRequest | RpcNotification;
+
+const OTHERS: ReadonlySet<string> = new Set([
+  "initialize",
+  "notifications/initialized",
+  "notifications/cancelled",
+  "notifications/progress",
+  "notifications/roots/list_changed",
+]);
+
+/** An id that is not made to tell something. */
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/**
+ * Serves a message as an operation of its own. What refuses it is told within,
+ * so that its log line is beneath the operation too.
+ */
+export async function serveObserved<T>(
+  telemetry: Telemetry,
+  { message, admitted }: { message: Message; admitted: Admitted },
+  serve: (admitted: Admitted) => Promise<T>,
+  refuse: (error: unknown) => { refusal: Refusal; answer: T },
+): Promise<T> {
+  const operation = telemetry.operation(factsOf(message, admitted));
+  return await operation.run(async () => {
+    try {
+      const answer = await serve({ ...admitted, operation });
+      operation.endUntaken({ outcome: "ok" });
+      return answer;
+    } catch (error) {
+      const { refusal: { outcome, code }, answer } = refuse(error);
+      operation.endUntaken({ outcome, code });
+      return answer;
+    }
+  });
+}
+
+function factsOf(
+  message: Message,
+  { request: { headers }, version, catalogue }: Admitted,
+): MessageFacts {
+  const { method, params } = message;
+  const meta = metaOf(params);
+  const sessionId = headers.get("mcp-session-id");
+  const revision = [meta[Meta.protocolVersion], version].find(isRevision);
+  const id = message.kind === "request" ? String(message.id) : "";
+  const { name, uri } = params as Record<string, string>;
+  return {
+    method: isMethod(method) ? method : "_OTHER",
+    tool: method === "tools/call" ? catalogue.tools.get(name)?.name : undefined,
+    prompt: method === "prompts/get"
+      ? catalogue.prompts.get(name)?.name
+      : undefined,
+    resource: method.startsWith("resources/")
+      ? findResource(catalogue, uri)?.resource.uri
+      : undefined,
+    requestId: REQUEST_ID.test(id) ? id : undefined,
+    session: sessionId ? fingerprint(sessionId) : undefined,
+    revision,
+    meta,
+  };
+}
+
+function isMethod(method: string): boolean {
+  return SESSION_METHODS.has(method) || STATELESS_METHODS.has(method) ||
+    OTHERS.has(method);
+}

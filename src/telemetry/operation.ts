@@ -1,0 +1,166 @@
+/**
+ * A request or notification of an MCP client, as a span and in a histogram.
+ *
+ * @module
+ * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
+ */
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import type { Instruments } from "./instruments.ts";
+import { Work } from "./work.ts";
+
+/** What is known of a message before it is served: nothing in its client's words. */
+export interface MessageFacts {
+  /** `_OTHER` for what there is not. */
+  method: string;
+  tool?: string;
+  prompt?: string;
+  /** As it was declared: of a template without what the client put into it. */
+  resource?: string;
+  requestId?: string;
+  /** A fingerprint. */
+  session?: string;
+  revision?: string;
+  /** `_meta`, which may name the trace it belongs to. */
+  meta: Record<string, unknown>;
+}
+
+/** How serving a message ended. */
+export interface OperationEnding {
+  /** As the log has it. */
+  outcome: string;
+  /** The JSON-RPC error code of the answer. */
+  code?: number;
+  revision?: string;
+  /** The request's name in the log. */
+  reference?: string;
+}
+
+/** One message that is being served. */
+export class Operation {
+  readonly #instruments: Instruments;
+  readonly #span: Span;
+  readonly #context: Context;
+  readonly #work = new Work();
+  /** Of span and metric alike. */
+  readonly #attributes: Attributes;
+  readonly #startedMilliseconds = performance.now();
+  #isTaken = false;
+
+  constructor(instruments: Instruments, facts: MessageFacts) {
+    const { method, tool, prompt, revision } = facts;
+    this.#instruments = instruments;
+    this.#attributes = {
+      "mcp.method.name": method,
+      "network.protocol.name": "http",
+      "network.transport": "tcp",
+      ...(tool !== undefined && { "gen_ai.tool.name": tool }),
+      ...(prompt !== undefined && { "gen_ai.prompt.name": prompt }),
+      ...(method === "tools/call" &&
+        { "gen_ai.operation.name": "execute_tool" }),
+      ...(revision !== undefined && { "mcp.protocol.version": revision }),
+    };
+    const { parent, links } = parentOf(facts.meta);
+    const name = tool ?? prompt;
+    this.#span = instruments.tracer.startSpan(
+      name === undefined ? method : `${method} ${name}`,
+      {
+        kind: SpanKind.SERVER,
+        links,
+        attributes: spanAttributes(this.#attributes, facts),
+      },
+      parent,
+    );
+    this.#context = this.#work.in(trace.setSpan(parent, this.#span));
+  }
+
+  /** Does something as a part of it: spans and log lines are beneath its span. */
+  run<T>(work: () => T): T {
+    return context.with(this.#context, work);
+  }
+
+  /** Someone else will end it. */
+  take(): void {
+    this.#isTaken = true;
+  }
+
+  /** Ends it, unless that is someone else's to do. */
+  endUntaken(ending: OperationEnding): void {
+    if (!this.#isTaken) this.end(ending);
+  }
+
+  /** Ends it: to be called once. */
+  end({ outcome, code, revision, reference }: OperationEnding): void {
+    const span = this.#span;
+    const ending: Attributes = { "tool_server.outcome": outcome };
+    if (revision !== undefined) ending["mcp.protocol.version"] = revision;
+    if (code !== undefined) ending["rpc.response.status_code"] = String(code);
+    const errorType = code !== undefined
+      ? String(code)
+      : outcome === "tool_error" || outcome === "internal_error"
+      ? "tool_error"
+      : undefined;
+    if (errorType !== undefined) {
+      ending["error.type"] = errorType;
+      // Without words: those of an error may repeat what a client wrote.
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.setAttributes({
+      // Setting one again would add a second one.
+      ...withoutThoseOf(this.#attributes, ending),
+      "tool_server.database.operations": this.#work.databaseOperations,
+      ...(reference !== undefined && { "tool_server.reference": reference }),
+    });
+    span.end();
+    this.#work.isOver = true;
+    this.#instruments.operations.record(
+      (performance.now() - this.#startedMilliseconds) / 1000,
+      { ...this.#attributes, ...ending },
+    );
+  }
+}
+
+/** What `ending` has and `set` has not. */
+function withoutThoseOf(set: Attributes, ending: Attributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(ending).filter(([name]) => !(name in set)),
+  );
+}
+
+function spanAttributes(
+  attributes: Attributes,
+  { resource, requestId, session }: MessageFacts,
+): Attributes {
+  return {
+    ...attributes,
+    ...(resource !== undefined && { "mcp.resource.uri": resource }),
+    ...(requestId !== undefined && { "jsonrpc.request.id": requestId }),
+    ...(session !== undefined && { "mcp.session.id": session }),
+  };
+}
+
+/**
+ * Where a message belongs: into the trace that its `_meta` names, with a link
+ * to the HTTP request that brought it; otherwise beneath that request. The
+ * client's `baggage` is left out, or it would go on to the provider.
+ *
+ * @see SEP-414
+ */
+function parentOf({ traceparent, tracestate }: Record<string, unknown>) {
+  const ambient = context.active();
+  const brought = trace.getSpanContext(ambient);
+  const named = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate });
+  if (trace.getSpanContext(named) === undefined) {
+    return { parent: ambient, links: [] };
+  }
+  return { parent: named, links: brought ? [{ context: brought }] : [] };
+}

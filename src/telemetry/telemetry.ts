@@ -1,0 +1,202 @@
+/**
+ * What the server tells of itself to those who collect traces and metrics.
+ * Names and known values only: no token, code, state, argument, result, person
+ * or address of one is ever in it.
+ *
+ * @module
+ */
+import {
+  type Attributes,
+  context,
+  type Histogram,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { type Instruments, makeInstruments } from "./instruments.ts";
+import { type MessageFacts, Operation } from "./operation.ts";
+import { redactSpansLike } from "./redaction.ts";
+import { Work } from "./work.ts";
+
+export type { MessageFacts, Operation } from "./operation.ts";
+
+/** An operation on the database. */
+export interface DatabaseFacts {
+  /** `get`, `getMany`, `list` or `commit`. */
+  verb: string;
+  /** The first part of its keys, which no stranger chooses. */
+  kind: string | undefined;
+  /** How many keys. */
+  keys: number;
+}
+
+/** A step of a sign-in, or a request for tokens, that has been answered. */
+export interface SignInStep {
+  /** Method and route, which say what there is to do. */
+  step: string;
+  grantType?: string;
+  outcome: string;
+  /** An error code of OAuth, or an HTTP status. */
+  errorType?: string;
+  startedMilliseconds: number;
+}
+
+/** How something is observed. */
+interface Observation {
+  span?: { name: string; kind: SpanKind; attributes?: Attributes };
+  /** Of span and metric alike. */
+  attributes: Attributes;
+  histogram: Histogram;
+  errorType?(error: unknown): string;
+}
+
+/** The one of a process. */
+export class Telemetry {
+  readonly #instruments: Instruments = makeInstruments();
+
+  constructor() {
+    const { tracer } = this.#instruments;
+    // Never ended, so never exported.
+    redactSpansLike(tracer.startSpan("class of spans", { root: true }));
+  }
+
+  /** Whether Deno reads `baggage`, which it cannot always. */
+  get readsBaggage(): boolean {
+    return propagation.fields().includes("baggage");
+  }
+
+  /** The trace and the span that are active, for the log. */
+  get ids(): { traceId: string; spanId: string } | undefined {
+    const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
+    return traceId && spanId ? { traceId, spanId } : undefined;
+  }
+
+  /** Serves an HTTP request, without the baggage that its sender gave it. */
+  serve<T>(serve: () => T): T {
+    const received = propagation.deleteBaggage(context.active());
+    return context.with(new Work().in(received), serve);
+  }
+
+  /** Names the span of an HTTP request by its route. */
+  nameRoute(method: string, route: string): void {
+    const span = trace.getActiveSpan();
+    span?.updateName(`${method} ${route}`);
+    span?.setAttribute("http.route", route);
+  }
+
+  /** Tells of a request outside `/mcp` that has been answered. */
+  tellStep(
+    { step, grantType, outcome, errorType, startedMilliseconds }: SignInStep,
+  ): void {
+    const attributes: Attributes = {
+      "tool_server.outcome": outcome,
+      ...(grantType !== undefined && { "oauth.grant_type": grantType }),
+    };
+    const { databaseOperations = 0 } = Work.current ?? {};
+    trace.getActiveSpan()?.setAttributes({
+      ...attributes,
+      ...(errorType !== undefined && { "tool_server.error": errorType }),
+      "tool_server.database.operations": databaseOperations,
+    });
+    this.#instruments.signInSteps.record(
+      (performance.now() - startedMilliseconds) / 1000,
+      {
+        ...attributes,
+        "tool_server.sign_in.step": step,
+        ...(errorType !== undefined && { "error.type": errorType }),
+      },
+    );
+  }
+
+  /** Begins to serve a message of an MCP client. */
+  operation(facts: MessageFacts): Operation {
+    return new Operation(this.#instruments, facts);
+  }
+
+  /** Asks an MCP client. */
+  question<T>(method: string, ask: () => Promise<T>): Promise<T> {
+    return this.#observe(ask, {
+      span: { name: method, kind: SpanKind.CLIENT },
+      attributes: { "mcp.method.name": method },
+      histogram: this.#instruments.questions,
+    });
+  }
+
+  /** Talks to the sign-in provider. */
+  providerCall<T>(
+    verb: string,
+    call: () => Promise<T>,
+    errorType: (error: unknown) => string,
+  ): Promise<T> {
+    return this.#observe(call, {
+      span: { name: `provider ${verb}`, kind: SpanKind.INTERNAL },
+      attributes: { "tool_server.provider.call": verb },
+      histogram: this.#instruments.providerCalls,
+      errorType,
+    });
+  }
+
+  /** Carries out an operation on the database. */
+  databaseOperation<T>(
+    { verb, kind, keys }: DatabaseFacts,
+    operate: () => Promise<T>,
+  ): Promise<T> {
+    const hasSpan = Work.current?.countDatabaseOperation() ?? false;
+    const span = {
+      name: kind === undefined ? verb : `${verb} ${kind}`,
+      kind: SpanKind.CLIENT,
+      attributes: keys > 1 ? { "db.operation.batch.size": keys } : {},
+    };
+    return this.#observe(operate, {
+      span: hasSpan ? span : undefined,
+      attributes: {
+        "db.system.name": "deno.kv",
+        "db.operation.name": verb,
+        ...(kind !== undefined && { "db.collection.name": kind }),
+      },
+      histogram: this.#instruments.databaseOperations,
+    });
+  }
+
+  /** Begins what outlives a request. */
+  detached<T>(begin: () => T): T {
+    return context.with(ROOT_CONTEXT, begin);
+  }
+
+  async #observe<T>(
+    work: () => Promise<T>,
+    { span: named, attributes, histogram, errorType = typeOf }: Observation,
+  ): Promise<T> {
+    const startedMilliseconds = performance.now();
+    const { tracer } = this.#instruments;
+    const span = named &&
+      tracer.startSpan(named.name, {
+        kind: named.kind,
+        attributes: { ...attributes, ...named.attributes },
+      });
+    const failure: Attributes = {};
+    try {
+      return await (span
+        ? context.with(trace.setSpan(context.active(), span), work)
+        : work());
+    } catch (error) {
+      failure["error.type"] = errorType(error);
+      span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span?.end();
+      histogram.record(
+        (performance.now() - startedMilliseconds) / 1000,
+        { ...attributes, ...failure },
+      );
+    }
+  }
+}
+
+/** The class of an exception: its words may be anyone's. */
+function typeOf(error: unknown): string {
+  const name = error instanceof Error ? error.name : "";
+  return /^\w{1,64}$/.test(name) ? name : "_OTHER";
+}

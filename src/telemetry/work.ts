@@ -1,0 +1,34 @@
+/**
+ * What has been done for one request so far. It goes with the request's
+ * context, so that whatever touches the database need not know for whom.
+ *
+ * @module
+ */
+import { type Context, context, createContextKey } from "@opentelemetry/api";
+
+const KEY = createContextKey("tool-server work");
+
+/** More spans of one request tell no one anything; all are still counted. */
+const MOST_DATABASE_SPANS = 64;
+
+/** Work for one request. */
+export class Work {
+  /** Operations on the database. */
+  databaseOperations = 0;
+  isOver = false;
+
+  /** The work that is being done here, unless it is in the background. */
+  static get current(): Work | undefined {
+    return context.active().getValue(KEY) as Work | undefined;
+  }
+
+  /** A context in which this is being done. */
+  in(context: Context): Context {
+    return context.setValue(KEY, this);
+  }
+
+  /** Counts an operation on the database, and says whether it gets a span. */
+  countDatabaseOperation(): boolean {
+    return ++this.databaseOperations <= MOST_DATABASE_SPANS && !this.isOver;
+  }
+}
