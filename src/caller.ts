@@ -49,7 +49,7 @@ export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
-  /** How the caller is known; absent where everybody may call. */
+  /** How the caller is known; absent when they presented nothing. */
   door?: Door;
   /** The OAuth client that is calling, under strategies that know one. */
   clientId?: string;
@@ -78,6 +78,21 @@ export const ANONYMOUS: Caller = Object.freeze({
   scopes: "all",
   binding: "anonymous",
 });
+
+/**
+ * The caller without credentials where `AUTH_ANONYMOUS` lets them in. What they
+ * open is nobody's: whoever signs in later begins anew.
+ */
+export const STRANGER: Caller = Object.freeze({
+  subject: "anonymous",
+  scopes: [],
+  binding: "stranger",
+});
+
+/** Whether a caller could sign in to be known, and has not. */
+export function isStranger({ binding }: Caller): boolean {
+  return binding === STRANGER.binding;
+}
 
 /** The scopes of `needed` that the caller was not granted. */
 export function missingScopes(

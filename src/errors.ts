@@ -97,7 +97,8 @@ export class OAuthError extends Refusal {
  * A request to a protected resource without the credentials it needs. The
  * gate turns it into a `WWW-Authenticate` challenge.
  *
- * - 401 without `error`: no credentials were presented.
+ * - 401 without `error`: no credentials were presented; `scopes` names what
+ *   the call needs, where it is known.
  * - 401 `invalid_token`: they are unknown, expired or revoked, or the
  *   provider's own token behind them died.
  * - 403 `insufficient_scope`: `scopes` names everything the call needs.

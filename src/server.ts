@@ -20,7 +20,7 @@ import {
 import type { Services, ServiceValues } from "./authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import { basePathOf } from "./base_path.ts";
-import type { Authenticated } from "./caller.ts";
+import { type Authenticated, isStranger } from "./caller.ts";
 import { type AuthConfig, isOpen } from "./config/auth.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
@@ -32,11 +32,12 @@ import { provideNeeds } from "./engine/provide.ts";
 import { RunningCalls } from "./engine/running.ts";
 import { Subscriptions } from "./engine/subscriptions.ts";
 import { TaskRunner } from "./engine/tasks/task_runner.ts";
+import { anonymousGate } from "./gates/anonymous_gate.ts";
 import { gateOfDoors } from "./gates/doors.ts";
 import { type Gate, lateGate, openGate } from "./gates/gate.ts";
 import { originCheck } from "./gates/origin.ts";
 import { staticDoors } from "./gates/static_gate.ts";
-import { HttpError } from "./errors.ts";
+import { ChallengeError, HttpError } from "./errors.ts";
 import { ArrivingBodies } from "./http/arriving_bodies.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
@@ -362,7 +363,10 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
           ...lifecycle.provide(options),
           authenticate: async (request) => {
             checkOrigin(request);
-            return await gate.authenticate(request.headers);
+            const found = await gate.authenticate(request.headers);
+            // Strangers try tools out; a route that asks wants to know who.
+            if (!isStranger(found.caller)) return found;
+            throw new ChallengeError("Sign in first");
           },
         })),
       challenge: (refusal) => gate.challenge(refusal),
@@ -506,6 +510,8 @@ function compile(
     serverInfo,
     instructions,
     listsVary,
+    anonymous: config.auth.anonymous === true &&
+      (config.auth.oauth ?? config.auth.jwt) !== undefined,
   });
 }
 
@@ -543,7 +549,9 @@ function loopbackOriginOf({ url }: Request): string | undefined {
 /** The gate of the strategies; it takes all of `app.ts` to know some callers. */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;
-  return auth.oauth || auth.jwt
-    ? lateGate(load)
-    : gateOfDoors(staticDoors(auth));
+  if (auth.oauth || auth.jwt) return lateGate(load);
+  const gate = gateOfDoors(staticDoors(auth));
+  return auth.anonymous
+    ? anonymousGate(gate, { keyHeader: auth.apiKey?.header })
+    : gate;
 }

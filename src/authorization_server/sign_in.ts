@@ -14,6 +14,7 @@ import {
   authorizationServer,
   type AuthorizationServerOptions,
 } from "./authorization_server.ts";
+import { anonymousGate } from "../gates/anonymous_gate.ts";
 import { gateOfDoors } from "../gates/doors.ts";
 import { jwtGate } from "../gates/jwt_gate.ts";
 import { staticDoors } from "../gates/static_gate.ts";
@@ -39,13 +40,19 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   const nobody = nobodySignsIn(auth);
   if (!server && !jwt) return { endpoints: nobody };
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
+  const gate = gateOfDoors({
+    oauth: server?.gate,
+    jwt: jwt && jwtGate({ ...jwt, baseUrl, clock: database.clock }),
+    ...staticDoors(auth),
+  });
   return {
     ...server,
-    gate: gateOfDoors({
-      oauth: server?.gate,
-      jwt: jwt && jwtGate({ ...jwt, baseUrl, clock: database.clock }),
-      ...staticDoors(auth),
-    }),
+    gate: auth.anonymous
+      ? anonymousGate(gate, {
+        keyHeader: auth.apiKey?.header,
+        ceiling: options.permissions?.everyones,
+      })
+      : gate,
     endpoints: {
       ...nobody,
       ...server?.endpoints,

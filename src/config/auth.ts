@@ -19,6 +19,8 @@ export interface AuthConfig {
   jwt?: JwtConfig;
   bearer?: { tokens: readonly string[] };
   apiKey?: { keys: readonly string[]; header: string };
+  /** Whether those who present nothing may use what needs no scope. */
+  anonymous?: boolean;
 }
 
 /** Whether everybody who reaches the server may call. */
@@ -116,6 +118,10 @@ export function parseAuth(
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (has("bearer")) auth.bearer = parseBearer(settings, auth);
   if (has("api_key")) auth.apiKey = parseApiKey(settings);
+  if (settings.read("AUTH_ANONYMOUS", BOOLEAN)) {
+    if (isOpen(auth)) complainOfOpenness(settings);
+    auth.anonymous = true;
+  }
   return auth;
 }
 
@@ -167,6 +173,18 @@ function complainOfTelltales(settings: Settings): void {
     });
     return;
   }
+}
+
+/** A stranger who cannot sign in is not stopped by a scope either. */
+function complainOfOpenness(settings: Settings): void {
+  settings.complain({
+    variable: "AUTH_ANONYMOUS",
+    got: "true",
+    wants: "an AUTH_STRATEGY by which callers can become known",
+    fix:
+      "Without a strategy everybody may use everything: leave it unset, or " +
+      "set AUTH_STRATEGY=oauth.",
+  });
 }
 
 /** Without it clients are told the address of the machine that they run on. */

@@ -62,6 +62,10 @@ export const ENV_EXAMPLE =
 # last four, separated by commas: what a token looks like says which judges it.
 # AUTH_STRATEGY=none
 
+# Whether callers who present nothing may use what needs no scope, and are asked
+# to sign in by what needs one.
+# AUTH_ANONYMOUS=false
+
 # oauth: who people sign in with. github, google, microsoft, gitlab, oidc (with
 # OAUTH_ISSUER), custom (with the four addresses below), or dev: a built-in
 # provider for trying it out, on loopback only.

@@ -3,24 +3,34 @@
  *
  * @module
  */
-import { type Caller, missingScopes } from "../caller.ts";
+import { type Caller, isStranger, missingScopes } from "../caller.ts";
 import { ChallengeError } from "../errors.ts";
 
 /**
- * Checks that a caller was granted scopes.
- *
- * @throws {ChallengeError} 403 that lists every one of them
+ * The challenge for scopes that a caller was not granted: 403 that lists every
+ * one of them, or 401 for a stranger. Undefined when nothing is missing.
  */
+export function scopeChallenge(
+  caller: Caller,
+  needed: readonly string[],
+): ChallengeError | undefined {
+  if (missingScopes(caller, needed).length === 0) return undefined;
+  return isStranger(caller)
+    ? new ChallengeError("Sign in to use this", undefined, needed)
+    : new ChallengeError(
+      "The request needs scopes that were not granted",
+      "insufficient_scope",
+      needed,
+    );
+}
+
+/** @throws {ChallengeError} as {@linkcode scopeChallenge} */
 export function checkGranted(
   caller: Caller,
   needed: readonly string[],
 ): void {
-  if (missingScopes(caller, needed).length === 0) return;
-  throw new ChallengeError(
-    "The request needs scopes that were not granted",
-    "insufficient_scope",
-    needed,
-  );
+  const challenge = scopeChallenge(caller, needed);
+  if (challenge) throw challenge;
 }
 
 /** Whether a caller could be granted scopes; what needs others is not there. */

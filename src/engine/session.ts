@@ -21,11 +21,7 @@ import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { initialize } from "./methods/initialize.ts";
-import {
-  checkScopes,
-  methodNotFound,
-  SESSION_METHODS,
-} from "./methods/table.ts";
+import { methodNotFound, permitted, SESSION_METHODS } from "./methods/table.ts";
 import { serveObserved } from "./observed.ts";
 import type { Ending, PendingResponse } from "./pending_response.ts";
 import { emptyResponse } from "./response.ts";
@@ -95,14 +91,10 @@ export function sessionServer(engine: Engine): SessionServer {
     return { ...admitted, sessionId, session };
   }
 
-  function methodOf(
-    message: RpcRequest,
-    { authenticated, catalogue }: InSession,
-  ) {
+  function methodOf(message: RpcRequest, found: InSession) {
     const method = SESSION_METHODS.get(message.method);
     if (!method) throw methodNotFound(message.method, false);
-    checkScopes(catalogue, message, authenticated.caller);
-    return method;
+    return permitted(method, message, found);
   }
 
   async function takeNotification(

@@ -14,8 +14,8 @@ import type { RpcNotification, RpcRequest } from "../protocol/messages.ts";
 import { Meta, metaOf, parseStatelessMeta } from "../protocol/request_meta.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import {
-  checkScopes,
   methodNotFound,
+  permitted,
   STATELESS_METHODS,
 } from "./methods/table.ts";
 import { emptyResponse } from "./response.ts";
@@ -32,7 +32,7 @@ export async function serveStateless(
   message: RpcRequest | RpcNotification,
   admitted: Admitted,
 ): Promise<Response> {
-  const { request: { headers }, version, authenticated, catalogue } = admitted;
+  const { request: { headers }, version, catalogue } = admitted;
   // 2026 has no notifications over HTTP; a client's own do no harm.
   if (message.kind === "notification") return emptyResponse(202);
   const { method, params } = message;
@@ -41,9 +41,9 @@ export async function serveStateless(
   if (typeof claimed === "string") checkVersionHeader(version, claimed);
   const parsed = parseStatelessMeta(meta);
   checkStandardHeaders(headers, message);
-  const run = STATELESS_METHODS.get(method);
-  if (!run) throw methodNotFound(method, true);
-  checkScopes(catalogue, message, authenticated.caller);
+  const found = STATELESS_METHODS.get(method);
+  if (!found) throw methodNotFound(method, true);
+  const run = permitted(found, message, admitted);
   if (method === "tools/call") {
     const tool = catalogue.tools.get(params.name as string);
     if (tool && tool.paramHeaders.length > 0) {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { ChallengeError } from "../errors.ts";
+import { unionOfScopes } from "./scope.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
@@ -18,14 +19,16 @@ export function parseBearer(authorization: string | null): string | undefined {
  *
  * @param parameters what the strategy adds, such as `resource_metadata`;
  * undefined ones are left out
- * @param scopes what to ask for when the refusal itself names none
+ * @param scopes what every sign-in asks for: a 401 names them beside its own
  */
 export function printChallenge(
   refusal: ChallengeError,
   parameters: Readonly<Record<string, string | undefined>> = {},
   scopes: readonly string[] = [],
 ): string {
-  const needed = refusal.scopes.length > 0 ? refusal.scopes : scopes;
+  const needed = refusal.status === 401
+    ? unionOfScopes(refusal.scopes, scopes)
+    : refusal.scopes;
   const all = {
     error: refusal.error,
     error_description: refusal.error && refusal.description,

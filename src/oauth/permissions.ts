@@ -132,6 +132,11 @@ export interface Wanted {
 export interface Permissions extends Wanted {
   /** The scopes that a person may be granted, in the server's order. */
   ceiling(person: Person): readonly string[];
+  /**
+   * The scopes that the rules give everyone: what a stranger may know of.
+   * Without rules that is everything.
+   */
+  everyones: readonly string[];
   /** An identity with no more memberships than the rules look at. */
   keep(identity: Identity): Identity;
 }
@@ -167,17 +172,25 @@ export function permissionsOf(
     return names.has(`${kind} ${nameOf(kind, name)}`);
   }
 
+  function allowed(
+    ...lists: readonly (readonly string[] | "all")[]
+  ): readonly string[] {
+    return supported.filter((scope) =>
+      lists.every((scopes) => scopes === "all" || scopes.includes(scope))
+    );
+  }
+
   return {
+    everyones: allowed(
+      rules === undefined
+        ? "all"
+        : unionOf(rules.filter(({ who }) => who.kind === "everyone")),
+    ),
     ceiling(person) {
       const byRule = rules === undefined ? "all" : unionOf(
         rules.filter(({ who }) => matches(who, person)),
       );
-      const byAuthor = decide?.(person) ?? "all";
-      return supported.filter((scope) =>
-        [byRule, byAuthor].every((scopes) =>
-          scopes === "all" || scopes.includes(scope)
-        )
-      );
+      return allowed(byRule, decide?.(person) ?? "all");
     },
     memberships: decide ? new Set(MEMBERSHIPS) : named,
     named,

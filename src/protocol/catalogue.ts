@@ -20,6 +20,7 @@ import {
   listTemplate,
   listTool,
   withObjectOutput,
+  withSecuritySchemes,
 } from "./descriptions.ts";
 import { type Pages, printPages } from "./pagination.ts";
 import { REVISIONS } from "./revisions.ts";
@@ -55,6 +56,8 @@ export interface CatalogueOptions {
   listTtlSeconds?: number;
   /** Whether callers see different lists: then no shared cache may keep one. */
   listsVary?: boolean;
+  /** Whether callers may be strangers, who sign in for some of the tools. */
+  anonymous?: boolean;
 }
 
 /** A tool, ready to be called. */
@@ -144,6 +147,7 @@ export function compileCatalogue(
     pageSize = 1000,
     listTtlSeconds = 300,
     listsVary = false,
+    anonymous = false,
   }: CatalogueOptions,
 ): Catalogue {
   const complaints: string[] = [];
@@ -166,10 +170,13 @@ export function compileCatalogue(
     attempt(`tool ${tool.name}`, () => {
       checkName(tool.name);
       const compiledView = viewOf(tool);
-      const listedTool = listTool(
+      const plain = listTool(
         tool,
         viewMetaOf(tool, compiledView?.resource.uri),
       );
+      const listedTool = anonymous
+        ? withSecuritySchemes(plain, tool.scopes)
+        : plain;
       const compiled = {
         ...tool,
         paramHeaders: paramHeadersOf(listedTool.inputSchema),

@@ -43,6 +43,27 @@ export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
   };
 }
 
+/**
+ * Tells ChatGPT who may call a tool: those who sign in, or anyone, whose token
+ * is then still sent when there is one. What its author says goes before it.
+ *
+ * @see https://developers.openai.com/apps-sdk/build/auth
+ */
+export function withSecuritySchemes(
+  { _meta, ...listed }: ListedTool,
+  scopes: readonly string[] = [],
+): ListedTool {
+  const securitySchemes = scopes.length === 0
+    ? [{ type: "noauth" }, { type: "oauth2" }]
+    : [{ type: "oauth2", scopes }];
+  // At both places, because some readers know only the second.
+  return {
+    ...listed,
+    securitySchemes,
+    _meta: { securitySchemes, ...(_meta as JsonObject) },
+  };
+}
+
 /** 2025 clients refuse an output schema that is not an object's. */
 export function withObjectOutput(listed: ListedTool): JsonObject {
   if (listed.outputSchema?.type === "object") return listed;

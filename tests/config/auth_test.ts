@@ -199,6 +199,9 @@ const REFUSALS: [string, Environment, string[]][] = [
   ["clients that are no JSON", { ...GITHUB, OAUTH_CLIENTS: "data/x.json" }, [
     "OAUTH_CLIENTS",
   ]],
+  ["strangers where everybody may call anyway", { AUTH_ANONYMOUS: "true" }, [
+    "AUTH_ANONYMOUS",
+  ]],
   ["none beside another strategy", { AUTH_STRATEGY: "none,bearer" }, [
     "AUTH_STRATEGY",
   ]],

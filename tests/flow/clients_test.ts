@@ -233,6 +233,32 @@ for (const [name, make] of SDKS) {
   });
 }
 
+for (const [name, make] of SDKS) {
+  Deno.test(`the ${name} tries a server out, and signs in for what needs it`, async () => {
+    await using served = await serveOAuthServer({
+      tools,
+      environment: { AUTH_ANONYMOUS: "true" },
+    });
+    const { server, url } = served;
+    const memory = new Memory();
+    const stranger = make(url, memory);
+    await stranger.connect();
+    assert.deepEqual(await stranger.list(), ["whoami", "mail"]);
+    assert.match(await stranger.call("whoami"), /anonymous by undefined/);
+    assert.equal(memory.sentTo, undefined);
+    await assert.rejects(stranger.call("mail"));
+    assert.match(memory.sentTo!.searchParams.get("scope")!, /^mail:read\b/);
+    await stranger.close();
+
+    const known = make(url, memory);
+    await known.finish(await approve(server, url, memory.sentTo!));
+    await known.connect();
+    assert.match(await known.call("mail"), /You have mail/);
+    assert.match(await known.call("whoami"), /github:42/);
+    await known.close();
+  });
+}
+
 Deno.test("the v2 SDK signs in by its metadata document, without registering", async () => {
   const document = {
     client_id: DOCUMENT_URL,

@@ -47,6 +47,17 @@ Deno.test("printChallenge() lists the scopes that a call needs, not the usual on
   );
 });
 
+Deno.test("printChallenge() asks a stranger for what the call needs, and what every sign-in asks for", () => {
+  assert.equal(
+    printChallenge(
+      new ChallengeError("Sign in", undefined, ["c", "a"]),
+      {},
+      ["a", "b"],
+    ),
+    'Bearer scope="c a b"',
+  );
+});
+
 Deno.test("printChallenge() lets nothing out of its quotes", () => {
   const refusal = new ChallengeError('a"b\\c\r\nd', "invalid_token");
   assert.equal(

@@ -3,9 +3,11 @@
  *
  * @module
  */
-import type { Caller } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import type { Method } from "../call.ts";
+import type { Call, Method } from "../call.ts";
+import { challengeResult, readsResults } from "../challenge_result.ts";
+import type { Admitted } from "../engine.ts";
+import { scopeChallenge } from "../granted.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
 import { invalidParams, type RpcRequest } from "../../protocol/messages.ts";
@@ -16,7 +18,6 @@ import { findResource, readResource } from "./resource_read.ts";
 import type { SessionCall } from "../session_call.ts";
 import { listen, URIS } from "./subscription.ts";
 import { cancelTask, getTask, updateTask } from "../tasks/task_methods.ts";
-import { checkGranted } from "../granted.ts";
 import { callTool } from "./tool_call.ts";
 
 const EMPTY: Method = () => "{}";
@@ -80,17 +81,23 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 }
 
 /**
- * Checks that a caller was granted what a request needs.
+ * A method, for a caller who was granted what the request needs.
  *
- * @throws {import("../../errors.ts").ChallengeError} 403 that lists every scope the request needs
+ * @throws {import("../../errors.ts").ChallengeError} as `scopeChallenge`
  */
-export function checkScopes(
-  catalogue: Catalogue,
+export function permitted<C extends Call>(
+  run: Method<C>,
   { method, params }: RpcRequest,
-  caller: Caller,
-): void {
-  if (caller.scopes === "all") return;
-  checkGranted(caller, scopesFor(catalogue, method, params));
+  { catalogue, authenticated: { caller }, request }: Admitted,
+): Method<C> {
+  if (caller.scopes === "all") return run;
+  const needed = scopesFor(catalogue, method, params);
+  const challenge = scopeChallenge(caller, needed);
+  if (!challenge) return run;
+  if (method === "tools/call" && readsResults(request.headers)) {
+    return (call) => challengeResult(call, challenge);
+  }
+  throw challenge;
 }
 
 /** The scopes a request needs; none for a name that nothing has. */

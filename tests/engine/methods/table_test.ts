@@ -6,7 +6,7 @@ import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { checkScopes } from "../../../src/engine/methods/table.ts";
+import { permitted } from "../../../src/engine/methods/table.ts";
 
 const scopes = ["mail:read", "mail:send"];
 const catalogue = compileCatalogue({
@@ -27,7 +27,16 @@ function check(
   granted: Caller["scopes"],
 ): void {
   const caller = { subject: "ada", binding: "ada", scopes: granted };
-  checkScopes(catalogue, { kind: "request", id: 1, method, params }, caller);
+  const run = () => "";
+  const message = { kind: "request", id: 1, method, params } as const;
+  const request = new Request("http://localhost/mcp");
+  const admitted = {
+    catalogue,
+    request,
+    authenticated: { caller },
+    version: null,
+  };
+  assert.equal(permitted(run, message, admitted), run);
 }
 
 const GUARDED: [method: string, params: JsonObject][] = [
@@ -46,7 +55,7 @@ const GUARDED: [method: string, params: JsonObject][] = [
 
 for (const [method, params] of GUARDED) {
   const what = `${method} ${JSON.stringify(params)}`;
-  Deno.test(`checkScopes() guards ${what} and lists all that it needs`, () => {
+  Deno.test(`permitted() guards ${what} and lists all that it needs`, () => {
     check(method, params, scopes);
     check(method, params, "all");
     for (const granted of [[], ["mail:read"], ["mail"]]) {
@@ -63,7 +72,7 @@ for (const [method, params] of GUARDED) {
   });
 }
 
-Deno.test("checkScopes() asks nothing for what needs nothing or is not there", () => {
+Deno.test("permitted() asks nothing for what needs nothing or is not there", () => {
   check("tools/call", { name: "open" }, []);
   check("tools/call", { name: "none" }, []);
   check("prompts/get", { name: 1 }, []);
