@@ -28,22 +28,36 @@ export default tool({
     DENO_DEPLOYMENT_ID: z.string().optional(),
     DENO_REGION: z.string().optional(),
   },
-  async run(_input, { settings }) {
-    // What only this tool needs is loaded with its first call.
-    const { default: process } = await import("node:process");
-    const { deno, node } = process.versions as Record<string, string>;
-    return {
-      status: "ok" as const,
-      timestamp: Date.now(),
-      runtime: deno ? "Deno" : "Node.js",
-      version: deno ?? node,
-      deployment: settings.DENO_DEPLOYMENT_ID,
-      region: settings.DENO_REGION,
-      uptimeSeconds: Math.floor(process.uptime()),
-      memory: memoryOf(process),
-    };
-  },
+  run: (_input, { settings }) =>
+    process ? report(settings) : loadAndReport(settings),
 });
+
+interface Place {
+  DENO_DEPLOYMENT_ID?: string;
+  DENO_REGION?: string;
+}
+
+/** What only this tool needs is loaded with its first call. */
+let process: NodeJS.Process | undefined;
+
+async function loadAndReport(place: Place) {
+  ({ default: process } = await import("node:process"));
+  return report(place);
+}
+
+function report({ DENO_DEPLOYMENT_ID, DENO_REGION }: Place) {
+  const { deno, node } = process!.versions as Record<string, string>;
+  return {
+    status: "ok" as const,
+    timestamp: Date.now(),
+    runtime: deno ? "Deno" : "Node.js",
+    version: deno ?? node,
+    deployment: DENO_DEPLOYMENT_ID,
+    region: DENO_REGION,
+    uptimeSeconds: Math.floor(process!.uptime()),
+    memory: memoryOf(process!),
+  };
+}
 
 let memory: NodeJS.MemoryUsage;
 let readMilliseconds = -Infinity;

@@ -28,7 +28,9 @@ import { CallContext, type Work } from "./call_context.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
 import { internalRefusal, type Outcome, refusalOf } from "./refusal.ts";
+import { jsonResponse } from "./response.ts";
 import type { Running } from "./running.ts";
+import type { MaybePromise } from "./then.ts";
 
 /**
  * After this long without a byte there is a comment, or proxies would give up:
@@ -38,9 +40,7 @@ import type { Running } from "./running.ts";
 const QUIET_MILLISECONDS = 15_000;
 
 /** Answers one method with the JSON text of its result. @throws {RpcError} */
-export type Method<C extends Call = Call> = (
-  call: C,
-) => string | Promise<string>;
+export type Method<C extends Call = Call> = (call: C) => MaybePromise<string>;
 
 /**
  * A request that has passed every check in front of its method. Subclasses
@@ -60,16 +60,20 @@ export abstract class Call implements Work, Running {
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
+  #response?: PendingResponse;
   #hasEnded = false;
-  #ending = Promise.withResolvers<Ending | undefined>();
+  #ending?: Ending;
+  /** Hears of an ending that is waited for. */
+  #onEnding?: (ending: Ending | undefined) => void;
 
   /** @param response shared by all requests of a batch */
   constructor(
     readonly engine: Engine,
     readonly message: RpcRequest,
     readonly admitted: Admitted,
-    readonly response: PendingResponse = new PendingResponse(engine.clock),
+    response?: PendingResponse,
   ) {
+    this.#response = response;
     this.startedMilliseconds = engine.clock();
   }
 
@@ -106,13 +110,24 @@ export abstract class Call implements Work, Running {
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
+  /** Made when something may come before the result. */
+  get response(): PendingResponse {
+    return this.#response ??= this.pendingResponse();
+  }
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
   /** Runs a method and gives the response as soon as it begins. */
-  respond(method: Method<this>): Promise<Response> {
-    this.run(method).then((ending) => this.response.end(ending));
+  respond(method: Method<this>): MaybePromise<Response> {
+    const ending = this.run(method);
+    if (ending instanceof Promise) {
+      ending.then((ending) => this.response.end(ending));
+    } else if (ending && !this.#response) {
+      return jsonResponse(ending.body, ending.status, ending.headers);
+    } else {
+      this.response.end(ending);
+    }
     return this.response.response;
   }
 
@@ -120,27 +135,40 @@ export abstract class Call implements Work, Running {
    * Runs a method until its request is answered; undefined when the client
    * wants no answer any more. Never rejects: a refusal is an answer too.
    */
-  run(method: Method<this>): Promise<Ending | undefined> {
-    this.#work(method);
-    return this.#ending.promise;
-  }
-
-  async #work(method: Method<this>): Promise<void> {
+  run(method: Method<this>): MaybePromise<Ending | undefined> {
     const { running } = this.engine;
     this.admitted.operation?.take();
     try {
-      running.add(this);
-      const result = await method(this);
-      const wasStopped = this.#abort?.signal.aborted;
-      this.end(
-        { body: printResult(this.message.id, result) },
-        wasStopped ? "stopped" : this.outcome,
-      );
+      running.check(this);
+      const result = method(this);
+      if (result instanceof Promise) return this.#linger(result);
+      this.#finish(result);
     } catch (error) {
       this.refuse(error);
-    } finally {
-      running.delete(this);
     }
+    return this.#ending;
+  }
+
+  /** It may have to be cancelled: from here on it can be found. */
+  #linger(result: Promise<string>): Promise<Ending | undefined> {
+    const { running } = this.engine;
+    running.add(this);
+    result.then((text) => this.#finish(text))
+      .catch((error) => this.refuse(error))
+      .finally(() => running.delete(this));
+    return new Promise((resolve) => this.#onEnding = resolve);
+  }
+
+  #finish(result: string): void {
+    const wasStopped = this.#abort?.signal.aborted;
+    this.end(
+      { body: printResult(this.message.id, result) },
+      wasStopped ? "stopped" : this.outcome,
+    );
+  }
+
+  protected pendingResponse(): PendingResponse {
+    return new PendingResponse(this.engine.clock);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
@@ -222,7 +250,8 @@ export abstract class Call implements Work, Running {
     this.#hasEnded = true;
     if (this.admitted.operation) this.#tell(ending, outcome, refusal);
     else this.#log(outcome, refusal);
-    this.#ending.resolve(ending);
+    this.#ending = ending;
+    this.#onEnding?.(ending);
   }
 
   /** The log line belongs to the call's span, whoever ended the call. */

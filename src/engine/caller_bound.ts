@@ -20,14 +20,23 @@ export class CallerBound {
   ) {}
 
   /** @throws {HttpError} 429 when the caller has as many as there may be */
-  take({ binding, scopes }: Caller): void {
+  check({ binding, scopes }: Caller): void {
     const count = this.#counts.get(binding) ?? 0;
-    if (count >= this.most && scopes !== "all") {
-      throw new HttpError(429, `Too many ${this.what} at a time`, {
-        "retry-after": "5",
-      });
-    }
-    this.#counts.set(binding, count + 1);
+    if (count < this.most || scopes === "all") return;
+    throw new HttpError(429, `Too many ${this.what} at a time`, {
+      "retry-after": "5",
+    });
+  }
+
+  /** Counts one more, which was checked. */
+  count({ binding }: Caller): void {
+    this.#counts.set(binding, (this.#counts.get(binding) ?? 0) + 1);
+  }
+
+  /** @throws {HttpError} 429 when the caller has as many as there may be */
+  take(caller: Caller): void {
+    this.check(caller);
+    this.count(caller);
   }
 
   /** Gives back one that was taken. */

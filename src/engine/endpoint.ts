@@ -30,6 +30,7 @@ import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import { sessionServer } from "./session.ts";
 import { serveStateless } from "./stateless.ts";
+import { type MaybePromise, then } from "./then.ts";
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
@@ -45,7 +46,10 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   async function post(request: Request): Promise<Response> {
     let id: RequestId | undefined;
     try {
-      const admitted = await admit(request);
+      const admitting = admit(request);
+      const admitted = admitting instanceof Promise
+        ? await admitting
+        : admitting;
       checkContentType(request.headers);
       checkAccept(request.headers);
       const body = await bodies.wait(readBody(request));
@@ -83,17 +87,21 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   }
 
   /** Anyone who may not call learns nothing else. */
-  async function admit(request: Request): Promise<Admitted> {
+  function admit(request: Request): MaybePromise<Admitted> {
     const { headers } = request;
     checkOrigin(request);
-    const authenticated = await gate.authenticate(headers);
-    const version = headers.get("mcp-protocol-version");
-    const { ceiling } = authenticated.caller;
-    const catalogue = engine.catalogue.within(ceiling);
-    return { request, version, authenticated, catalogue };
+    return then(gate.authenticate(headers), (authenticated) => {
+      const version = headers.get("mcp-protocol-version");
+      const { ceiling } = authenticated.caller;
+      const catalogue = engine.catalogue.within(ceiling);
+      return { request, version, authenticated, catalogue };
+    });
   }
 
-  function serve(message: RpcMessage, admitted: Admitted): Promise<Response> {
+  function serve(
+    message: RpcMessage,
+    admitted: Admitted,
+  ): MaybePromise<Response> {
     if (message.kind === "response") return sessions.take(message, admitted);
     const claimed = metaOf(message.params)[Meta.protocolVersion];
     const { version } = admitted;

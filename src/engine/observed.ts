@@ -34,7 +34,7 @@ const REQUEST_ID = /^[\w.:-]{1,64}$/;
 export async function serveObserved<T>(
   telemetry: Telemetry,
   { message, admitted }: { message: Message; admitted: Admitted },
-  serve: (admitted: Admitted) => Promise<T>,
+  serve: (admitted: Admitted) => MaybePromise<T>,
   refuse: (error: unknown) => { refusal: Refusal; answer: T },
 ): Promise<T> {
   const operation = telemetry.operation(factsOf(message, admitted));

@@ -15,8 +15,13 @@ export function provideNeeds(
 ): Definitions {
   const needs = ({ settings, services }: Needing) =>
     settings !== undefined || services !== undefined;
-  const fill = (definition: Needing, context: Context): Context =>
-    Object.assign(context, lifecycle.provide(definition));
+  const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
+  /** A call comes after the start, and nothing changes after that. */
+  function fill(definition: Needing, context: Context): Context {
+    let own = provided.get(definition);
+    if (!own) provided.set(definition, own = lifecycle.provide(definition));
+    return Object.assign(context, own);
+  }
   return {
     tools: tools.map((tool) =>
       needs(tool)

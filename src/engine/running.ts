@@ -57,9 +57,18 @@ export class RunningCalls {
     return this.#running.size;
   }
 
-  /** @throws {import("../errors.ts").HttpError} 429 when its caller has too many */
+  /**
+   * Before a call is run: most end at once, and are never added.
+   *
+   * @throws {import("../errors.ts").HttpError} 429 when its caller has too many
+   */
+  check({ caller }: Running): void {
+    if (this.#running.size >= CALLS_PER_CALLER) this.#bound.check(caller);
+  }
+
+  /** A call that goes on. */
   add(call: Running): void {
-    this.#bound.take(call.caller);
+    this.#bound.count(call.caller);
     this.#running.add(call);
     // What slipped in while the server was stopping is told at once.
     if (this.#hasStopped) return call.stop(STOPPING);

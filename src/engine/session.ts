@@ -26,6 +26,7 @@ import { serveObserved } from "./observed.ts";
 import type { Ending, PendingResponse } from "./pending_response.ts";
 import { emptyResponse } from "./response.ts";
 import { type InSession, SessionCall } from "./session_call.ts";
+import { type MaybePromise, then } from "./then.ts";
 
 /** The most messages of one batch: they are all worked on at once. */
 const BATCH_MESSAGES = 100;
@@ -39,7 +40,7 @@ export interface SessionServer {
   serve(
     message: RpcRequest | RpcNotification,
     admitted: Admitted,
-  ): Promise<Response>;
+  ): MaybePromise<Response>;
   /** An answer to a question of ours. */
   take(message: RpcResponse, admitted: Admitted): Promise<Response>;
   /** An array of messages. */
@@ -56,39 +57,45 @@ export interface SessionServer {
 export function sessionServer(engine: Engine): SessionServer {
   const { running, sessions, replies, cancellations } = engine;
 
-  async function serve(
+  function serve(
     message: RpcRequest | RpcNotification,
     admitted: Admitted,
-  ): Promise<Response> {
-    if (message.kind === "notification") {
-      await takeNotification(message, await find(admitted, { keep: false }));
-      return emptyResponse(202);
-    }
+  ): MaybePromise<Response> {
+    if (message.kind === "notification") return notice(message, admitted);
     if (message.method === "initialize") {
-      return await initialize(engine, message, admitted.authenticated.caller);
+      return initialize(engine, message, admitted.authenticated.caller);
     }
-    const found = await find(admitted);
-    const method = methodOf(message, found);
-    return await new SessionCall(engine, message, found).respond(method);
+    return then(find(admitted), (found) => {
+      const method = methodOf(message, found);
+      return new SessionCall(engine, message, found).respond(method);
+    });
+  }
+
+  async function notice(
+    message: RpcNotification,
+    admitted: Admitted,
+  ): Promise<Response> {
+    await takeNotification(message, await find(admitted, { keep: false }));
+    return emptyResponse(202);
   }
 
   /** The session that a request names, if it is its caller's. */
-  async function find(
+  function find(
     admitted: Admitted,
     options?: { keep: boolean },
-  ): Promise<InSession> {
+  ): MaybePromise<InSession> {
     const { request, version, authenticated: { caller } } = admitted;
     const sessionId = sessionIdOf(request.headers);
     if (version !== null && !isRevision(version)) {
       throw badRequest(`Unsupported protocol version: ${version}`);
     }
-    const session = await sessions.find(sessionId, options);
-    if (session?.binding !== caller.binding) throw sessionNotFound();
-    if (session.grantId !== caller.grantId) {
+    return then(sessions.find(sessionId, options), (session) => {
+      if (session?.binding !== caller.binding) throw sessionNotFound();
+      const found = { ...admitted, sessionId, session };
+      if (session.grantId === caller.grantId) return found;
       // The same person with another grant: what it used last ends with it.
-      await sessions.use(sessionId, caller.grantId);
-    }
-    return { ...admitted, sessionId, session };
+      return sessions.use(sessionId, caller.grantId).then(() => found);
+    });
   }
 
   function methodOf(message: RpcRequest, found: InSession) {

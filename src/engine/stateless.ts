@@ -20,6 +20,7 @@ import {
 } from "./methods/table.ts";
 import { emptyResponse } from "./response.ts";
 import { StatelessCall } from "./stateless_call.ts";
+import type { MaybePromise } from "./then.ts";
 
 /**
  * Serves a message of 2026.
@@ -27,11 +28,11 @@ import { StatelessCall } from "./stateless_call.ts";
  * @throws {import("../errors.ts").RpcError} for a request that never reaches
  * its method
  */
-export async function serveStateless(
+export function serveStateless(
   engine: Engine,
   message: RpcRequest | RpcNotification,
   admitted: Admitted,
-): Promise<Response> {
+): MaybePromise<Response> {
   const { request: { headers }, version, catalogue } = admitted;
   // 2026 has no notifications over HTTP; a client's own do no harm.
   if (message.kind === "notification") return emptyResponse(202);
@@ -50,6 +51,5 @@ export async function serveStateless(
       checkParamHeaders(headers, tool.paramHeaders, argumentsOf(params));
     }
   }
-  const call = new StatelessCall(engine, message, admitted, parsed);
-  return await call.respond(run);
+  return new StatelessCall(engine, message, admitted, parsed).respond(run);
 }

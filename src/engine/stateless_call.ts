@@ -28,7 +28,8 @@ import {
 import { STATELESS_REVISION } from "../protocol/revisions.ts";
 import { Call, type Method } from "./call.ts";
 import type { Admitted, Engine } from "./engine.ts";
-import type { Ending } from "./pending_response.ts";
+import type { Ending, PendingResponse } from "./pending_response.ts";
+import type { MaybePromise } from "./then.ts";
 
 /** The methods that may end with questions, and so take answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -63,14 +64,13 @@ export class StatelessCall extends Call {
     const capabilities = clientCapabilities;
     this.client = { info, capabilities, revision: STATELESS_REVISION };
     this.logLevel = logLevel;
-    this.response.onGone = () => this.cancel("the client closed the stream");
   }
 
   get introduction(): Introduction {
     return this.catalogue.stateless;
   }
 
-  override run(method: Method<this>): Promise<Ending | undefined> {
+  override run(method: Method<this>): MaybePromise<Ending | undefined> {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;
     if (isFirst || !ASKING.has(this.message.method)) return super.run(method);
@@ -78,6 +78,12 @@ export class StatelessCall extends Call {
       await this.#resume();
       return await method(call);
     });
+  }
+
+  protected override pendingResponse(): PendingResponse {
+    const response = super.pendingResponse();
+    response.onGone = () => this.cancel("the client closed the stream");
+    return response;
   }
 
   override beat(nowMilliseconds: number): void {

@@ -34,7 +34,16 @@ export class ArrivingBodies {
       const body = { sinceMilliseconds: this.clock(), giveUp: reject };
       this.#arriving.add(body);
       this.#timer ??= setInterval(() => this.#look(), LOOK_MILLISECONDS);
-      reading.then(resolve, reject).then(() => this.#arriving.delete(body));
+      reading.then(
+        (value) => {
+          this.#arriving.delete(body);
+          resolve(value);
+        },
+        (error) => {
+          this.#arriving.delete(body);
+          reject(error);
+        },
+      );
     });
   }
 

@@ -1,12 +1,13 @@
 /**
  * Wishes of 2025 clients to cancel a request that another process is working
- * on. Each carries its time, so that an id used again is not hit by an old one.
+ * on. Each cancels once, and carries its time: a request that uses an id again
+ * is not cancelled by an old wish.
  *
  * @module
  * @see MCP 2025-11-25, Cancellation
  */
 import type { RequestId } from "../protocol/messages.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
@@ -60,16 +61,26 @@ export function cancellationStore(database: Database) {
         lookUntil = database.clock() + TOLERANCE_MILLISECONDS;
       } else if (database.clock() >= lookUntil) return [];
       const running = requests();
-      const entries = await database.getMany<Cancellation[]>(
+      const wishes = await database.getMany<Cancellation[]>(
         running.map(({ sessionId, requestId }) =>
           cancellationKey(sessionId, requestId)
         ),
       );
-      seen = versionstamp;
-      return running.filter(({ startedMilliseconds }, i) =>
-        (entries[i].value?.atMilliseconds ?? 0) >=
-          startedMilliseconds - TOLERANCE_MILLISECONDS
+      const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
+        (wishes[i].value?.atMilliseconds ?? 0) >=
+          startedMilliseconds - TOLERANCE_MILLISECONDS;
+      await Promise.all(
+        wishes.filter((_, i) => isHit(running[i], i)).map(fulfil),
       );
+      seen = versionstamp;
+      return running.filter(isHit);
     },
   };
+
+  /** A newer wish under the same key stays. */
+  async function fulfil({ key, versionstamp }: Entry<Cancellation>) {
+    await database.commit((transaction) =>
+      transaction.check({ key, versionstamp }).delete(key)
+    );
+  }
 }

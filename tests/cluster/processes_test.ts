@@ -96,7 +96,7 @@ Deno.test("tasks across processes", async (t) => {
     const entries = await Array.fromAsync(cluster.kv.list({ prefix: [] }));
     const kinds = new Set(entries.map(({ key }) => String(key[0])));
     kinds.delete("text");
-    assert.deepEqual([...kinds], ["task"]);
+    assert.deepEqual([...kinds], ["task", "task-of"]);
   });
 
   await t.step(

@@ -21,6 +21,16 @@ Deno.test("CallerBound refuses one more than a caller may have, and no one else"
   bound.take(ADA);
 });
 
+Deno.test("CallerBound counts what was checked before", () => {
+  const bound = new CallerBound(1, "calls");
+  bound.check(ADA);
+  bound.count(ADA);
+  assert.throws(() => bound.check(ADA), HttpError);
+  bound.check(BOB);
+  bound.release(ADA);
+  bound.check(ADA);
+});
+
 Deno.test("CallerBound has no bound for a caller that many people share", () => {
   const bound = new CallerBound(1, "calls");
   for (let i = 0; i < 3; i++) bound.take(ANONYMOUS);

@@ -87,12 +87,12 @@ export class Process implements AsyncDisposable {
   }
 
   /** Its exit code, with all of its output. */
-  async end(): Promise<number> {
+  async end(patience = PATIENCE_MILLISECONDS): Promise<number> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(
         () => reject(new Error(`It did not end:\n${this.output}`)),
-        PATIENCE_MILLISECONDS,
+        patience,
       );
     });
     try {

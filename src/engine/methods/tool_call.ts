@@ -12,6 +12,7 @@ import { ResultWith } from "../../authoring/result.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
+import { type MaybePromise, then } from "../then.ts";
 import type { CompiledTool } from "../../protocol/catalogue.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
@@ -30,19 +31,25 @@ import {
 } from "../../protocol/tool_result.ts";
 
 /** Calls the tool that a request names. @throws {RpcError} -32602 for no tool */
-export async function callTool(call: Call): Promise<string> {
+export function callTool(call: Call): MaybePromise<string> {
   const { introduction: { printer }, catalogue, params } = call;
   const { name } = params;
   const tool = typeof name === "string" ? catalogue.tools.get(name) : undefined;
   if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
   const args = argumentsOf(params);
-  try {
-    const result = await parseAndRun(tool, args, call);
+  const print = (result: object) => {
     if ("isError" in result && result.isError) call.outcome = "tool_error";
     return printer.result(result);
-  } catch (error) {
+  };
+  const fail = (error: unknown) => {
     if (isRefusal(error)) throw error;
     return printer.result(errorResult(messageFor(error, call)));
+  };
+  try {
+    const printed = then(parseAndRun(tool, args, call), print);
+    return printed instanceof Promise ? printed.catch(fail) : printed;
+  } catch (error) {
+    return fail(error);
   }
 }
 
@@ -57,20 +64,22 @@ function messageFor(error: unknown, call: Call): string {
   return `Internal error (reference ${requestId})`;
 }
 
-async function parseAndRun(
+function parseAndRun(
   tool: CompiledTool,
   args: JsonObject,
   call: Call,
-): Promise<object> {
-  let input = args;
-  if (tool.input) {
-    const parsed = await parseBy(tool.input, args);
-    if (!parsed.success) return errorResult(inputErrorText(parsed.error));
-    input = parsed.data as JsonObject;
-  }
-  return tool.task || tool.prepare
-    ? await prepareAndRun(tool, input, call)
-    : await runAround(tool, input, call.context, call);
+): MaybePromise<object> {
+  const run = tool.task || tool.prepare
+    ? (input: JsonObject) => prepareAndRun(tool, input, call)
+    : (input: JsonObject) => runAround(tool, input, call.context, call);
+  if (!tool.input) return run(args);
+  return then(
+    parseBy(tool.input, args),
+    (parsed) =>
+      parsed.success
+        ? run(parsed.data as JsonObject)
+        : errorResult(inputErrorText(parsed.error)),
+  );
 }
 
 /** What must be asked first is asked in the request; a task knows it then. */
@@ -95,31 +104,36 @@ async function prepareAndRun(
   const task = await engine.taskRunner.start(
     call,
     tool.scopes ?? [],
-    (context) => runAround(tool, input, context, call, prepared),
+    async (context) => await runAround(tool, input, context, call, prepared),
   );
   return { resultType: "task", ...printTask(task) };
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */
-async function runAround(
+function runAround(
   tool: CompiledTool,
   input: JsonObject,
   context: Context,
   call: Call,
   prepared?: unknown,
-): Promise<CallToolResult> {
-  const run = async () =>
-    judge(tool, await tool.run(input, context, prepared), call);
+): MaybePromise<CallToolResult> {
+  const run = () =>
+    then(
+      tool.run(input, context, prepared),
+      (answer) => judge(tool, answer, call),
+    );
   const { around } = call.engine;
-  return around ? await around({ tool, input, context }, run) : await run();
+  return around
+    ? around({ tool, input, context }, async () => await run())
+    : run();
 }
 
 /** Checks what a tool returned against its output schema. */
-async function judge(
+function judge(
   { name, output, hasObjectOutput }: CompiledTool,
   answer: unknown,
   { stateless }: Call,
-): Promise<CallToolResult> {
+): MaybePromise<CallToolResult> {
   if (output === undefined) {
     try {
       return resultOf(answer);
@@ -130,13 +144,14 @@ async function judge(
   const { data, beside } = answer instanceof ResultWith
     ? answer
     : { data: answer, beside: undefined };
-  const parsed = await parseBy(output, data);
-  if (parsed.success) {
-    const asStructured = stateless || hasObjectOutput;
-    return structuredResult(parsed.data, asStructured, beside);
-  }
-  throw new Error(`tool ${name} broke its output schema`, {
-    cause: parsed.error,
+  return then(parseBy(output, data), (parsed) => {
+    if (parsed.success) {
+      const asStructured = stateless || hasObjectOutput;
+      return structuredResult(parsed.data, asStructured, beside);
+    }
+    throw new Error(`tool ${name} broke its output schema`, {
+      cause: parsed.error,
+    });
   });
 }
 
