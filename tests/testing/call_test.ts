@@ -37,6 +37,16 @@ Deno.test("call() runs schemas, scopes, settings and the provider's API", () =>
     assert.match(wrong.text, /query/);
   }));
 
+Deno.test("call() waits for whatever can be awaited", () =>
+  eachRevision(async (revision) => {
+    const query: PromiseLike<string> = {
+      then: (resolve, reject) => Promise.resolve("rows").then(resolve, reject),
+    };
+    const rows = tool({ name: "rows", run: () => query as Promise<string> });
+    await using server = await testServer({ tools: [rows], revision });
+    assert.equal((await server.call(rows)).text, "rows");
+  }));
+
 Deno.test("call() types input and output by the tool itself", async () => {
   await using server = await testServer({ ...everything });
   // @ts-expect-error: the query is a string
