@@ -13,6 +13,7 @@ import type { Admitted } from "./engine.ts";
 import { findResource } from "./methods/resource_read.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./methods/table.ts";
 import type { Refusal } from "./refusal.ts";
+import type { MaybePromise } from "./then.ts";
 
 type Message = RpcRequest | RpcNotification;
 
