@@ -93,14 +93,13 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
   async function inWords(grant: Grant): Promise<ConnectionInWords> {
     const { id: grantId, createdAt, usedAt, scopes, redirectUri } = grant;
-    const open = await sessions.listOf(bindingOf(grant), grantId);
     return {
       grantId,
       createdAt,
       usedAt,
       scopes,
       redirectUri,
-      sessions: open.length,
+      sessions: await sessions.countOf(bindingOf(grant), grantId),
     };
   }
 
@@ -202,6 +201,25 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     );
   }
 
+  /** Ends a grant; false when the person has none of this name. */
+  async function endOne(
+    grantId: string,
+    session: AccountSession,
+  ): Promise<boolean> {
+    const found = await grants.find(grantId);
+    const grant = found?.value;
+    if (grant?.status !== "active") return false;
+    // Another person's grant is treated like one that does not exist.
+    if (grant.subject !== session.subject && !isOperator(session)) return false;
+    await endGrant(grant, found);
+    log.info("Connection ended on the account page", {
+      grantId,
+      client: grant.clientName,
+      by: session.subject,
+    });
+    return true;
+  }
+
   return {
     async show(c) {
       const found = await people.find(c);
@@ -229,21 +247,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
     async end(c) {
       const { session, form } = await people.findForm(c);
-      let ended = 0;
-      for (const grantId of form.require("grants").split(" ")) {
-        const grant = (await grants.find(grantId))?.value;
-        if (grant?.status !== "active") continue;
-        // Another person's grant is treated like one that does not exist.
-        if (grant.subject !== session.subject && !isOperator(session)) continue;
-        await endGrant(grant);
-        log.info("Connection ended on the account page", {
-          grantId,
-          client: grant.clientName,
-          by: session.subject,
-        });
-        ended++;
-      }
-      return redirect(c, `${baseUrl}/account?ended=${ended}`);
+      const ended = await Promise.all(
+        form.require("grants").split(" ").map((id) => endOne(id, session)),
+      );
+      const count = ended.filter(Boolean).length;
+      return redirect(c, `${baseUrl}/account?ended=${count}`);
     },
 
     async signOut(c) {

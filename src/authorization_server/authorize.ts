@@ -35,7 +35,7 @@ import { ConsentPage, type ScopeInWords } from "../pages/consent_page.tsx";
 import { page } from "../pages/respond.ts";
 import type { ApprovalStore } from "../store/approvals.ts";
 import type { AuthorizationRequestStore } from "../store/authorization_requests.ts";
-import { keepBrowser } from "../http/browser_cookie.ts";
+import { browserOf, keepBrowser } from "../http/browser_cookie.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { ProviderUrl } from "./provider_url.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
@@ -88,21 +88,37 @@ export function authorizeEndpoint(
     }
   }
 
+  /** The scopes that the browser has approved for a client before. */
+  async function findApproved(
+    c: Context,
+    { clientId, redirectUri }: { clientId: string; redirectUri?: string },
+  ): Promise<string[] | undefined> {
+    const browser = browserOf(c, baseUrl);
+    if (browser === undefined || redirectUri === undefined) return undefined;
+    const resource = resourceOf(baseUrl);
+    return await approvals.find(browser, { clientId, redirectUri, resource });
+  }
+
   return async function authorize(c) {
     await checkRate(c);
     const parameters = new Parameters(new URL(c.req.url).searchParams);
-    const client = await findClient(parameters.require("client_id"));
+    const clientId = parameters.require("client_id");
+    // Read together with the client, which may take a round trip as well.
+    const approving = findApproved(c, {
+      clientId,
+      redirectUri: parameters.get("redirect_uri"),
+    });
+    approving.catch(() => {});
+    const client = await findClient(clientId);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     const redirectUri = parseRedirectUri(parameters, client);
     // Its ID may be from before the operator closed the other addresses.
     if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
-    const approved = await approvals.find(browser, {
-      clientId: client.clientId,
-      redirectUri,
-      resource: resourceOf(baseUrl),
-    });
+    const approved = parameters.get("redirect_uri") === undefined
+      ? await findApproved(c, { clientId, redirectUri })
+      : await approving;
     let request: AuthorizationRequest;
     try {
       request = parseAuthorizationRequest(parameters, {

@@ -4,12 +4,17 @@
  * @module
  */
 import { bindingOf, type Grant } from "../oauth/grant.ts";
+import type { Entry } from "../store/database.ts";
 import type { GrantStore } from "../store/grants.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import type { TaskStore } from "../store/tasks.ts";
 
-/** Ends a grant with the sessions and tasks that it used last. */
-export type EndGrant = (grant: Grant) => Promise<void>;
+/**
+ * Ends a grant with the sessions and tasks that it used last.
+ *
+ * @param read the grant as it was read a moment ago
+ */
+export type EndGrant = (grant: Grant, read?: Entry<Grant>) => Promise<void>;
 
 /** What a grant ends with. */
 export function grantEnd(
@@ -19,11 +24,13 @@ export function grantEnd(
     tasks: Pick<TaskStore, "endAllOf">;
   },
 ): EndGrant {
-  return async function endGrant(grant) {
+  return async function endGrant(grant, read) {
     const binding = bindingOf(grant);
-    await sessions.endAllOf(binding, grant.id);
-    await tasks.endAllOf(binding, grant.id);
+    const [endSessions] = await Promise.all([
+      sessions.endAllOf(binding, grant.id),
+      tasks.endAllOf(binding, grant.id),
+    ]);
     // Last: who asks again after a failure finds nothing by a closed grant.
-    await grants.close(grant.id);
+    await grants.close(grant.id, { read, also: endSessions });
   };
 }

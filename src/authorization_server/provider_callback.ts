@@ -13,7 +13,7 @@ import {
   authorizationResponseUrl,
 } from "../oauth/authorization_response.ts";
 import { shortClientId } from "../oauth/client_id.ts";
-import { type Grant, openGrant, subjectOf } from "../oauth/grant.ts";
+import { openGrant, subjectOf } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
 import { cutScopes, opensNothing } from "../oauth/scope.ts";
@@ -22,7 +22,9 @@ import { tidy } from "../store/persist.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
+  SignInOutcome,
 } from "../store/authorization_requests.ts";
+import type { Write } from "../store/transaction.ts";
 import { type Clock, now } from "../clock.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import {
@@ -93,10 +95,12 @@ export function providerCallbackEndpoint(
   async function redeem(
     c: Context,
     leased: FoundRequest,
-    { code, issuer, browser }: {
+    { code, issuer, browser, approval }: {
       code: string;
       issuer: string | undefined;
       browser: string;
+      /** Writes down what was approved; undefined where nothing was. */
+      approval: Write | undefined;
     },
   ): Promise<Response> {
     let signedIn: { tokens: UpstreamTokens; identity: Identity };
@@ -164,12 +168,14 @@ export function providerCallbackEndpoint(
       scopes,
       now: now(clock),
     });
-    const ours = await complete(leased, {
-      grant,
-      upstreamTokens: JSON.stringify(tokens),
-    });
+    const outcome = { grant, upstreamTokens: JSON.stringify(tokens) };
+    const ours = await complete(leased, { ...outcome, also: approval }) ??
+      // Unless the lease has lapsed, this browser approved more meanwhile.
+      (approval && await complete(leased, {
+        ...outcome,
+        also: await approvalOf(leased, browser),
+      }));
     if (ours === undefined) throw finishedAlready();
-    await tidy(() => keepApproval(leased, browser));
     log.info("Signed in", {
       clientId: shortClientId(request.clientId),
       client: clientName,
@@ -179,23 +185,28 @@ export function providerCallbackEndpoint(
     return answer(c, leased, { code: ours });
   }
 
-  /** Only now: anyone can press a button, and a record stays for months. */
-  async function keepApproval(
+  /**
+   * What writes down that someone approved. It is not written before someone
+   * has signed in: anyone can press a button, and a record stays for months.
+   */
+  async function approvalOf(
     { value: { request, consented } }: FoundRequest,
     browser: string,
-  ): Promise<void> {
+  ): Promise<Write | undefined> {
     // Of a client that needs no question, nothing was approved.
-    if (!consented) return;
-    await approvals.save(
-      browser,
-      { ...request, scopes: consented },
-      request.scopes,
-    );
+    if (!consented) return undefined;
+    let approval: Write | undefined;
+    // Without it the person is asked again: no reason to stop a sign-in.
+    await tidy(async () => {
+      const approved = { ...request, scopes: consented };
+      approval = await approvals.add(browser, approved, request.scopes);
+    });
+    return approval;
   }
 
   async function complete(
     leased: FoundRequest,
-    outcome: { grant: Grant; upstreamTokens: string },
+    outcome: SignInOutcome,
   ): Promise<string | undefined> {
     try {
       return await requests.complete(leased, outcome);
@@ -236,10 +247,13 @@ export function providerCallbackEndpoint(
       );
     }
     const code = parameters.require("code");
-    const leased = await requests.lease(found);
+    const [leased, approval] = await Promise.all([
+      requests.lease(found),
+      approvalOf(found, browser),
+    ]);
     if (!leased) throw finishedAlready(found);
     const issuer = parameters.get("iss");
-    return await redeem(c, leased, { code, issuer, browser });
+    return await redeem(c, leased, { code, issuer, browser, approval });
   };
 }
 

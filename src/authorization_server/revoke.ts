@@ -11,8 +11,8 @@ import { shortClientId } from "../oauth/client_id.ts";
 import { acceptedAuthMethods } from "../oauth/client_metadata.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
-import type { GrantStore } from "../store/grants.ts";
 import type {
+  ReadRefreshToken,
   RefreshableGrant,
   RefreshTokenStore,
 } from "../store/refresh_tokens.ts";
@@ -21,6 +21,13 @@ import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { EndGrant } from "./end_grant.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
+
+/** A token that is known. */
+interface Revocable {
+  /** Whose it is. */
+  clientId: string;
+  revoke(): Promise<void>;
+}
 
 /**
  * Revokes tokens. The answer is 200 whether there was anything to revoke or
@@ -31,7 +38,6 @@ export function revokeEndpoint(
     clients,
     accessTokens,
     refreshTokens,
-    grants,
     providerTokens,
     endGrant,
     checkRate,
@@ -40,26 +46,48 @@ export function revokeEndpoint(
     clients: ClientDirectory;
     accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
-    grants: GrantStore;
     providerTokens: ProviderTokens;
     endGrant: EndGrant;
     checkRate: CheckRate;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
-  async function revokeAccess(token: string, clientId: string): Promise<void> {
-    const access = await accessTokens.find(token);
-    if (access?.grant.clientId === clientId) await accessTokens.revoke(token);
+  /** What a token is, and how it is revoked; undefined: it is none. */
+  async function find(token: string): Promise<Revocable | undefined> {
+    switch (parseCredential(token)?.kind) {
+      case "access_token": {
+        const access = await accessTokens.find(token);
+        return access && {
+          clientId: access.grant.clientId,
+          revoke: () => accessTokens.revoke(token),
+        };
+      }
+      case "refresh_token": {
+        const read = await refreshTokens.read(token);
+        const grant = read?.grant.value;
+        return grant && {
+          clientId: grant.clientId,
+          revoke: () => revokeRefresh(token, grant.clientId, read),
+        };
+      }
+    }
   }
 
-  async function revokeRefresh(token: string, clientId: string): Promise<void> {
-    const found = await findRefresh(token, clientId);
+  async function revokeRefresh(
+    token: string,
+    clientId: string,
+    read: ReadRefreshToken,
+  ): Promise<void> {
+    const found = await findRefresh(token, clientId, Promise.resolve(read));
     if (!found) return;
     const grantId = found.grant.id;
-    const dataKey = () => Promise.resolve(found.dataKey);
-    // They go with the grant, so they are read before.
-    const tellProvider = await providerTokens.revocation({ grantId, dataKey });
-    await endGrant(found.grant);
+    // They go with the grant, so they are opened before.
+    const tellProvider = await providerTokens.revocation({
+      grantId,
+      dataKey: () => Promise.resolve(found.dataKey),
+      sealed: found.read.upstream,
+    });
+    await endGrant(found.grant, found.read.grant);
     log.info("Grant revoked", { grantId, clientId: shortClientId(clientId) });
     try {
       await tellProvider();
@@ -80,9 +108,10 @@ export function revokeEndpoint(
   async function findRefresh(
     token: string,
     clientId: string,
+    reading?: Promise<ReadRefreshToken>,
   ): Promise<RefreshableGrant | undefined> {
     try {
-      const found = await refreshTokens.find(token, clientId);
+      const found = await refreshTokens.find(token, clientId, reading);
       if ("grant" in found) return found;
       // It was exchanged a moment ago: what it became opens the same grant.
       return await findRefresh(found.successors.refreshToken!, clientId);
@@ -92,25 +121,10 @@ export function revokeEndpoint(
     }
   }
 
-  async function revokeBy(clientId: string, token: string): Promise<void> {
-    switch (parseCredential(token)?.kind) {
-      case "access_token":
-        return await revokeAccess(token, clientId);
-      case "refresh_token":
-        return await revokeRefresh(token, clientId);
-    }
-  }
-
-  /** The public client that a token was issued to: it has nothing to show. */
-  async function publicClientOf(token: string): Promise<string | undefined> {
-    const { grantId } = parseCredential(token) ?? {};
-    const grant = grantId && await grants.find(grantId);
-    if (!grant) return undefined;
-    const { clientId } = grant.value;
+  /** Whether a client is public: it has nothing to show. */
+  async function isPublic(clientId: string): Promise<boolean> {
     const { metadata } = await clients.find(clientId, { stale: true });
-    return acceptedAuthMethods(metadata).includes("none")
-      ? clientId
-      : undefined;
+    return acceptedAuthMethods(metadata).includes("none");
   }
 
   return async function revoke(c) {
@@ -126,10 +140,17 @@ export function revokeEndpoint(
     const isNamed = headers.has("authorization") ||
       parameters.get("client_id") !== undefined ||
       parameters.get("client_assertion") !== undefined;
-    const clientId = isNamed
-      ? (await clients.authenticate(headers, parameters)).clientId
-      : await publicClientOf(token);
-    if (clientId !== undefined) await revokeBy(clientId, token);
+    // Read together with the client, which may take a round trip as well.
+    const finding = find(token);
+    finding.catch(() => {});
+    const client = isNamed
+      ? await clients.authenticate(headers, parameters)
+      : undefined;
+    const found = await finding;
+    const isAllowed = found &&
+      (client?.clientId === found.clientId ||
+        !client && await isPublic(found.clientId));
+    if (isAllowed) await found.revoke();
     return c.body(null, 200);
   };
 }

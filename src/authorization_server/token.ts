@@ -23,9 +23,10 @@ import {
 } from "../oauth/token_request.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { ClientUseStore } from "../store/client_uses.ts";
-import type { CodeStore } from "../store/codes.ts";
+import type { CodeStore, ReadCode } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
 import type {
+  ReadRefreshToken,
   RefreshableGrant,
   RefreshTokenStore,
 } from "../store/refresh_tokens.ts";
@@ -34,6 +35,12 @@ import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
+
+/** What was presented, on its way from the database. */
+interface Ahead {
+  code?: Promise<ReadCode | undefined>;
+  refreshToken?: Promise<ReadRefreshToken | undefined>;
+}
 
 /** Issues tokens. */
 export function tokenEndpoint(
@@ -65,14 +72,15 @@ export function tokenEndpoint(
   },
 ): (c: Context) => Promise<Response> {
   async function refresh(
-    { refreshToken, scopes, clientId }: {
+    { refreshToken, scopes, clientId, ...request }: {
       refreshToken: string;
       scopes: string[];
       clientId: string;
+      reading?: Promise<ReadRefreshToken | undefined>;
     },
   ): Promise<IssuedTokens> {
-    for (;;) {
-      const found = await refreshTokens.find(refreshToken, clientId);
+    for (let { reading } = request;; reading = undefined) {
+      const found = await refreshTokens.find(refreshToken, clientId, reading);
       if ("successors" in found) return found.successors;
       const narrowed = narrowScopes(scopes, found.grant.scopes);
       // Before our own rotation: if the provider does not answer, the client
@@ -94,9 +102,13 @@ export function tokenEndpoint(
    * person belongs to, the provider is asked for that again.
    */
   async function keepUpstream(
-    { grant, dataKey }: RefreshableGrant,
+    { grant, dataKey, read }: RefreshableGrant,
   ): Promise<Grant> {
-    const key = { grantId: grant.id, dataKey: () => Promise.resolve(dataKey) };
+    const key = {
+      grantId: grant.id,
+      dataKey: () => Promise.resolve(dataKey),
+      sealed: read.upstream,
+    };
     try {
       if (permissions && permissions.memberships.size > 0) {
         const known = await providerTokens.identify(key, grant.identity);
@@ -135,17 +147,37 @@ export function tokenEndpoint(
     return { accessToken, scopes, expiresAt };
   }
 
+  /** Reads what a request presents together with its client. */
+  function readAhead(parameters: Parameters): Ahead {
+    const ahead: Ahead = {};
+    const code = parameters.get("code");
+    const refreshToken = parameters.get("refresh_token");
+    if (code !== undefined) ahead.code = codes.read(code);
+    else if (refreshToken !== undefined) {
+      ahead.refreshToken = refreshTokens.read(refreshToken);
+    }
+    // What failed is told to who waits for it, if anyone does.
+    ahead.code?.catch(() => {});
+    ahead.refreshToken?.catch(() => {});
+    return ahead;
+  }
+
   async function issue(
     c: Context,
     client: Client,
     parameters: Parameters,
+    ahead: Ahead,
   ): Promise<IssuedTokens> {
     const { clientId, metadata } = client;
     const request = parseTokenRequest(parameters, baseUrl);
     c.set("grantType", request.grantType);
     switch (request.grantType) {
       case "refresh_token":
-        return await refresh({ ...request, clientId });
+        return await refresh({
+          ...request,
+          clientId,
+          reading: ahead.refreshToken,
+        });
       case "client_credentials":
         return await issueToMachine(client, request.scopes);
     }
@@ -153,6 +185,7 @@ export function tokenEndpoint(
       ...request,
       clientId,
       mayHold,
+      reading: ahead.code,
       refreshable: metadata.grant_types.includes("refresh_token"),
     });
   }
@@ -162,11 +195,12 @@ export function tokenEndpoint(
     await checkRate(c);
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
+    const ahead = readAhead(parameters);
     const client = await clients.authenticate(headers, parameters);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     // Nothing after this may fail: it cannot be done twice.
-    const tokens = await issue(c, client, parameters);
+    const tokens = await issue(c, client, parameters, ahead);
     await tidy(() => clients.keep(client));
     // Nobody waits for it, and a failure changes nothing.
     if (client.isConfigured) clientUses.touch(client.clientId).catch(() => {});

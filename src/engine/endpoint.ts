@@ -46,10 +46,11 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   async function post(request: Request): Promise<Response> {
     let id: RequestId | undefined;
     try {
-      const admitting = admit(request);
-      const admitted = admitting instanceof Promise
-        ? await admitting
-        : admitting;
+      let admitted = admit(request);
+      if (admitted instanceof Promise) {
+        lookAhead(request.headers);
+        admitted = await admitted;
+      }
       checkContentType(request.headers);
       checkAccept(request.headers);
       const body = await bodies.wait(readBody(request));
@@ -96,6 +97,14 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
       const catalogue = engine.catalogue.within(ceiling);
       return { request, version, authenticated, catalogue };
     });
+  }
+
+  /** Reads the session together with the token: one round trip for both. */
+  function lookAhead(headers: Headers): void {
+    const sessionId = headers.get("mcp-session-id");
+    const session = sessionId && engine.sessions.find(sessionId);
+    // Whoever needs it reads it again.
+    if (session instanceof Promise) session.catch(() => {});
   }
 
   function serve(

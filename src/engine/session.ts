@@ -75,21 +75,18 @@ export function sessionServer(engine: Engine): SessionServer {
     message: RpcNotification,
     admitted: Admitted,
   ): Promise<Response> {
-    await takeNotification(message, await find(admitted, { keep: false }));
+    await takeNotification(message, await find(admitted));
     return emptyResponse(202);
   }
 
   /** The session that a request names, if it is its caller's. */
-  function find(
-    admitted: Admitted,
-    options?: { keep: boolean },
-  ): MaybePromise<InSession> {
+  function find(admitted: Admitted): MaybePromise<InSession> {
     const { request, version, authenticated: { caller } } = admitted;
     const sessionId = sessionIdOf(request.headers);
     if (version !== null && !isRevision(version)) {
       throw badRequest(`Unsupported protocol version: ${version}`);
     }
-    return then(sessions.find(sessionId, options), (session) => {
+    return then(sessions.find(sessionId), (session) => {
       if (session?.binding !== caller.binding) throw sessionNotFound();
       const found = { ...admitted, sessionId, session };
       if (session.grantId === caller.grantId) return found;
@@ -124,9 +121,9 @@ export function sessionServer(engine: Engine): SessionServer {
         "2026-07-28 has no responses from clients: send inputResponses",
       );
     }
-    const { sessionId } = await find(admitted, { keep: false });
+    const sessionId = sessionIdOf(admitted.request.headers);
     // An answer no one waits for any more is accepted and dropped.
-    await replies.save(sessionId, message);
+    await replies.save(sessionId, message, find(admitted));
     return emptyResponse(202);
   }
 
@@ -200,8 +197,10 @@ export function sessionServer(engine: Engine): SessionServer {
     { request, authenticated: { caller } }: Admitted,
   ): Promise<Response> {
     const sessionId = sessionIdOf(request.headers);
-    if (!await sessions.end(sessionId, caller.binding)) throw sessionNotFound();
-    await replies.endAllOf(sessionId);
+    const ended = sessions.end(sessionId, caller.binding).then((hasEnded) => {
+      if (!hasEnded) throw sessionNotFound();
+    });
+    await replies.endAllOf(sessionId, ended);
     return emptyResponse(202);
   }
 

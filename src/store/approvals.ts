@@ -10,6 +10,7 @@ import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { unionOfScopes } from "../oauth/scope.ts";
 import type { Database, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 
 interface ApprovalRecord extends Expiring {
   scopes: string[];
@@ -41,27 +42,27 @@ export function approvalStore(database: Database) {
       return (await database.find<ApprovalRecord>(key))?.value.scopes;
     },
 
-    /** @param offered what the person could choose from; the rest stays */
-    async save(
+    /**
+     * Adds what is approved now to what was before, for a commit that fails
+     * when someone else adds to it meanwhile.
+     *
+     * @param offered what the person could choose from; the rest stays
+     */
+    async add(
       browser: string,
       request: Approved & { scopes: readonly string[] },
       offered: readonly string[] = [],
-    ): Promise<void> {
+    ): Promise<Write> {
       const key = keyOf(browser, request);
-      for (;;) {
-        const entry = await database.get<ApprovalRecord>(key);
-        const record: ApprovalRecord = {
-          scopes: unionOfScopes(
-            (entry.value?.scopes ?? []).filter((it) => !offered.includes(it)),
-            request.scopes,
-          ),
-          expiresAt: database.now() + APPROVAL_TTL_SECONDS,
-        };
-        const isDone = await database.commit((transaction) =>
-          transaction.check(entry).set(key, record)
-        );
-        if (isDone) return;
-      }
+      const entry = await database.get<ApprovalRecord>(key);
+      const record: ApprovalRecord = {
+        scopes: unionOfScopes(
+          (entry.value?.scopes ?? []).filter((it) => !offered.includes(it)),
+          request.scopes,
+        ),
+        expiresAt: database.now() + APPROVAL_TTL_SECONDS,
+      };
+      return (transaction) => transaction.check(entry).set(key, record);
     },
   };
 }

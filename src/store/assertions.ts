@@ -18,10 +18,10 @@ export function assertionStore(database: Database) {
       { jti, expiresAt }: { jti: string; expiresAt: number },
     ): Promise<boolean> {
       const key = assertionKey(clientId, jti);
-      const entry = await database.get(key);
-      if (entry.value !== undefined) return false;
+      // One that has expired is refused too, until it is collected: a client
+      // makes up a new jti for every assertion.
       return await database.commit((transaction) =>
-        transaction.check(entry).set(key, { expiresAt })
+        transaction.check({ key, versionstamp: null }).set(key, { expiresAt })
       ) !== undefined;
     },
   };

@@ -21,7 +21,7 @@ import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** What is remembered of a request while a person signs in. */
@@ -42,6 +42,14 @@ export interface RequestRecord extends Expiring {
 /** A request as it was read; anyone who changes it first wins. */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
+}
+
+/** What a sign-in ends with. */
+export interface SignInOutcome {
+  grant: Grant;
+  /** The provider's tokens, as text. */
+  upstreamTokens: string;
+  also?: Write;
 }
 
 export type AuthorizationRequestStore = ReturnType<
@@ -143,10 +151,13 @@ export function authorizationRequestStore(database: Database) {
     /**
      * Ends a leased request with a grant and gives the client's code; undefined
      * when the lease had lapsed and someone else was faster.
+     *
+     * @param outcome with what else is written in the same commit; undefined
+     * also when its checks fail
      */
     async complete(
       found: FoundRequest,
-      { grant, upstreamTokens }: { grant: Grant; upstreamTokens: string },
+      { grant, upstreamTokens, also }: SignInOutcome,
     ): Promise<string | undefined> {
       const { request } = found.value;
       const { id, expiresAt } = grant;
@@ -172,6 +183,7 @@ export function authorizationRequestStore(database: Database) {
         setGrant(transaction, grant)
           .set(codeKey(code), codeRecord)
           .set(upstreamKey(id), upstream);
+        also?.(transaction);
       });
       return completed === undefined ? undefined : code;
     },

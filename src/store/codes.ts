@@ -12,7 +12,7 @@ import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { checkCodeVerifier } from "../oauth/pkce.ts";
 import { unwrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
@@ -38,6 +38,14 @@ export interface Redemption {
   refreshable: boolean;
   /** What its tokens are good for; everything granted by default. */
   mayHold?: MayHold;
+  /** The code, if reading it has begun. */
+  reading?: Promise<ReadCode | undefined>;
+}
+
+/** All that is known by a code. */
+export interface ReadCode {
+  grantId: string;
+  entries: [Entry<CodeRecord>, Entry<Grant>, Entry<UpstreamRecord>];
 }
 
 export type CodeStore = ReturnType<typeof codeStore>;
@@ -46,7 +54,20 @@ export type CodeStore = ReturnType<typeof codeStore>;
 export function codeStore(database: Database) {
   const grants = grantStore(database);
 
+  /** Reads all that is known by a code; undefined: it is none. */
+  async function read(code: string): Promise<ReadCode | undefined> {
+    const credential = parseCredential(code);
+    if (credential?.kind !== "code") return undefined;
+    const { grantId } = credential;
+    const entries = await database.getMany<
+      [CodeRecord, Grant, UpstreamRecord]
+    >([codeKey(code), grantKey(grantId), upstreamKey(grantId)]);
+    return { grantId, entries };
+  }
+
   return {
+    read,
+
     /**
      * Redeems a code. Of any number of attempts one gets tokens; any later one
      * by the same client, with the right verifier, ends the grant.
@@ -54,16 +75,13 @@ export function codeStore(database: Database) {
      * @throws {OAuthError} `invalid_grant`
      */
     async use(
-      { code, clientId, codeVerifier, redirectUri, refreshable, mayHold }:
-        Redemption,
+      { code, clientId, redirectUri, mayHold, ...redemption }: Redemption,
     ): Promise<IssuedTokens> {
-      const credential = parseCredential(code);
-      if (credential?.kind !== "code") refuse();
-      const { grantId } = credential;
-      for (;;) {
-        const entries = await database.getMany<
-          [CodeRecord, Grant, UpstreamRecord]
-        >([codeKey(code), grantKey(grantId), upstreamKey(grantId)]);
+      const { codeVerifier, refreshable } = redemption;
+      for (let { reading } = redemption;; reading = undefined) {
+        const known = await (reading ?? read(code));
+        if (!known) refuse();
+        const { grantId, entries } = known;
         const [{ key, value: found }, { value: grant }, { value: upstream }] =
           entries;
         if (!found || found.clientId !== clientId) refuse();

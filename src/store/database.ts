@@ -17,6 +17,9 @@ export type { Expiring };
 /** A page for people lists no more records than this. */
 export const MAX_LISTED = 1000;
 
+/** A list of more records takes another round trip. */
+const RECORDS_PER_READ = 500;
+
 /** How often an operation that failed at once is tried. */
 const TRIES = 3;
 const PAUSE_MILLISECONDS = 20;
@@ -118,7 +121,9 @@ export class Database {
     { limit }: { limit?: number } = {},
   ): Promise<Found<T>[]> {
     const entries = await this.#read(() =>
-      Array.fromAsync(this.#kv.list({ prefix }, { limit }))
+      Array.fromAsync(
+        this.#kv.list({ prefix }, { limit, batchSize: RECORDS_PER_READ }),
+      )
     );
     return entries.map((entry) => this.#entry<T>(entry)).filter(isFound);
   }
@@ -226,7 +231,8 @@ export class Database {
   }
 }
 
-function isFound<T>(entry: Entry<T>): entry is Found<T> {
+/** Whether there is a live value. */
+export function isFound<T>(entry: Entry<T>): entry is Found<T> {
   return entry.value !== undefined;
 }
 

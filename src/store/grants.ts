@@ -6,9 +6,14 @@
  * @module
  */
 import { closeGrant, type Grant } from "../oauth/grant.ts";
-import { type Database, type Found, MAX_LISTED } from "./database.ts";
+import {
+  type Database,
+  type Entry,
+  type Found,
+  MAX_LISTED,
+} from "./database.ts";
 import { grantKey, grantsOfSubjectKey, upstreamKey } from "./keys.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, Write } from "./transaction.ts";
 
 /** Adds a grant and its index to a commit; nothing else writes either. */
 export function setGrant(
@@ -42,16 +47,28 @@ export function grantStore(database: Database) {
     find: (grantId: string): Promise<Found<Grant> | undefined> =>
       database.find<Grant>(grantKey(grantId)),
 
-    /** Ends a grant: every credential of it is dead from now on. */
-    async close(grantId: string): Promise<void> {
-      for (;;) {
-        const found = await database.find<Grant>(grantKey(grantId));
-        if (!found || found.value.status === "closed") return;
-        const tombstone = closeGrant(found.value, database.now());
-        const isDone = await database.commit((transaction) =>
-          setGrant(transaction.check(found), tombstone)
-            .delete(upstreamKey(grantId))
-        );
+    /**
+     * Ends a grant: every credential of it is dead from now on.
+     *
+     * @param read the grant, if it was read a moment ago
+     * @param also what ends with it, in the same commit
+     */
+    async close(
+      grantId: string,
+      { read, also }: { read?: Entry<Grant>; also?: Write } = {},
+    ): Promise<void> {
+      for (let entry = read;; entry = undefined) {
+        entry ??= await database.get<Grant>(grantKey(grantId));
+        const { value: grant } = entry;
+        const isOpen = grant !== undefined && grant.status !== "closed";
+        if (!isOpen && !also) return;
+        const isDone = await database.commit((transaction) => {
+          also?.(transaction);
+          if (!isOpen) return;
+          const tombstone = closeGrant(grant, database.now());
+          setGrant(transaction.check(entry!), tombstone)
+            .delete(upstreamKey(grantId));
+        });
         if (isDone) return;
       }
     },

@@ -15,22 +15,36 @@ import { type Grant, useGrant } from "../oauth/grant.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { seal, unseal } from "../seal.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens, type TokenRecord } from "./issuance.ts";
-import { grantKey, refreshTokenKey, successorKey } from "./keys.ts";
+import {
+  grantKey,
+  refreshTokenKey,
+  successorKey,
+  upstreamKey,
+} from "./keys.ts";
+import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 interface SuccessorRecord extends Expiring {
   /** The issued tokens, under a key derived from their predecessor. */
   sealed: string;
 }
 
+/** All that is known by a refresh token. */
+export interface ReadRefreshToken {
+  token: Entry<TokenRecord>;
+  grant: Entry<Grant>;
+  upstream: Entry<UpstreamRecord>;
+  successor: Entry<SuccessorRecord>;
+}
+
 /** A refresh token that may be exchanged, and what its exchange rests on. */
 export interface RefreshableGrant {
   grant: Grant;
   dataKey: Uint8Array;
-  entries: Deno.AtomicCheck[];
   record: TokenRecord;
+  read: ReadRefreshToken;
 }
 
 export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
@@ -39,42 +53,52 @@ export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 export function refreshTokenStore(database: Database) {
   const grants = grantStore(database);
 
-  async function findSuccessors(
+  /** Reads all that is known by a refresh token; undefined: it is none. */
+  async function read(
     refreshToken: string,
-    grantId: string,
-  ): Promise<IssuedTokens | undefined> {
-    const found = await database.find<SuccessorRecord>(
+  ): Promise<ReadRefreshToken | undefined> {
+    const credential = parseCredential(refreshToken);
+    if (credential?.kind !== "refresh_token") return undefined;
+    const { grantId } = credential;
+    const [token, grant, upstream, successor] = await database.getMany<
+      [TokenRecord, Grant, UpstreamRecord, SuccessorRecord]
+    >([
+      refreshTokenKey(refreshToken),
+      grantKey(grantId),
+      upstreamKey(grantId),
       successorKey(refreshToken),
-    );
-    if (!found) return undefined;
-    const key = deriveKey(refreshToken, "successor");
-    return JSON.parse(await unseal(key, found.value.sealed, grantId));
+    ]);
+    return { token, grant, upstream, successor };
   }
 
   return {
+    read,
+
     /**
      * What a refresh token of a client stands for: its grant, or, shortly after
      * its exchange, the tokens that it was exchanged for.
      *
+     * @param reading the token, if that has begun
      * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant
      */
     async find(
       refreshToken: string,
       clientId: Client["clientId"],
+      reading = read(refreshToken),
     ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
-      const credential = parseCredential(refreshToken);
-      if (credential?.kind !== "refresh_token") refuse();
-      const { grantId } = credential;
-      const entries = await database.getMany<[TokenRecord, Grant]>([
-        refreshTokenKey(refreshToken),
-        grantKey(grantId),
-      ]);
-      const [{ value: record }, { value: grant }] = entries;
+      const found = await reading;
+      const record = found?.token.value;
+      const grant = found?.grant.value;
       if (!record || grant?.status !== "active") refuse();
       if (grant.clientId !== clientId) refuse();
+      const grantId = grant.id;
       if (record.usedAt !== undefined) {
-        const successors = await findSuccessors(refreshToken, grantId);
-        if (successors) return { successors };
+        const successor = found.successor.value;
+        if (successor) {
+          const key = deriveKey(refreshToken, "successor");
+          const text = await unseal(key, successor.sealed, grantId);
+          return { successors: JSON.parse(text) };
+        }
         await grants.close(grantId);
         throw new OAuthError(
           "invalid_grant",
@@ -86,13 +110,13 @@ export function refreshTokenStore(database: Database) {
         grantId,
         refreshToken,
       );
-      return { grant, dataKey, entries, record };
+      return { grant, dataKey, record, read: found };
     },
 
     /** Exchanges a token; undefined when someone was faster: find it again. */
     async rotate(
       refreshToken: string,
-      { grant, dataKey, entries, record }: RefreshableGrant,
+      { grant, dataKey, record, read }: RefreshableGrant,
       scopes: readonly string[],
     ): Promise<IssuedTokens | undefined> {
       const time = database.now();
@@ -114,7 +138,7 @@ export function refreshTokenStore(database: Database) {
       };
       const won = await database.commit((transaction) =>
         write(transaction)
-          .check(...entries)
+          .check(read.token, read.grant)
           .set(refreshTokenKey(refreshToken), spent)
           .set(successorKey(refreshToken), successor)
       );

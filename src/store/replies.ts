@@ -5,7 +5,7 @@
  * @module
  */
 import type { RpcResponse } from "../protocol/messages.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
 import { replyKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
 import {
@@ -28,16 +28,29 @@ export type ReplyStore = ReturnType<typeof replyStore>;
 
 /** Questions and answers in a database. */
 export function replyStore(database: Database) {
-  /** Removes a question, and its answer if there is one. */
-  async function remove(key: Deno.KvKey): Promise<void> {
-    for (;;) {
-      const entry = await database.get<Reply>(key);
+  /**
+   * Removes a question, and its answer if there is one.
+   *
+   * @param read what is there, unless it has changed meanwhile
+   */
+  async function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
+    for (let entry = read;; entry = undefined) {
+      entry ??= await database.get<Reply>(key);
       const { answer } = entry.value ?? {};
       const isDone = await database.commit((transaction) =>
         transaction.check(entry).delete(key, ...answer ? keysOf(answer) : [])
       );
       if (isDone) return;
     }
+  }
+
+  /** Once there is an answer no other is taken: no one has to wait for this. */
+  function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
+    tidy(() =>
+      database.commit((transaction) =>
+        transaction.delete(key, ...keysOf(answer))
+      )
+    );
   }
 
   return {
@@ -49,11 +62,21 @@ export function replyStore(database: Database) {
       );
     },
 
-    /** Takes a posted answer, once; false when no one waits for it. */
-    async save(sessionId: string, response: RpcResponse): Promise<boolean> {
-      const found = await database.find<Reply>(
-        replyKey(sessionId, response.id),
-      );
+    /**
+     * Takes a posted answer, once; false when no one waits for it. Nothing is
+     * written before it is `allowed`.
+     *
+     * @throws what `allowed` throws
+     */
+    async save(
+      sessionId: string,
+      response: RpcResponse,
+      allowed?: unknown,
+    ): Promise<boolean> {
+      const [found] = await Promise.all([
+        database.find<Reply>(replyKey(sessionId, response.id)),
+        allowed,
+      ]);
       if (!found || found.value.answer) return false;
       const { key, value } = found;
       const answer = await saveText(database, JSON.stringify(response), value);
@@ -75,29 +98,36 @@ export function replyStore(database: Database) {
       signal: AbortSignal,
     ): Promise<RpcResponse | undefined> {
       const key = replyKey(sessionId, requestId);
+      let answer: TextRef | undefined;
       try {
         const reply = await database.waitFor<Reply>(
           key,
           (reply) => reply === undefined || reply.answer !== undefined,
           signal,
         );
-        const { answer } = reply ?? {};
-        if (!answer) return undefined;
+        const ref = answer = reply?.answer;
+        if (!ref) return undefined;
         // It was accepted: it must arrive.
-        const text = await persist(() => readText(database, answer), {
-          signal,
-        });
+        const text = await persist(() => readText(database, ref), { signal });
         return JSON.parse(text);
       } finally {
-        await tidy(() => remove(key));
+        if (answer) removeAnswered(key, answer);
+        else await tidy(() => remove(key));
       }
     },
 
-    /** Ends a session's open questions: no one can answer them any more. */
-    async endAllOf(sessionId: string): Promise<void> {
-      for (const { key } of await database.list(replyKey(sessionId))) {
-        await remove(key);
-      }
+    /**
+     * Ends the open questions of a session once that has `ended`: no one can
+     * answer them any more.
+     *
+     * @throws what `ended` throws
+     */
+    async endAllOf(sessionId: string, ended?: Promise<unknown>): Promise<void> {
+      const [open] = await Promise.all([
+        database.list<Reply>(replyKey(sessionId)),
+        ended,
+      ]);
+      await Promise.all(open.map((entry) => remove(entry.key, entry)));
     },
   };
 }

@@ -20,10 +20,11 @@ export function secretStore(database: Database) {
       const { value } = await database.get<Uint8Array<ArrayBuffer>>(key);
       if (value !== undefined) return value;
       const made = crypto.getRandomValues(new Uint8Array(32));
-      // Read again: another process may have written it.
-      await database.commit((transaction) =>
+      const isKept = await database.commit((transaction) =>
         transaction.check({ key, versionstamp: null }).setForever(key, made)
       );
+      // Otherwise another process has written it, and it is read again.
+      if (isKept) return made;
     }
   }
 

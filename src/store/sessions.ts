@@ -15,7 +15,7 @@ import type { SessionRevision } from "../protocol/revisions.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Transaction, Write } from "./transaction.ts";
 
 /** How long a session lives after its last use. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -34,6 +34,14 @@ export interface Session extends Expiring {
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
 }
+
+/** What is listed of a person's session. */
+interface SessionOfPerson extends Expiring {
+  grantId?: string;
+}
+
+/** Two keys each; a commit takes a thousand, and other things end in it. */
+const DELETIONS_PER_COMMIT = 200;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
 
@@ -63,19 +71,22 @@ export function sessionStore(database: Database) {
     return { expiresAt: database.now() + SESSION_SECONDS };
   }
 
-  /** The sessions of a binding that a grant used last. */
-  async function findAllOf(
+  /** Deletions of the sessions of a binding that a grant used last. */
+  async function deletionsOf(
     binding: string,
     grantId: string,
-  ): Promise<Found<Session>[]> {
-    const listed = await database.list(sessionsOfKey(binding));
-    const entries = await database.getMany<Session[]>(
-      listed.map(({ key }) => ["session", key[2]]),
+  ): Promise<Write[]> {
+    const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
+    // Up to version 0.2 a grant was named by the session alone.
+    const silent = listed.filter(({ value }) => value.grantId === undefined);
+    const sessions = await database.getMany<Session[]>(
+      silent.map(({ key }) => sessionKeyOf(key)),
     );
-    return entries.flatMap(({ key, value, versionstamp }) =>
-      value?.grantId === grantId
-        ? [{ key, value, versionstamp: versionstamp! }]
-        : []
+    return [
+      ...listed.filter(({ value }) => value.grantId === grantId),
+      ...silent.filter((_, n) => sessions[n].value?.grantId === grantId),
+    ].map(({ key }) => (transaction) =>
+      transaction.delete(key, sessionKeyOf(key))
     );
   }
 
@@ -89,15 +100,8 @@ export function sessionStore(database: Database) {
       return id;
     },
 
-    /**
-     * A live session, at most a second stale; its end slides once a day.
-     * Without `keep` the next read is fresh again.
-     */
-    find: (
-      id: string,
-      { keep = true }: { keep?: boolean } = {},
-    ): Session | undefined | Promise<Session | undefined> =>
-      keep ? sessions.find(id) : read(id),
+    /** A live session, at most a second stale; its end slides once a day. */
+    find: sessions.find,
 
     /** Remembers `logging/setLevel`. */
     async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
@@ -140,19 +144,24 @@ export function sessionStore(database: Database) {
       }
     },
 
-    /** Ends every session that a grant used last. */
-    async endAllOf(binding: string, grantId: string): Promise<void> {
-      for (const { key } of await findAllOf(binding, grantId)) {
-        await database.commit((transaction) =>
-          transaction.delete(key, sessionsOfKey(binding, key[1] as string))
-        );
+    /**
+     * Ends every session that a grant used last, in the commit that this gives
+     * what to write in; more than fit into it are ended before.
+     */
+    async endAllOf(binding: string, grantId: string): Promise<Write> {
+      const deletions = await deletionsOf(binding, grantId);
+      const last = deletions.splice(-DELETIONS_PER_COMMIT);
+      const before = [];
+      while (deletions.length > 0) {
+        before.push(deletions.splice(-DELETIONS_PER_COMMIT));
       }
+      await Promise.all(before.map((some) => database.commit(all(some))));
+      return all(last);
     },
 
-    /** The live sessions that a grant used last. */
-    async listOf(binding: string, grantId: string): Promise<Session[]> {
-      const found = await findAllOf(binding, grantId);
-      return found.map(({ value }) => value);
+    /** How many live sessions a grant used last. */
+    async countOf(binding: string, grantId: string): Promise<number> {
+      return (await deletionsOf(binding, grantId)).length;
     },
   };
 }
@@ -162,8 +171,23 @@ function write(
   id: string,
   session: Session,
 ): Transaction {
-  const { expiresAt, binding } = session;
+  const { expiresAt, binding, grantId } = session;
   return transaction
     .set(sessionKey(id), session)
-    .set(sessionsOfKey(binding, fingerprint(id)), { expiresAt });
+    .set<SessionOfPerson>(sessionsOfKey(binding, fingerprint(id)), {
+      grantId,
+      expiresAt,
+    });
+}
+
+/** The session that a record of its person is about. */
+function sessionKeyOf([, , id]: Deno.KvKey): Deno.KvKey {
+  return ["session", id];
+}
+
+/** Several writes as one. */
+function all(writes: readonly Write[]): Write {
+  return (transaction) => {
+    for (const write of writes) write(transaction);
+  };
 }

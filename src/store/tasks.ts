@@ -194,13 +194,15 @@ export function taskStore(database: Database) {
     /** Ends every task that a grant used last. */
     async endAllOf(binding: string, grantId: string): Promise<void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
-      for (const { key, value } of listed) {
-        if (value.grantId !== grantId) continue;
-        await end(key[2] as string, {
-          status: "cancelled",
-          statusMessage: "The connection has ended",
-        });
-      }
+      await Promise.all(
+        listed.filter(({ value }) => value.grantId === grantId)
+          .map(({ key }) =>
+            end(key[2] as string, {
+              status: "cancelled",
+              statusMessage: "The connection has ended",
+            })
+          ),
+      );
     },
 
     /**

@@ -13,7 +13,10 @@ export const KEYS_PER_READ = 10;
 /** What has ended stays as long, for who has yet to recognize it. */
 const LEAST_MILLISECONDS = 60_000;
 
-type Write = (operation: Deno.AtomicOperation, clock: Clock) => void;
+type Send = (operation: Deno.AtomicOperation, clock: Clock) => void;
+
+/** Adds to a transaction what belongs to it. */
+export type Write = (transaction: Transaction) => unknown;
 
 /** A transaction that is being put together; a store says what belongs to it. */
 export class Transaction {
@@ -22,7 +25,7 @@ export class Transaction {
   /** Where the mark is found. */
   readonly markedKeys: Deno.KvKey[] = [];
   #checks: Deno.AtomicCheck[] = [];
-  #writes: Write[] = [];
+  #writes: Send[] = [];
 
   /** Only if these are still as they were read. */
   check(...entries: Deno.AtomicCheck[]): this {

@@ -6,7 +6,13 @@
  */
 import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
 import { seal, unseal } from "../seal.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import {
+  type Database,
+  type Entry,
+  type Expiring,
+  type Found,
+  isFound,
+} from "./database.ts";
 import { upstreamKey } from "./keys.ts";
 
 /** What is in the database. */
@@ -42,16 +48,19 @@ export function upstreamTokenStore(database: Database) {
     /**
      * The tokens of a grant; undefined when the grant has ended.
      *
+     * @param read what is in the database, if that is known
      * @throws {Error} when the data key is not the grant's
      */
     async find(
       grantId: string,
       dataKey: Uint8Array,
+      read?: Entry<UpstreamRecord>,
     ): Promise<FoundTokens | undefined> {
-      const found = await database.find<UpstreamRecord>(upstreamKey(grantId));
-      if (!found) return undefined;
-      const tokens = await unseal(dataKey, found.value.sealed, grantId);
-      return { ...found, grantId, dataKey, tokens };
+      const entry = read ??
+        await database.get<UpstreamRecord>(upstreamKey(grantId));
+      if (!isFound(entry)) return undefined;
+      const tokens = await unseal(dataKey, entry.value.sealed, grantId);
+      return { ...entry, grantId, dataKey, tokens };
     },
 
     /** Takes the right to refresh; undefined when someone else has it. */

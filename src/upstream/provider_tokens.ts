@@ -15,8 +15,10 @@ import {
 import { withoutMemberships } from "../oauth/permissions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
+import type { Entry } from "../store/database.ts";
 import type {
   FoundTokens,
+  UpstreamRecord,
   UpstreamTokenStore,
 } from "../store/upstream_tokens.ts";
 import { api } from "./api.ts";
@@ -31,6 +33,8 @@ import { providerUnavailable } from "./unavailable.ts";
 export interface GrantKey {
   grantId: string;
   dataKey(): Promise<Uint8Array>;
+  /** The tokens, where they were read together with what opens them. */
+  sealed?: Entry<UpstreamRecord>;
 }
 
 /** The provider's tokens, each in the name of one grant. */
@@ -89,19 +93,31 @@ export function providerTokens({
       isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
   }
 
-  async function tokens(
-    key: GrantKey,
+  async function find(
+    { grantId, dataKey, sealed }: GrantKey,
+  ): Promise<FoundTokens | undefined> {
+    return await upstreamTokens.find(grantId, await dataKey(), sealed);
+  }
+
+  async function require(key: GrantKey): Promise<FoundTokens> {
+    const found = await find(key);
+    if (found) return found;
+    throw died();
+  }
+
+  /** Tokens that are good: those that were found, or what they became. */
+  async function keepGood(
+    found: FoundTokens,
     rejected?: string,
   ): Promise<UpstreamTokens> {
-    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
-    if (!found) throw died();
+    const { grantId } = found;
     const current = parse(found);
     if (isGood(current, rejected)) return current;
-    let refresh = refreshing.get(key.grantId);
+    let refresh = refreshing.get(grantId);
     if (!refresh) {
       refresh = refreshOnce(found, rejected)
-        .finally(() => refreshing.delete(key.grantId));
-      refreshing.set(key.grantId, refresh);
+        .finally(() => refreshing.delete(grantId));
+      refreshing.set(grantId, refresh);
     }
     return await wait(refresh);
   }
@@ -205,13 +221,14 @@ export function providerTokens({
     key: GrantKey,
     rejected: string,
   ): Promise<UpstreamTokens | undefined> {
-    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
-    if (!found) throw died();
+    const found = await require(key);
     const current = parse(found);
     if (isGood(current, rejected)) return current;
     const isAlive = await ask(rejected);
     if (isAlive) return undefined;
-    if (current.refreshToken !== undefined) return await tokens(key, rejected);
+    if (current.refreshToken !== undefined) {
+      return await keepGood(found, rejected);
+    }
     // What no one can tell ends nothing.
     if (isAlive === undefined) return undefined;
     throw await close(key.grantId);
@@ -248,13 +265,12 @@ export function providerTokens({
     key: GrantKey,
     known: Identity,
   ): Promise<Identity> {
-    const found = await upstreamTokens.find(key.grantId, await key.dataKey());
-    if (!found) throw died();
+    const found = await require(key);
     const current = parse(found);
     const fresh = current.refreshToken === undefined
       // An id_token that is not new says nothing of today.
       ? { ...current, idToken: undefined }
-      : await tokens(key, current.accessToken);
+      : await keepGood(found, current.accessToken);
     if (!provider.identify || !isAlive(fresh)) return withoutMemberships(known);
     try {
       const identity = await provider.identify(fresh);
@@ -271,18 +287,20 @@ export function providerTokens({
     identify,
     upstream: (key) =>
       api(provider, {
-        tokens: () => tokens(key),
+        tokens: async () => await keepGood(await require(key)),
         renew: (rejected) => renew(key, rejected),
       }),
 
     async keep(key) {
-      const found = await upstreamTokens.find(key.grantId, await key.dataKey());
-      if (found && parse(found).refreshToken !== undefined) await tokens(key);
+      const found = await find(key);
+      if (found && parse(found).refreshToken !== undefined) {
+        await keepGood(found);
+      }
     },
 
     async revocation(key) {
       if (!provider.revoke) return () => Promise.resolve();
-      const found = await upstreamTokens.find(key.grantId, await key.dataKey());
+      const found = await find(key);
       return async () => {
         if (found) await provider.revoke!(parse(found));
       };

@@ -11,14 +11,17 @@ function answer(id: string | number, text = "yes") {
   return { kind: "response", id, result: { text } } as const;
 }
 
-async function keysIn(kv: Deno.Kv): Promise<Deno.KvKey[]> {
+/** What is in a database when nothing is under way in it any more. */
+async function keysIn(kv: Deno.Kv, database: Database): Promise<Deno.KvKey[]> {
+  await database.idle();
   return (await Array.fromAsync(kv.list({ prefix: [] }))).map(({ key }) => key);
 }
 
 testOnDatabases(
   "take() gives the answer that another process was given",
   async (kv, other) => {
-    const replies = replyStore(new Database(kv));
+    const database = new Database(kv);
+    const replies = replyStore(database);
     await replies.expect("s", "q");
     const taken = replies.take("s", "q", never);
     assert.equal(
@@ -26,14 +29,15 @@ testOnDatabases(
       true,
     );
     assert.deepEqual(await taken, answer("q"));
-    assert.deepEqual(await keysIn(kv), []);
+    assert.deepEqual(await keysIn(kv, database), []);
   },
 );
 
 testOnDatabases(
   "save() accepts one of fifty answers, whole",
   async (kv, other) => {
-    const replies = replyStore(new Database(kv));
+    const database = new Database(kv);
+    const replies = replyStore(database);
     await replies.expect("s", "q");
     const text = (n: number) => `${n}`.padStart(2, "0").repeat(50_000);
     const accepted = await fiftyAtOnce(
@@ -45,6 +49,7 @@ testOnDatabases(
     assert.equal(accepted.filter(Boolean).length, 1);
     const reply = await replies.take("s", "q", never);
     assert.equal(reply?.result?.text, text(accepted.indexOf(true)));
+    await database.idle();
   },
 );
 
@@ -58,24 +63,27 @@ testOnDatabases("save() refuses an answer to what nobody asked", async (kv) => {
 });
 
 testOnDatabases("save() refuses a second answer", async (kv) => {
-  const replies = replyStore(new Database(kv));
+  const database = new Database(kv);
+  const replies = replyStore(database);
   await replies.expect("s", "q");
   assert.equal(await replies.save("s", answer("q")), true);
   assert.equal(await replies.save("s", answer("q")), false);
   await replies.take("s", "q", never);
   assert.equal(await replies.save("s", answer("q")), false);
+  await database.idle();
 });
 
 for (const characters of [64 * 1024, 3 * 1024 * 1024]) {
   testOnDatabases(
     `an answer of ${characters} characters arrives whole`,
     async (kv, other) => {
-      const replies = replyStore(new Database(kv));
+      const database = new Database(kv);
+      const replies = replyStore(database);
       await replies.expect("s", "q");
       const long = answer("q", "é世\u{1f600}".repeat(characters / 4));
       assert.equal(await replyStore(new Database(other)).save("s", long), true);
       assert.deepEqual(await replies.take("s", "q", never), long);
-      assert.deepEqual(await keysIn(kv), []);
+      assert.deepEqual(await keysIn(kv, database), []);
     },
   );
 }
@@ -116,19 +124,21 @@ const long = "x".repeat(100_000);
 testOnDatabases(
   "take() leaves nothing behind when it ends after the answer came",
   async (kv) => {
-    const replies = replyStore(new Database(kv));
+    const database = new Database(kv);
+    const replies = replyStore(database);
     await replies.expect("s", "q");
     await replies.save("s", answer("q", long));
     const taken = replies.take("s", "q", AbortSignal.abort());
     await assert.rejects(taken, { name: "AbortError" });
-    assert.deepEqual(await keysIn(kv), []);
+    assert.deepEqual(await keysIn(kv, database), []);
   },
 );
 
 testOnDatabases(
   "save() leaves nothing of the answer that came second",
   async (kv, other) => {
-    const replies = replyStore(new Database(kv));
+    const database = new Database(kv);
+    const replies = replyStore(database);
     await replies.expect("s", "q");
     const saved = await Promise.all([
       replies.save("s", answer("q", long)),
@@ -136,14 +146,15 @@ testOnDatabases(
     ]);
     assert.deepEqual(saved.sort(), [false, true]);
     await replies.take("s", "q", never);
-    assert.deepEqual(await keysIn(kv), []);
+    assert.deepEqual(await keysIn(kv, database), []);
   },
 );
 
 testOnDatabases(
   "endAllOf() lets go of whoever waits in that session, and of nobody else",
   async (kv, other) => {
-    const replies = replyStore(new Database(kv));
+    const database = new Database(kv);
+    const replies = replyStore(database);
     for (const session of ["s", "t"]) await replies.expect(session, "q");
     const ended = replies.take("s", "q", never);
     const open = replies.take("t", "q", never);
@@ -152,5 +163,6 @@ testOnDatabases(
     assert.equal(await replies.save("s", answer("q")), false);
     assert.equal(await replies.save("t", answer("q")), true);
     assert.deepEqual(await open, answer("q"));
+    await database.idle();
   },
 );

@@ -1,0 +1,115 @@
+/**
+ * A database that counts. It is wrapped at its lowest level, so no operation
+ * escapes: reads, lists and commits, whoever sends them.
+ *
+ * @module
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Deno KV lists this many records in a round trip unless it is told. */
+const BATCH = 100;
+
+/** What something cost. */
+export interface Cost {
+  /** Round trips that waited for one another. */
+  trips: number;
+  /** All round trips, also those side by side. */
+  operations: number;
+}
+
+/** What was measured, with what it cost. */
+export type Measured<T> = Cost & { value: T };
+
+/** Counts the operations on a database, and makes each as slow as told. */
+export class CountingKv {
+  readonly kv: Deno.Kv;
+  readonly #measuring = new AsyncLocalStorage<Cost>();
+
+  /** @param delayMilliseconds is added to every round trip */
+  constructor(private readonly real: Deno.Kv, delayMilliseconds = 0) {
+    const count = <T>(operation: () => Promise<T>) =>
+      this.#count(operation, delayMilliseconds);
+    this.kv = new Proxy(real, {
+      get(real, name) {
+        switch (name) {
+          case "get":
+          case "getMany":
+          case "set":
+          case "delete": {
+            const run = real[name].bind(real) as (
+              ...args: unknown[]
+            ) => Promise<unknown>;
+            return (...args: unknown[]) => count(() => run(...args));
+          }
+          case "list":
+            return async function* (
+              ...[selector, options]: Parameters<Deno.Kv["list"]>
+            ) {
+              const { batchSize = Math.min(options?.limit ?? BATCH, BATCH) } =
+                options ?? {};
+              let listed = 0;
+              const entries = real.list(selector, { ...options, batchSize });
+              for (;;) {
+                const batch = await count(async () => {
+                  const batch: Deno.KvEntry<unknown>[] = [];
+                  while (batch.length < batchSize) {
+                    const { done, value } = await entries.next();
+                    if (done) break;
+                    batch.push(value);
+                  }
+                  return batch;
+                });
+                yield* batch;
+                listed += batch.length;
+                const isWhole = listed === options?.limit;
+                if (batch.length < batchSize || isWhole) return;
+              }
+            };
+          case "atomic":
+            return () => {
+              const operation = real.atomic();
+              const commit = operation.commit.bind(operation);
+              operation.commit = () => count(commit);
+              return operation;
+            };
+          default: {
+            const member = Reflect.get(real, name);
+            return typeof member === "function" ? member.bind(real) : member;
+          }
+        }
+      },
+    });
+  }
+
+  /**
+   * What an action cost until it was done; what goes on later is not in it. A
+   * part that is measured by itself counts in the whole as well.
+   */
+  async measure<T>(action: () => Promise<T>): Promise<Measured<T>> {
+    const whole = this.#measuring.getStore();
+    const before = whole?.trips ?? 0;
+    const cost: Cost = { trips: 0, operations: 0 };
+    const value = await this.#measuring.run(cost, action);
+    if (whole) {
+      whole.trips = Math.max(whole.trips, before + cost.trips);
+      whole.operations += cost.operations;
+    }
+    return { ...cost, value };
+  }
+
+  async #count<T>(
+    operation: () => Promise<T>,
+    delayMilliseconds: number,
+  ): Promise<T> {
+    const cost = this.#measuring.getStore();
+    const before = cost?.trips ?? 0;
+    if (cost) cost.operations++;
+    try {
+      return await operation();
+    } finally {
+      // Never at once: what is sent side by side must have been sent by then.
+      await new Promise((resolve) => setTimeout(resolve, delayMilliseconds));
+      if (cost) cost.trips = Math.max(cost.trips, before + 1);
+    }
+  }
+}

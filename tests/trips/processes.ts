@@ -1,0 +1,123 @@
+/**
+ * The processes that a walk meets: one that stays, or a new one for every
+ * request, as on a platform that starts them on demand.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { tool } from "../../src/authoring/tool.ts";
+import type { Environment } from "../../src/config/environment.ts";
+import { type Answering, FakeProvider, startOAuthServer } from "../flow/kit.ts";
+import type { FetchDocument } from "../../src/store/documents.ts";
+import { startServer, type TestServer } from "../kit.ts";
+
+/** How a client is let in. */
+export type Door = "none" | "bearer" | "oauth";
+
+/** Runs a step and keeps what it cost under its name. */
+export type Step = <T>(name: string, action: () => Promise<T>) => Promise<T>;
+
+/** What a walk needs. */
+export interface Surroundings {
+  kv: Deno.Kv;
+  step: Step;
+  /** Whether every request meets a process that has just started. */
+  isCold: boolean;
+}
+
+export const BEARER_TOKEN = "a-token-of-a-client";
+
+const ENV: Readonly<Record<Door, Environment>> = {
+  none: {},
+  bearer: { AUTH_STRATEGY: "bearer", BEARER_TOKEN },
+  oauth: {},
+};
+
+/** Watches cross processes there, so that nothing is found by a poll. */
+const REMOTE: Environment = {
+  KV_PATH: "https://kv.example.com",
+  DENO_KV_ACCESS_TOKEN: "a-token-of-the-database",
+};
+
+const tools = [
+  tool({
+    name: "echo",
+    input: z.object({ text: z.string() }),
+    run: ({ text }) => text,
+  }),
+  tool({
+    name: "confirm",
+    run: async (_, { ask }) =>
+      (await ask({ message: "Really?", schema: z.object({}) })).action,
+  }),
+  tool({
+    name: "upstream",
+    run: async (_, { upstream }) => (await upstream.token()).slice(0, 8),
+  }),
+];
+
+/** Steps that a browser takes by itself. */
+const OF_BROWSER: Readonly<Record<string, string>> = {
+  "GET /authorize": "authorize",
+  "POST /authorize": "approve",
+  "GET /oauth/provider-callback": "callback",
+};
+
+/** Processes in front of one database. */
+export class Processes implements AsyncDisposable {
+  readonly provider = new FakeProvider();
+  readonly #started: TestServer[] = [];
+
+  constructor(
+    private readonly door: Door,
+    private readonly surroundings: Surroundings,
+    private readonly fetchDocument?: FetchDocument,
+  ) {}
+
+  /** The process that the next request reaches. */
+  async next(): Promise<TestServer> {
+    const { isCold } = this.surroundings;
+    const running = isCold ? undefined : this.#started[0];
+    return running ?? await this.#start();
+  }
+
+  /** Runs several requests as one step. */
+  step<T>(name: string, action: () => Promise<T>): Promise<T> {
+    return this.surroundings.step(name, action);
+  }
+
+  /** What a browser or a client sends here counts as a step of this name. */
+  as(name: string): Answering {
+    const { step } = this.surroundings;
+    return {
+      fetch: async (path, init) => {
+        const server = await this.next();
+        const request = `${init?.method ?? "GET"} ${path.split("?")[0]}`;
+        return await step(
+          OF_BROWSER[request] ?? name,
+          () => server.fetch(path, init),
+        );
+      },
+    };
+  }
+
+  async #start(): Promise<TestServer> {
+    const { door, provider, fetchDocument, surroundings: { kv } } = this;
+    const environment = { ...REMOTE, ...ENV[door] };
+    const server = door === "oauth"
+      ? await startOAuthServer({
+        kv,
+        provider,
+        fetchDocument,
+        tools,
+        environment,
+      })
+      : await startServer({ kv, tools, env: environment });
+    this.#started.push(server);
+    return server;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#started) await server[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What each thing that a client does may cost. A round trip to a database on
+ * another machine takes about 10 ms, so what counts is how many of them wait
+ * for one another.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { CountingKv } from "./counting_kv.ts";
+import type { Surroundings } from "./processes.ts";
+import {
+  walkDocumentSignIn,
+  walkProviderRefresh,
+  walkSession,
+  walkSignIn,
+} from "./walk.ts";
+
+/**
+ * By step, in a process that has just started, and in one that goes on: round
+ * trips that wait for one another and, in parentheses, all of them.
+ */
+type Budgets = Readonly<Record<string, readonly [cold: string, warm: string]>>;
+
+/** A busy machine may let a second pass in the middle, with its own reads. */
+const ATTEMPTS = 5;
+
+function testBudgets(
+  name: string,
+  walk: (surroundings: Surroundings) => Promise<void>,
+  budgets: Budgets,
+): void {
+  for (const [column, isCold] of [true, false].entries()) {
+    const title = isCold ? "a process that starts" : "a process that goes on";
+    Deno.test(`round trips of ${name} · ${title}`, async () => {
+      const wanted = Object.fromEntries(
+        Object.entries(budgets).map(([step, both]) => [step, both[column]]),
+      );
+      for (let attempt = 1;; attempt++) {
+        const costs = await measure(walk, isCold);
+        try {
+          return assert.deepEqual({ ...costs, ...wanted }, costs);
+        } catch (error) {
+          if (attempt === ATTEMPTS) throw error;
+        }
+      }
+    });
+  }
+}
+
+/** What the steps of a walk cost. */
+async function measure(
+  walk: (surroundings: Surroundings) => Promise<void>,
+  isCold: boolean,
+): Promise<Record<string, string>> {
+  const costs: Record<string, string> = {};
+  using real = await Deno.openKv(":memory:");
+  const counting = new CountingKv(real);
+  await walk({
+    kv: counting.kv,
+    isCold,
+    async step(name, action) {
+      const { trips, operations, value } = await counting.measure(action);
+      costs[name] = `${trips} (${operations})`;
+      return value;
+    },
+  });
+  return costs;
+}
+
+testBudgets("signing in, refreshing and revoking", walkSignIn, {
+  // The very first one makes the key that seals registrations.
+  register: ["2 (2)", "2 (2)"],
+  authorize: ["2 (2)", "1 (1)"],
+  approve: ["2 (2)", "2 (2)"],
+  callback: ["3 (4)", "3 (4)"],
+  token: ["2 (3)", "2 (2)"],
+  refresh: ["2 (3)", "2 (2)"],
+  "refresh whose answer was lost": ["1 (2)", "1 (1)"],
+  initialize: ["2 (2)", "2 (2)"],
+  "revoke an access token": ["2 (3)", "2 (2)"],
+  revoke: ["3 (5)", "3 (4)"],
+});
+
+testBudgets("a client with a document", walkDocumentSignIn, {
+  authorize: ["2 (2)", "2 (2)"],
+  // The first one keeps the document as well.
+  token: ["3 (4)", "3 (4)"],
+  refresh: ["2 (3)", "2 (3)"],
+});
+
+testBudgets("a refresh at the provider", walkProviderRefresh, {
+  "refresh, at the provider too": ["4 (5)", "4 (4)"],
+});
+
+for (const door of ["none", "bearer"] as const) {
+  testBudgets(`a session, ${door}`, (it) => walkSession(door, it), {
+    initialize: ["1 (1)", "1 (1)"],
+    initialized: ["1 (1)", "1 (1)"],
+    call: ["1 (1)", "0 (0)"],
+    question: ["2 (3)", "1 (2)"],
+    answer: ["2 (3)", "2 (2)"],
+    elicitation: ["4 (6)", "3 (4)"],
+    end: ["2 (3)", "2 (3)"],
+  });
+}
+
+testBudgets("a session, oauth", (it) => walkSession("oauth", it), {
+  // The session may be written only once the token is known.
+  initialize: ["2 (2)", "2 (2)"],
+  initialized: ["1 (2)", "1 (1)"],
+  call: ["1 (2)", "0 (0)"],
+  question: ["2 (4)", "1 (2)"],
+  answer: ["3 (4)", "2 (2)"],
+  elicitation: ["5 (8)", "3 (4)"],
+  "call with the provider": ["2 (3)", "1 (1)"],
+  end: ["3 (4)", "2 (3)"],
+});
+
+Deno.test("a budget counts what is sent side by side once, and a longer list again", async () => {
+  using real = await Deno.openKv(":memory:");
+  const counting = new CountingKv(real);
+  for (let n = 0; n < 150; n++) await real.set(["list", n], n);
+  const { trips, operations } = await counting.measure(async () => {
+    await Promise.all([counting.kv.get(["a"]), counting.kv.getMany([["b"]])]);
+    await counting.kv.atomic().set(["c"], 1).commit();
+    await Array.fromAsync(counting.kv.list({ prefix: ["list"] }));
+  });
+  assert.deepEqual({ trips, operations }, { trips: 4, operations: 5 });
+});
