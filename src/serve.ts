@@ -26,6 +26,7 @@ import {
 } from "./server.ts";
 import { isCollected, startTelemetry, telemetry } from "./telemetry.ts";
 import { whileLocked } from "./store/locked.ts";
+import { isService, type Origin } from "./process/service.ts";
 import { type Handler, Socket } from "./process/socket.ts";
 import { stopOnSignal } from "./process/signals.ts";
 
@@ -45,6 +46,12 @@ class StartError extends Error {
 }
 
 const log = logger("main");
+
+/**
+ * Not under --watch: an exit is the wait for a change there, and a signal must
+ * end the process by itself.
+ */
+const drains = !Deno.args.includes("--no-drain");
 
 /**
  * Runs a server as this process: reads the environment, opens the database,
@@ -76,6 +83,10 @@ export async function serve<
   try {
     readClients(environment);
     const plan = planServer(options, environment, denied);
+    checkDatabase(plan.config, options, {
+      systemdPid: environment.SYSTEMD_EXEC_PID,
+      terminal,
+    });
     configureLog({ level: plan.config.logLevel, terminal, captured });
     await start(plan, options);
     surviveStrayRejections();
@@ -142,6 +153,26 @@ function readClients(environment: Record<string, string | undefined>): void {
   }
 }
 
+/**
+ * Deno's default database follows the folder: the next release of a service
+ * would begin with an empty one.
+ *
+ * @throws {StartError}
+ */
+function checkDatabase(
+  { kvPath, deployed }: Config,
+  { kv }: ServeOptions,
+  origin: Pick<Origin, "systemdPid" | "terminal">,
+): void {
+  if (kv !== undefined || kvPath !== undefined || deployed || !drains) return;
+  if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
+  throw new StartError(
+    "KV_PATH: a service must say where its database is, for Deno's default " +
+      "one belongs to this folder and is lost with it. Use a file outside of " +
+      "the release, such as /var/lib/tool-server/tools.db.",
+  );
+}
+
 async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const { config } = plan;
   const opening = options.kv ?? openKv(config);
@@ -155,9 +186,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const origin = localOrigin(socket.addr);
   const server = assemble(plan, { ...options, kv, origin });
   await server.start();
-  // Under --watch an exit is the wait for a change: there a signal must end
-  // the process by itself.
-  if (!Deno.args.includes("--no-drain")) {
+  if (drains) {
     stopOnSignal({ server, socket, kv, deployed: config.deployed });
   }
   warn(config);

@@ -53,6 +53,7 @@ export const VARIABLES = [
   "JWT_TYPE",
   "JWT_SCOPE_CLAIM",
   "DENO_DEPLOYMENT_ID",
+  "SYSTEMD_EXEC_PID",
 ] as const;
 
 /** One of {@linkcode VARIABLES}. */

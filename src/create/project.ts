@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { VERSION } from "../version.ts";
+import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
 import { titleOf } from "./names.ts";
 import { agentsFile, readmeFile } from "./project_words.ts";
 import { envExample, grantedVariables } from "./settings.ts";
@@ -31,14 +32,14 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": envExample(SETTINGS),
-    ".gitignore": "/.env\n/data/\n/node_modules/\n",
+    ".gitignore": "/.env\n/data/\n/dist/\n/node_modules/\n",
     "README.md": readmeFile(name),
     "AGENTS.md": agentsFile(name),
     ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
     ".vscode/mcp.json": printJson({ servers: { [name]: CONNECTION } }),
     ".vscode/settings.json": printJson({ "deno.enable": true }),
     "Dockerfile": DOCKERFILE,
-    ".dockerignore": ".env\n.git\ndata\nnode_modules\n",
+    ".dockerignore": DOCKERIGNORE,
     ".github/workflows/ci.yml": WORKFLOW,
   };
 }
@@ -50,6 +51,8 @@ function printJson(value: unknown): string {
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
+const BUNDLE =
+  "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH =
   "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
@@ -72,6 +75,7 @@ function configuration({ link }: ProjectOptions) {
       "dev": `${CHECK} & ${WATCH}`,
       "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
       "start": RUN,
+      "bundle": BUNDLE,
       "test": "deno test --quiet -P --no-prompt",
       "check": "deno check",
       "tool": `deno run -A ${PACKAGE}/create tool`,
@@ -148,17 +152,6 @@ Deno.test("greet says what GREETING says", async () => {
   const { text } = await server.call(greet, { name: "Ada" });
   assert.equal(text, "Good morning, Ada!");
 });
-`;
-
-const DOCKERFILE = `FROM denoland/deno:2.9.6
-WORKDIR /app
-COPY . .
-RUN deno cache main.ts && mkdir data && chown deno:deno data
-ENV HOST=0.0.0.0 KV_PATH=data/tools.db
-VOLUME /app/data
-EXPOSE 3000
-USER deno
-CMD ["deno", "run", "--quiet", "--cached-only", "-P", "--no-prompt", "main.ts"]
 `;
 
 const WORKFLOW = `name: ci

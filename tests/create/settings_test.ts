@@ -98,7 +98,15 @@ Deno.test("a new project has the tasks of this one", async () => {
     await Deno.readTextFile(new URL("deno.json", ROOT)),
   );
   const project = JSON.parse(projectFiles({ name: "a" })["deno.json"]);
-  for (const name of ["dev", "dev:oauth", "start"]) {
+  for (const name of ["dev", "dev:oauth", "start", "bundle"]) {
     assert.equal(project.tasks[name], tasks[name], name);
+  }
+});
+
+Deno.test("a new project's container is built as this one's", async () => {
+  const project = projectFiles({ name: "a" });
+  for (const path of ["Dockerfile", ".dockerignore"]) {
+    const own = await Deno.readTextFile(new URL(path, ROOT));
+    assert.equal(own, project[path], "src/create/container_files.ts has both");
   }
 });

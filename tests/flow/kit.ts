@@ -53,7 +53,7 @@ export class OAuthServer extends TestServer {
 /** Whatever answers requests: a server here, or processes elsewhere. */
 export type Answering = Pick<TestServer, "fetch">;
 
-function postForm(
+export function postForm(
   server: Answering,
   path: string,
   parameters: Record<string, string>,

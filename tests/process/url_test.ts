@@ -11,6 +11,7 @@ import {
   REPOSITORY,
   TemporaryDirectory,
 } from "./kit.ts";
+import { bundleInto } from "./release.ts";
 
 /** Serves the files of a directory as a plain web server would. */
 function serveFiles(root: URL): Deno.HttpServer<Deno.NetAddr> {
@@ -54,15 +55,7 @@ async function checkServes(server: Process): Promise<void> {
 }
 
 async function bundle(directory: TemporaryDirectory): Promise<URL> {
-  const { stderr, success } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ..."bundle --quiet --code-splitting --outdir".split(" "),
-      directory.path,
-      "main.ts",
-    ],
-    cwd: REPOSITORY,
-  }).output();
-  assert(success, new TextDecoder().decode(stderr));
+  await bundleInto(directory.path);
   return new URL(`file://${directory.path}/`);
 }
 

@@ -1,0 +1,38 @@
+/**
+ * What a container is built from: the same in this service and in a project.
+ *
+ * @module
+ */
+
+/** `Dockerfile` */
+export const DOCKERFILE = `# docker build --tag tools .
+# docker run --read-only --cap-drop ALL --volume tools:/app/data --publish 3000:3000 tools
+ARG DENO=2.9.6
+
+FROM denoland/deno:\${DENO} AS build
+WORKDIR /app
+COPY . .
+RUN deno bundle --quiet --code-splitting --outdir dist main.ts && mkdir data
+
+# No shell and no package manager: Deno, the bundle, and the permissions in
+# deno.json.
+FROM denoland/deno:distroless-\${DENO}
+WORKDIR /app
+COPY --from=build /app/deno.json ./
+COPY --from=build /app/dist dist
+COPY --from=build --chown=65532:65532 /app/data data
+ENV HOST=0.0.0.0 KV_PATH=data/tools.db DENO_NO_UPDATE_CHECK=1
+VOLUME /app/data
+EXPOSE 3000
+USER 65532:65532
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["/bin/deno", "eval", "const { ok } = await fetch(\`http://127.0.0.1:\${Deno.env.get('PORT') ?? 3000}/health\`); Deno.exit(ok ? 0 : 1)"]
+CMD ["run", "--quiet", "--cached-only", "--no-lock", "-P", "--no-prompt", "dist/main.js"]
+`;
+
+/** `.dockerignore` */
+export const DOCKERIGNORE = `.env
+.git
+data
+dist
+node_modules
+`;

@@ -1,0 +1,283 @@
+/**
+ * A server behind nginx and behind Caddy, each with the file in deploy/: where
+ * one is not installed, its test says so and is left out.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { createAuthority } from "../client_documents/authority.ts";
+import { freePort } from "../flow/processes.ts";
+import {
+  Events,
+  initialize,
+  type Json,
+  rpc,
+  statelessMeta,
+  until,
+} from "../kit.ts";
+import {
+  Process,
+  REPOSITORY,
+  startProcess,
+  TemporaryDirectory,
+} from "./kit.ts";
+
+/** Where the client is, which the proxy must tell: it is itself at 127.0.0.1. */
+const CLIENT_ADDRESS = "127.0.0.9";
+const FORGED_ADDRESS = "198.51.100.7";
+
+/** The ports of a proxy, and of the server behind it. */
+interface Ports {
+  http: number;
+  https: number;
+  server: number;
+}
+
+/** A program with its file, as far as it can be here. */
+interface Running {
+  process: Process;
+  /** The certificate to believe. */
+  ca: string;
+  /** Where requests are written down. */
+  log?: string;
+}
+
+async function fileOf(name: string): Promise<string> {
+  return await Deno.readTextFile(new URL(`deploy/${name}`, REPOSITORY));
+}
+
+/** Replaces what only fits the machine that the file was written for. */
+function adapt(text: string, changes: [string | RegExp, string][]): string {
+  for (const [from, to] of changes) {
+    assert.notEqual(text.search(from), -1, `${from} is not in the file`);
+    text = text.replaceAll(from, to);
+  }
+  return text;
+}
+
+async function startNginx(path: string, ports: Ports): Promise<Running> {
+  const authority = await createAuthority();
+  const { cert, key } = await authority.certify("localhost");
+  await Deno.writeTextFile(`${path}/cert.pem`, cert);
+  await Deno.writeTextFile(`${path}/key.pem`, key);
+  const log = `${path}/access.log`;
+  const site = adapt(await fileOf("nginx.conf"), [
+    [/listen \[::\].*\n/g, ""],
+    [/listen 80;/g, `listen 127.0.0.1:${ports.http};`],
+    [/listen 443/g, `listen 127.0.0.1:${ports.https}`],
+    [/tools\.example\.com;/g, "localhost;"],
+    [/\/etc\/letsencrypt\S+fullchain\.pem/g, `${path}/cert.pem`],
+    [/\/etc\/letsencrypt\S+privkey\.pem/g, `${path}/key.pem`],
+    [/\/var\/log\/nginx\/tool-server\.log/g, log],
+    [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.server}`],
+  ]);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  await Deno.writeTextFile(
+    `${path}/nginx.conf`,
+    // As root it would give its workers to another user, who may not read here.
+    `${Deno.uid() === 0 ? "user root;" : ""}
+    daemon off; pid ${path}/pid; error_log stderr;
+    events {}
+    http {
+      ${temporary.map((it) => `${it}_temp_path ${path}/${it};`).join("\n")}
+      ${site}
+    }`,
+  );
+  const process = new Process(["-p", path, "-c", `${path}/nginx.conf`], {
+    command: "nginx",
+  });
+  return { process, ca: authority.ca, log };
+}
+
+async function startCaddy(path: string, ports: Ports): Promise<Running> {
+  await Deno.writeTextFile(
+    `${path}/Caddyfile`,
+    `{
+      admin off
+      skip_install_trust
+      http_port ${ports.http}
+      https_port ${ports.https}
+    }
+    ${await fileOf("Caddyfile")}`,
+  );
+  const process = new Process([
+    ...["run", "--adapter", "caddyfile", "--config", `${path}/Caddyfile`],
+  ], {
+    command: "caddy",
+    env: {
+      HOME: path,
+      XDG_DATA_HOME: path,
+      XDG_CONFIG_HOME: path,
+      SITE: "localhost",
+      SERVERS: `127.0.0.1:${ports.server}`,
+    },
+  });
+  // For localhost it is its own authority.
+  const root = `${path}/caddy/pki/authorities/local/root.crt`;
+  await process.prints(/certificate obtained successfully/);
+  return { process, ca: await Deno.readTextFile(root) };
+}
+
+function isInstalled(program: string): boolean {
+  try {
+    new Deno.Command(program, { args: ["-h"] }).outputSync();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Somebody on another machine. */
+class Client implements Disposable {
+  readonly #client: Deno.HttpClient;
+
+  constructor(readonly origin: string, ca: string) {
+    this.#client = Deno.createHttpClient({
+      caCerts: [ca],
+      localAddress: CLIENT_ADDRESS,
+    });
+  }
+
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(new URL(path, this.origin), { ...init, client: this.#client });
+  }
+
+  post(body: Json | string, headers: Record<string, string> = {}, init = {}) {
+    return this.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      ...init,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.close();
+  }
+}
+
+async function statusOf(answering: Promise<Response>): Promise<number> {
+  const { status, body } = await answering;
+  await body?.cancel();
+  return status;
+}
+
+/** A call that goes on until its client leaves. */
+function wait(client: Client, signal?: AbortSignal): Promise<Response> {
+  const _meta = statelessMeta({}, { progressToken: 1 });
+  const params = { name: "wait", arguments: {}, _meta };
+  return client.post(rpc("tools/call", params), {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "wait",
+  }, { signal });
+}
+
+const PROXIES = { nginx: startNginx, caddy: startCaddy };
+
+for (const [program, startProxy] of Object.entries(PROXIES)) {
+  const ignore = !isInstalled(program);
+  const name = `a server behind ${program}` +
+    (ignore ? `, left out: ${program} is not installed` : "");
+  Deno.test({ name, ignore }, async (t) => {
+    await using directory = new TemporaryDirectory();
+    const ports = { http: freePort(), https: freePort(), server: freePort() };
+    const origin = `https://localhost:${ports.https}`;
+    await using server = await startProcess({
+      entry: "tests/process/waiting.ts",
+      env: {
+        BASE_URL: origin,
+        PORT: String(ports.server),
+        TRUSTED_PROXIES: "127.0.0.1",
+        LOG_LEVEL: "debug",
+      },
+    });
+    await server.prints(/"Listening"/);
+    const proxy = await startProxy(directory.path, ports);
+    await using _process = proxy.process;
+    using client = new Client(origin, proxy.ca);
+    await until(() =>
+      statusOf(client.fetch("/health")).catch(() => 0)
+        .then((status) => status === 200)
+    );
+
+    await t.step("is called over https", async () => {
+      const response = await client.post(initialize("2025-11-25"));
+      await response.body?.cancel();
+      const session = response.headers.get("mcp-session-id")!;
+      const headers = { "mcp-session-id": session };
+      const list = await client.post(rpc("tools/list"), headers);
+      assert.equal((await list.json()).result.tools[0].name, "wait");
+      assert.match(
+        list.headers.get("strict-transport-security")!,
+        /^max-age=\d{8}/,
+      );
+    });
+
+    await t.step("http is sent to https, and a POST stays one", async () => {
+      const response = await fetch(`http://127.0.0.1:${ports.http}/mcp?a=b`, {
+        method: "POST",
+        redirect: "manual",
+      });
+      await response.body?.cancel();
+      assert.equal(response.status, 308);
+      const { protocol, hostname, pathname, search } = new URL(
+        response.headers.get("location")!,
+      );
+      assert.deepEqual(
+        [protocol, hostname, pathname, search],
+        ["https:", "127.0.0.1", "/mcp", "?a=b"],
+      );
+    });
+
+    await t.step("an event arrives while its call still runs", async () => {
+      const leaving = new AbortController();
+      const events = new Events(await wait(client, leaving.signal));
+      assert.equal((await events.read()).method, "notifications/progress");
+      // A client that leaves is missed behind the proxy too.
+      leaving.abort();
+      await assert.rejects(events.read());
+      await server.prints(/"tool":"wait".*"outcome":"cancelled"/);
+    });
+
+    await t.step(
+      "the client's address counts, and not its claims",
+      async () => {
+        await statusOf(client.fetch("/nowhere", {
+          headers: {
+            "forwarded": `for=${FORGED_ADDRESS}`,
+            "x-forwarded-for": FORGED_ADDRESS,
+          },
+        }));
+        await server.prints(new RegExp(`"address":"${CLIENT_ADDRESS}"`));
+        assert.doesNotMatch(server.output, new RegExp(FORGED_ADDRESS));
+      },
+    );
+
+    await t.step(
+      "a body of 4 MB arrives, and one of 6 MB does not",
+      async () => {
+        const text = (megabytes: number) => `"${"a".repeat(megabytes << 20)}"`;
+        assert.equal(await statusOf(client.post(text(3.9))), 400);
+        assert.equal(await statusOf(client.post(text(6))), 413);
+      },
+    );
+
+    await t.step("what a query says is in no log", async () => {
+      const code = "a-code-that-is-secret";
+      await statusOf(client.fetch(`/oauth/callback?code=${code}`));
+      const { log, process } = proxy;
+      if (log) {
+        await until(async () =>
+          (await Deno.readTextFile(log)).includes("/oauth/callback")
+        );
+      }
+      const written = log ? await Deno.readTextFile(log) : "";
+      assert(!(written + process.output + server.output).includes(code));
+    });
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * Releases as machines start them: by the files for containers and systemd.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { freePort } from "../flow/processes.ts";
+import {
+  callHealth,
+  openSession,
+  Process,
+  REPOSITORY,
+  startArgs,
+  TemporaryDirectory,
+} from "./kit.ts";
+import { Release } from "./release.ts";
+
+function read(path: string): Promise<string> {
+  return Deno.readTextFile(new URL(path, REPOSITORY));
+}
+
+/** Variables as `NAME=value NAME=value`. */
+function parseVariables(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(" ").map((it) => /^(\w+)=(.*)$/.exec(it)!.slice(1)),
+  );
+}
+
+async function checkServes(server: Process): Promise<string> {
+  const url = await server.url();
+  const session = await openSession(url);
+  assert.equal(await callHealth(url, session), 200);
+  return session;
+}
+
+Deno.test("the Dockerfile's command serves its files, and its health check tells", async () => {
+  const dockerfile = await read("Dockerfile");
+  // The last stage has these files and no others.
+  const copied = [...dockerfile.matchAll(/^COPY --from=build .*?(\S+)$/gm)];
+  assert.deepEqual(copied.map(([, to]) => to), ["./", "dist", "data"]);
+  const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]);
+  const check = JSON.parse(
+    /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(dockerfile)![1],
+  );
+  assert.equal(check.shift(), "/bin/deno");
+  await using release = await Release.make();
+  await using cache = new TemporaryDirectory();
+  const env = {
+    ...parseVariables(/^ENV (.*)$/m.exec(dockerfile)![1]),
+    PORT: String(freePort()),
+    // Nothing has been downloaded there.
+    DENO_DIR: cache.path,
+  };
+  const isHealthy = async () => {
+    await using checking = release.run(check, env);
+    return await checking.end() === 0;
+  };
+  await using server = release.run(command, env);
+  await checkServes(server);
+  assert(await isHealthy());
+  assert((await Deno.stat(`${release.path}/data/tools.db`)).isFile);
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+  assert(!await isHealthy());
+});
+
+Deno.test("the systemd unit's command keeps the database outside of the release", async () => {
+  const unit = await read("deploy/tool-server.service");
+  const text = unit.replaceAll("\\\n", " ");
+  await using state = new TemporaryDirectory();
+  const here = (text: string) =>
+    text.replaceAll("/var/lib/tool-server", state.path);
+  const [program, ...args] = here(/^ExecStart=(.*)$/m.exec(text)![1])
+    .split(/\s+/);
+  assert.equal(program, "/usr/local/bin/deno");
+  const env = parseVariables(
+    [...here(text).matchAll(/^Environment=(.*)$/gm)].map(([, it]) => it)
+      .join(" "),
+  );
+  let session;
+  {
+    await using release = await Release.make();
+    await using server = release.run(args, env);
+    session = await checkServes(server);
+  }
+  await using next = await Release.make();
+  await using server = next.run(args, env);
+  assert.equal(await callHealth(await server.url(), session), 200);
+});
+
+/** Whether there is a systemd that judges units which are not installed. */
+function judges(): boolean {
+  try {
+    const { stdout } = new Deno.Command("systemd-analyze", {
+      args: ["--version"],
+    }).outputSync();
+    const [, version] = /^systemd (\d+)/.exec(
+      new TextDecoder().decode(stdout),
+    )!;
+    return Number(version) >= 250;
+  } catch {
+    return false;
+  }
+}
+
+const ignore = !judges();
+
+Deno.test({
+  name: "the systemd unit is exposed to less than 3 of 10" +
+    (ignore ? ", left out: systemd-analyze cannot tell here" : ""),
+  ignore,
+  async fn() {
+    await using judging = new Process([
+      ..."security --offline=true --no-pager --threshold=29".split(" "),
+      "deploy/tool-server.service",
+    ], { command: "systemd-analyze" });
+    assert.equal(await judging.end(), 0, judging.output);
+    assert.match(judging.output, /Overall exposure level/);
+  },
+});
+
+/** Starts a server as systemd would, which is the parent of no one here. */
+async function startAsService(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<Process> {
+  const script = 'SYSTEMD_EXEC_PID=$$ exec "$@"';
+  return new Process(
+    ["-c", script, "sh", Deno.execPath(), ...await startArgs(), ...args],
+    { command: "sh", env },
+  );
+}
+
+Deno.test("a service that is not told where its database is does not start", async () => {
+  await using server = await startAsService([], { KV_PATH: "" });
+  assert.equal(await server.end(), 1);
+  assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
+});
+
+Deno.test("a service with a database starts, and what restarts on changes needs none", async () => {
+  await using told = await startAsService([], { KV_PATH: ":memory:" });
+  await checkServes(told);
+  await using cache = new TemporaryDirectory();
+  await using watched = await startAsService(["--no-drain"], {
+    KV_PATH: "",
+    // Its default database is there.
+    DENO_DIR: cache.path,
+  });
+  await checkServes(watched);
+});
+
+Deno.test("two releases have two default databases, and the one that KV_PATH names", async () => {
+  await using cache = new TemporaryDirectory();
+  await using first = await Release.make();
+  await using second = await Release.make();
+  const args = (await startArgs(cache.path)).with(-1, "dist/main.js");
+  const run = (release: Release, kvPath: string) =>
+    release.run(args, { DENO_DIR: cache.path, KV_PATH: kvPath });
+  for (
+    const [kvPath, status] of [["", 404], [`${cache.path}/kv`, 200]] as const
+  ) {
+    await using one = run(first, kvPath);
+    const session = await checkServes(one);
+    await using other = run(second, kvPath);
+    assert.equal(await callHealth(await other.url(), session), status);
+  }
+});

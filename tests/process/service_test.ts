@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { isService } from "../../src/process/service.ts";
+
+const person = { pid: 500, ppid: 400, terminal: false };
+
+Deno.test("isService() knows whom systemd started, and who merely inherited its word", () => {
+  assert(isService({ ...person, systemdPid: "500" }));
+  // By `deno task`.
+  assert(isService({ ...person, systemdPid: "400" }));
+  assert(!isService({ ...person, systemdPid: "300" }));
+  assert(!isService(person));
+});
+
+Deno.test("isService() knows the first process of a container, and its child", () => {
+  assert(isService({ ...person, pid: 1, ppid: 0 }));
+  assert(isService({ ...person, ppid: 1 }));
+});
+
+Deno.test("isService() takes nothing that a person looks at for a service", () => {
+  assert(!isService({ pid: 1, ppid: 0, terminal: true }));
+  assert(!isService({ ...person, systemdPid: "500", terminal: true }));
+});
