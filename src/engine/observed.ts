@@ -7,7 +7,7 @@
 import { fingerprint } from "../reference.ts";
 import type { RpcNotification, RpcRequest } from "../protocol/messages.ts";
 import { Meta, metaOf } from "../protocol/request_meta.ts";
-import { isRevision } from "../protocol/revisions.ts";
+import { isRevision, negotiateRevision } from "../protocol/revisions.ts";
 import type { MessageFacts, Telemetry } from "../telemetry/telemetry.ts";
 import type { Admitted } from "./engine.ts";
 import { findResource } from "./methods/resource_read.ts";
@@ -59,7 +59,9 @@ function factsOf(
   const { method, params } = message;
   const meta = metaOf(params);
   const sessionId = headers.get("mcp-session-id");
-  const revision = [meta[Meta.protocolVersion], version].find(isRevision);
+  const revision = method === "initialize"
+    ? negotiateRevision(params.protocolVersion)
+    : [meta[Meta.protocolVersion], version].find(isRevision);
   const id = message.kind === "request" ? String(message.id) : "";
   const { name, uri } = params as Record<string, string>;
   return {

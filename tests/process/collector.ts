@@ -1,0 +1,153 @@
+/**
+ * A collector of telemetry on loopback: OTLP over HTTP, understood as JSON.
+ *
+ * @module
+ * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
+ */
+import type { Json } from "../kit.ts";
+
+/** A span as it arrived, its attributes by name. */
+export interface CollectedSpan {
+  /** Name and version of what made it. */
+  scope: string;
+  name: string;
+  /** 1 internal, 2 server, 3 client. */
+  kind: number;
+  traceId: string;
+  spanId: string;
+  parentSpanId: string;
+  /** 2 is an error. */
+  statusCode: number;
+  attributes: Record<string, unknown>;
+  /** Traces that it refers to. */
+  links: { traceId: string; spanId: string }[];
+}
+
+/** One series of a metric. */
+export interface CollectedPoint {
+  metric: string;
+  unit: string;
+  count: number;
+  bounds: number[];
+  attributes: Record<string, unknown>;
+}
+
+/** One line of the log. */
+export interface CollectedRecord {
+  severity: number;
+  traceId: string;
+  spanId: string;
+  body: string;
+}
+
+/** Everything that a process exported. */
+export class Collector implements AsyncDisposable {
+  readonly spans: CollectedSpan[] = [];
+  readonly records: CollectedRecord[] = [];
+  /** As of the last export. */
+  points: CollectedPoint[] = [];
+  /** The bodies as they arrived. */
+  exported = "";
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+
+  constructor() {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      async (request) => {
+        const body = await request.text();
+        this.exported += body;
+        // Names and values can be read in protobuf, too.
+        const isJson = request.headers.get("content-type")?.includes("json");
+        if (isJson) this.#take(JSON.parse(body));
+        return Response.json({});
+      },
+    );
+  }
+
+  /** What a process is started with to export everything here. */
+  get environment(): Record<string, string> {
+    return {
+      OTEL_DENO: "true",
+      OTEL_PROPAGATORS: "tracecontext,baggage",
+      OTEL_METRIC_EXPORT_INTERVAL: "200",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.#server.addr.port}`,
+    };
+  }
+
+  /** The spans of a name. */
+  named(name: string): CollectedSpan[] {
+    return this.spans.filter((span) => span.name === name);
+  }
+
+  /** The spans beneath another, at any depth. */
+  beneath({ spanId, traceId }: CollectedSpan): CollectedSpan[] {
+    return this.spans
+      .filter((span) =>
+        span.parentSpanId === spanId && span.traceId === traceId
+      )
+      .flatMap((span) => [span, ...this.beneath(span)]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+
+  #take({ resourceSpans, resourceMetrics, resourceLogs }: Json): void {
+    for (const { scope, spans } of scopesOf(resourceSpans, "scopeSpans")) {
+      for (const span of spans) {
+        this.spans.push(spanOf(`${scope.name} ${scope.version}`, span));
+      }
+    }
+    for (const { logRecords } of scopesOf(resourceLogs, "scopeLogs")) {
+      for (const record of logRecords) this.records.push(recordOf(record));
+    }
+    const metrics = scopesOf(resourceMetrics, "scopeMetrics")
+      .flatMap(({ metrics }) => metrics);
+    if (metrics.length > 0) this.points = metrics.flatMap(pointsOf);
+  }
+}
+
+function scopesOf(resources: Json[] = [], scopes: string): Json[] {
+  return resources.flatMap((resource) => resource[scopes]);
+}
+
+function spanOf(
+  scope: string,
+  { status, attributes, links = [], parentSpanId = "", ...span }: Json,
+): CollectedSpan {
+  const { name, kind, traceId, spanId } = span;
+  return {
+    scope,
+    name,
+    kind,
+    traceId,
+    spanId,
+    parentSpanId,
+    statusCode: status?.code ?? 0,
+    attributes: attributesOf(attributes),
+    links: links.map(({ traceId, spanId }: Json) => ({ traceId, spanId })),
+  };
+}
+
+function recordOf(
+  { severityNumber, traceId = "", spanId = "", body }: Json,
+): CollectedRecord {
+  return { severity: severityNumber, traceId, spanId, body: body.stringValue };
+}
+
+function pointsOf({ name, unit, histogram }: Json): CollectedPoint[] {
+  return (histogram?.dataPoints ?? []).map((point: Json) => ({
+    metric: name,
+    unit,
+    count: Number(point.count),
+    bounds: point.explicitBounds,
+    attributes: attributesOf(point.attributes),
+  }));
+}
+
+function attributesOf(list: Json[] = []): Record<string, unknown> {
+  return Object.fromEntries(
+    list.map(({ key, value }) => [key, Object.values(value)[0]]),
+  );
+}
