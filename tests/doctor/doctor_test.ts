@@ -6,7 +6,7 @@ async function runDoctor(
   ...args: string[]
 ): Promise<{ code: number; text: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--allow-net", "doctor.ts", ...args],
+    args: ["run", "--quiet", "--allow-net", "src/doctor/mod.ts", ...args],
   }).output();
   const decoder = new TextDecoder();
   return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
@@ -22,13 +22,13 @@ async function examine(defects: Defects) {
   return await runDoctor(origin);
 }
 
-Deno.test("doctor.ts exits 0 for a server that is well", async () => {
+Deno.test("doctor exits 0 for a server that is well", async () => {
   const { code, text } = await examine({});
   assert.equal(code, 0, text);
   assert.match(text, /Nothing to fix\./);
 });
 
-Deno.test("doctor.ts exits 1 and says how to fix what is not", async () => {
+Deno.test("doctor exits 1 and says how to fix what is not", async () => {
   const { code, text } = await examine({
     serverMetadata: { code_challenge_methods_supported: [] },
   });
@@ -37,12 +37,12 @@ Deno.test("doctor.ts exits 1 and says how to fix what is not", async () => {
   assert.match(text, /1 thing to fix\./);
 });
 
-Deno.test("doctor.ts adds http:// on this machine", async () => {
+Deno.test("doctor adds http:// on this machine", async () => {
   const { text } = await runDoctor("localhost:1");
   assert.match(text, /Examining http:\/\/localhost:1\//);
 });
 
-Deno.test("doctor.ts exits 2 for what it does not understand", async () => {
+Deno.test("doctor exits 2 for what it does not understand", async () => {
   for (
     const [args, said] of [
       [["ftp://tools.example.com"], /Not an address: ftp:/],

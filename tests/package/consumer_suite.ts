@@ -93,7 +93,7 @@ Deno.test("with deno serve: a default export", async () => {
 async function installPacked(project: Project): Promise<void> {
   const file = `${project.path}/package.tgz`;
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "pack.ts", file],
+    args: ["run", "-A", "scripts/pack.ts", file],
     cwd: PACKAGE_PATH,
   }).output();
   assert(success, new TextDecoder().decode(stderr));

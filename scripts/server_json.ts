@@ -8,7 +8,7 @@
 import {
   registryComplaints,
   registryEntry,
-} from "./src/discovery/registry_entry.ts";
+} from "../src/discovery/registry_entry.ts";
 
 if (import.meta.main) {
   const url = URL.parse(Deno.args[0] ?? "");

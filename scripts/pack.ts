@@ -5,7 +5,7 @@
  *
  * @module
  */
-import configuration from "./deno.json" with { type: "json" };
+import configuration from "../deno.json" with { type: "json" };
 
 /** Runs a program. @throws {Error} with its output when it fails */
 async function run(command: string, ...args: string[]): Promise<void> {

@@ -6,11 +6,11 @@
  *
  * @module
  */
-import { type Store, STORES } from "./src/doctor/checks_store.ts";
-import { examine } from "./src/doctor/examine.ts";
-import { printFinding } from "./src/doctor/finding.ts";
-import type { Receiver } from "./src/doctor/sign_in.ts";
-import { isLoopback } from "./src/loopback.ts";
+import { type Store, STORES } from "./checks_store.ts";
+import { examine } from "./examine.ts";
+import { printFinding } from "./finding.ts";
+import type { Receiver } from "./sign_in.ts";
+import { isLoopback } from "../loopback.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";
 
