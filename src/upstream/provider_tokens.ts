@@ -99,7 +99,7 @@ export function providerTokens({
     return await upstreamTokens.find(grantId, await dataKey(), sealed);
   }
 
-  async function require(key: GrantKey): Promise<FoundTokens> {
+  async function findLive(key: GrantKey): Promise<FoundTokens> {
     const found = await find(key);
     if (found) return found;
     throw died();
@@ -221,7 +221,7 @@ export function providerTokens({
     key: GrantKey,
     rejected: string,
   ): Promise<UpstreamTokens | undefined> {
-    const found = await require(key);
+    const found = await findLive(key);
     const current = parse(found);
     if (isGood(current, rejected)) return current;
     const isAlive = await ask(rejected);
@@ -265,7 +265,7 @@ export function providerTokens({
     key: GrantKey,
     known: Identity,
   ): Promise<Identity> {
-    const found = await require(key);
+    const found = await findLive(key);
     const current = parse(found);
     const fresh = current.refreshToken === undefined
       // An id_token that is not new says nothing of today.
@@ -287,7 +287,7 @@ export function providerTokens({
     identify,
     upstream: (key) =>
       api(provider, {
-        tokens: async () => await keepGood(await require(key)),
+        tokens: async () => await keepGood(await findLive(key)),
         renew: (rejected) => renew(key, rejected),
       }),
 
