@@ -24,6 +24,7 @@ import {
   progressTokenOf,
   traceIdOf,
 } from "../protocol/request_meta.ts";
+import { errorResult } from "../protocol/tool_result.ts";
 import { CallContext, type Work } from "./call_context.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
@@ -66,6 +67,8 @@ export abstract class Call implements Work, Running {
   /** Hears of an ending that is waited for. */
   #onEnding?: (ending: Ending | undefined) => void;
 
+  readonly #isInBatch: boolean;
+
   /** @param response shared by all requests of a batch */
   constructor(
     readonly engine: Engine,
@@ -74,6 +77,7 @@ export abstract class Call implements Work, Running {
     response?: PendingResponse,
   ) {
     this.#response = response;
+    this.#isInBatch = response !== undefined;
     this.startedMilliseconds = engine.clock();
   }
 
@@ -227,15 +231,23 @@ export abstract class Call implements Work, Running {
   /** Ends with a refusal, unless there is an answer already. */
   protected refuse(error: unknown): void {
     if (error instanceof Suspended || this.#hasEnded) return;
-    const { message: { id }, engine: { gate }, stateless } = this;
+    const { message: { id, method }, engine: { gate }, stateless } = this;
     const { request } = this.admitted;
-    let refusal = refusalOf(error, { id, gate, request, stateless });
+    const inBand = this.#isInBatch || this.#response?.isStream === true;
+    let refusal = refusalOf(error, { id, gate, request, stateless, inBand });
     if (!refusal) {
       this.report(error);
       refusal = internalRefusal(this.requestId, id);
     } else if ((refusal.status ?? 200) >= 500) {
       const reference = this.requestId;
       logFailure(this.engine.log, error, { reference, ...this.#what });
+    }
+    if (refusal.inWords !== undefined && method === "tools/call") {
+      // A failure while the tool ran is a result, which the model reads.
+      const { printer } = this.introduction;
+      const result = printer.result(errorResult(refusal.inWords));
+      refusal.body = printResult(id, result);
+      refusal.code = undefined;
     }
     this.end(refusal, refusal.outcome, refusal.reason);
   }

@@ -26,7 +26,12 @@ import {
 } from "../protocol/transport.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { serveObserved } from "./observed.ts";
-import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
+import {
+  internalRefusal,
+  type Refusal,
+  refusalOf,
+  type Refused,
+} from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import { sessionServer } from "./session.ts";
 import { serveStateless } from "./stateless.ts";
@@ -58,7 +63,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
         return await sessions.serveBatch(
           body,
           admitted,
-          (error, id) => refuse(error, id, request),
+          (error, id) => refuse(error, { id, request, inBand: true }),
         );
       }
       id = salvageId(body);
@@ -69,7 +74,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
           { message, admitted },
           (admitted) => serve(message, admitted),
           (error) => {
-            const refusal = refuse(error, id, request);
+            const refusal = refuse(error, { id, request });
             return { refusal, answer: responseOf(refusal) };
           },
         )
@@ -125,12 +130,12 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
 
   function refuse(
     error: unknown,
-    id: RequestId | undefined,
-    request: Request,
+    refused: Pick<Refused, "id" | "request" | "inBand">,
   ): Refusal {
+    const { id, request } = refused;
     const version = request.headers.get("mcp-protocol-version");
     const stateless = version === STATELESS_REVISION;
-    const refusal = refusalOf(error, { id, gate, request, stateless });
+    const refusal = refusalOf(error, { ...refused, gate, stateless });
     const reference = newReference();
     if (refusal) {
       const { outcome, reason, status = 200 } = refusal;
@@ -147,7 +152,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     id: RequestId | undefined,
     request: Request,
   ): Response {
-    return responseOf(refuse(error, id, request));
+    return responseOf(refuse(error, { id, request }));
   }
 
   return { post, delete: end };

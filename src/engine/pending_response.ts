@@ -26,7 +26,7 @@ const ROOM_BYTES = 64 * 1024;
 /** Unread bytes beyond which a stream is cut instead of holding one more. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** A stream whose sender has waited this long for its reader is cut. */
+/** A stream whose reader left that much, and took nothing for so long, is cut. */
 const STALL_MILLISECONDS = 30_000;
 
 /** The message that ends a response. */
@@ -139,9 +139,7 @@ export class PendingResponse {
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
     this.#flow();
-    if (this.#queuedBytes > ROOM_BYTES && !this.#isGone) {
-      this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
-    }
+    this.#expectReader();
   }
 
   /** Hands over the next chunk if it is wanted, and closes behind the last. */
@@ -150,7 +148,10 @@ export class PendingResponse {
     if (chunk) {
       this.#isWanted = false;
       this.#queuedBytes -= chunk.length;
+      // It reads: the rest may take as long again.
+      this.#stopExpecting();
       if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
+      else this.#expectReader();
       this.#stream!.enqueue(chunk);
     }
     if (this.#hasEnded && this.#queue.length === 0 && !this.#isGone) {
@@ -183,9 +184,19 @@ export class PendingResponse {
     this.#freeRoom();
   }
 
-  #freeRoom(): void {
+  /** Gives a reader that left too much unread its time to go on. */
+  #expectReader(): void {
+    if (this.#queuedBytes <= ROOM_BYTES || this.#isGone) return;
+    this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
+  }
+
+  #stopExpecting(): void {
     clearTimeout(this.#stalling);
     this.#stalling = undefined;
+  }
+
+  #freeRoom(): void {
+    this.#stopExpecting();
     this.#room?.resolve();
     this.#room = undefined;
   }

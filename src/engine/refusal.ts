@@ -32,6 +32,8 @@ export type Outcome =
 /** An answer that refuses. */
 export interface Refusal extends Ending {
   outcome: Outcome;
+  /** Where no status says it any more: what was refused, and what to do. */
+  inWords?: string;
   /** A few words on why, for the log. */
   reason?: string;
 }
@@ -43,6 +45,8 @@ export interface Refused {
   request: Request;
   /** Whether the client belongs to the generation without sessions. */
   stateless: boolean;
+  /** Whether HTTP has its status already: on a stream, or in a batch. */
+  inBand?: boolean;
 }
 
 /**
@@ -51,12 +55,24 @@ export interface Refused {
  */
 export function refusalOf(
   error: unknown,
-  { id, gate, request, stateless }: Refused,
+  { id, gate, request, stateless, inBand }: Refused,
 ): Refusal | undefined {
   if (error instanceof RpcError) {
     const { code, status } = error;
     const body = printError(id, error);
     return { body, code, status, ...refused(`error ${code}`) };
+  }
+  if (
+    inBand && (error instanceof ChallengeError || error instanceof HttpError)
+  ) {
+    const message = inWords(error);
+    return {
+      body: printError(id, { code: RpcCode.internalError, message }),
+      code: RpcCode.internalError,
+      status: error.status,
+      inWords: message,
+      ...refused(reasonOf(error)),
+    };
   }
   const printed = (status: number, message: string) => {
     const code = codeOfStatus(status, stateless);
@@ -66,7 +82,7 @@ export function refusalOf(
     return {
       ...printed(error.status, error.description),
       headers: { "www-authenticate": gate.challenge(error, sidOf(request)) },
-      ...refused(error.error ?? "unauthorized"),
+      ...refused(reasonOf(error)),
     };
   }
   if (error instanceof HttpError) {
@@ -74,7 +90,7 @@ export function refusalOf(
     return {
       ...printed(status, message),
       headers,
-      ...refused(message),
+      ...refused(reasonOf(error)),
     };
   }
   if (error instanceof ToolError) {
@@ -85,6 +101,24 @@ export function refusalOf(
     return { body, code, status: 200, outcome: "tool_error" };
   }
   return undefined;
+}
+
+function reasonOf(error: ChallengeError | HttpError): string {
+  return error instanceof HttpError
+    ? error.message
+    : error.error ?? "unauthorized";
+}
+
+/** A refusal with what its status and headers would have told to do. */
+function inWords(error: ChallengeError | HttpError): string {
+  const { message } = error;
+  if (error instanceof ChallengeError) {
+    return `${message}. Send the request again by itself: the answer tells how to sign in`;
+  }
+  const seconds = error.headers["retry-after"];
+  return seconds === undefined
+    ? message
+    : `${message}. Send the request again in ${seconds} s`;
 }
 
 function refused(reason: string): Pick<Refusal, "outcome" | "reason"> {

@@ -1,5 +1,6 @@
 /** Batches, which only 2025-03-26 has. */
 import assert from "node:assert/strict";
+import { HttpError } from "../../src/errors.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
@@ -198,4 +199,27 @@ Deno.test("a question of a batch may be answered in a batch", async () => {
   assert.equal((await session.post([answer, NOTIFICATION])).status, 202);
   assert.equal((await events.read()).result.content[0].text, "0 roots");
   assert.equal((await events.next()).done, true);
+});
+
+Deno.test("what HTTP has a word for is an error in words in a batch", async () => {
+  const away = tool({
+    name: "away",
+    run: () => {
+      throw new HttpError(503, "It is away", { "retry-after": "5" });
+    },
+  });
+  await using server = await startServer({ tools: [away] });
+  const session = await server.openSession({ revision: "2025-03-26" });
+  const response = await session.post([
+    rpc("tools/call", { name: "away" }, 1),
+    rpc("tools/call", { name: "away" }, 2),
+  ]);
+  assert.equal(response.status, 200);
+  for (const { result } of await response.json()) {
+    assert.equal(result.isError, true);
+    assert.equal(
+      result.content[0].text,
+      "It is away. Send the request again in 5 s",
+    );
+  }
 });

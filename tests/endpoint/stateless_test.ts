@@ -1,6 +1,8 @@
 /** What 2026-07-28 asks of `/mcp`. */
 import assert from "node:assert/strict";
 import { ChallengeError, HttpError } from "../../src/errors.ts";
+import type { Context } from "../../src/authoring/context.ts";
+import { prompt } from "../../src/authoring/prompt.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Meta } from "../../src/protocol/request_meta.ts";
 import {
@@ -341,3 +343,54 @@ Deno.test("what HTTP has a word for passes through a tool", async () => {
   assert.match(dead.headers.get("www-authenticate")!, /^Bearer/);
   assert.equal(await refusal(dead), "401 -32600");
 });
+
+for (
+  const [what, error, words] of [
+    [
+      "a provider that does not answer",
+      new HttpError(503, "The provider is away", { "retry-after": "5" }),
+      "The provider is away. Send the request again in 5 s",
+    ],
+    [
+      "a sign-in that has ended",
+      new ChallengeError("The sign-in has ended", "invalid_token"),
+      "The sign-in has ended. Send the request again by itself: the answer tells how to sign in",
+    ],
+    [
+      "what has no remedy",
+      new HttpError(409, "Someone else has it"),
+      "Someone else has it",
+    ],
+  ] as const
+) {
+  Deno.test(`${what} in a streamed answer is a failure that says what to do`, async () => {
+    const fail = async ({ progress }: Context) => {
+      await progress(1);
+      throw error;
+    };
+    const late = tool({ name: "late", run: (_, context) => fail(context) });
+    const page = prompt({ name: "page", get: (_, context) => fail(context) });
+    await using server = await startServer({ tools: [late], prompts: [page] });
+    const session = await server.openSession();
+    const _meta = { progressToken: 1 };
+    for (
+      const response of [
+        await server.call("tools/call", { name: "late" }, { meta: _meta }),
+        await session.request("tools/call", { name: "late", _meta }),
+      ]
+    ) {
+      const { result } = (await messagesOf(response)).at(-1);
+      assert.equal(result.isError, true);
+      assert.equal(result.content[0].text, words);
+    }
+    for (
+      const response of [
+        await server.call("prompts/get", { name: "page" }, { meta: _meta }),
+        await session.request("prompts/get", { name: "page", _meta }),
+      ]
+    ) {
+      const { error } = (await messagesOf(response)).at(-1);
+      assert.deepEqual(error, { code: -32603, message: words });
+    }
+  });
+}

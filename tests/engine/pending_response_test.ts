@@ -155,3 +155,76 @@ Deno.test("send() cuts a stream whose reader left 16 MiB unread", async () => {
   assert.deepEqual([answer.isStalled, answer.hasEnded], [true, true]);
   await assert.rejects(reader.read(), /stopped reading/);
 });
+
+/** Timers that fire when a test says so. */
+class HeldTimers implements Disposable {
+  readonly waiting = new Map<number, { fire(): void; milliseconds: number }>();
+  readonly #set = globalThis.setTimeout;
+  readonly #clear = globalThis.clearTimeout;
+  #count = 0;
+
+  constructor() {
+    globalThis.setTimeout = ((fire: () => void, milliseconds: number) => {
+      this.waiting.set(++this.#count, { fire, milliseconds });
+      return this.#count;
+    }) as unknown as typeof setTimeout;
+    globalThis.clearTimeout = (id) => {
+      this.waiting.delete(id as number);
+    };
+  }
+
+  get only() {
+    assert.equal(this.waiting.size, 1);
+    return [...this.waiting.values()][0];
+  }
+
+  [Symbol.dispose](): void {
+    globalThis.setTimeout = this.#set;
+    globalThis.clearTimeout = this.#clear;
+  }
+}
+
+const LARGE = "x".repeat(100_000);
+
+Deno.test("a stream whose reader takes nothing for 30 s is cut, and its sender waits no longer", async () => {
+  using timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  let gone = 0;
+  answer.onGone = () => gone++;
+  const sending = [answer.send(LARGE), answer.send(LARGE)];
+  const { fire, milliseconds } = timers.only;
+  assert.equal(milliseconds, 30_000);
+  assert.equal(answer.isStalled, false);
+  fire();
+  await Promise.all(sending);
+  assert.deepEqual([answer.isStalled, answer.hasEnded, gone], [true, true, 1]);
+  await assert.rejects(response.text(), /stopped reading/);
+  fire();
+  assert.equal(gone, 1);
+});
+
+Deno.test("a reader that takes something has another 30 s for the rest, and none once it keeps up", async () => {
+  using timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  const reader = response.body!.getReader();
+  await reader.read();
+  assert.equal(timers.waiting.size, 0);
+  const sending = [answer.send(LARGE), answer.send(LARGE), answer.send(LARGE)];
+  const first = timers.only;
+  await reader.read();
+  assert.notEqual(timers.only, first);
+  await reader.read();
+  await reader.read();
+  await Promise.all(sending);
+  assert.equal(timers.waiting.size, 0);
+  await reader.cancel();
+});
+
+Deno.test("a client that leaves is not expected any more", async () => {
+  using timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  const sending = [answer.send(LARGE), answer.send(LARGE)];
+  await response.body!.cancel();
+  await Promise.all(sending);
+  assert.equal(timers.waiting.size, 0);
+});
