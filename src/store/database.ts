@@ -8,6 +8,7 @@
 import { type Clock, now, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { Operations } from "./operations.ts";
+import { type Poll, Polls } from "./polls.ts";
 import { type Expiring, type Marked, readRecord } from "./record.ts";
 import { KEYS_PER_READ, Transaction } from "./transaction.ts";
 import { type Wait, waitFor } from "./wait.ts";
@@ -19,6 +20,9 @@ export const MAX_LISTED = 1000;
 
 /** A list of more records takes another round trip. */
 const RECORDS_PER_READ = 500;
+
+/** Where watches cross processes, a poll is for a watch that broke. */
+const REMOTE_POLL_MILLISECONDS = 5000;
 
 /** How often an operation that failed at once is tried. */
 const TRIES = 3;
@@ -53,6 +57,7 @@ export class Database {
   readonly isRemote: boolean;
   readonly #kv: Deno.Kv;
   readonly #operations: Operations;
+  readonly #polls: Polls;
 
   constructor(kv: Deno.Kv, {
     clock = systemClock,
@@ -65,6 +70,10 @@ export class Database {
     this.#operations = new Operations(
       () => kv.get(["look"]),
       deadlineMilliseconds,
+    );
+    this.#polls = new Polls(
+      (keys) => this.getMany(keys),
+      isRemote ? REMOTE_POLL_MILLISECONDS : undefined,
     );
   }
 
@@ -172,6 +181,11 @@ export class Database {
     options?: Wait,
   ): Promise<T | undefined> {
     return waitFor<T>(this, key, isWanted, signal, options);
+  }
+
+  /** Reads a key now and then, together with others that are waited for. */
+  poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
+    return this.#polls.start(key, poll);
   }
 
   /** Tells each value under a key that this handle hears of, until stopped. */

@@ -128,19 +128,20 @@ export function refreshTokenStore(database: Database) {
         now: time,
       });
       const spent: TokenRecord = { ...record, wrappedKey: "", usedAt: time };
-      const successor: SuccessorRecord = {
-        sealed: await seal(
-          deriveKey(refreshToken, "successor"),
-          JSON.stringify(tokens),
-          grant.id,
-        ),
-        expiresAt: time + SUCCESSOR_TTL_SECONDS,
-      };
+      const sealed = await seal(
+        deriveKey(refreshToken, "successor"),
+        JSON.stringify(tokens),
+        grant.id,
+      );
       const won = await database.commit((transaction) =>
         write(transaction)
           .check(read.token, read.grant)
           .set(refreshTokenKey(refreshToken), spent)
-          .set(successorKey(refreshToken), successor)
+          // A client cannot ask for it before it is there.
+          .setAsSent<SuccessorRecord>(successorKey(refreshToken), (time) => ({
+            sealed,
+            expiresAt: time + SUCCESSOR_TTL_SECONDS,
+          }))
       );
       return won ? tokens : undefined;
     },

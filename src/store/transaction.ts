@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from "../clock.ts";
+import { type Clock, now } from "../clock.ts";
 import { randomId } from "../crypto.ts";
 import { type Expiring, RECORD_VERSION } from "./record.ts";
 
@@ -37,19 +37,31 @@ export class Transaction {
 
   /** Writes a record, and lets the database collect it after its end. */
   set<T extends Expiring>(key: Deno.KvKey, record: T): this {
+    return this.setAsSent(key, () => record);
+  }
+
+  /**
+   * Writes a record whose time begins when it is sent to the database, which
+   * may be seconds later, or again.
+   */
+  setAsSent<T extends Expiring>(
+    key: Deno.KvKey,
+    recordAt: (now: number) => T,
+  ): this {
     const { mark } = this;
-    const value = { ...record, v: RECORD_VERSION, mark };
     if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
     // Collection is lazy (a record may stay readable for a minute after it):
     // whether a record is alive is decided when it is read.
-    this.#writes.push((operation, clock) =>
+    this.#writes.push((operation, clock) => {
+      const record = recordAt(now(clock));
+      const value = { ...record, v: RECORD_VERSION, mark };
       operation.set(key, value, {
         expireIn: Math.max(
           LEAST_MILLISECONDS,
           record.expiresAt * 1000 - clock(),
         ),
-      })
-    );
+      });
+    });
     return this;
   }
 

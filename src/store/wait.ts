@@ -1,25 +1,17 @@
 /**
  * Waiting for another process. A watch sees this process's writes at once, and
  * another's on a remote database, but never another's on a shared SQLite file,
- * so a poll runs beside it.
+ * so there are polls too.
  *
  * @module
  * @see https://github.com/denoland/deno/issues/21640
  */
 import { StorageError } from "../errors.ts";
-
-const FIRST_POLL_MILLISECONDS = 20;
-const SLOW_POLL_MILLISECONDS = 100;
-/** Upper bound of the back-off. */
-const SLOWEST_POLL_MILLISECONDS = 2000;
-const PATIENCE = 1 / 100;
-/** Where watches cross processes, a poll is for a watch that broke. */
-const REMOTE_POLL_MILLISECONDS = 5000;
+import type { Poll } from "./polls.ts";
 
 /** What a wait needs of a database. */
 interface Waiting {
-  readonly isRemote: boolean;
-  get<T>(key: Deno.KvKey): Promise<{ value: T | undefined }>;
+  poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void>;
   watch<T>(
     key: Deno.KvKey,
     onValue: (value: T | undefined) => void,
@@ -31,21 +23,6 @@ export interface Wait {
   slowestMilliseconds?: number;
   /** Is told of a failed read; the wait goes on. */
   onFailure?(error: unknown): void;
-}
-
-/**
- * How long to wait for the next look, in milliseconds. Polls that go on for an
- * hour must not cost what those of the first seconds do.
- */
-export function nextPause(
-  pause: number,
-  waited: number,
-  slowest = SLOWEST_POLL_MILLISECONDS,
-): number {
-  return Math.max(
-    Math.min(SLOW_POLL_MILLISECONDS, pause * 1.5),
-    Math.min(slowest, waited * PATIENCE),
-  );
 }
 
 /**
@@ -62,47 +39,25 @@ export async function waitFor<T>(
   { slowestMilliseconds, onFailure }: Wait = {},
 ): Promise<T | undefined> {
   signal.throwIfAborted();
-  const started = performance.now();
-  let wake = () => {};
-  const onAbort = () => wake();
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const onAbort = () => reject(signal.reason);
+  const onValue = (value: T | undefined) => {
+    if (isWanted(value)) resolve(value);
+  };
   signal.addEventListener("abort", onAbort, { once: true });
-  let watched: { value: T | undefined } | undefined;
-  const stop = database.watch<T>(key, (value) => {
-    if (!isWanted(value)) return;
-    watched = { value };
-    wake();
+  const stopWatching = database.watch<T>(key, onValue);
+  const stopPolling = database.poll<T>(key, {
+    onValue,
+    onFailure(error) {
+      if (error instanceof StorageError) onFailure?.(error);
+      else reject(error);
+    },
+    slowestMilliseconds,
   });
   try {
-    for (let pause = FIRST_POLL_MILLISECONDS;;) {
-      try {
-        const { value } = await database.get<T>(key);
-        if (isWanted(value)) return value;
-      } catch (error) {
-        if (!(error instanceof StorageError)) throw error;
-        onFailure?.(error);
-        pause = Math.max(pause, SLOW_POLL_MILLISECONDS);
-      }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(
-          resolve,
-          database.isRemote ? REMOTE_POLL_MILLISECONDS : pause,
-        );
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-        if (watched || signal.aborted) wake();
-      });
-      signal.throwIfAborted();
-      if (watched) return watched.value;
-      pause = nextPause(
-        pause,
-        performance.now() - started,
-        slowestMilliseconds,
-      );
-    }
+    return await promise;
   } finally {
     signal.removeEventListener("abort", onAbort);
-    await stop();
+    await Promise.all([stopPolling(), stopWatching()]);
   }
 }

@@ -117,3 +117,22 @@ testOnDatabases(
     assert.deepEqual(await cancellations.find(() => running), running);
   },
 );
+
+Deno.test("find() looks at a remote database once a second", async () => {
+  using time = new FakeTime();
+  const kv = await Deno.openKv(":memory:");
+  const cancellations = cancellationStore(new Database(kv, { isRemote: true }));
+  const request = {
+    sessionId: "s",
+    requestId: 1,
+    startedMilliseconds: Date.now(),
+  };
+  const found = async () => (await cancellations.find(() => [request])).length;
+  assert.equal(await found(), 0);
+  await cancellations.save("s", 1);
+  time.tick(0.9);
+  assert.equal(await found(), 0);
+  time.tick(0.1);
+  assert.equal(await found(), 1);
+  kv.close();
+});

@@ -85,6 +85,38 @@ Deno.test("find() gives a used refresh token's successors for 30 seconds, then e
     );
   }));
 
+Deno.test("find() counts a successor's 30 seconds from when it was stored", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { refreshToken, clientId } = await begin(kv);
+    // The first commit fails after a while; the next one is stored.
+    let failures = 0;
+    const slow = new Proxy(kv, {
+      get(kv, name) {
+        if (name !== "atomic") {
+          return (kv[name as keyof Deno.Kv] as () => unknown).bind(kv);
+        }
+        return () => {
+          const operation = kv.atomic();
+          if (failures++ > 0) return operation;
+          operation.commit = () => {
+            time.tick(20);
+            return Promise.reject(new Error("connection reset"));
+          };
+          return operation;
+        };
+      },
+    });
+    const first = await refresh(slow, refreshToken, clientId);
+    assert.equal(failures, 2);
+    time.tick(29);
+    assert.deepEqual(await refresh(kv, refreshToken, clientId), first);
+    time.tick(1);
+    await assert.rejects(refresh(kv, refreshToken, clientId), {
+      code: "invalid_grant",
+    });
+  }));
+
 Deno.test("find() refuses another client's refresh token and changes nothing", () =>
   withKv(async (kv) => {
     using time = new FakeTime();

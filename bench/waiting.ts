@@ -1,0 +1,79 @@
+/**
+ * What questions cost that no one answers: processor time and reads of a
+ * process that waits on a database file, in steps of ten seconds.
+ *
+ *     deno run --allow-all bench/waiting.ts [questions]
+ *
+ * @module
+ */
+import { Database } from "../src/store/database.ts";
+import { replyStore } from "../src/store/replies.ts";
+import { print, table } from "./statistics.ts";
+
+const QUESTIONS = Number(Deno.args[0] ?? 219);
+const STEPS = 6;
+const STEP_MILLISECONDS = 10_000;
+
+/** A handle that counts the keys that are read, and how often. */
+function counting(kv: Deno.Kv): { kv: Deno.Kv; reads: number; keys: number } {
+  const counts = {
+    reads: 0,
+    keys: 0,
+    kv: new Proxy(kv, {
+      get(kv, name) {
+        const member = Reflect.get(kv, name);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]) => {
+          if (name === "get" || name === "getMany") {
+            counts.reads++;
+            counts.keys += name === "get" ? 1 : (args[0] as unknown[]).length;
+          }
+          return member.apply(kv, args);
+        };
+      },
+    }),
+  };
+  return counts;
+}
+
+/** Processor time of this process in milliseconds, all its threads together. */
+async function processorMilliseconds(): Promise<number> {
+  const stat = await Deno.readTextFile("/proc/self/stat");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // User and system time are in hundredths of a second.
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+const directory = await Deno.makeTempDir();
+const kv = await Deno.openKv(`${directory}/waiting.db`);
+const counts = counting(kv);
+const database = new Database(counts.kv);
+const replies = replyStore(database);
+const abort = new AbortController();
+const waiting = Array.from({ length: QUESTIONS }, async (_, n) => {
+  await replies.expect("session", `${n}`);
+  await replies.take("session", `${n}`, abort.signal).catch(() => {});
+});
+
+const lines = [];
+for (let step = 1; step <= STEPS; step++) {
+  const before = await processorMilliseconds();
+  const { reads, keys } = counts;
+  await new Promise((resolve) => setTimeout(resolve, STEP_MILLISECONDS));
+  const milliseconds = await processorMilliseconds() - before;
+  lines.push([
+    `until ${step * STEP_MILLISECONDS / 1000} s`,
+    print(100 * milliseconds / STEP_MILLISECONDS),
+    print((counts.reads - reads) / 10),
+    print((counts.keys - keys) / 10),
+  ]);
+}
+console.log(table(
+  [`${QUESTIONS} questions`, "% of a core", "reads/s", "keys/s"],
+  lines,
+));
+abort.abort();
+await Promise.all(waiting);
+await database.idle();
+kv.close();
+await Deno.remove(directory, { recursive: true });
