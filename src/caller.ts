@@ -80,8 +80,9 @@ export const ANONYMOUS: Caller = Object.freeze({
 });
 
 /**
- * The caller without credentials where `AUTH_ANONYMOUS` lets them in. What they
- * open is nobody's: whoever signs in later begins anew.
+ * The caller without credentials where `AUTH_ANONYMOUS` lets them in. A session
+ * of theirs is its holder's as soon as they have signed in; all else they began
+ * stays theirs.
  */
 export const STRANGER: Caller = Object.freeze({
   subject: "anonymous",
@@ -90,7 +91,7 @@ export const STRANGER: Caller = Object.freeze({
 });
 
 /** Whether a caller could sign in to be known, and has not. */
-export function isStranger({ binding }: Caller): boolean {
+export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 

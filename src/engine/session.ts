@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
+import { isStranger } from "../caller.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import {
   invalidRequest,
@@ -19,6 +20,7 @@ import { Meta, metaOf } from "../protocol/request_meta.ts";
 import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
+import type { Session } from "../store/sessions.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { initialize } from "./methods/initialize.ts";
 import { methodNotFound, permitted, SESSION_METHODS } from "./methods/table.ts";
@@ -87,12 +89,27 @@ export function sessionServer(engine: Engine): SessionServer {
       throw badRequest(`Unsupported protocol version: ${version}`);
     }
     return then(sessions.find(sessionId), (session) => {
-      if (session?.binding !== caller.binding) throw sessionNotFound();
+      if (!session) throw sessionNotFound();
+      if (session.binding !== caller.binding) {
+        return adopt(session, { ...admitted, sessionId });
+      }
       const found = { ...admitted, sessionId, session };
       if (session.grantId === caller.grantId) return found;
       // The same person with another grant: what it used last ends with it.
       return sessions.use(sessionId, caller.grantId).then(() => found);
     });
+  }
+
+  /** Who has signed in since the session began keeps it. */
+  async function adopt(
+    session: Session,
+    admitted: Omit<InSession, "session">,
+  ): Promise<InSession> {
+    const { sessionId, authenticated: { caller } } = admitted;
+    if (!isStranger(session)) throw sessionNotFound();
+    const adopted = await sessions.adopt(sessionId, caller);
+    if (!adopted) throw sessionNotFound();
+    return { ...admitted, session: adopted };
   }
 
   function methodOf(message: RpcRequest, found: InSession) {

@@ -9,6 +9,7 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
+import { type Caller, isStranger, STRANGER } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
@@ -128,6 +129,28 @@ export function sessionStore(database: Database) {
         write(transaction.check(found), id, { ...found.value, grantId })
       );
       sessions.forget(id);
+    },
+
+    /**
+     * Gives a stranger's session to who has signed in meanwhile: their client
+     * goes on with the id it has. Undefined when it is someone else's.
+     */
+    async adopt(
+      id: string,
+      { binding, grantId }: Pick<Caller, "binding" | "grantId">,
+    ): Promise<Session | undefined> {
+      for (;;) {
+        const found = await database.find<Session>(sessionKey(id));
+        sessions.forget(id);
+        if (!found || found.value.binding === binding) return found?.value;
+        if (!isStranger(found.value)) return undefined;
+        const session = { ...found.value, binding, grantId };
+        const isDone = await database.commit((transaction) =>
+          write(transaction.check(found), id, session)
+            .delete(sessionsOfKey(STRANGER.binding, fingerprint(id)))
+        );
+        if (isDone) return session;
+      }
     },
 
     /** Ends a session; false when there was none. */

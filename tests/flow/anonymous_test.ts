@@ -248,31 +248,48 @@ Deno.test("a wrong key in its own header is 401 and never a stranger, a right on
   assert(!("securitySchemes" in listed));
 });
 
-Deno.test("a stranger's session stays a stranger's, and a person's is closed to strangers", async () => {
+/** Opens a session, and gives the status of what anyone does in it. */
+async function openSession(server: OAuthServer, opener: HeadersOf) {
+  const opened = await server.post(initialize("2025-11-25"), opener);
+  await opened.body?.cancel();
+  const sessionId = opened.headers.get("mcp-session-id")!;
+  return async (who: HeadersOf, method: "POST" | "DELETE") => {
+    const body = JSON.stringify(rpc("tools/call", call("whoami")));
+    const response = await server.fetch("/mcp", {
+      method,
+      ...method === "POST" && { body },
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": sessionId,
+        ...who,
+      },
+    });
+    await response.body?.cancel();
+    return response.status;
+  };
+}
+
+Deno.test("a person's session is closed to strangers", async () => {
   await using server = await start();
   const person = await signIn(server);
-  for (const [opener, other] of [[{}, person], [person, {}]]) {
-    const opened = await server.post(initialize("2025-11-25"), opener);
-    await opened.body?.cancel();
-    const session = { "mcp-session-id": opened.headers.get("mcp-session-id")! };
-    const as = async (who: HeadersOf, init: RequestInit) => {
-      const response = await server.fetch("/mcp", {
-        ...init,
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...session,
-          ...who,
-        },
-      });
-      await response.body?.cancel();
-      return response.status;
-    };
-    const body = JSON.stringify(rpc("tools/call", call("whoami")));
-    assert.equal(await as(other, { method: "POST", body }), 404);
-    assert.equal(await as(other, { method: "DELETE" }), 404);
-    assert.equal(await as(opener, { method: "POST", body }), 200);
-  }
+  const as = await openSession(server, person);
+  assert.equal(await as({}, "POST"), 404);
+  assert.equal(await as({}, "DELETE"), 404);
+  assert.equal(await as(person, "POST"), 200);
+});
+
+Deno.test("a stranger's session is theirs who sign in, and no stranger's from then on", async () => {
+  await using server = await start();
+  const as = await openSession(server, {});
+  assert.equal(await as({}, "POST"), 200);
+  const person = await signIn(server);
+  assert.equal(await as(person, "DELETE"), 404);
+  assert.equal(await as(person, "POST"), 200);
+  assert.equal(await as({}, "POST"), 404);
+  assert.equal(await as({}, "DELETE"), 404);
+  assert.equal(await as(person, "POST"), 200);
+  assert.equal(await as(person, "DELETE"), 202);
 });
 
 Deno.test("what a stranger began is not a person's after a sign-in, nor the other way round", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { STRANGER } from "../../src/caller.ts";
 import { Database } from "../../src/store/database.ts";
 import { sessionKey } from "../../src/store/keys.ts";
 import { now } from "../../src/clock.ts";
@@ -44,6 +45,38 @@ testOnDatabases("no session id stands in the database", async (kv) => {
   for await (const { key, value } of kv.list({ prefix: [] })) {
     assert.ok(!JSON.stringify([key, value]).includes(id));
   }
+});
+
+testOnDatabases(
+  "adopt() gives a stranger's session to one person, however many try",
+  async (kv, other) => {
+    const sessions = sessionStore(new Database(kv));
+    const id = await sessions.save({ ...SESSION, binding: STRANGER.binding });
+    const all = await fiftyAtOnce(
+      kv,
+      other,
+      sessionStore,
+      (store, n) =>
+        store.adopt(id, { binding: `person ${n}`, grantId: `grant ${n}` }),
+    );
+    const adopted = all.filter((session) => session !== undefined);
+    assert.equal(adopted.length, 1);
+    const { binding, grantId } = adopted[0];
+    assert.deepEqual(await stored(kv, id), adopted[0]);
+    assert.equal(await sessions.countOf(binding, grantId!), 1);
+    const again = await sessions.adopt(id, { binding, grantId });
+    assert.equal(again?.binding, binding);
+    assert.equal(await sessions.end(id, STRANGER.binding), false);
+    assert.equal(await sessions.end(id, binding), true);
+    assert.equal(await sessions.adopt(id, { binding, grantId }), undefined);
+  },
+);
+
+testOnDatabases("adopt() leaves a person's session alone", async (kv) => {
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  assert.equal(await sessions.adopt(id, { binding: "bob" }), undefined);
+  assert.equal((await stored(kv, id))?.binding, "ada");
 });
 
 testOnDatabases("find() knows no session that was never made", async (kv) => {
