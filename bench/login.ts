@@ -23,7 +23,12 @@ export async function prepareLogin(
   login: Login,
   { baseUrl, kvPath }: { baseUrl: string; kvPath: string },
 ): Promise<Prepared> {
-  const environment = { AUTH_STRATEGY: login, BASE_URL: baseUrl };
+  const environment = {
+    AUTH_STRATEGY: login,
+    BASE_URL: baseUrl,
+    // One caller makes them all.
+    CALLS_PER_MINUTE: "0",
+  };
   switch (login) {
     case "none":
       return { environment };

@@ -116,7 +116,7 @@ export function createApp(options: AppOptions): App {
   app.use(requestLog());
   app.use(observedRoutes(baseUrl));
 
-  app.post("/mcp", (c) => mcp.post(c.req.raw));
+  app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw));
   app.get("/mcp", (c, next) => {
     checkOrigin(c.req.raw);

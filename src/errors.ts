@@ -149,6 +149,21 @@ export class StorageError extends HttpError {
   }
 }
 
+/**
+ * A caller has had as much as there is for them now. Of a tool the model is
+ * told, because clients tell it nothing of a 429.
+ */
+export class LimitError extends HttpError {
+  override readonly name = "LimitError";
+  /** @param what in the plural, such as `calls a minute` */
+  constructor(what: string, seconds: number) {
+    const unit = seconds === 1 ? "second" : "seconds";
+    super(429, `Too many ${what}: try again in ${seconds} ${unit}`, {
+      "retry-after": String(seconds),
+    });
+  }
+}
+
 /** JSON-RPC 2.0 §5.1 and the codes MCP adds to it. */
 export const RpcCode = {
   parseError: -32700,

@@ -98,6 +98,7 @@ export {
   type SettingValues,
 } from "./authoring/setting.ts";
 export type { About } from "./about.ts";
+export type { ToolLimit } from "./authoring/tool_limit.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type {
   Authenticated,

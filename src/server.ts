@@ -28,6 +28,7 @@ import { type McpEndpoint, mcpEndpoint } from "./engine/endpoint.ts";
 import type { Engine } from "./engine/engine.ts";
 import { CallerBound } from "./engine/caller_bound.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
+import { Limits } from "./engine/limits.ts";
 import { provideNeeds } from "./engine/provide.ts";
 import { RunningCalls } from "./engine/running.ts";
 import { Subscriptions } from "./engine/subscriptions.ts";
@@ -378,7 +379,13 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
+  const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const engine: Omit<Engine, "gate"> = {
+    limits: new Limits({ database, log }, {
+      callsPerMinute: config.callsPerMinute,
+      tools: catalogue.tools,
+    }),
+    trustedProxies: config.trustedProxies,
     catalogue,
     checkOrigin,
     log,
@@ -386,7 +393,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     running: new RunningCalls(cancellations, database.clock, log),
     bodies: new ArrivingBodies(database.clock),
     subscriptions: new Subscriptions(),
-    questions: new CallerBound(QUESTIONS_PER_CALLER, "open questions"),
+    questions,
     clock: database.clock,
     sessions,
     replies: replyStore(database),
@@ -397,7 +404,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     ),
     requestStates: stateStore(database),
     tasks,
-    taskRunner: new TaskRunner(tasks, database.clock, log),
+    taskRunner: new TaskRunner(tasks, database.clock, log, questions),
   };
   /** The path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
@@ -431,7 +438,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     // A router and its middleware would cost a call as much as the rest of it.
     if (request.method === "POST" && path === "/mcp") {
       telemetry?.nameRoute("POST", `${basePath}/mcp`);
-      return mcp.post(request);
+      return mcp.post(request, info);
     }
     return route(request, path, { app, info });
   }

@@ -14,6 +14,7 @@ import type { ResultWith } from "./result.ts";
 import type { MaybePromise } from "./service.ts";
 import type { Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
+import type { ToolLimit } from "./tool_limit.ts";
 import type { ToolView, ViewSample } from "./tool_view.ts";
 
 export type {
@@ -57,6 +58,8 @@ export interface ToolDescription<
   task?: "optional" | "required";
   /** Answers to `ask` may be used once only: for what must not be repeated. */
   singleUse?: boolean;
+  /** How much of it a caller may have; without one, what a caller may have in all. */
+  limit?: ToolLimit;
   /**
    * Who may call it: models, views (`app`), by default both. A client without
    * MCP Apps does not look at it: it is no permission.
@@ -131,6 +134,8 @@ export interface Tool<I = unknown, O = unknown> extends Described {
   task?: "optional" | "required";
   /** Whether answers to its questions may be used once only. */
   singleUse?: boolean;
+  /** How much of it a caller may have. */
+  limit?: ToolLimit;
   /** Who may call it. */
   visibility?: readonly ("model" | "app")[];
   /** What clients with MCP Apps show of its output. */

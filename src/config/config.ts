@@ -24,6 +24,8 @@ export interface Config {
   baseUrl?: string;
   /** Whose word counts on where a request came from. */
   trustedProxies: readonly Network[];
+  /** What each caller may call a minute; 0: as much as they like. */
+  callsPerMinute: number;
   /** Argument of `Deno.openKv`; undefined: the platform's default database. */
   kvPath?: string;
   /** Browser origins beside our own and loopback; `*` allows all. */
@@ -107,6 +109,12 @@ const TRUSTED_PROXIES = {
   fix: "For example: 127.0.0.1,10.0.0.0/8,fd00::/8.",
 };
 
+const CALLS_PER_MINUTE = {
+  schema: z.string().regex(/^\d{1,6}$/).transform(Number),
+  wants: "a number of calls",
+  fix: "Leave it unset for 1000, or use 0 for no limit.",
+};
+
 const KV_PATH = {
   schema: z.string().refine((text) =>
     !/^https?:/.test(text) || REMOTE.test(text)
@@ -177,6 +185,7 @@ export function parseConfig(
     port: settings.read("PORT", PORT) ?? 3000,
     baseUrl,
     trustedProxies: settings.read("TRUSTED_PROXIES", TRUSTED_PROXIES) ?? [],
+    callsPerMinute: settings.read("CALLS_PER_MINUTE", CALLS_PER_MINUTE) ?? 1000,
     kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
     logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",

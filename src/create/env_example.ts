@@ -28,6 +28,11 @@ export const ENV_EXAMPLE =
 # word counts, and behind a proxy all clients share one limit.
 # TRUSTED_PROXIES=
 
+# Calls that each caller may make a minute; ten times as many for a credential
+# that is handed out, and for a network that nothing more is known of. 0 for as
+# many as they like.
+# CALLS_PER_MINUTE=1000
+
 # Where state lives. Unset: Deno's default database for this project, or the
 # one assigned to the app on Deno Deploy. A file such as data/tools.db,
 # :memory:, or the http(s) URL of a remote database.

@@ -6,6 +6,7 @@
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller, Upstream } from "../caller.ts";
+import { LimitError } from "../errors.ts";
 import { logFailure } from "../failures.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { fingerprint, newReference } from "../reference.ts";
@@ -26,9 +27,15 @@ import {
 } from "../protocol/request_meta.ts";
 import { errorResult } from "../protocol/tool_result.ts";
 import { CallContext, type Work } from "./call_context.ts";
+import type { CountedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
-import { internalRefusal, type Outcome, refusalOf } from "./refusal.ts";
+import {
+  internalRefusal,
+  type Outcome,
+  type Refusal,
+  refusalOf,
+} from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import type { Running } from "./running.ts";
 import type { MaybePromise } from "./then.ts";
@@ -87,6 +94,9 @@ export abstract class Call implements Work, Running {
   get caller(): Caller {
     return this.authenticated.caller;
   }
+  get countedAs(): CountedAs | undefined {
+    return this.admitted.countedAs;
+  }
   get upstream(): Upstream | undefined {
     return this.authenticated.upstream;
   }
@@ -140,10 +150,11 @@ export abstract class Call implements Work, Running {
    * wants no answer any more. Never rejects: a refusal is an answer too.
    */
   run(method: Method<this>): MaybePromise<Ending | undefined> {
-    const { running } = this.engine;
+    const { running, limits } = this.engine;
     this.admitted.operation?.take();
     try {
       running.check(this);
+      limits.charge(this.message.method, this.countedAs);
       const result = method(this);
       if (result instanceof Promise) return this.#linger(result);
       this.#finish(result);
@@ -234,7 +245,8 @@ export abstract class Call implements Work, Running {
     const { message: { id, method }, engine: { gate }, stateless } = this;
     const { request } = this.admitted;
     const inBand = this.#isInBatch || this.#response?.isStream === true;
-    let refusal = refusalOf(error, { id, gate, request, stateless, inBand });
+    let refusal = this.#limitInWords(error) ??
+      refusalOf(error, { id, gate, request, stateless, inBand });
     if (!refusal) {
       this.report(error);
       refusal = internalRefusal(this.requestId, id);
@@ -250,6 +262,17 @@ export abstract class Call implements Work, Running {
       refusal.code = undefined;
     }
     this.end(refusal, refusal.outcome, refusal.reason);
+  }
+
+  /** A limit as the model reads it: no client passes a status on to it. */
+  #limitInWords(error: unknown): Refusal | undefined {
+    const { id, method } = this.message;
+    if (!(error instanceof LimitError) || method !== "tools/call") {
+      return undefined;
+    }
+    const { message: reason } = error;
+    const result = this.introduction.printer.result(errorResult(reason));
+    return { body: printResult(id, result), outcome: "refused", reason };
   }
 
   /** Answers the request, once. */

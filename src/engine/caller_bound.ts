@@ -3,46 +3,53 @@
  *
  * @module
  */
-import type { Caller } from "../caller.ts";
-import { HttpError } from "../errors.ts";
+import { LimitError } from "../errors.ts";
+import { type CountedAs, MANY } from "./counted_as.ts";
 
-/**
- * A bound for each caller in this process. Where all share one credential, or
- * none is needed, one caller is many people: there is no bound for them.
- */
+/** When to try again: something ends sooner or later, and nobody knows when. */
+const RETRY_SECONDS = 5;
+
+/** A bound for each caller in this process. */
 export class CallerBound {
   #counts = new Map<string, number>();
 
-  /** @param what in the plural, for the error */
+  /**
+   * @param what in the plural, for the error
+   * @param many how much more a caller may have who may be many people
+   */
   constructor(
     private readonly most: number,
     private readonly what: string,
+    private readonly many: number = MANY,
   ) {}
 
-  /** @throws {HttpError} 429 when the caller has as many as there may be */
-  check({ binding, scopes }: Caller): void {
-    const count = this.#counts.get(binding) ?? 0;
-    if (count < this.most || scopes === "all") return;
-    throw new HttpError(429, `Too many ${this.what} at a time`, {
-      "retry-after": "5",
-    });
+  /** @throws {LimitError} when the caller has as many as there may be */
+  check(caller: CountedAs | undefined): void {
+    if (caller === undefined) return;
+    const { name, isMany } = caller;
+    const count = this.#counts.get(name) ?? 0;
+    if (count < this.most * (isMany ? this.many : 1)) return;
+    throw new LimitError(this.what, RETRY_SECONDS);
   }
 
   /** Counts one more, which was checked. */
-  count({ binding }: Caller): void {
-    this.#counts.set(binding, (this.#counts.get(binding) ?? 0) + 1);
+  count(caller: CountedAs | undefined): void {
+    if (caller === undefined) return;
+    const { name } = caller;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** @throws {HttpError} 429 when the caller has as many as there may be */
-  take(caller: Caller): void {
+  /** @throws {LimitError} when the caller has as many as there may be */
+  take(caller: CountedAs | undefined): void {
     this.check(caller);
     this.count(caller);
   }
 
   /** Gives back one that was taken. */
-  release({ binding }: Caller): void {
-    const count = this.#counts.get(binding)! - 1;
-    if (count > 0) this.#counts.set(binding, count);
-    else this.#counts.delete(binding);
+  release(caller: CountedAs | undefined): void {
+    if (caller === undefined) return;
+    const count = this.#counts.get(caller.name)! - 1;
+    if (count > 0) this.#counts.set(caller.name, count);
+    else this.#counts.delete(caller.name);
   }
 }

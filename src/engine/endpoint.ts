@@ -24,6 +24,8 @@ import {
   checkContentType,
   readBody,
 } from "../protocol/transport.ts";
+import type { ConnectionInfo } from "../http/connection_info.ts";
+import { countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { serveObserved } from "./observed.ts";
 import {
@@ -39,7 +41,8 @@ import { type MaybePromise, then } from "./then.ts";
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
-  post(request: Request): Promise<Response>;
+  /** @param info where the request came from, if that is known */
+  post(request: Request, info?: ConnectionInfo): Promise<Response>;
   delete(request: Request): Promise<Response>;
 }
 
@@ -48,10 +51,13 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   const { gate, checkOrigin, log, bodies } = engine;
   const sessions = sessionServer(engine);
 
-  async function post(request: Request): Promise<Response> {
+  async function post(
+    request: Request,
+    info: ConnectionInfo = {},
+  ): Promise<Response> {
     let id: RequestId | undefined;
     try {
-      let admitted = admit(request);
+      let admitted = admit(request, info);
       if (admitted instanceof Promise) {
         lookAhead(request.headers);
         admitted = await admitted;
@@ -86,21 +92,32 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
 
   async function end(request: Request): Promise<Response> {
     try {
-      return await sessions.end(await admit(request));
+      return await sessions.end(await admit(request, {}));
     } catch (error) {
       return refusedResponse(error, undefined, request);
     }
   }
 
   /** Anyone who may not call learns nothing else. */
-  function admit(request: Request): MaybePromise<Admitted> {
+  function admit(
+    request: Request,
+    { remoteAddr }: ConnectionInfo,
+  ): MaybePromise<Admitted> {
     const { headers } = request;
     checkOrigin(request);
     return then(gate.authenticate(headers), (authenticated) => {
-      const version = headers.get("mcp-protocol-version");
-      const { ceiling } = authenticated.caller;
-      const catalogue = engine.catalogue.within(ceiling);
-      return { request, version, authenticated, catalogue };
+      const { caller } = authenticated;
+      return {
+        request,
+        version: headers.get("mcp-protocol-version"),
+        authenticated,
+        countedAs: countedAs(caller, {
+          peer: remoteAddr?.hostname,
+          headers,
+          trusted: engine.trustedProxies,
+        }),
+        catalogue: engine.catalogue.within(caller.ceiling),
+      };
     });
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Network } from "../address.ts";
 import type { Authenticated } from "../caller.ts";
 import type { Clock } from "../clock.ts";
 import type { Gate } from "../gates/gate.ts";
@@ -19,6 +20,8 @@ import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import type { Operation } from "../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
+import type { CountedAs } from "./counted_as.ts";
+import type { Limits } from "./limits.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TaskRunner } from "./tasks/task_runner.ts";
@@ -35,8 +38,11 @@ export interface Engine {
   running: RunningCalls;
   bodies: ArrivingBodies;
   subscriptions: Subscriptions;
-  /** Open questions to 2025 clients. */
+  /** Open questions to 2025 clients, and of tasks. */
   questions: CallerBound;
+  limits: Limits;
+  /** Proxies whose word counts on where a request came from. */
+  trustedProxies: readonly Network[];
   sessions: SessionStore;
   replies: ReplyStore;
   cancellations: CancellationStore;
@@ -52,6 +58,8 @@ export interface Admitted {
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;
+  /** What limits know the caller by. */
+  countedAs?: CountedAs;
   /** What there is for the caller. */
   catalogue: Catalogue;
   /** The message as those who collect telemetry see it. */

@@ -4,13 +4,13 @@
  *
  * @module
  */
-import type { Caller } from "../caller.ts";
 import type { Cancellable, CancellationStore } from "../store/cancellations.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { RequestId } from "../protocol/messages.ts";
 import { detached } from "../telemetry.ts";
 import { CallerBound } from "./caller_bound.ts";
+import type { CountedAs } from "./counted_as.ts";
 
 const BEAT_MILLISECONDS = 200;
 
@@ -22,7 +22,8 @@ export const CALLS_PER_CALLER = 1000;
 
 /** Something that is being worked on. */
 export interface Running {
-  readonly caller: Caller;
+  /** What limits know its caller by. */
+  readonly countedAs?: CountedAs;
   /** Where a 2025 client's cancellation would be found. */
   readonly cancellable?: Cancellable;
   /** Time has passed. */
@@ -44,7 +45,7 @@ export class RunningCalls {
   #isLooking = false;
   #isAsking = false;
   #askedMilliseconds = 0;
-  #bound = new CallerBound(CALLS_PER_CALLER, "calls");
+  #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
 
   constructor(
@@ -62,13 +63,13 @@ export class RunningCalls {
    *
    * @throws {import("../errors.ts").HttpError} 429 when its caller has too many
    */
-  check({ caller }: Running): void {
-    if (this.#running.size >= CALLS_PER_CALLER) this.#bound.check(caller);
+  check({ countedAs }: Running): void {
+    if (this.#running.size >= CALLS_PER_CALLER) this.#bound.check(countedAs);
   }
 
   /** A call that goes on. */
   add(call: Running): void {
-    this.#bound.count(call.caller);
+    this.#bound.count(call.countedAs);
     this.#running.add(call);
     // What slipped in while the server was stopping is told at once.
     if (this.#hasStopped) return call.stop(STOPPING);
@@ -78,7 +79,7 @@ export class RunningCalls {
   }
 
   delete(call: Running): void {
-    if (this.#running.delete(call)) this.#bound.release(call.caller);
+    if (this.#running.delete(call)) this.#bound.release(call.countedAs);
   }
 
   /** Cancels a request of a session if it runs here; false if it does not. */

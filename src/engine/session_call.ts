@@ -65,13 +65,13 @@ export class SessionCall extends Call {
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
     const { questions } = this.engine;
-    questions.take(this.caller);
+    questions.take(this.countedAs);
     try {
       return await (telemetry
         ? telemetry.question(method, () => this.#ask(method, params))
         : this.#ask(method, params));
     } finally {
-      questions.release(this.caller);
+      questions.release(this.countedAs);
     }
   }
 

@@ -17,7 +17,10 @@ export const SUBSCRIPTIONS_PER_CALLER = 100;
 export class Subscriptions {
   #open = new Set<Running>();
   #hasEnded = false;
-  #bound = new CallerBound(SUBSCRIPTIONS_PER_CALLER, "subscriptions");
+  #bound = new CallerBound(
+    SUBSCRIPTIONS_PER_CALLER,
+    "subscriptions at a time",
+  );
 
   /**
    * @throws {HttpError} 503 when there are too many, or the server stops; 429
@@ -30,12 +33,12 @@ export class Subscriptions {
         : "Too many subscriptions";
       throw new HttpError(503, message, { "retry-after": "30" });
     }
-    this.#bound.take(call.caller);
+    this.#bound.take(call.countedAs);
     this.#open.add(call);
   }
 
   delete(call: Running): void {
-    if (this.#open.delete(call)) this.#bound.release(call.caller);
+    if (this.#open.delete(call)) this.#bound.release(call.countedAs);
   }
 
   /** Ends them all, each with its result; there are no new ones. */

@@ -61,12 +61,13 @@ export class Buckets {
     );
   }
 
-  /** What was taken here from the buckets that are down to three quarters. */
-  busy(time: number, most: number): Record<string, number> {
+  /** What was taken here from the buckets of which this part is gone. */
+  busy(time: number, most: number, part: number): Record<string, number> {
     const found: Record<string, number> = {};
     let count = 0;
     for (const [name, { fullAt, taken }] of this.#buckets) {
-      if (fullAt - time < this.#spanMilliseconds / 4) continue;
+      const missing = fullAt - time;
+      if (missing <= 0 || missing < this.#spanMilliseconds * part) continue;
       found[name] = taken;
       if (++count === most) break;
     }

@@ -10,9 +10,9 @@ import type { Address } from "../address.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Database } from "../store/database.ts";
-import { rateStore } from "../store/rate.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 import { networkName } from "./client_address.ts";
+import { SharedBuckets } from "./shared_buckets.ts";
 
 /** A whole company may sign in at once from behind one address. */
 const BURST = 1000;
@@ -23,9 +23,8 @@ const BURST = 1000;
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
-const EXCHANGE_MILLISECONDS = 1000;
-/** They fit a value of 64 KiB. */
-const MOST_EXCHANGED = 1000;
+/** Most networks never come so far, and nobody need hear of them. */
+const TOLD = 0.25;
 const EVERYONE = "everyone";
 
 /** @throws {HttpError} 429 */
@@ -45,15 +44,17 @@ export function rateLimit(
   endpoint: string,
   perSecond: number,
 ): RateLimit {
-  const counts = rateStore(database, endpoint);
-  const networks = new Buckets({ burst: BURST, perSecond });
+  const networks = new SharedBuckets({ database, log }, endpoint, {
+    burst: BURST,
+    perSecond,
+    told: TOLD,
+  });
   const reserves = new Buckets(RESERVE);
   const shared = new Buckets({
     burst: SHARES * BURST,
     perSecond: SHARES * perSecond,
   });
   const undoing = new WeakMap<Request, () => void>();
-  let exchangedMilliseconds = 0;
 
   function take(network: string | undefined, time: number): () => void {
     if (network !== undefined) {
@@ -74,28 +75,11 @@ export function rateLimit(
     };
   }
 
-  async function exchange(time: number): Promise<void> {
-    if (Math.abs(time - exchangedMilliseconds) < EXCHANGE_MILLISECONDS) return;
-    exchangedMilliseconds = time;
-    const busy = networks.busy(time, MOST_EXCHANGED);
-    if (Object.keys(busy).length === 0) return;
-    try {
-      for (const taken of await counts.exchange(busy)) {
-        for (const [network, count] of Object.entries(taken)) {
-          networks.drain(network, count, time);
-        }
-      }
-    } catch (error) {
-      // Each process limits alone meanwhile.
-      log.warning("Rates could not be exchanged", { endpoint, error });
-    }
-  }
-
   return {
     async check(c) {
       const address: Address | undefined = c.get("address");
       const time = database.clock();
-      await exchange(time);
+      await networks.exchange(time);
       undoing.set(c.req.raw, take(address && networkName(address), time));
     },
     waive(c) {

@@ -9,6 +9,7 @@ import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { Tool } from "../authoring/tool.ts";
+import { limitComplaint } from "../authoring/tool_limit.ts";
 import { type Printer, sessionPrinter, statelessPrinter } from "./printer.ts";
 import type { ParamHeader } from "./headers.ts";
 import { paramHeadersOf } from "./json_schema.ts";
@@ -169,6 +170,8 @@ export function compileCatalogue(
   for (const tool of tools) {
     attempt(`tool ${tool.name}`, () => {
       checkName(tool.name);
+      const complaint = tool.limit && limitComplaint(tool.limit);
+      if (complaint !== undefined) throw new Error(complaint);
       const compiledView = viewOf(tool);
       const plain = listTool(
         tool,

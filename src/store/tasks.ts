@@ -181,6 +181,12 @@ export function taskStore(database: Database) {
       return await view(taskId, record);
     },
 
+    /** Whether at least so many tasks of a person are kept. */
+    async hasMany(binding: string, count: number): Promise<boolean> {
+      const listed = await database.list(tasksOfKey(binding), { limit: count });
+      return listed.length >= count;
+    },
+
     /** Remembers that a grant of the same person uses a task. */
     async use(taskId: string, { binding, grantId }: TaskOwner): Promise<void> {
       const key = tasksOfKey(binding, taskId);

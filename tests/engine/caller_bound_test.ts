@@ -1,20 +1,22 @@
 import assert from "node:assert/strict";
-import { ANONYMOUS, type Caller } from "../../src/caller.ts";
 import { CallerBound } from "../../src/engine/caller_bound.ts";
-import { HttpError } from "../../src/errors.ts";
+import { type CountedAs, MANY } from "../../src/engine/counted_as.ts";
+import { LimitError } from "../../src/errors.ts";
 
-const ADA: Caller = { subject: "ada", binding: "ada", scopes: [] };
-const BOB: Caller = { subject: "bob", binding: "bob", scopes: [] };
+const ADA: CountedAs = { name: "ada", isMany: false };
+const BOB: CountedAs = { name: "bob", isMany: false };
+const OFFICE: CountedAs = { name: "office", isMany: true };
 
 Deno.test("CallerBound refuses one more than a caller may have, and no one else", () => {
-  const bound = new CallerBound(2, "calls");
+  const bound = new CallerBound(2, "calls at a time");
   bound.take(ADA);
   bound.take(ADA);
   assert.throws(
     () => bound.take(ADA),
     (error) =>
-      error instanceof HttpError && error.status === 429 &&
-      "retry-after" in error.headers,
+      error instanceof LimitError && error.status === 429 &&
+      error.headers["retry-after"] === "5" &&
+      error.message === "Too many calls at a time: try again in 5 seconds",
   );
   bound.take(BOB);
   bound.release(ADA);
@@ -22,16 +24,26 @@ Deno.test("CallerBound refuses one more than a caller may have, and no one else"
 });
 
 Deno.test("CallerBound counts what was checked before", () => {
-  const bound = new CallerBound(1, "calls");
+  const bound = new CallerBound(1, "calls at a time");
   bound.check(ADA);
   bound.count(ADA);
-  assert.throws(() => bound.check(ADA), HttpError);
+  assert.throws(() => bound.check(ADA), LimitError);
   bound.check(BOB);
   bound.release(ADA);
   bound.check(ADA);
 });
 
-Deno.test("CallerBound has no bound for a caller that many people share", () => {
-  const bound = new CallerBound(1, "calls");
-  for (let i = 0; i < 3; i++) bound.take(ANONYMOUS);
+Deno.test("CallerBound gives more to a caller that may be many people, and bounds them too", () => {
+  const bound = new CallerBound(1, "calls at a time");
+  for (let i = 0; i < MANY; i++) bound.take(OFFICE);
+  assert.throws(() => bound.take(OFFICE), LimitError);
+  const strict = new CallerBound(1, "calls at a time", 1);
+  strict.take(OFFICE);
+  assert.throws(() => strict.take(OFFICE), LimitError);
+});
+
+Deno.test("CallerBound has no bound for those whom nothing tells apart", () => {
+  const bound = new CallerBound(1, "calls at a time");
+  for (let i = 0; i < 3; i++) bound.take(undefined);
+  bound.release(undefined);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ANONYMOUS, type Caller } from "../../src/caller.ts";
+import type { CountedAs } from "../../src/engine/counted_as.ts";
 import {
   CALLS_PER_CALLER,
   type Running,
@@ -8,12 +8,12 @@ import {
 import { HttpError } from "../../src/errors.ts";
 import { logger } from "../../src/log.ts";
 
-const ADA: Caller = { subject: "ada", binding: "ada", scopes: [] };
-const BOB: Caller = { subject: "bob", binding: "bob", scopes: [] };
+const ADA: CountedAs = { name: "ada", isMany: false };
+const BOB: CountedAs = { name: "bob", isMany: false };
 
-function callOf(caller: Caller): Running & { stopped?: string } {
+function callOf(countedAs?: CountedAs): Running & { stopped?: string } {
   return {
-    caller,
+    countedAs,
     beat() {},
     cancel() {},
     stop(reason) {
@@ -44,7 +44,7 @@ Deno.test("check() refuses a caller with too many calls under way, and no one el
     (error) => error instanceof HttpError && error.status === 429,
   );
   running.check(callOf(BOB));
-  running.check(callOf(ANONYMOUS));
+  running.check(callOf());
   running.delete(calls[0]);
   running.check(callOf(ADA));
   running.stop();

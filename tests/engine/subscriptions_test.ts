@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { ANONYMOUS } from "../../src/caller.ts";
 import type { Running } from "../../src/engine/running.ts";
 import {
   SUBSCRIPTIONS,
@@ -11,7 +10,6 @@ import { HttpError } from "../../src/errors.ts";
 function subscription() {
   return {
     stopped: 0,
-    caller: ANONYMOUS,
     isLive: () => Promise.resolve(true),
     expel() {},
     beat() {},

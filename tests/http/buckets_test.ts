@@ -35,12 +35,12 @@ Deno.test("drain() empties a bucket and leaves no debt", () => {
 Deno.test("busy() counts what was taken since a bucket was full", () => {
   const buckets = new Buckets({ burst: 8, perSecond: 2 });
   assert.equal(buckets.take("a", NOW), 0);
-  assert.deepEqual(buckets.busy(NOW, 10), {});
+  assert.deepEqual(buckets.busy(NOW, 10, 0.25), {});
   takeAll(buckets, "a", NOW + 60_000);
   assert.equal(buckets.take("b", NOW + 60_000), 0);
-  assert.deepEqual(buckets.busy(NOW + 60_000, 10), { a: 8 });
+  assert.deepEqual(buckets.busy(NOW + 60_000, 10, 0.25), { a: 8 });
   takeAll(buckets, "b", NOW + 60_000);
-  assert.equal(Object.keys(buckets.busy(NOW + 60_000, 1)).length, 1);
+  assert.equal(Object.keys(buckets.busy(NOW + 60_000, 1, 0.25)).length, 1);
 });
 
 Deno.test("a clock that is set back empties no bucket", () => {

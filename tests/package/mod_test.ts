@@ -106,6 +106,7 @@ const TYPES = [
   "ToolAnswer",
   "ToolCall",
   "ToolDescription",
+  "ToolLimit",
   "ToolView",
   "Upstream",
   "UpstreamErrorKind",

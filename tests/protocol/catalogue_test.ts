@@ -359,3 +359,15 @@ Deno.test("lists that vary by caller are private on every page", () => {
     assert.deepEqual([first.cacheScope, second.cacheScope], [scope, scope]);
   }
 });
+
+for (const limit of [{ callsPerMinute: 0 }, { callsAtOnce: 1.5 }]) {
+  Deno.test(`compileCatalogue() refuses the limit ${JSON.stringify(limit)}`, () => {
+    assert.throws(
+      () =>
+        compileCatalogue({
+          tools: [tool({ name: "t", limit, run: () => "" })],
+        }, { serverInfo: { name: "s", version: "1" } }),
+      /tool t: limit must have whole numbers above 0/,
+    );
+  });
+}

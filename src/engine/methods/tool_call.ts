@@ -18,6 +18,7 @@ import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Place } from "../limits.ts";
 import {
   checkKnowsTasks,
   knowsTasks,
@@ -69,17 +70,40 @@ function parseAndRun(
   args: JsonObject,
   call: Call,
 ): MaybePromise<object> {
-  const run = tool.task || tool.prepare
-    ? (input: JsonObject) => prepareAndRun(tool, input, call)
-    : (input: JsonObject) => runAround(tool, input, call.context, call);
-  if (!tool.input) return run(args);
+  const run = tool.limit ? runLimited : runTool;
+  if (!tool.input) return run(tool, args, call);
   return then(
     parseBy(tool.input, args),
     (parsed) =>
       parsed.success
-        ? run(parsed.data as JsonObject)
+        ? run(tool, parsed.data as JsonObject, call)
         : errorResult(inputErrorText(parsed.error)),
   );
+}
+
+/** Runs a tool within its own limit. */
+async function runLimited(
+  tool: CompiledTool,
+  input: JsonObject,
+  call: Call,
+): Promise<object> {
+  const place = call.engine.limits.enter(tool, call.countedAs);
+  try {
+    return await runTool(tool, input, call, place);
+  } finally {
+    if (!place.isKept) place.leave();
+  }
+}
+
+function runTool(
+  tool: CompiledTool,
+  input: JsonObject,
+  call: Call,
+  place?: Place,
+): MaybePromise<object> {
+  return tool.task || tool.prepare
+    ? prepareAndRun(tool, input, call, place)
+    : runAround(tool, input, call.context, call);
 }
 
 /** What must be asked first is asked in the request; a task knows it then. */
@@ -87,6 +111,7 @@ async function prepareAndRun(
   tool: CompiledTool,
   input: JsonObject,
   call: Call,
+  place?: Place,
 ): Promise<object> {
   const { client, stateless, context, engine } = call;
   if (tool.task === "required") {
@@ -104,8 +129,16 @@ async function prepareAndRun(
   const task = await engine.taskRunner.start(
     call,
     tool.scopes ?? [],
-    async (context) => await runAround(tool, input, context, call, prepared),
+    async (context) => {
+      try {
+        return await runAround(tool, input, context, call, prepared);
+      } finally {
+        place?.leave();
+      }
+    },
   );
+  // The work goes on after the call.
+  if (place) place.isKept = true;
   return { resultType: "task", ...printTask(task) };
 }
 

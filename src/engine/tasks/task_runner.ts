@@ -6,7 +6,7 @@
 import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
-import { HttpError, RpcCode, RpcError } from "../../errors.ts";
+import { HttpError, LimitError, RpcCode, RpcError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import {
   DIED,
@@ -17,6 +17,8 @@ import {
 } from "../../store/tasks.ts";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import { CallerBound } from "../caller_bound.ts";
+import type { CountedAs } from "../counted_as.ts";
 import { CallContext, type Work } from "../call_context.ts";
 import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
@@ -38,6 +40,15 @@ const EXPELLED: Outcome = {
   },
 };
 
+/** What one caller may have under way in one process. */
+export const TASKS_PER_CALLER = 100;
+
+/** Tasks of a person that are kept for a day, in whatever state. */
+export const TASKS_KEPT = 1000;
+
+/** They end one by one, as the calls that made them came. */
+const KEPT_RETRY_SECONDS = 600;
+
 /** How often a task is asked whether it may still go on. */
 const LIVE_MILLISECONDS = 1000;
 
@@ -50,10 +61,14 @@ export class TaskRunner {
   #isRefusing = false;
   #stopping = new AbortController();
 
+  #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
+
   constructor(
     private readonly tasks: TaskStore,
     private readonly clock: Clock,
     private readonly log: Logger,
+    /** Open questions. */
+    private readonly questions: CallerBound,
   ) {}
 
   get size(): number {
@@ -64,10 +79,11 @@ export class TaskRunner {
    * Creates a task for a request and begins to work on it. Whoever asks for it
    * later needs the scopes again.
    *
-   * @throws {HttpError} 503 when the server stops
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many
    */
   async start(
-    request: Work & Pick<Running, "isLive">,
+    request: Work & Pick<Running, "isLive" | "countedAs">,
     scopes: readonly string[],
     work: TaskWork,
   ): Promise<Task> {
@@ -76,12 +92,23 @@ export class TaskRunner {
         "retry-after": "5",
       });
     }
+    const { countedAs } = request;
+    this.#bound.take(countedAs);
+    const release = () => this.#bound.release(countedAs);
     const taskId = randomId(24);
-    const task = await this.tasks.create(taskId, request.caller, scopes);
+    const task = await this.#create(taskId, request, scopes).catch((error) => {
+      release();
+      throw error;
+    });
     const abort = new AbortController();
     const { signal } = abort;
     const context = new CallContext(
-      new WorkOfTask(taskId, request, this.tasks, signal, this.clock),
+      new WorkOfTask(taskId, request, {
+        tasks: this.tasks,
+        questions: this.questions,
+        signal,
+        clock: this.clock,
+      }),
     );
     const done = this.#work(
       taskId,
@@ -95,9 +122,25 @@ export class TaskRunner {
           error,
         })
       )
-      .finally(() => this.#running.delete(abort));
+      .finally(() => {
+        this.#running.delete(abort);
+        release();
+      });
     this.#running.set(abort, done);
     return task;
+  }
+
+  async #create(
+    taskId: string,
+    { caller, countedAs }: Pick<Work, "caller"> & Pick<Running, "countedAs">,
+    scopes: readonly string[],
+  ): Promise<Task> {
+    // What many people share is bounded by their calls alone.
+    const isPerson = countedAs !== undefined && !countedAs.isMany;
+    if (isPerson && await this.tasks.hasMany(caller.binding, TASKS_KEPT)) {
+      throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
+    }
+    return await this.tasks.create(taskId, caller, scopes);
   }
 
   /** Takes no new tasks from now on. */
@@ -176,7 +219,7 @@ export class TaskRunner {
   }
 
   #outcomeOf(error: unknown, taskId: string): Outcome {
-    if (error instanceof ToolError) {
+    if (error instanceof ToolError || error instanceof LimitError) {
       const outcome = errorResult(error.message) as unknown as JsonObject;
       return { status: "completed", outcome };
     }
@@ -201,17 +244,32 @@ class WorkOfTask implements Work {
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
+  readonly signal: AbortSignal;
+  readonly #countedAs?: CountedAs;
+  readonly #tasks: TaskStore;
+  readonly #questions: CallerBound;
+  readonly #clock: Clock;
   #count = 0;
   #keys = new Set<string>();
   #lastMessageMilliseconds = 0;
 
   constructor(
     readonly requestId: string,
-    { caller, upstream, client, meta, changes }: Work,
-    private readonly tasks: TaskStore,
-    readonly signal: AbortSignal,
-    private readonly clock: Clock,
+    { caller, countedAs, upstream, client, meta, changes }:
+      & Work
+      & Pick<Running, "countedAs">,
+    { tasks, questions, signal, clock }: {
+      tasks: TaskStore;
+      questions: CallerBound;
+      signal: AbortSignal;
+      clock: Clock;
+    },
   ) {
+    this.#countedAs = countedAs;
+    this.#tasks = tasks;
+    this.#questions = questions;
+    this.#clock = clock;
+    this.signal = signal;
     this.caller = caller;
     this.upstream = upstream;
     this.client = client;
@@ -227,23 +285,28 @@ class WorkOfTask implements Work {
   async notify(method: string, { message }: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
     if (typeof message !== "string") return;
-    const now = this.clock();
+    const now = this.#clock();
     if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
     this.#lastMessageMilliseconds = now;
-    await this.tasks.setMessage(this.requestId, message);
+    await this.#tasks.setMessage(this.requestId, message);
   }
 
-  request(
+  async request(
     method: string,
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    return this.tasks.ask(
-      this.requestId,
-      this.#unusedKey(key ?? method.split("/")[0]),
-      { method, params },
-      this.signal,
-    );
+    this.#questions.take(this.#countedAs);
+    try {
+      return await this.#tasks.ask(
+        this.requestId,
+        this.#unusedKey(key ?? method.split("/")[0]),
+        { method, params },
+        this.signal,
+      );
+    } finally {
+      this.#questions.release(this.#countedAs);
+    }
   }
 
   /** A key never stands for two questions of one task. */

@@ -1,0 +1,124 @@
+/**
+ * How many calls a minute a caller may make, in all and of a tool, and how
+ * many of a tool may be under way.
+ *
+ * @module
+ */
+import type { Clock } from "../clock.ts";
+import { LimitError } from "../errors.ts";
+import { SharedBuckets } from "../http/shared_buckets.ts";
+import type { Logger } from "../log.ts";
+import type { Catalogue, CompiledTool } from "../protocol/catalogue.ts";
+import type { Database } from "../store/database.ts";
+import { CallerBound } from "./caller_bound.ts";
+import { type CountedAs, MANY } from "./counted_as.ts";
+
+/** Methods that run what an author wrote; the others are cheap. */
+const COUNTED: ReadonlySet<string> = new Set([
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  "completion/complete",
+]);
+
+/** A quarter of what a person may have is too little to tell others of. */
+const TOLD = 0.25;
+
+/** Everyone, to a limit that is shared. */
+const EVERYONE: CountedAs = { name: "everyone", isMany: false };
+
+const CALLS_A_MINUTE = "calls a minute";
+
+/** What a tool's own limit is kept with. */
+interface OfTool {
+  calls?: SharedBuckets;
+  underWay?: CallerBound;
+}
+
+/** A place among the calls of a tool that are under way. */
+export interface Place {
+  /** Whether a task keeps it, which leaves when its work has ended. */
+  isKept: boolean;
+  leave(): void;
+}
+
+/** The limits of a server. */
+export class Limits {
+  readonly #callers?: Record<"one" | "many", SharedBuckets>;
+  readonly #tools = new Map<string, OfTool>();
+  readonly #clock: Clock;
+
+  constructor(
+    kept: { database: Database; log: Logger },
+    { callsPerMinute, tools }: {
+      /** Of each caller; 0: as many as they like. */
+      callsPerMinute: number;
+      tools: Catalogue["tools"];
+    },
+  ) {
+    this.#clock = kept.database.clock;
+    if (callsPerMinute > 0) {
+      const buckets = (people: string, count: number) =>
+        new SharedBuckets(kept, `calls of ${people}`, {
+          burst: count,
+          perSecond: count / 60,
+          told: TOLD,
+        });
+      this.#callers = {
+        one: buckets("one", callsPerMinute),
+        many: buckets("many", callsPerMinute * MANY),
+      };
+    }
+    for (const { name, limit } of tools.values()) {
+      if (limit === undefined) continue;
+      const { callsPerMinute, callsAtOnce } = limit;
+      this.#tools.set(name, {
+        // Few are allowed, so every one is told.
+        calls: callsPerMinute === undefined
+          ? undefined
+          : new SharedBuckets(kept, `calls to ${name}`, {
+            burst: callsPerMinute,
+            perSecond: callsPerMinute / 60,
+            told: 0,
+          }),
+        underWay: callsAtOnce === undefined
+          ? undefined
+          : new CallerBound(callsAtOnce, `calls to ${name} at a time`, 1),
+      });
+    }
+  }
+
+  /** Charges a caller for a request. @throws {LimitError} */
+  charge(method: string, caller: CountedAs | undefined): void {
+    if (!this.#callers || caller === undefined || !COUNTED.has(method)) return;
+    const buckets = this.#callers[caller.isMany ? "many" : "one"];
+    this.#take(buckets, caller, CALLS_A_MINUTE);
+  }
+
+  /** Charges a caller for a call of a limited tool. @throws {LimitError} */
+  enter(
+    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    caller: CountedAs | undefined,
+  ): Place {
+    // Those whom nothing tells apart share the limit.
+    const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
+    const { calls, underWay } = this.#tools.get(name)!;
+    underWay?.take(who);
+    try {
+      if (calls) this.#take(calls, who, `calls to ${name} a minute`);
+    } catch (error) {
+      underWay?.release(who);
+      throw error;
+    }
+    return { isKept: false, leave: () => underWay?.release(who) };
+  }
+
+  #take(buckets: SharedBuckets, { name }: CountedAs, what: string): void {
+    const time = this.#clock();
+    const waitMilliseconds = buckets.take(name, time);
+    void buckets.exchange(time);
+    if (waitMilliseconds > 0) {
+      throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { parseNetwork } from "../../src/address.ts";
+import { ANONYMOUS, type Caller, STRANGER } from "../../src/caller.ts";
+import { countedAs } from "../../src/engine/counted_as.ts";
+
+const ADA: Caller = { subject: "ada", binding: "ada", scopes: [] };
+const KEY: Caller = {
+  subject: "operator",
+  binding: "operator",
+  scopes: "all",
+  door: "api_key",
+};
+const PROXY = parseNetwork("10.0.0.0/8")!;
+
+function name(
+  caller: Caller,
+  peer?: string,
+  headers: Record<string, string> = {},
+  trusted = [PROXY],
+) {
+  return countedAs(caller, { peer, headers: new Headers(headers), trusted })
+    ?.name;
+}
+
+Deno.test("countedAs() knows a person wherever they call from, and by no name of theirs", () => {
+  const home = countedAs(ADA, {
+    peer: "192.0.2.1",
+    headers: new Headers(),
+    trusted: [],
+  })!;
+  assert.equal(home.isMany, false);
+  assert.equal(name({ ...ADA, scopes: ["mail"] }, "192.0.2.2"), home.name);
+  assert.notEqual(name({ ...ADA, binding: "bob" }), home.name);
+  assert.equal(home.name.length, 43);
+});
+
+for (const [what, caller] of Object.entries({ ANONYMOUS, STRANGER, KEY })) {
+  Deno.test(`countedAs() tells ${what} apart by the network, behind a trusted proxy too`, () => {
+    const one = name(caller, "192.0.2.1");
+    assert(one !== undefined && one.length <= 64);
+    assert.notEqual(name(caller, "192.0.2.2"), one);
+    const forwarded = { "x-forwarded-for": "192.0.2.1" };
+    assert.equal(name(caller, "10.1.2.3", forwarded), one);
+    assert.notEqual(name(caller, "203.0.113.9", forwarded), one);
+    // A household has a /64 for itself.
+    assert.equal(
+      name(caller, "2001:db8::1"),
+      name(caller, "2001:db8::ffff"),
+    );
+  });
+}
+
+Deno.test("countedAs() counts no one whom nothing tells apart", () => {
+  for (const nobody of [ANONYMOUS, STRANGER]) {
+    assert.equal(name(nobody), undefined);
+    assert.equal(name(nobody, "127.0.0.1", {}, []), undefined);
+    assert.equal(name(nobody, "::1", {}, []), undefined);
+  }
+});
+
+Deno.test("countedAs() counts a credential that is handed out, on this machine too", () => {
+  assert.notEqual(name(KEY), undefined);
+  assert.notEqual(name(KEY, "127.0.0.1", {}, []), undefined);
+  assert.notEqual(name(KEY), name({ ...ADA, binding: "operator" }));
+});

@@ -1,0 +1,515 @@
+/** How much a caller may have, end to end. */
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { prompt } from "../../src/authoring/prompt.ts";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
+import { CALLS_PER_CALLER } from "../../src/engine/running.ts";
+import { SUBSCRIPTIONS_PER_CALLER } from "../../src/engine/subscriptions.ts";
+import {
+  TASKS_KEPT,
+  TASKS_PER_CALLER,
+} from "../../src/engine/tasks/task_runner.ts";
+import { Database } from "../../src/store/database.ts";
+import { taskStore } from "../../src/store/tasks.ts";
+import {
+  BASE_URL,
+  Events,
+  type HeadersOf,
+  initialize,
+  type Json,
+  resultOf,
+  rpc,
+  startServer,
+  statelessMeta,
+  type TestServer,
+  until,
+} from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import {
+  Client,
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "./kit.ts";
+
+const echoWith = (limit?: ToolLimit) =>
+  tool({ name: "echo", limit, run: () => "here" });
+const echo = echoWith();
+const other = tool({ name: "other", run: () => "there" });
+const resources = [
+  resource({ uri: "note://1", name: "note", read: () => "note" }),
+];
+const prompts = [
+  prompt({
+    name: "say",
+    args: z.object({ topic: z.string() }),
+    complete: { topic: () => ["a"] },
+    get: () => "say",
+  }),
+];
+const capabilities = {
+  elicitation: {},
+  extensions: { "io.modelcontextprotocol/tasks": {} },
+};
+
+function start(
+  callsPerMinute: number,
+  { tools = [echo, other], ...options }: OAuthServerOptions = {},
+): Promise<OAuthServer> {
+  return startOAuthServer({
+    tools,
+    resources,
+    prompts,
+    ...options,
+    environment: { CALLS_PER_MINUTE: String(callsPerMinute) },
+  });
+}
+
+async function signIn(server: OAuthServer, as = "42"): Promise<HeadersOf> {
+  server.provider.subject = as;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  return { authorization: `Bearer ${access_token}` };
+}
+
+type Call = (method: string, params?: Json) => Promise<Response>;
+
+async function callersOf(server: TestServer, headers: HeadersOf) {
+  const opened = await server.post(initialize("2025-11-25"), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const calls: Record<string, Call> = {
+    "2025": (method, params = {}) => server.post(rpc(method, params), session),
+    "2026": (method, params = {}) =>
+      server.call(method, params, { headers, capabilities }),
+  };
+  return calls;
+}
+
+const run = (name: string) => ({ name, arguments: {} });
+
+/** The words of a tool's result, and whether it went well. */
+async function wordsOf(answer: Promise<Response>): Promise<[string, boolean]> {
+  const { content, isError = false } = await resultOf(answer);
+  return [content[0].text, !isError];
+}
+
+const REFUSED = /^Too many .*: try again in \d+ seconds?$/;
+
+for (const generation of ["2025", "2026"]) {
+  Deno.test(`a ${generation} caller with too many calls a minute is told when to try again, and can`, async () => {
+    using time = new FakeTime();
+    await using server = await start(3);
+    const call = (await callersOf(server, await signIn(server)))[generation];
+    for (let count = 0; count < 3; count++) {
+      const [words] = await wordsOf(call("tools/call", run("echo")));
+      assert.equal(words, "here");
+    }
+    const response = await call("tools/call", run("echo"));
+    assert.equal(response.status, 200);
+    assert.deepEqual(await wordsOf(Promise.resolve(response)), [
+      "Too many calls a minute: try again in 20 seconds",
+      false,
+    ]);
+    for (
+      const [method, params] of [
+        ["resources/read", { uri: "note://1" }],
+        ["prompts/get", { name: "say", arguments: { topic: "x" } }],
+        ["completion/complete", {
+          ref: { type: "ref/prompt", name: "say" },
+          argument: { name: "topic", value: "" },
+        }],
+      ] as const
+    ) {
+      const refused = await call(method, params);
+      assert.equal(refused.status, 429, method);
+      assert.equal(refused.headers.get("retry-after"), "20");
+      const { error, id } = await refused.json();
+      assert.match(error.message, REFUSED);
+      assert.equal(typeof error.code, "number");
+      assert.equal(id, 1);
+    }
+    // What costs nothing is not counted.
+    assert.equal((await resultOf(call("tools/list"))).tools.length, 2);
+    time.tick(19);
+    assert.equal((await wordsOf(call("tools/call", run("echo"))))[1], false);
+    time.tick(1);
+    assert.deepEqual(await wordsOf(call("tools/call", run("echo"))), [
+      "here",
+      true,
+    ]);
+  });
+}
+
+Deno.test("a person has one limit, whichever clients they use, and shares it with no one", async () => {
+  using _time = new FakeTime();
+  await using server = await start(2);
+  const isServed = async (headers: HeadersOf) =>
+    (await wordsOf(server.call("tools/call", run("echo"), { headers })))[1];
+  const first = await signIn(server);
+  const second = await signIn(server);
+  assert(await isServed(first));
+  assert(await isServed(second));
+  assert.equal(await isServed(first), false);
+  assert.equal(await isServed(second), false);
+  assert(await isServed(await signIn(server, "43")));
+});
+
+Deno.test("processes tell each other of callers, in a record of their own each", async () => {
+  using time = new FakeTime();
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = await start(8, { kv });
+    await using twin = await start(8, { kv });
+    const headers = await signIn(server);
+    const isServed = async (at: TestServer) =>
+      (await wordsOf(at.call("tools/call", run("echo"), { headers })))[1];
+    for (let count = 0; count < 7; count++) await isServed(server);
+    for (let count = 0; count < 3; count++) await isServed(twin);
+    const records = () =>
+      Array.fromAsync(kv.list({ prefix: ["rate", "calls of one"] }));
+    time.tick(1);
+    assert(await isServed(server));
+    await until(async () => (await records()).length >= 1);
+    await isServed(twin);
+    await until(async () => (await records()).length === 2);
+    time.tick(1);
+    // Each has heard of the other by now: together they took more than eight.
+    await until(async () => !await isServed(twin));
+    await until(async () => !await isServed(server));
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("0 calls a minute is no limit", async () => {
+  await using server = await start(0);
+  const headers = await signIn(server);
+  for (let count = 0; count < 20; count++) {
+    const answer = server.call("tools/call", run("echo"), { headers });
+    assert((await wordsOf(answer))[1]);
+  }
+});
+
+/** A call from somewhere. */
+async function callFrom(
+  server: TestServer,
+  hostname: string | undefined,
+  headers: HeadersOf = {},
+): Promise<boolean> {
+  const params = { ...run("echo"), _meta: statelessMeta() };
+  const request = new Request(`${BASE_URL}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "echo",
+      ...headers,
+    },
+    body: JSON.stringify(rpc("tools/call", params)),
+  });
+  const remoteAddr = hostname === undefined ? undefined : { hostname };
+  const response = server.app.fetch(request, { remoteAddr });
+  return (await wordsOf(Promise.resolve(response)))[1];
+}
+
+for (
+  const [who, env, headers] of [
+    ["who hold one credential", {
+      AUTH_STRATEGY: "bearer",
+      BEARER_TOKEN: "the-only-secret-token",
+    }, { authorization: "Bearer the-only-secret-token" }],
+    ["who hold one key", {
+      AUTH_STRATEGY: "api_key",
+      API_KEY: "the-only-secret-key",
+    }, { "x-api-key": "the-only-secret-key" }],
+    ["who present nothing", {
+      AUTH_STRATEGY: "bearer",
+      BEARER_TOKEN: "the-only-secret-token",
+      AUTH_ANONYMOUS: "true",
+    }, {}],
+    ["whom no one asks", {}, {}],
+  ] as [string, HeadersOf, HeadersOf][]
+) {
+  Deno.test(`people ${who} are limited by their network, and have ten times as much`, async () => {
+    using _time = new FakeTime();
+    await using server = await startServer({
+      tools: [echo],
+      env: { ...env, CALLS_PER_MINUTE: "1" },
+    });
+    for (let count = 0; count < 10; count++) {
+      assert(await callFrom(server, "192.0.2.1", headers));
+    }
+    assert.equal(await callFrom(server, "192.0.2.1", headers), false);
+    assert(await callFrom(server, "192.0.2.2", headers));
+  });
+}
+
+Deno.test("people who present nothing on this machine have no limit", async () => {
+  await using server = await startServer({
+    tools: [echo],
+    env: { CALLS_PER_MINUTE: "1" },
+  });
+  for (const peer of ["127.0.0.1", undefined]) {
+    for (let count = 0; count < 20; count++) {
+      assert(await callFrom(server, peer));
+    }
+  }
+});
+
+Deno.test("a tool's limit of calls a minute is each caller's own, and of that tool alone", async () => {
+  using time = new FakeTime();
+  await using server = await start(0, {
+    tools: [echoWith({ callsPerMinute: 1 }), other],
+  });
+  const call = async (name: string, headers: HeadersOf) =>
+    await wordsOf(server.call("tools/call", run(name), { headers }));
+  const [ada, bob] = [await signIn(server), await signIn(server, "43")];
+  assert.deepEqual(await call("echo", ada), ["here", true]);
+  assert.deepEqual(await call("echo", ada), [
+    "Too many calls to echo a minute: try again in 60 seconds",
+    false,
+  ]);
+  assert.deepEqual(await call("other", ada), ["there", true]);
+  assert.deepEqual(await call("echo", bob), ["here", true]);
+  time.tick(60);
+  assert.deepEqual(await call("echo", ada), ["here", true]);
+});
+
+Deno.test("a shared limit of a tool is one for all callers, known or not", async () => {
+  using _time = new FakeTime();
+  const limit = { callsPerMinute: 2, shared: true };
+  await using server = await start(0, { tools: [echoWith(limit)] });
+  const call = async (headers: HeadersOf) =>
+    (await wordsOf(server.call("tools/call", run("echo"), { headers })))[1];
+  const [ada, bob] = [await signIn(server), await signIn(server, "43")];
+  assert.deepEqual(
+    [await call(ada), await call(bob), await call(ada), await call(bob)],
+    [true, true, false, false],
+  );
+  await using open = await startServer({ tools: [echoWith(limit)] });
+  const served = [];
+  for (let count = 0; count < 3; count++) {
+    served.push((await wordsOf(open.call("tools/call", run("echo"))))[1]);
+  }
+  assert.deepEqual(served, [true, true, false]);
+});
+
+Deno.test("a tool's limit of calls at once counts what is under way, in tasks too", async () => {
+  const gate = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const slow = (name: string, task?: "required") =>
+    tool({
+      name,
+      task,
+      limit: { callsAtOnce: 2 },
+      async run() {
+        started.push(name);
+        await gate.promise;
+        return "done";
+      },
+    });
+  await using server = await start(0, {
+    tools: [slow("slow"), slow("long", "required")],
+  });
+  const headers = await signIn(server);
+  const call = (name: string) =>
+    server.call("tools/call", run(name), { headers, capabilities });
+  const slows = [call("slow"), call("slow")];
+  const tasks = await Promise.all([1, 2].map(() => resultOf(call("long"))));
+  await until(() => started.length === 4);
+  for (const name of ["slow", "long"]) {
+    assert.deepEqual(await wordsOf(call(name)), [
+      `Too many calls to ${name} at a time: try again in 5 seconds`,
+      false,
+    ]);
+  }
+  gate.resolve();
+  for (const answer of slows) {
+    assert.deepEqual(await wordsOf(answer), ["done", true]);
+  }
+  for (const { taskId } of tasks) {
+    await until(async () => {
+      const { status } = await resultOf(
+        server.call("tasks/get", { taskId }, { headers, capabilities }),
+      );
+      return status === "completed";
+    });
+  }
+  assert.deepEqual(await wordsOf(call("slow")), ["done", true]);
+  assert.equal((await resultOf(call("long"))).resultType, "task");
+});
+
+Deno.test("a caller has so many calls under way, and others have theirs", async () => {
+  const gate = Promise.withResolvers<void>();
+  let waiting = 0;
+  const wait = tool({
+    name: "wait",
+    async run() {
+      waiting++;
+      await gate.promise;
+      return "done";
+    },
+  });
+  await using server = await start(0, { tools: [wait, echo] });
+  const [ada, bob] = [await signIn(server), await signIn(server, "43")];
+  const call = (name: string, headers: HeadersOf) =>
+    server.call("tools/call", run(name), { headers });
+  const calls = Array.from(
+    { length: CALLS_PER_CALLER },
+    () => call("wait", ada),
+  );
+  await until(() => waiting === CALLS_PER_CALLER);
+  assert.deepEqual(await wordsOf(call("echo", ada)), [
+    "Too many calls at a time: try again in 5 seconds",
+    false,
+  ]);
+  assert.deepEqual(await wordsOf(call("echo", bob)), ["here", true]);
+  gate.resolve();
+  for (const answer of calls) assert((await wordsOf(answer))[1]);
+  assert.deepEqual(await wordsOf(call("echo", ada)), ["here", true]);
+});
+
+Deno.test("a caller has so many subscriptions open, and is refused one more by 429", async () => {
+  await using server = await start(0);
+  const headers = await signIn(server);
+  const listen = () =>
+    server.call("subscriptions/listen", {
+      notifications: { toolsListChanged: true },
+    }, { headers });
+  const open = [];
+  for (let count = 0; count < SUBSCRIPTIONS_PER_CALLER; count++) {
+    const events = new Events(await listen());
+    await events.read();
+    open.push(events);
+  }
+  const refused = await listen();
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers.get("retry-after"), "5");
+  assert.match((await refused.json()).error.message, REFUSED);
+  for (const events of open) await events.close();
+  await until(async () => {
+    const response = await listen();
+    const isOpen = response.status === 200;
+    await response.body?.cancel();
+    return isOpen;
+  });
+});
+
+Deno.test("a caller is asked so many questions at a time", async () => {
+  const survey = tool({
+    name: "survey",
+    async run(_, { ask }) {
+      const schema = z.object({ yes: z.boolean() });
+      const asked = await Promise.allSettled(
+        Array.from({ length: 101 }, () => ask({ message: "Well?", schema })),
+      );
+      const refused = asked.filter(({ status }) => status === "rejected");
+      return refused.map((one) =>
+        String((one as PromiseRejectedResult).reason.message)
+      ).join("; ");
+    },
+  });
+  await using server = await start(0, { tools: [survey] });
+  const headers = await signIn(server);
+  const opened = await server.post(
+    initialize("2025-11-25", { elicitation: {} }),
+    headers,
+  );
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const events = new Events(
+    await server.post(rpc("tools/call", run("survey"), "call"), session),
+  );
+  for (;;) {
+    const { id, method, result } = await events.read();
+    if (id === "call") {
+      assert.equal(
+        result.content[0].text,
+        "Too many open questions: try again in 5 seconds",
+      );
+      break;
+    }
+    assert.equal(method, "elicitation/create");
+    const answer = { action: "accept", content: { yes: true } };
+    const taken = await server.post(
+      { jsonrpc: "2.0", id, result: answer },
+      session,
+    );
+    await taken.body?.cancel();
+  }
+  await events.close();
+});
+
+Deno.test("a caller has so many tasks under way, and a task that ends makes room", async () => {
+  const gate = Promise.withResolvers<void>();
+  const long = tool({
+    name: "long",
+    task: "required",
+    async run(_, { signal }) {
+      signal.addEventListener("abort", () => gate.resolve(), { once: true });
+      await gate.promise;
+      return "done";
+    },
+  });
+  await using server = await start(0, { tools: [long] });
+  const headers = await signIn(server);
+  const call = () =>
+    resultOf(
+      server.call("tools/call", run("long"), { headers, capabilities }),
+    );
+  const tasks = await Promise.all(
+    Array.from({ length: TASKS_PER_CALLER }, call),
+  );
+  assert(tasks.every(({ resultType }) => resultType === "task"));
+  const { content, isError } = await call();
+  assert(isError);
+  assert.equal(
+    content[0].text,
+    "Too many tasks at a time: try again in 5 seconds",
+  );
+  await resultOf(
+    server.call("tasks/cancel", { taskId: tasks[0].taskId }, {
+      headers,
+      capabilities,
+    }),
+  );
+  await until(async () => (await call()).resultType === "task");
+  gate.resolve();
+});
+
+Deno.test("so many tasks of a person are kept for a day, and no more begin", async () => {
+  const quick = tool({ name: "quick", task: "required", run: () => "done" });
+  await using server = await start(0, { tools: [quick] });
+  const headers = await signIn(server);
+  const call = () =>
+    resultOf(
+      server.call("tools/call", run("quick"), { headers, capabilities }),
+    );
+  assert.equal((await call()).resultType, "task");
+  const [{ key }] = await Array.fromAsync(
+    server.kv.list({ prefix: ["task-of"] }),
+  );
+  const binding = JSON.stringify([BASE_URL, `${BASE_URL}/mcp`, "github:42"]);
+  const tasks = taskStore(new Database(server.kv));
+  for (let count = 1; count < TASKS_KEPT; count++) {
+    await tasks.create(`task-${count}`, { binding });
+  }
+  const kept = await Array.fromAsync(
+    server.kv.list({ prefix: key.slice(0, 2) }),
+  );
+  assert.equal(kept.length, TASKS_KEPT);
+  const { content, isError } = await call();
+  assert(isError);
+  assert.match(content[0].text, /^Too many tasks a day: try again in/);
+});
