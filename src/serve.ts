@@ -51,7 +51,9 @@ const log = logger("main");
  * Not under --watch: an exit is the wait for a change there, and a signal must
  * end the process by itself.
  */
-const drains = !Deno.args.includes("--no-drain");
+function drains(): boolean {
+  return !Deno.args.includes("--no-drain");
+}
 
 /**
  * Runs a server as this process: reads the environment, opens the database,
@@ -164,7 +166,9 @@ function checkDatabase(
   { kv }: ServeOptions,
   origin: Pick<Origin, "systemdPid" | "terminal">,
 ): void {
-  if (kv !== undefined || kvPath !== undefined || deployed || !drains) return;
+  // Where there is no Deno KV, nothing is kept anyway, and a warning says so.
+  const isKept = typeof Deno.openKv === "function" && drains();
+  if (kv !== undefined || kvPath !== undefined || deployed || !isKept) return;
   if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
   throw new StartError(
     "KV_PATH: a service must say where its database is, for Deno's default " +
@@ -186,7 +190,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const origin = localOrigin(socket.addr);
   const server = assemble(plan, { ...options, kv, origin });
   await server.start();
-  if (drains) {
+  if (drains()) {
     stopOnSignal({ server, socket, kv, deployed: config.deployed });
   }
   warn(config);
@@ -244,9 +248,12 @@ async function prepareFile(path: string): Promise<void> {
 }
 
 /** @throws {StartError} */
-function listen({ host, port }: Config, handler: Handler): Socket {
+function listen(
+  { host, port, reusePort }: Config,
+  handler: Handler,
+): Socket {
   try {
-    return new Socket({ host, port }, handler, (error) => {
+    return new Socket({ host, port, reusePort }, handler, (error) => {
       log.error("Connections cannot be accepted any more", { error });
       flushLog();
       Deno.exit(1);

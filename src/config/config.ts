@@ -20,6 +20,8 @@ export interface Config {
   host: string;
   /** Port to listen on; 0 lets the system pick. */
   port: number;
+  /** Whether other processes may listen on it too. */
+  reusePort: boolean;
   /** Public address without a trailing slash; undefined: the loopback one. */
   baseUrl?: string;
   /** Whose word counts on where a request came from. */
@@ -183,6 +185,7 @@ export function parseConfig(
   const config: Config = {
     host,
     port: settings.read("PORT", PORT) ?? 3000,
+    reusePort: settings.read("REUSE_PORT", BOOLEAN) ?? false,
     baseUrl,
     trustedProxies: settings.read("TRUSTED_PROXIES", TRUSTED_PROXIES) ?? [],
     callsPerMinute: settings.read("CALLS_PER_MINUTE", CALLS_PER_MINUTE) ?? 1000,

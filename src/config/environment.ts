@@ -10,6 +10,7 @@ import type * as z from "zod";
 export const VARIABLES = [
   "HOST",
   "PORT",
+  "REUSE_PORT",
   "BASE_URL",
   "TRUSTED_PROXIES",
   "CALLS_PER_MINUTE",

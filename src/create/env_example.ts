@@ -18,6 +18,10 @@ export const ENV_EXAMPLE =
 # Port to listen on; 0 lets the system pick one.
 # PORT=3000
 
+# Whether other processes may listen on the same port; deno task start:cores
+# sets it for the processes that it starts.
+# REUSE_PORT=false
+
 # Public origin, as people type it: https, without a path. The only source of
 # public addresses; needed wherever other machines connect. Unset: the loopback
 # address that the server listens on.

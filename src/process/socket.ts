@@ -18,9 +18,18 @@ const STEADY_MILLISECONDS = 5000;
 
 const log = logger("main");
 
+/** Where to listen. */
+export interface SocketOptions {
+  host: string;
+  port: number;
+  /** Whether other processes may listen there too; wants `--unstable-net`. */
+  reusePort: boolean;
+}
+
 /** A process's socket, for as long as it lives. */
 export class Socket {
   readonly addr: Deno.NetAddr;
+  readonly #reusePort: boolean;
   readonly #handler: Handler;
   readonly #onLost: (error: unknown) => void;
   /** One that accepts no more may still have connections. */
@@ -39,7 +48,7 @@ export class Socket {
    * @throws when the address cannot be listened on
    */
   constructor(
-    { host, port }: { host: string; port: number },
+    { host, port, reusePort }: SocketOptions,
     handler: Handler,
     onLost: (error: unknown) => void,
   ) {
@@ -48,6 +57,7 @@ export class Socket {
       this.#isLeaving
         ? lastOfConnection(handler(request, info))
         : handler(request, info);
+    this.#reusePort = reusePort;
     this.addr = this.#listen(host, port);
   }
 
@@ -74,7 +84,7 @@ export class Socket {
 
   #listen(hostname: string, port: number): Deno.NetAddr {
     const server = Deno.serve(
-      { hostname, port, onListen() {} },
+      { hostname, port, reusePort: this.#reusePort, onListen() {} },
       this.#handler,
     );
     this.#servers.add(server);

@@ -24,6 +24,7 @@ Deno.test("parseConfig() needs nothing", () => {
   assert.deepEqual(parseConfig({}), {
     host: "127.0.0.1",
     port: 3000,
+    reusePort: false,
     baseUrl: undefined,
     trustedProxies: [],
     callsPerMinute: 1000,

@@ -251,6 +251,20 @@ Deno.test("jwtGate() answers 401 for a key that the issuer does not have", async
   assert.equal(status, 401);
 });
 
+Deno.test("jwtGate() reads the keys again for one that the issuer has begun to use", async () => {
+  using time = new FakeTime();
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const statusOf = async (token: string) =>
+    (await call(server, { authorization: `Bearer ${token}` })).status;
+  assert.equal(await statusOf(await keys.sign(CLAIMS)), 200);
+  const key = await keys.publish("2");
+  // No stranger makes this server ask more than twice a minute.
+  time.tick(31);
+  const token = await keys.sign(CLAIMS, key, { kid: "2" });
+  assert.equal(await statusOf(token), 200);
+});
+
 Deno.test("jwtGate() refuses other keys, other algorithms and other texts", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);

@@ -17,6 +17,12 @@ export async function keyServer() {
   );
   return {
     state,
+    /** Publishes one more key, and gives what to sign with. */
+    async publish(kid: string): Promise<CryptoKey> {
+      const { privateKey, publicKey } = await generateKeyPair("ES256");
+      jwks.keys.push({ ...await exportJWK(publicKey), kid });
+      return privateKey;
+    },
     url: `http://127.0.0.1:${server.addr.port}/jwks`,
     sign: (
       claims: JWTPayload,

@@ -81,6 +81,10 @@ export class Process implements AsyncDisposable {
     return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
   }
 
+  get pid(): number {
+    return this.#child.pid;
+  }
+
   /** Sends a signal to all of it. */
   kill(signal: Deno.Signal): void {
     Deno.kill(-this.#child.pid, signal);
