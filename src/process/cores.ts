@@ -25,7 +25,7 @@ const NEWLINE = 0x0a;
 const log = logger("cores");
 
 /** What is run, and how often. */
-export interface CoresOptions {
+interface CoresOptions {
   command: readonly string[];
   processes: number;
   hostname: string;
@@ -33,7 +33,7 @@ export interface CoresOptions {
 }
 
 /** Processes of one command. One that ends is started again. */
-export class Cores {
+class Cores {
   readonly #options: CoresOptions;
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
