@@ -61,6 +61,8 @@ export interface AppOptions {
   fetchDocument?: FetchDocument;
   checkOrigin: CheckOrigin;
   mcp: McpEndpoint;
+  /** In development: where the views of tools are shown. */
+  viewHost?: Hono;
   /** Adds the author's own routes. */
   addRoutes?(app: Hono): void;
   /** `WWW-Authenticate` for a refusal in a route of the author's. */
@@ -181,6 +183,7 @@ export function createApp(options: AppOptions): App {
   app.get("/", (c) => showLanding(c));
   app.route("/", discoveryRoutes({ config, about, baseUrl, catalogue }));
 
+  if (options.viewHost) app.route("/", options.viewHost);
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
   app.notFound((c) => {
     const { method, path } = c.req;

@@ -188,15 +188,24 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     (request, info) => server.fetch(request, info),
   );
   const origin = localOrigin(socket.addr);
-  const server = assemble(plan, { ...options, kv, origin });
+  const showsViews = Deno.args.includes("--views") && isLocal(config);
+  const server = assemble(plan, { ...options, kv, origin, showsViews });
   await server.start();
   if (drains()) {
     stopOnSignal({ server, socket, kv, deployed: config.deployed });
   }
   warn(config);
   warnOfUnread(config);
-  announce(config, config.baseUrl ?? origin);
+  const hasViews = plan.catalogue.views.size > 0;
+  announce(config, config.baseUrl ?? origin, showsViews && hasViews);
 }
+
+/** Whether no one but this machine reaches the server. */
+function isLocal({ host, baseUrl, deployed }: Config): boolean {
+  return !deployed && isLoopback({ hostname: host }) &&
+    (baseUrl === undefined || isLoopback(new URL(baseUrl)));
+}
+
 /** @throws {StartError} */
 async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
   // Without --unstable-kv there is none, whatever the types say.
@@ -312,20 +321,26 @@ function warnOfUnread({ unread }: Config): void {
 }
 
 /** Tells where the server is and how to connect a client. */
-function announce({ title, auth, kvPath }: Config, baseUrl: string): void {
+function announce(
+  { title, auth, kvPath }: Config,
+  baseUrl: string,
+  showsViews: boolean,
+): void {
   const url = `${baseUrl}/mcp`;
   const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
     .filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);
     const database = kvPath ?? "Deno's default for this folder";
-    return log.info("Listening", { url, connect, database });
+    const views = showsViews ? `${baseUrl}/views` : undefined;
+    return log.info("Listening", { url, connect, database, views });
   }
   console.log(`\n${title} listens on ${url}\n`);
   for (const { client, line } of commands) {
     console.log(`  ${client.padEnd(12)} ${line}`);
   }
   console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
+  if (showsViews) console.log(`  ${"Views".padEnd(12)} ${baseUrl}/views\n`);
 }
 
 /** Where no one sees a process end, the requests are told instead. */

@@ -280,6 +280,8 @@ export interface Surroundings
   gate?: Gate;
   /** Where calls are logged, in place of the process's log. */
   log?: Logger;
+  /** Whether `/views` shows the views of tools: in development only. */
+  showsViews?: boolean;
 }
 
 /** A server at one public address. */
@@ -304,7 +306,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   let home = config.baseUrl ?? surroundings.origin;
   const basePath = home === undefined ? "" : basePathOf(home);
   const places = new Map<string | undefined, Place>();
-  let isStopping = false;
+  const stopping = new AbortController();
 
   /** The server at one public address: that of `home`, or a twin of it. */
   function placeAt(baseUrl: string | undefined): Place {
@@ -346,6 +348,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     { gate, mcp }: Place,
   ): Promise<App> {
     const { createApp } = await import("./app.ts");
+    const { viewHostRoutes } = surroundings.showsViews
+      ? await import("./view_host/routes.ts")
+      : {};
     return createApp({
       config,
       database,
@@ -370,8 +375,14 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
             throw new ChallengeError("Sign in first");
           },
         })),
+      viewHost: viewHostRoutes?.({
+        catalogue,
+        serverTitle: config.title,
+        checkOrigin,
+        stopping: stopping.signal,
+      }),
       challenge: (refusal) => gate.challenge(refusal),
-      isStopping: () => isStopping,
+      isStopping: () => stopping.signal.aborted,
     });
   }
 
@@ -459,7 +470,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   }
 
   function endStreams(): void {
-    isStopping = true;
+    stopping.abort();
     engine.subscriptions.end();
     engine.taskRunner.refuse();
   }

@@ -91,6 +91,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/config/", "src/protocol/", "src/oauth/"],
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
   ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
+  ["src/view_host/"],
   ["src/engine/", "src/authorization_server/", "src/account/", "src/doctor/"],
   ["src/request_log.ts", "src/error_answer.ts", "src/observed_routes.ts"],
   ["src/app.ts"],

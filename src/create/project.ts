@@ -56,7 +56,7 @@ const BUNDLE =
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH =
   "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
-  "main.ts --no-drain";
+  "main.ts --no-drain --views";
 
 function configuration({ link }: ProjectOptions) {
   return {

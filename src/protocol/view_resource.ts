@@ -25,6 +25,17 @@ export interface CompiledView {
   resource: Resource;
   /** The beginning of its address, which ends with a digest of its content. */
   home: string;
+  /** The document that clients get. */
+  html: string;
+  /** The origins it may reach, as the standard names them. */
+  csp: ViewPolicy;
+}
+
+/** The origins that a view may reach; none where there are none. */
+export interface ViewPolicy {
+  connectDomains: readonly string[];
+  resourceDomains: readonly string[];
+  frameDomains?: readonly string[];
 }
 
 /** The beginning of a view's address: all its versions have it. */
@@ -42,13 +53,14 @@ export function compileView(
   { name, title, description, icons }: Tool,
   view: string | ToolView,
 ): CompiledView {
-  const { html, ...wishes } = typeof view === "string"
+  const { html: document, ...wishes } = typeof view === "string"
     ? { html: view } as ToolView
     : view;
-  checkViewDocument(html, wishes);
-  const text = withViewScript(html);
-  const _meta = metaOf(wishes);
-  const version = fingerprint(text + JSON.stringify(_meta)).slice(0, 16);
+  checkViewDocument(document, wishes);
+  const html = withViewScript(document);
+  const csp = policyOf(wishes);
+  const _meta = metaOf(wishes, csp);
+  const version = fingerprint(html + JSON.stringify(_meta)).slice(0, 16);
   const home = `ui://${name}/`;
   const resource: Resource = {
     kind: "resource",
@@ -61,10 +73,10 @@ export function compileView(
     ttlSeconds: TTL_SECONDS,
     _meta,
     read: ({ uri = resource.uri }) => [
-      { uri, mimeType: VIEW_TYPE, text, _meta },
+      { uri, mimeType: VIEW_TYPE, text: html, _meta },
     ],
   };
-  return { resource, home };
+  return { resource, home, html, csp };
 }
 
 /** What a tool's entry in the list says of its view and of who may call it. */
@@ -90,18 +102,24 @@ export function viewMetaOf(
   };
 }
 
+function policyOf(
+  { connect = [], load = [], frames = [] }: Omit<ToolView, "html">,
+): ViewPolicy {
+  return {
+    connectDomains: connect,
+    resourceDomains: load,
+    ...(frames.length > 0 && { frameDomains: frames }),
+  };
+}
+
 /** What a view wants of the client, in the standard's words and in ChatGPT's. */
 function metaOf(
-  { border, connect = [], load = [], frames = [], permissions = [], domain }:
-    Omit<ToolView, "html">,
+  { border, permissions = [], domain }: Omit<ToolView, "html">,
+  csp: ViewPolicy,
 ): JsonObject {
   return {
     ui: {
-      csp: {
-        connectDomains: connect,
-        resourceDomains: load,
-        ...(frames.length > 0 && { frameDomains: frames }),
-      },
+      csp,
       ...(permissions.length > 0 && {
         permissions: Object.fromEntries(
           permissions.map((name) => [
@@ -115,9 +133,9 @@ function metaOf(
       ...(border !== undefined && { prefersBorder: border }),
     },
     "openai/widgetCSP": {
-      connect_domains: connect,
-      resource_domains: load,
-      ...(frames.length > 0 && { frame_domains: frames }),
+      connect_domains: csp.connectDomains,
+      resource_domains: csp.resourceDomains,
+      ...(csp.frameDomains && { frame_domains: csp.frameDomains }),
     },
     ...(border !== undefined && { "openai/widgetPrefersBorder": border }),
     ...(domain !== undefined && { "openai/widgetDomain": domain }),

@@ -47,6 +47,8 @@ export function connectView<
   const nothing: ViewResult<O> = { text: "", content: [], meta: {} };
   let lastId = 0;
   let opensLinks = false;
+  let isConnected = false;
+  let size = "";
   let state: ViewState<I, O> = {
     ...nothing,
     status: parent === page ? "alone" : "connecting",
@@ -67,6 +69,20 @@ export function connectView<
     state = { ...state, ...more };
     root.dataset.theme = state.theme;
     for (const render of [...renders]) render(state);
+    measure();
+  }
+
+  /** Tells how high the content is, so that the host shows all of it. */
+  function measure(): void {
+    if (!isConnected) return;
+    const { height: before } = root.style;
+    root.style.height = "max-content";
+    const height = Math.ceil(root.getBoundingClientRect().height);
+    root.style.height = before;
+    const width = Math.ceil(page.innerWidth);
+    if (size === (size = `${width} ${height}`)) return;
+    const params = { width, height };
+    post({ method: "ui/notifications/size-changed", params });
   }
 
   function post(message: Omit<Message, "jsonrpc">): void {
@@ -248,28 +264,11 @@ export function connectView<
     };
     take(hostContext);
     post({ method: "ui/notifications/initialized", params: {} });
-    watchSize();
-  }
-
-  /** Tells how high the content is, so that the host shows all of it. */
-  function watchSize(): void {
-    let isPlanned = false;
-    let last = "";
-    new page.ResizeObserver(() => {
-      if (isPlanned) return;
-      isPlanned = true;
-      page.requestAnimationFrame(() => {
-        isPlanned = false;
-        const { height: before } = root.style;
-        root.style.height = "max-content";
-        const height = Math.ceil(root.getBoundingClientRect().height);
-        root.style.height = before;
-        const width = Math.ceil(page.innerWidth);
-        if (last === (last = `${width} ${height}`)) return;
-        const params = { width, height };
-        post({ method: "ui/notifications/size-changed", params });
-      });
-    }).observe(root);
+    isConnected = true;
+    measure();
+    // Browsers call it for frames in sight only.
+    new page.ResizeObserver(() => page.requestAnimationFrame(measure))
+      .observe(root);
   }
 
   change({});

@@ -175,14 +175,22 @@ Deno.test("without a word of the host the theme is the browser's, as it changes"
 });
 
 Deno.test("a view tells how high its content is, once for each height", async () => {
-  const sizes: Json[] = [];
-  const { page } = await inReferenceHost({
-    prepare: (bridge) => bridge.onsizechange = (size) => void sizes.push(size),
+  const heights: unknown[] = [];
+  const { page, bridge } = await inReferenceHost({
+    prepare(bridge) {
+      bridge.onsizechange = ({ height }) => void heights.push(height);
+    },
   });
+  await until(() => heights.length === 1);
+  // Something was drawn, and then something that took a while.
+  page.height = 200.5;
+  await bridge.sendToolInput({ arguments: {} });
+  await until(() => heights.length === 2);
+  page.height = 300;
   page.resize();
   page.resize();
-  await until(() => sizes.length > 0);
-  assert.deepEqual(sizes, [{ width: 321, height: 124 }]);
+  await until(() => heights.length === 3);
+  assert.deepEqual(heights, [124, 201, 300]);
   assert.equal(page.root.style.height, "");
 });
 

@@ -27,8 +27,11 @@ class FakeElement implements PageElement {
     this.children.push(element);
   }
 
+  constructor(private readonly page?: FakePage) {}
+
   getBoundingClientRect() {
-    return { height: this.style.height === "max-content" ? 123.4 : 9999 };
+    const isMeasured = this.style.height === "max-content";
+    return { height: isMeasured ? this.page!.height : 9999 };
   }
 }
 
@@ -48,7 +51,9 @@ class Listeners {
 
 /** The window of a page whose messages go to `toHost`. */
 export class FakePage extends Listeners implements PageWindow {
-  readonly root = new FakeElement();
+  /** How high the content is, in CSS pixels. */
+  height = 123.4;
+  readonly root = new FakeElement(this);
   readonly head = new FakeElement();
   readonly dark = Object.assign(new Listeners(), { matches: false });
   readonly opened: string[] = [];

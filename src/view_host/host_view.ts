@@ -1,0 +1,147 @@
+/**
+ * The host's side of the conversation with a view: what the page for
+ * development does in place of ChatGPT or Claude.
+ *
+ * @module
+ * @see MCP Apps 2026-01-26, Communication Protocol
+ */
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/** The window of a frame, and the window that hears it. */
+interface Windows {
+  /** Hears what all frames post. */
+  own: {
+    addEventListener(type: "message", listen: (event: Loose) => void): void;
+    removeEventListener(type: "message", listen: (event: Loose) => void): void;
+  };
+  /** The window of the view's frame. */
+  view: { postMessage(message: unknown, origin: string): void };
+}
+
+/** What a host does for its view. */
+export interface HostDuties {
+  /** What it says of itself; what changes is told with `setContext`. */
+  context: Record<string, unknown>;
+  /** Everything but the below; gives the result, or throws. */
+  answer(method: string, params: Loose): unknown;
+  /** The view wants so many CSS pixels. */
+  resize(size: { width?: number; height?: number }): void;
+  /** Sees every message. */
+  watch(from: "host" | "view", message: Loose): void;
+}
+
+/** A view that is shown. */
+export interface HostedView {
+  /** Tells the view, as soon as it listens: `tool-input`, `tool-result`, … */
+  tell(what: string, params: unknown): void;
+  /** Changes what the host says of itself. */
+  setContext(change: Record<string, unknown>): void;
+  /** Lets the view finish, and listens no more. */
+  end(): Promise<void>;
+}
+
+/** What the host can do, as it declares it. */
+const CAPABILITIES = {
+  openLinks: {},
+  downloadFile: {},
+  serverTools: {},
+  serverResources: {},
+  logging: {},
+  message: { text: {} },
+  updateModelContext: { text: {}, structuredContent: {} },
+};
+
+/** How long a view may take to finish. */
+const FINISH_MILLISECONDS = 1000;
+
+/**
+ * Speaks with the view in a frame. Its own text runs in the page for
+ * development, so what it uses comes as an argument.
+ */
+export function hostView(
+  { own, view }: Windows,
+  { context, answer, resize, watch }: HostDuties,
+  { capabilities, finishMilliseconds } = {
+    capabilities: CAPABILITIES,
+    finishMilliseconds: FINISH_MILLISECONDS,
+  },
+): HostedView {
+  const waiting: unknown[] = [];
+  let isListening = false;
+  let finished = () => {};
+
+  function post(message: Record<string, unknown>): void {
+    const whole = { jsonrpc: "2.0", ...message };
+    watch("host", whole);
+    // The frame has no origin of its own that could be named.
+    view.postMessage(whole, "*");
+  }
+
+  function tell(what: string, params: unknown): void {
+    const message = { method: `ui/notifications/${what}`, params };
+    if (isListening) post(message);
+    else waiting.push(message);
+  }
+
+  function answerTo(method: string, params: Loose): unknown {
+    if (method === "ping") return {};
+    if (method !== "ui/initialize") return answer(method, params);
+    return {
+      protocolVersion: "2026-01-26",
+      hostInfo: { name: "tool-server-views", version: "1" },
+      hostCapabilities: capabilities,
+      hostContext: context,
+    };
+  }
+
+  async function listen({ source, data }: Loose): Promise<void> {
+    if (source !== view || data?.jsonrpc !== "2.0") return;
+    watch("view", data);
+    const { id, method, params = {} } = data;
+    if (method === undefined) {
+      finished();
+    } else if (id !== undefined) {
+      try {
+        post({ id, result: await answerTo(method, params) });
+      } catch (error) {
+        const { code = -32603, message } = error as Loose;
+        post({ id, error: { code, message } });
+      }
+    } else if (method === "ui/notifications/initialized") {
+      isListening = true;
+      for (const message of waiting.splice(0)) post(message as Loose);
+    } else if (method === "ui/notifications/size-changed") {
+      resize(params);
+    }
+  }
+
+  own.addEventListener("message", listen);
+  return {
+    tell,
+    setContext(change) {
+      Object.assign(context, change);
+      if (isListening) tell("host-context-changed", change);
+    },
+    async end() {
+      if (isListening) {
+        const asked = new Promise<void>((resolve) => finished = resolve);
+        post({ id: "end", method: "ui/resource-teardown", params: {} });
+        let timer;
+        const late = new Promise((resolve) =>
+          timer = setTimeout(resolve, finishMilliseconds)
+        );
+        await Promise.race([asked, late]);
+        clearTimeout(timer);
+      }
+      own.removeEventListener("message", listen);
+    },
+  };
+}
+
+/** What the function's text needs in a page. */
+export const HOST_OPTIONS = {
+  capabilities: CAPABILITIES,
+  finishMilliseconds: FINISH_MILLISECONDS,
+};

@@ -1,0 +1,177 @@
+import axe from "axe-core";
+import assert from "node:assert/strict";
+import type {
+  BrowserContextOptions,
+  FrameLocator,
+  Page,
+} from "playwright-core";
+import type { Environment } from "../../src/config/environment.ts";
+import { until } from "../kit.ts";
+import { startChromium } from "./chromium.ts";
+import { approve, signInAs } from "./site.ts";
+import { barTools, page as html, ViewSite } from "./view_site.ts";
+
+/** Opens `/views` of a server whose view has a script of its own. */
+async function withViews(
+  test: (
+    parts: { page: Page; frame: FrameLocator; site: ViewSite },
+  ) => Promise<void>,
+  { script = "", env, ...looks }:
+    & { script?: string; env?: Environment }
+    & BrowserContextOptions = {},
+): Promise<void> {
+  await using site = new ViewSite(barTools(html(script)), env);
+  const browser = await startChromium();
+  try {
+    const page = await browser.newPage(looks);
+    await page.goto(`${site.origin}/views`);
+    await test({ page, frame: page.frameLocator("iframe"), site });
+  } finally {
+    await browser.close();
+  }
+}
+
+Deno.test("a view is shown with its input and its result, and calls a tool back", () =>
+  withViews(async ({ page, frame }) => {
+    await frame.getByText("done sample 1,2 Bars from sample. green").waitFor();
+    await page.getByLabel("Arguments").fill('{"from": "me"}');
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("done me 1,2 Bars from me. green").waitFor();
+    await frame.getByRole("button", { name: "Pick" }).click();
+    await frame.getByText("picked 20").waitFor();
+    await page.getByText("The model knows: They picked 20").waitFor();
+    await page.getByText("Why 20?", { exact: true }).waitFor();
+    const [link] = await Promise.all([
+      page.waitForEvent("popup"),
+      frame.getByRole("link", { name: "A link" }).click(),
+    ]);
+    assert.match(link.url(), /^(http:\/\/127\.0\.0\.1:9\/|about:blank|chrome)/);
+  }));
+
+Deno.test("a view has every look: theme, phone, moments of its call", () =>
+  withViews(async ({ page, frame }) => {
+    await frame.getByText("done sample").waitFor();
+    const background = () =>
+      frame.locator("body").evaluate(
+        "document.body && " +
+          "getComputedStyle(document.body).backgroundColor",
+      );
+    assert.equal(await background(), "rgb(255, 255, 255)");
+    await page.locator("label", { hasText: "Dark" }).click();
+    await until(async () => await background() === "rgb(0, 0, 0)");
+    await page.locator("label", { hasText: "Phone" }).click();
+    const iframe = page.locator("iframe");
+    await until(async () => (await iframe.boundingBox())!.width === 390);
+    // As high as its content.
+    const height = await frame.locator("html").evaluate(
+      "document.documentElement.scrollHeight",
+    );
+    assert.equal((await iframe.boundingBox())!.height, height);
+    for (
+      const [moment, words] of [
+        ["Arriving", "arriving sample"],
+        ["Running", "running sample"],
+        ["Failed", "failed sample  Something went wrong"],
+        ["Cancelled", "cancelled sample  The person cancelled"],
+      ]
+    ) {
+      await page.getByRole("button", { name: moment }).click();
+      await frame.getByText(words.replaceAll("  ", " ")).waitFor();
+    }
+    await page.getByText("Result", { exact: true }).click();
+    await page.getByLabel("Result").fill(
+      '{"content": [], "structuredContent": {"bars": [7]}}',
+    );
+    await page.getByRole("button", { name: "Show this result" }).click();
+    await frame.getByText("done sample 7").waitFor();
+  }));
+
+Deno.test("what goes wrong is shown above the view", () =>
+  withViews(async ({ page, frame }) => {
+    const problem = page.getByRole("alert");
+    await problem.getByText(/nowhere is not defined \(line \d+\)/).waitFor();
+    await problem.getByText("a rejection").waitFor();
+    await problem.getByText("a complaint").waitFor();
+    await problem.getByText(/connect-src does not allow https:\/\/example/)
+      .waitFor();
+    await problem.getByText(/model_only is not for views/).waitFor();
+    // A call that fails is told to the view, as clients do.
+    await page.getByLabel("Arguments").fill("{}");
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("failed The arguments do not match").waitFor();
+  }, {
+    script: `
+      fetch("https://example.com/").catch(() => {});
+      Promise.reject(new Error("a rejection"));
+      console.error("a", "complaint");
+      view.call("model_only").catch(() => {});
+      nowhere();`,
+  }));
+
+Deno.test("a view reaches nothing of the page around it", () =>
+  withViews(async ({ frame }) => {
+    await frame.getByText("kept out: 3").waitFor();
+  }, {
+    script: `
+      let kept = 0;
+      for (const reach of [
+        () => parent.document.title,
+        () => localStorage.length,
+        () => document.cookie,
+      ]) try { reach(); } catch { kept++; }
+      document.querySelector("h1").textContent = "kept out: " + kept;`,
+  }));
+
+Deno.test("the page shows a view anew when the server was started again", () =>
+  withViews(async ({ page, frame, site }) => {
+    await page.getByLabel("Arguments").fill('{"from": "before"}');
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("done before").waitFor();
+    await site.restart(barTools(html("", "Other bars")));
+    await frame.getByRole("heading", { name: "Other bars" }).waitFor();
+    // With the result that was there.
+    await frame.getByText("done before 1,2 Bars from before.").waitFor();
+  }));
+
+Deno.test("the page signs in where the server wants it", () =>
+  withViews(async ({ page, frame }) => {
+    await page.getByText("This server wants to know who is calling").waitFor();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await approve(page);
+    await signInAs(page, "Somebody");
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("done").waitFor();
+    assert.equal(new URL(page.url()).search, "");
+  }, { env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" } }));
+
+Deno.test("the page takes a token where the server has no sign-in", () =>
+  withViews(async ({ page, frame }) => {
+    await page.getByLabel("Token").fill("0123456789abcdef");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("done sample").waitFor();
+  }, { env: { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "0123456789abcdef" } }));
+
+for (const colorScheme of ["light", "dark"] as const) {
+  Deno.test(`axe finds nothing in the page of views in ${colorScheme}`, () =>
+    withViews(async ({ page, frame }) => {
+      await frame.getByText("done sample").waitFor();
+      await page.addScriptTag({ content: axe.source });
+      const { passes, violations } = await page.evaluate(() =>
+        // deno-lint-ignore no-explicit-any
+        (globalThis as any).axe.run({ exclude: ["iframe"] })
+      );
+      assert.ok(passes.length > 5);
+      const found = violations.map((
+        { id, nodes }: { id: string; nodes: { html: string }[] },
+      ) => [id, nodes[0].html]);
+      assert.deepEqual(found, []);
+    }, { colorScheme, bypassCSP: true }));
+}
+
+Deno.test("the page of views is no wider than a phone", () =>
+  withViews(async ({ page, frame }) => {
+    await frame.getByText("done sample").waitFor();
+    const width = await page.evaluate("document.documentElement.scrollWidth");
+    assert.ok(Number(width) <= 320, `${width}`);
+  }, { viewport: { width: 320, height: 640 } }));
