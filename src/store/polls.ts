@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { detached } from "../telemetry.ts";
+
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
 /** Upper bound of the back-off. */
@@ -95,8 +97,11 @@ export class Polls {
       due = Math.min(due, dueMilliseconds);
     }
     const milliseconds = due - performance.now();
-    if (milliseconds <= 0) this.#look();
-    else this.#timer = setTimeout(() => this.#look(), milliseconds);
+    // What is read for all belongs to no one's request.
+    detached(() => {
+      if (milliseconds <= 0) this.#look();
+      else this.#timer = setTimeout(() => this.#look(), milliseconds);
+    });
   }
 
   #look(): void {
