@@ -20,7 +20,7 @@ import {
 } from "../kit.ts";
 import { serveProvider } from "../upstream/fake_provider.ts";
 import { type CollectedSpan, Collector } from "./collector.ts";
-import { startProcess } from "./kit.ts";
+import { REPOSITORY, startProcess } from "./kit.ts";
 
 /** Written by clients and the provider wherever they can. */
 const PLANTED = {
@@ -516,6 +516,31 @@ Deno.test("a collector of telemetry", async (t) => {
       }
     },
   );
+
+  await t.step("has what the queries in the docs ask for", async () => {
+    const text = await Deno.readTextFile(
+      new URL("docs/telemetry.md", REPOSITORY),
+    );
+    const queries = [...text.matchAll(/```promql\n(.*?)```/gs)]
+      .map(([, query]) => query);
+    assert(queries.length > 8);
+    const inPrometheus = (name: string) => name.replaceAll(".", "_");
+    const metrics = points.map(({ metric }) => inPrometheus(metric));
+    const labels = points.flatMap(({ attributes }) =>
+      Object.keys(attributes).map(inPrometheus)
+    );
+    for (const query of queries) {
+      for (const [, name] of query.matchAll(/(\w+)_seconds_\w+/g)) {
+        assert(metrics.includes(name), name);
+      }
+      const grouped = [...query.matchAll(/by \(([^)]*)\)/g)]
+        .flatMap(([, names]) => names.split(", "));
+      const chosen = [...query.matchAll(/(\w+)!?="/g)].map(([, name]) => name);
+      for (const label of [...grouped, ...chosen]) {
+        assert(label === "le" || labels.includes(label), label);
+      }
+    }
+  });
 
   await t.step("finds the log line of each call with the call's span", () => {
     const lines = records.filter(({ body }) => body.startsWith("{"))
