@@ -200,3 +200,29 @@ testOnDatabases(
     await store.close();
   },
 );
+
+Deno.test("listen() goes on after a change that could not be read, and misses none", async () => {
+  using kv = await Deno.openKv(":memory:");
+  let failures = 3;
+  const failing = new Proxy(kv, {
+    get(kv, name) {
+      const member = Reflect.get(kv, name);
+      if (typeof member !== "function") return member;
+      if (name !== "get") return member.bind(kv);
+      return async (key: Deno.KvKey) => {
+        if (key[0] === "change" && failures-- > 0) throw new Error("away");
+        return await kv.get(key);
+      };
+    },
+  });
+  const told: unknown[] = [];
+  const database = new Database(failing);
+  const store = changeStore(database, (error) => told.push(error));
+  const { heard } = await listen(store);
+  await store.listChanged("tools");
+  await store.listChanged("prompts");
+  await until(() => heard.length === 2);
+  assert.deepEqual(heard, ["tools", "prompts"]);
+  assert.equal(told.length, 1);
+  await store.close();
+});

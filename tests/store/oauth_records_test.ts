@@ -12,9 +12,21 @@ import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { SIGN_IN_LEASE_SECONDS } from "../../src/oauth/lifetimes.ts";
+import { openGrant } from "../../src/oauth/grant.ts";
+import {
+  REFRESH_LEASE_SECONDS,
+  SIGN_IN_LEASE_SECONDS,
+} from "../../src/oauth/lifetimes.ts";
 import { FakeTime } from "./fake_time.ts";
-import { newClient, requestOf, signIn, VERIFIER, withKv } from "./fixture.ts";
+import {
+  ISSUER,
+  newClient,
+  requestOf,
+  signIn,
+  VERIFIER,
+  withKv,
+} from "./fixture.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 const DAY = 86400;
 
@@ -321,35 +333,119 @@ Deno.test("close() takes the provider's tokens with it and leaves a tombstone", 
     assert.equal((await grants.find(grant.id))?.value.status, "closed");
   }));
 
+/** The provider's tokens of someone who has signed in. */
+async function upstreamOf(kv: Deno.Kv) {
+  const { code, client: { clientId }, grant } = await signIn(kv, {
+    upstreamTokens: "first",
+  });
+  const { accessToken } = await codeStore(new Database(kv)).use({
+    code,
+    clientId,
+    codeVerifier: VERIFIER,
+    refreshable: true,
+  });
+  const access = await accessTokenStore(new Database(kv)).find(accessToken);
+  const dataKey = await access!.dataKey!();
+  const upstream = upstreamTokenStore(new Database(kv));
+  return {
+    upstream,
+    grantId: grant.id,
+    find: () => upstream.find(grant.id, dataKey),
+  };
+}
+
 Deno.test("upstreamTokenStore lets one refresh at a time", () =>
   withKv(async (kv) => {
-    const { code, client: { clientId }, grant } = await signIn(kv, {
-      upstreamTokens: "first",
-    });
-    const { accessToken } = await codeStore(new Database(kv)).use({
-      code,
-      clientId,
-      codeVerifier: VERIFIER,
-      refreshable: true,
-    });
-    const dataKey =
-      await (await accessTokenStore(new Database(kv)).find(accessToken))!
-        .dataKey!();
-    const upstream = upstreamTokenStore(new Database(kv));
+    const { upstream, find, grantId } = await upstreamOf(kv);
     const leases = await Promise.all(
       Array.from(
         { length: 50 },
-        async () => upstream.lease((await upstream.find(grant.id, dataKey))!),
+        async () => upstream.lease((await find())!),
       ),
     );
     const [lease, ...more] = leases.filter((lease) => lease !== undefined);
     assert.equal(more.length, 0);
     const waiting = upstream.waitForRefresh(
-      grant.id,
+      grantId,
       AbortSignal.timeout(60_000),
     );
     assert(await upstream.replace(lease, "second"));
     await waiting;
-    assert.equal((await upstream.find(grant.id, dataKey))?.tokens, "second");
+    assert.equal((await find())?.tokens, "second");
     assert(!await upstream.replace(lease, "third"));
+  }));
+
+Deno.test("lease() gives tokens that were read after somebody took them to no one else", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { upstream, find } = await upstreamOf(kv);
+    const leased = await upstream.lease((await find())!);
+    assert(leased);
+    time.tick(REFRESH_LEASE_SECONDS - 1);
+    assert.equal(await upstream.lease((await find())!), undefined);
+    time.tick(1);
+    const second = await upstream.lease((await find())!);
+    assert(second);
+    assert.equal(await upstream.replace(leased, "late"), false);
+    await upstream.release(second);
+    assert(await upstream.lease((await find())!));
+  }));
+
+Deno.test("waitForRefresh() waits while somebody refreshes", () =>
+  withKv(async (kv) => {
+    const { upstream, find, grantId } = await upstreamOf(kv);
+    const leased = await upstream.lease((await find())!);
+    let isReleased = false;
+    const waiting = upstream
+      .waitForRefresh(grantId, AbortSignal.timeout(60_000))
+      .then(() => assert(isReleased));
+    for (let reads = 0; reads < 10; reads++) await find();
+    isReleased = true;
+    await upstream.release(leased!);
+    await waiting;
+  }));
+
+Deno.test("registrationStore brings back no client that is removed as it is read", () =>
+  withKv(async (kv) => {
+    const client = await storeClient(kv, now() + DAY);
+    const remove = () => kv.delete(clientKey(client.clientId));
+    const clients = registrationStore(new Database(overtaken(kv, remove)));
+    await clients.find(client.clientId);
+    const { value } = await kv.get(clientKey(client.clientId));
+    assert.equal(value, null);
+  }));
+
+Deno.test("complete() ends its request, and does nothing once someone else had the lease", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const requests = authorizationRequestStore(new Database(kv));
+    const client = newClient();
+    const browser = randomId();
+    const request = requestOf(client);
+    const handle = await requests.save(browser, { request, clientName: "A" });
+    const found = async () => (await requests.find(handle, browser))!;
+    await requests.approve(await found(), request.scopes);
+    const grantOf = (subject: string) =>
+      openGrant(request, {
+        issuer: ISSUER,
+        provider: "dev",
+        identity: { subject, name: "Jo" },
+        clientName: "A",
+        now: now(),
+      });
+    const late = (await requests.lease(await found()))!;
+    time.tick(SIGN_IN_LEASE_SECONDS);
+    const leased = (await requests.lease(await found()))!;
+    const upstreamTokens = "{}";
+    const first = { grant: grantOf("1"), upstreamTokens };
+    assert(await requests.complete(leased, first));
+    const { phase, isSignedIn } = (await found()).value;
+    assert.deepEqual([phase, isSignedIn], ["done", true]);
+    assert.equal(await requests.lease(await found()), undefined);
+
+    const second = { grant: grantOf("2"), upstreamTokens };
+    assert.equal(await requests.complete(late, second), undefined);
+    const grants = grantStore(new Database(kv));
+    assert.equal(await grants.find(second.grant.id), undefined);
+    assert(await grants.find(first.grant.id));
   }));

@@ -4,6 +4,7 @@ import { replyKey } from "../../src/store/keys.ts";
 import { REPLY_SECONDS, replyStore } from "../../src/store/replies.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 const never = new AbortController().signal;
 
@@ -164,5 +165,21 @@ testOnDatabases(
     assert.equal(await replies.save("t", answer("q")), true);
     assert.deepEqual(await open, answer("q"));
     await database.idle();
+  },
+);
+
+testOnDatabases(
+  "take() leaves nothing of an answer that comes as it gives up",
+  async (kv, other) => {
+    const others = replyStore(new Database(other));
+    const slow = new Database(
+      overtaken(kv, () => others.save("s", answer("q", long))),
+    );
+    await others.expect("s", "q");
+    const abort = new AbortController();
+    const taken = replyStore(slow).take("s", "q", abort.signal);
+    abort.abort(new Error("enough"));
+    await assert.rejects(taken, /enough/);
+    assert.deepEqual(await keysIn(kv, slow), []);
   },
 );

@@ -10,6 +10,7 @@ import {
 } from "../../src/store/sessions.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 const SESSION = {
   binding: "ada",
@@ -228,3 +229,37 @@ testOnDatabases("countOf() counts the live sessions of a grant", async (kv) => {
   time.tick(HOUR);
   assert.equal(await sessions.countOf("ada", "g"), 1);
 });
+
+for (
+  const [what, step] of [
+    [
+      "its end is moved",
+      async (sessions: ReturnType<typeof sessionStore>, id: string) => {
+        await sessions.find(id);
+      },
+    ],
+    [
+      "another grant begins to use it",
+      async (sessions: ReturnType<typeof sessionStore>, id: string) => {
+        await sessions.use(id, "other");
+      },
+    ],
+  ] as const
+) {
+  testOnDatabases(
+    `a session that ends while ${what} stays ended`,
+    async (kv, other) => {
+      using time = new FakeTime();
+      const others = sessionStore(new Database(other));
+      const id = await others.save(SESSION);
+      time.tick(48 * HOUR);
+      let hasEnded = false;
+      const slow = overtaken(kv, async () => {
+        hasEnded = await others.end(id, SESSION.binding);
+      });
+      await step(sessionStore(new Database(slow)), id);
+      assert(hasEnded);
+      assert.equal(await stored(kv, id), undefined);
+    },
+  );
+}

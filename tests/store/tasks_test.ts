@@ -5,6 +5,7 @@ import { until } from "../kit.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
 import { withKv } from "./fixture.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 const LONG = "x".repeat(100_000);
 
@@ -167,3 +168,43 @@ testOnDatabases(
     assert.deepEqual(await keysOf(kv), ["task", "task-of"]);
   },
 );
+
+Deno.test("end() keeps a long outcome, whole", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "somebody" });
+    const outcome = { text: LONG };
+    assert(await tasks.end("t", { status: "completed", outcome }));
+    assert.deepEqual((await tasks.find("t", "somebody"))?.outcome, outcome);
+  }));
+
+Deno.test("find() fails no task that completes at the same time", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "somebody" });
+    time.tick(LEASE_SECONDS);
+    const outcome = { text: "done" };
+    const slow = overtaken(
+      kv,
+      () => tasks.end("t", { status: "completed", outcome }),
+    );
+    const found = await taskStore(new Database(slow)).find("t", "somebody");
+    assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
+  }));
+
+Deno.test("use() leaves a task to the grant that was faster", () =>
+  withKv(async (kv) => {
+    const binding = "somebody";
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding, grantId: "first" });
+    const slow = overtaken(
+      kv,
+      () => tasks.use("t", { binding, grantId: "faster" }),
+    );
+    await taskStore(new Database(slow)).use("t", { binding, grantId: "slow" });
+    await tasks.endAllOf(binding, "slow");
+    assert.equal((await tasks.find("t", binding))?.status, "working");
+    await tasks.endAllOf(binding, "faster");
+    assert.equal((await tasks.find("t", binding))?.status, "cancelled");
+  }));

@@ -182,3 +182,80 @@ Deno.test("what around throws by mistake is shown", () =>
     });
     await assert.rejects(server.call(greet), /greet threw TypeError: no quota/);
   }));
+
+Deno.test("around learns of what the tool threw, and may answer instead", () =>
+  eachRevision(async (revision) => {
+    const seen: string[] = [];
+    const fail = tool({
+      name: "fail",
+      run() {
+        throw new ToolError("No such room.");
+      },
+    });
+    const crash = tool({
+      name: "crash",
+      run() {
+        throw new TypeError("a secret");
+      },
+    });
+    await using server = await testServer({
+      tools: [fail, crash],
+      revision,
+      async around({ tool }, next) {
+        try {
+          return await next();
+        } catch (error) {
+          seen.push(`${tool.name} ${error}`);
+          if (tool.name === "fail") throw error;
+          throw new ToolError("It is broken today.");
+        }
+      },
+    });
+    const refused = await server.call(fail);
+    assert.deepEqual([refused.isError, refused.text], [true, "No such room."]);
+    assert.equal((await server.call(crash)).text, "It is broken today.");
+    assert.deepEqual(seen, [
+      "fail ToolError: No such room.",
+      "crash TypeError: a secret",
+    ]);
+  }));
+
+Deno.test("a question passes through around, which runs again with the answer where the tool does", async () => {
+  const sure = tool({
+    name: "sure",
+    run: async (_input, { ask }) =>
+      (await ask({ message: "Sure?", schema: z.object({}) })).action,
+  });
+  for (
+    const [revision, runs] of [["2025-11-25", 1], ["2026-07-28", 2]] as const
+  ) {
+    const results: unknown[] = [];
+    let begun = 0;
+    await using server = await testServer({
+      tools: [sure],
+      revision,
+      async around(_call, next) {
+        begun++;
+        const result = await next();
+        results.push(result.content);
+        return result;
+      },
+    });
+    const { text } = await server.call(sure, {}, { answers: ["accept"] });
+    assert.deepEqual([text, begun], ["accept", runs]);
+    assert.deepEqual(results, [[{ type: "text", text: "accept" }]]);
+  }
+});
+
+Deno.test("a tool that returns what is no content is told to declare output", () =>
+  eachRevision(async (revision) => {
+    const rows = tool({
+      name: "rows",
+      run: (() => [{ id: 1 }]) as unknown as () => string,
+    });
+    await using server = await testServer({ tools: [rows], revision });
+    await assert.rejects(
+      server.call(rows),
+      /tool rows returned something that is neither text nor content blocks: declare `output`/,
+    );
+  }));

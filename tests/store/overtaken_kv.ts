@@ -1,0 +1,32 @@
+/**
+ * A database on which somebody else is faster, once.
+ *
+ * @module
+ */
+
+/** A handle like `kv`, ahead of whose first commit `first` happens. */
+export function overtaken(
+  kv: Deno.Kv,
+  first: () => Promise<unknown>,
+): Deno.Kv {
+  let isOver = false;
+  return new Proxy(kv, {
+    get(kv, name) {
+      const member = Reflect.get(kv, name);
+      if (typeof member !== "function") return member;
+      if (name !== "atomic") return member.bind(kv);
+      return () => {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = async () => {
+          if (!isOver) {
+            isOver = true;
+            await first();
+          }
+          return await commit();
+        };
+        return operation;
+      };
+    },
+  });
+}
