@@ -13,8 +13,11 @@ export class Processes implements AsyncDisposable {
   #turn = 0;
   #directory = Deno.makeTempDirSync();
 
-  /** @param environment settings beside those of the process */
-  constructor(readonly environment: Record<string, string>) {}
+  /** @param environment settings besides those of the process */
+  constructor(
+    readonly environment: Record<string, string>,
+    readonly entry = "tests/flow/whoami_server.ts",
+  ) {}
 
   /** The database file that all share. */
   get kvPath(): string {
@@ -26,7 +29,7 @@ export class Processes implements AsyncDisposable {
     const port = freePort();
     // It says where people reach it, which is not where it listens.
     const process = await startServer({
-      entry: "tests/flow/whoami_server.ts",
+      entry: this.entry,
       kvPath: this.kvPath,
       env: { ...this.environment, BASE_URL, PORT: String(port) },
     });

@@ -1,0 +1,27 @@
+/** The process of a server with a tool for each kind of load. @module */
+import * as z from "zod";
+import { serve, tool } from "../../src/mod.ts";
+
+await serve({
+  name: "mixed",
+  version: "1",
+  tools: [
+    tool({
+      name: "whoami",
+      run: (_input, { caller }) => String(caller.identity?.name),
+    }),
+    tool({
+      name: "confirm",
+      run: async (_input, { ask }) =>
+        (await ask({ message: "Sure?", schema: z.object({}) })).action,
+    }),
+    tool({
+      name: "work",
+      task: "required",
+      async run() {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return "x".repeat(100_000);
+      },
+    }),
+  ],
+});
