@@ -17,6 +17,14 @@ export type Door = "none" | "bearer" | "oauth";
 /** Runs a step and keeps what it cost under its name. */
 export type Step = <T>(name: string, action: () => Promise<T>) => Promise<T>;
 
+/** Servers that a client walks through, step by step. */
+export interface Steps {
+  /** Runs several requests as one step. */
+  step: Step;
+  /** What is sent here counts as a step of this name. */
+  as(name: string): Answering;
+}
+
 /** What a walk needs. */
 export interface Surroundings {
   kv: Deno.Kv;
@@ -64,7 +72,7 @@ const OF_BROWSER: Readonly<Record<string, string>> = {
 };
 
 /** Processes in front of one database. */
-export class Processes implements AsyncDisposable {
+export class Processes implements Steps, AsyncDisposable {
   readonly provider = new FakeProvider();
   readonly #started: TestServer[] = [];
 
@@ -81,12 +89,10 @@ export class Processes implements AsyncDisposable {
     return running ?? await this.#start();
   }
 
-  /** Runs several requests as one step. */
   step<T>(name: string, action: () => Promise<T>): Promise<T> {
     return this.surroundings.step(name, action);
   }
 
-  /** What a browser or a client sends here counts as a step of this name. */
   as(name: string): Answering {
     const { step } = this.surroundings;
     return {

@@ -77,6 +77,7 @@ testBudgets("signing in, refreshing and revoking", walkSignIn, {
   refresh: ["2 (3)", "2 (2)"],
   "refresh whose answer was lost": ["1 (2)", "1 (1)"],
   initialize: ["2 (2)", "2 (2)"],
+  "call with the provider": ["2 (3)", "2 (2)"],
   "revoke an access token": ["2 (3)", "2 (2)"],
   revoke: ["3 (5)", "3 (4)"],
 });
@@ -112,7 +113,6 @@ testBudgets("a session, oauth", (it) => walkSession("oauth", it), {
   question: ["2 (4)", "1 (2)"],
   answer: ["3 (4)", "2 (2)"],
   elicitation: ["5 (8)", "3 (4)"],
-  "call with the provider": ["2 (3)", "1 (1)"],
   end: ["3 (4)", "2 (3)"],
 });
 

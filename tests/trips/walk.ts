@@ -24,6 +24,7 @@ import {
   BEARER_TOKEN,
   type Door,
   Processes,
+  type Steps,
   type Surroundings,
 } from "./processes.ts";
 
@@ -39,7 +40,12 @@ export async function walkSignIn(surroundings: Surroundings): Promise<void> {
 
   // It ends with the grant.
   const headers = authorizationOf(refreshed.access_token);
-  await openSession(processes.as("initialize"), headers);
+  const session = await openSession(processes.as("initialize"), headers);
+  await call(
+    processes.as("call with the provider"),
+    { ...headers, ...session },
+    { name: "upstream", arguments: {} },
+  );
   for (
     const [step, token] of [
       ["revoke an access token", refreshed.access_token],
@@ -96,7 +102,14 @@ export async function walkSession(
   surroundings: Surroundings,
 ): Promise<void> {
   await using processes = new Processes(door, surroundings);
-  const admitted = await credentials(door, processes);
+  await walkThroughSession(processes, await credentials(door, processes));
+}
+
+/** The same at any server, as a caller who is let in by some headers. */
+export async function walkThroughSession(
+  processes: Steps,
+  admitted: HeadersOf = {},
+): Promise<void> {
   const session = await openSession(processes.as("initialize"), admitted);
   const headers = { ...admitted, ...session };
   await send(processes.as("initialized"), headers, {
@@ -106,13 +119,30 @@ export async function walkSession(
   const echo = { name: "echo", arguments: { text: "hello" } };
   await call(processes.as("call"), headers, echo);
   await processes.step("elicitation", () => beAsked(processes, headers));
-  if (door === "oauth") {
-    const upstream = { name: "upstream", arguments: {} };
-    await call(processes.as("call with the provider"), headers, upstream);
-  }
   const response = await processes.as("end")
     .fetch("/mcp", { method: "DELETE", headers });
-  assert.equal(response.status, 202);
+  assert(response.ok, String(response.status));
+}
+
+/** Many refreshes at the same moment, each of another person's client. */
+export async function walkManyRefreshes(
+  count: number,
+  surroundings: Surroundings,
+): Promise<void> {
+  await using processes = new Processes("oauth", surroundings);
+  const silent = processes.as("sign in");
+  const connected = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = await Client.register(silent);
+      return { client, tokens: await client.connect() };
+    }),
+  );
+  await processes.step(`${count} refreshes at once`, () =>
+    Promise.all(
+      connected.map(({ client, tokens }) =>
+        refresh(processes.as("refresh"), client, tokens)
+      ),
+    ));
 }
 
 async function signIn(processes: Processes, client: Client): Promise<Json> {
@@ -178,7 +208,7 @@ async function call(
 
 /** A tool asks, and the answer comes in another request. */
 async function beAsked(
-  processes: Processes,
+  processes: Steps,
   headers: HeadersOf,
 ): Promise<void> {
   const message = rpc("tools/call", { name: "confirm", arguments: {} });
