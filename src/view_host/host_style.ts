@@ -62,7 +62,7 @@ textarea { font: 0.8125rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; r
 .stage[data-mode="fullscreen"] .column { max-width: none; }
 .stage[data-mode="fullscreen"] iframe { min-height: calc(100vh - 5rem); }
 .stage[data-mode="fullscreen"] #leave { display: block; position: fixed; top: 0.75rem; right: 1rem; color: inherit; }
-#said { display: grid; gap: 0.5rem; margin: 0; padding: 0; list-style: none; }
+#said { display: grid; gap: 0.5rem; margin: 0; padding: 0 0.25rem; list-style: none; }
 #said:not(:empty) { margin-top: 1rem; }
 #said .person { justify-self: end; max-width: 80%; padding: 0.6rem 0.9rem; border-radius: 1.1rem; background: var(--color-background-tertiary); }
 #said .known { color: var(--color-text-secondary); font-size: 0.875rem; }

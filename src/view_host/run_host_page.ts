@@ -132,6 +132,8 @@ export async function runHostPage(
         say("person", textOf(params));
         return {};
       case "ui/update-model-context":
+        // In place of what it knew before.
+        document.querySelector("#said .known")?.remove();
         say("known", `The model knows: ${textOf(params)}`);
         return {};
       case "ui/request-display-mode":

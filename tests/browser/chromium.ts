@@ -10,7 +10,9 @@ import { type Browser, chromium } from "playwright-core";
  *
  * @throws {Error} with the command that installs it, when it is missing
  */
-export async function startChromium(): Promise<Browser> {
+export async function startChromium(
+  more: readonly string[] = [],
+): Promise<Browser> {
   const executablePath = Deno.env.get("CHROMIUM") ?? "/usr/bin/chromium";
   try {
     await Deno.stat(executablePath);
@@ -31,6 +33,7 @@ export async function startChromium(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...more,
     ],
   });
 }

@@ -7,6 +7,7 @@ import type {
 } from "playwright-core";
 import type { Environment } from "../../src/config/environment.ts";
 import { until } from "../kit.ts";
+import { Process, REPOSITORY } from "../process/kit.ts";
 import { startChromium } from "./chromium.ts";
 import { approve, signInAs } from "./site.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";
@@ -175,3 +176,70 @@ Deno.test("the page of views is no wider than a phone", () =>
     const width = await page.evaluate("document.documentElement.scrollWidth");
     assert.ok(Number(width) <= 320, `${width}`);
   }, { viewport: { width: 320, height: 640 } }));
+
+/** Opens the view of `examples/view.ts`. */
+async function withExample(
+  test: (page: Page, frame: FrameLocator) => Promise<void>,
+  looks: BrowserContextOptions,
+): Promise<void> {
+  await using server = new Process(
+    ["run", "--quiet", "-A", "view.ts", "--views"],
+    { cwd: new URL("examples/", REPOSITORY), env: { KV_PATH: ":memory:" } },
+  );
+  const [, views] = await server.prints(/"views":"([^"]+)"/);
+  const browser = await startChromium();
+  try {
+    const page = await browser.newPage({ locale: "en-GB", ...looks });
+    await page.goto(views);
+    await test(page, page.frameLocator("iframe"));
+    assert.equal(await page.getByRole("alert").isVisible(), false);
+  } finally {
+    await browser.close();
+  }
+}
+
+Deno.test("in the example a person picks a day, and asks about it", () =>
+  withExample(async (page, frame) => {
+    await frame.getByRole("heading", { name: "Bern" }).waitFor();
+    await frame.getByRole("slider").fill("171");
+    await frame.getByText("15 h 53 min").waitFor();
+    // What the page knew, and what the server told it then.
+    await frame.getByText("21:28").waitFor();
+    await page.getByText("The model knows: The person is looking at 2026-06-21")
+      .waitFor();
+    await frame.getByRole("slider").press("ArrowRight");
+    await frame.getByText("22 June").waitFor();
+    await frame.getByRole("button", { name: "Shortest day" }).click();
+    await frame.getByRole("button", { name: "Ask about this day" }).click();
+    await page.getByText(/^What is 2\d December like in Bern\?$/).waitFor();
+    await page.getByRole("button", { name: "Failed" }).click();
+    await frame.getByText("Something went wrong. Try later.").waitFor();
+  }, {}));
+
+for (const colorScheme of ["light", "dark"] as const) {
+  Deno.test(`axe finds nothing in the example's view in ${colorScheme}, on a phone`, () =>
+    withExample(async (page, frame) => {
+      await page.locator("label", { hasText: "Phone" }).click();
+      await frame.getByRole("heading", { name: "Bern" }).waitFor();
+      await frame.getByText("°").waitFor();
+      const root = frame.locator("html");
+      await root.evaluate(axe.source + "; 0");
+      // Axe cannot see what the client has painted behind the frame.
+      await root.evaluate(
+        "document.body.style.background = 'var(--color-background-primary)'",
+      );
+      const { passes, violations } = await root.evaluate(() =>
+        // deno-lint-ignore no-explicit-any
+        (globalThis as any).axe.run()
+      );
+      assert.ok(passes.length > 5);
+      const found = violations.map((
+        { id, nodes }: { id: string; nodes: { html: string }[] },
+      ) => [id, nodes[0].html]);
+      assert.deepEqual(found, []);
+      const [width, inner] = await root.evaluate(
+        "[document.documentElement.scrollWidth, innerWidth]",
+      ) as number[];
+      assert.ok(width <= inner && inner <= 390, `${width} ${inner}`);
+    }, { colorScheme }));
+}
