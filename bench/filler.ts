@@ -57,7 +57,10 @@ export async function fill(records: number): Promise<string> {
   const [sessionId] = await saveSessions(partial, 1);
   {
     using kv = await Deno.openKv(partial);
-    const token = await saveGrant(kv, "https://tools.example.com");
+    const { accessToken: token } = await saveGrant(
+      kv,
+      "https://tools.example.com",
+    );
     const session = await read<Session>(kv, sessionKey(sessionId));
     const tokenRecord = await read<TokenRecord>(kv, accessTokenKey(token));
     const grant = await read<Grant>(

@@ -4,6 +4,7 @@
  * @module
  */
 import { openGrant, useGrant } from "../src/oauth/grant.ts";
+import type { IssuedTokens } from "../src/oauth/token_request.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";
 import { now } from "../src/clock.ts";
@@ -41,18 +42,23 @@ export async function prepareLogin(
     }
     case "oauth": {
       using kv = await Deno.openKv(kvPath);
+      const { accessToken } = await saveGrant(kv, baseUrl);
       return {
         environment: { ...environment, OAUTH_PROVIDER: "dev" },
-        authorization: `Bearer ${await saveGrant(kv, baseUrl)}`,
+        authorization: `Bearer ${accessToken}`,
       };
     }
   }
 }
 
-/** What a person's sign-in leaves behind. Gives the access token. */
-export async function saveGrant(kv: Deno.Kv, baseUrl: string): Promise<string> {
+/** What a person's sign-in leaves behind. Gives the tokens. */
+export async function saveGrant(
+  kv: Deno.Kv,
+  baseUrl: string,
+  clientId = "bench",
+): Promise<IssuedTokens> {
   const opened = openGrant({
-    clientId: "bench",
+    clientId,
     redirectUri: "http://127.0.0.1/callback",
     scopes: [],
     resource: `${baseUrl}/mcp`,
@@ -72,5 +78,5 @@ export async function saveGrant(kv: Deno.Kv, baseUrl: string): Promise<string> {
     now: now(),
   });
   await new Database(kv).commit(write);
-  return tokens.accessToken;
+  return tokens;
 }

@@ -65,7 +65,7 @@ async function main(): Promise<boolean> {
     const targets: string[] = [];
     await using proxy = startProxy(targets);
     const options = {
-      kvPath: `${directory}/authorization.db`,
+      kvPath: Deno.env.get("KV_PATH") ?? `${directory}/authorization.db`,
       env: {
         AUTH_STRATEGY: "oauth",
         OAUTH_PROVIDER: "dev",

@@ -1,6 +1,7 @@
 /**
  * Runs the official conformance suite against the fixture server: as one
- * process, and as two processes on one database that take turns.
+ * process, and as two processes on one database that take turns; where
+ * `KV_PATH` names a database, as three on that one.
  *
  *     deno task conformance
  *
@@ -120,18 +121,30 @@ async function conform(title: string, url: string): Promise<boolean> {
 
 async function main(): Promise<boolean> {
   const directory = await Deno.makeTempDir({ prefix: "tool-server-" });
-  try {
-    const options = {
+  await using processes = new AsyncDisposableStack();
+  const remote = Deno.env.get("KV_PATH");
+  const urls: string[] = [];
+  const start = async () => {
+    const process = await startServer({
       entry: "tests/conformance/server.ts",
-      kvPath: `${directory}/conformance.db`,
-    };
-    await using first = await startServer(options);
-    const alone = await conform("one process", first.url);
-    await using second = await startServer(options);
-    await using proxy = startProxy([first.url, second.url]);
-    const together = await conform("two processes", proxy.url);
-    return alone && together;
+      kvPath: remote ?? `${directory}/conformance.db`,
+    });
+    urls.push(processes.use(process).url);
+  };
+  try {
+    await start();
+    if (remote === undefined) {
+      const alone = await conform("one process", urls[0]);
+      await start();
+      await using proxy = startProxy(urls);
+      return await conform("two processes", proxy.url) && alone;
+    }
+    await start();
+    await start();
+    await using proxy = startProxy(urls);
+    return await conform("three processes", proxy.url);
   } finally {
+    await processes.disposeAsync();
     await Deno.remove(directory, { recursive: true });
   }
 }

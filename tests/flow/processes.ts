@@ -12,16 +12,28 @@ export class Processes implements AsyncDisposable {
   #running: ServerProcess[] = [];
   #turn = 0;
   #directory = Deno.makeTempDirSync();
+  readonly #entry: string;
+  /** The database that all share. */
+  readonly kvPath: string;
 
-  /** @param environment settings besides those of the process */
+  /**
+   * @param environment settings besides those of the process
+   * @param options the program, and a database that is there already
+   */
   constructor(
     readonly environment: Record<string, string>,
-    readonly entry = "tests/flow/whoami_server.ts",
-  ) {}
+    { entry = "tests/flow/whoami_server.ts", kvPath }: {
+      entry?: string;
+      kvPath?: string;
+    } = {},
+  ) {
+    this.#entry = entry;
+    this.kvPath = kvPath ?? `${this.#directory}/oauth.db`;
+  }
 
-  /** The database file that all share. */
-  get kvPath(): string {
-    return `${this.#directory}/oauth.db`;
+  /** Every process that runs. */
+  get all(): readonly ServerProcess[] {
+    return this.#running;
   }
 
   /** Starts one more process. */
@@ -29,7 +41,7 @@ export class Processes implements AsyncDisposable {
     const port = freePort();
     // It says where people reach it, which is not where it listens.
     const process = await startServer({
-      entry: this.entry,
+      entry: this.#entry,
       kvPath: this.kvPath,
       env: { ...this.environment, BASE_URL, PORT: String(port) },
     });

@@ -2,54 +2,7 @@ import assert from "node:assert/strict";
 import { BASE_URL, Client } from "./kit.ts";
 import { signInAt, startOpenIdProvider } from "./open_id_provider.ts";
 import { browserOn, Processes } from "./processes.ts";
-
-/** Walks the whole way; `between` happens after each request of ours. */
-async function walk(
-  processes: Processes,
-  issuer: string,
-  between: () => Promise<void> | void,
-): Promise<void> {
-  const server = {
-    async fetch(path: string, init?: RequestInit) {
-      const response = await processes.fetch(path, init);
-      // Read to its end before its process may die.
-      const body = await response.arrayBuffer();
-      await between();
-      const { status, headers } = response;
-      return new Response(body.byteLength > 0 ? body : null, {
-        status,
-        headers,
-      });
-    },
-  };
-  const browser = browserOn(server, issuer);
-  const refused = await server.fetch("/mcp", { method: "DELETE" });
-  assert.equal(refused.status, 401);
-  for (const document of ["protected-resource/mcp", "authorization-server"]) {
-    const path = `/.well-known/oauth-${document}`;
-    assert.equal((await server.fetch(path)).status, 200);
-  }
-  const client = await Client.register(server);
-  const page = await browser.open(client.authorizationUrl());
-  const away = await browser.press(page, "decision", "approve");
-  const back = await signInAt(issuer, browser, away);
-  const { body: tokens } = await client.redeem(client.codeFrom(back));
-  const greeted = await client.call(tokens.access_token, "whoami");
-  assert.equal(greeted.status, 200);
-  assert.match(await greeted.text(), /jo of the tests/);
-  const { body: fresh } = await client.refresh(tokens.refresh_token);
-  assert.equal((await client.call(fresh.access_token, "whoami")).status, 200);
-  const revoked = await server.fetch("/revoke", {
-    method: "POST",
-    body: new URLSearchParams({
-      token: fresh.refresh_token,
-      client_id: client.clientId,
-    }),
-  });
-  assert.equal(revoked.status, 200);
-  const { body: ended } = await client.refresh(fresh.refresh_token);
-  assert.equal(ended.error, "invalid_grant");
-}
+import { walk } from "./walk.ts";
 
 Deno.test("the whole flow with an OpenID provider works on two processes that take turns", async () => {
   await using provider = await startOpenIdProvider(BASE_URL);

@@ -261,7 +261,7 @@ Deno.test(`${KILLS} kills of one of two processes under mixed load cost nothing 
   await using provider = await startOpenIdProvider(BASE_URL);
   await using processes = new Processes(
     provider.environment,
-    "tests/process/mixed_server.ts",
+    { entry: "tests/process/mixed_server.ts" },
   );
   await Promise.all([processes.start(), processes.start()]);
   const line = new Line(processes, provider);

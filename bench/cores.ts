@@ -1,0 +1,266 @@
+/**
+ * `deno task bench:cores`: one process and several on one port, on one SQLite
+ * file and on one denokv server.
+ *
+ *     --processes=1,2,4   how many to compare
+ *     --engines=a,b       sqlite, denokv (found on PATH or in ~/.cargo/bin)
+ *     --rounds=3          how often everything is repeated, in turns
+ *     --seconds=4         how long one load lasts
+ *
+ * The load runs on the same cores as what it measures.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { count } from "./arguments.ts";
+import {
+  type Call,
+  callHealth,
+  connect,
+  type Endpoint,
+  initialize,
+} from "./client.ts";
+import { checkWrk, load } from "./load.ts";
+import { saveGrant } from "./login.ts";
+import { STATELESS } from "./servers.ts";
+import { spread, table } from "./statistics.ts";
+
+const { values: options } = parseArgs({
+  args: Deno.args,
+  options: {
+    processes: { type: "string", default: "1,2,4" },
+    engines: { type: "string", default: "sqlite,denokv" },
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "4" },
+  },
+});
+const rounds = count("rounds", options.rounds);
+const seconds = count("seconds", options.seconds);
+
+const ROOT = new URL("..", import.meta.url).pathname;
+/** The revision with sessions. */
+const SESSIONS = "2025-11-25";
+const CONNECTIONS = 32;
+const REFRESHING = 64;
+const WARM_UP_SECONDS = 2;
+/** Whoever opens a database by KV Connect shows it. */
+const ACCESS_TOKEN = "for-the-benchmark-alone";
+Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
+
+/** What is measured, by its column: requests a second. */
+const COLUMNS = [
+  "2026 call",
+  "2025 call, one session",
+  "initialize",
+  "/token",
+] as const;
+
+type Rates = Record<typeof COLUMNS[number], number>;
+
+/** Something that is ended with the measurement. */
+function spawn(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): AsyncDisposable {
+  const child = new Deno.Command(program, {
+    args: [...args],
+    cwd: ROOT,
+    env,
+    stdin: "null",
+    stdout: "null",
+    stderr: "inherit",
+  }).spawn();
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.status;
+    },
+  };
+}
+
+/** Where a database is, for as long as it is measured. */
+async function openEngine(
+  name: string,
+  directory: string,
+): Promise<{ kvPath: string } & AsyncDisposable> {
+  const path = `${directory}/tools.db`;
+  if (name === "sqlite") {
+    return { kvPath: path, async [Symbol.asyncDispose]() {} };
+  }
+  const port = freePort();
+  const server = spawn(
+    "sh",
+    ["-c", `PATH="$PATH:$HOME/.cargo/bin" exec denokv "$@"`, "sh"]
+      .concat("--sqlite-path", path, "serve", "--addr", `127.0.0.1:${port}`),
+    { DENO_KV_ACCESS_TOKEN: ACCESS_TOKEN },
+  );
+  await answering(() => fetch(`http://127.0.0.1:${port}`));
+  return {
+    kvPath: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Starts as many processes on one port, as `deno task start:cores` does. */
+async function startServer(
+  processes: number,
+  env: Record<string, string>,
+): Promise<{ port: number; url: string } & AsyncDisposable> {
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const run = ["run", "--quiet", "-A", "--unstable-net"];
+  const server = spawn(Deno.execPath(), [
+    ...run,
+    ...(processes > 1
+      ? ["src/process/cores.ts", Deno.execPath(), ...run, "main.ts"]
+      : ["main.ts"]),
+  ], {
+    ...env,
+    PORT: String(port),
+    PROCESSES: String(processes),
+    BASE_URL: url,
+    LOG_LEVEL: "warning",
+  });
+  await answering(() => fetch(`${url}/health`));
+  return {
+    port,
+    url,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function answering(ask: () => Promise<Response>): Promise<void> {
+  for (const until = performance.now() + 20_000;;) {
+    try {
+      await (await ask()).body?.cancel();
+      return;
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+async function rateOf(endpoint: Endpoint, call: Call): Promise<number> {
+  const press = (seconds: number) =>
+    load(endpoint, call, { seconds, connections: CONNECTIONS });
+  await press(WARM_UP_SECONDS);
+  const { requests, seconds: taken, refused, broken } = await press(seconds);
+  if (refused + broken > 0) throw new Error(`${refused + broken} failed`);
+  return requests / taken;
+}
+
+async function measureCalls(
+  processes: number,
+  kvPath: string,
+): Promise<Omit<Rates, "/token">> {
+  await using server = await startServer(processes, { KV_PATH: kvPath });
+  const { port } = server;
+  const session = await connect({ port, revision: SESSIONS });
+  return {
+    "2026 call": await rateOf({ port, revision: STATELESS }, callHealth),
+    "2025 call, one session": await rateOf(session, callHealth),
+    "initialize": await rateOf(
+      { port, revision: SESSIONS },
+      initialize(SESSIONS),
+    ),
+  };
+}
+
+/** Clients that do nothing but refresh, each from a network of its own. */
+async function measureTokens(
+  processes: number,
+  kvPath: string,
+): Promise<number> {
+  await using server = await startServer(processes, {
+    KV_PATH: kvPath,
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "dev",
+    TRUSTED_PROXIES: "127.0.0.1",
+  });
+  const registered = await fetch(`${server.url}/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ redirect_uris: ["http://127.0.0.1/callback"] }),
+  });
+  const { client_id } = await registered.json();
+  using kv = await Deno.openKv(kvPath);
+  const grants = await Promise.all(
+    Array.from(
+      { length: REFRESHING },
+      () => saveGrant(kv, server.url, client_id),
+    ),
+  );
+  let refreshed = 0;
+  const refreshUntil = async (deadline: number) => {
+    await Promise.all(grants.map(async (grant) => {
+      while (performance.now() < deadline) {
+        const response = await fetch(`${server.url}/token`, {
+          method: "POST",
+          headers: { "x-forwarded-for": someAddress() },
+          body: new URLSearchParams({
+            grant_type: "refresh_token",
+            client_id,
+            refresh_token: grant.refreshToken!,
+          }),
+        });
+        const body = await response.json();
+        if (response.status !== 200) throw new Error(JSON.stringify(body));
+        grant.refreshToken = body.refresh_token;
+        refreshed++;
+      }
+    }));
+  };
+  await refreshUntil(performance.now() + WARM_UP_SECONDS * 1000);
+  refreshed = 0;
+  const started = performance.now();
+  await refreshUntil(started + seconds * 1000);
+  return refreshed / (performance.now() - started) * 1000;
+}
+
+function someAddress(): string {
+  return `10.${crypto.getRandomValues(new Uint8Array(3)).join(".")}`;
+}
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+async function measure(engine: string, processes: number): Promise<Rates> {
+  const directory = await Deno.makeTempDir({ prefix: "bench-cores-" });
+  try {
+    await using database = await openEngine(engine, directory);
+    const calls = await measureCalls(processes, database.kvPath);
+    return {
+      ...calls,
+      "/token": await measureTokens(processes, database.kvPath),
+    };
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+await checkWrk();
+const cases = options.engines.split(",").flatMap((engine) =>
+  options.processes.split(",").map((text) => ({
+    engine,
+    processes: count("processes", text),
+    rates: [] as Rates[],
+  }))
+);
+for (let round = 0; round < rounds; round++) {
+  // There and back, so that a drift of the machine favours nobody.
+  for (const it of round % 2 === 0 ? cases : cases.toReversed()) {
+    console.error(`round ${round + 1}: ${it.engine}, ${it.processes}`);
+    it.rates.push(await measure(it.engine, it.processes));
+  }
+}
+console.log(table(
+  ["engine, processes", ...COLUMNS],
+  cases.map(({ engine, processes, rates }) => [
+    `${engine}, ${processes}`,
+    ...COLUMNS.map((column) => spread(rates.map((it) => it[column]))),
+  ]),
+));
