@@ -37,6 +37,9 @@ import type { SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
 import { accountEndpoints } from "../account/account.ts";
 import { personalTokens } from "../account/personal_tokens.ts";
 import { accountSignIn } from "../account/account_sign_in.ts";
+import { assertionVerifier } from "../upstream/assertion_issuers.ts";
+import { usualClaims } from "../upstream/create_provider.ts";
+import { grantByAssertion } from "./asserted_grant.ts";
 import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "./client_directory.ts";
@@ -81,12 +84,13 @@ export function authorizationServer(
   const { config, database, baseUrl, provider, scopes } = options;
   const { clock } = database;
   const { about } = options;
-  const { metadataDocuments, allowedUsers } = config;
+  const { metadataDocuments, allowedUsers, assertionIssuers } = config;
   const grants = grantStore(database);
   const registrations = registrationStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(database);
+  const assertions = assertionStore(database);
   const machines = new Set(
     config.clients.filter(isMachine).map(({ clientId }) => clientId),
   );
@@ -103,12 +107,13 @@ export function authorizationServer(
       registrations,
       secrets,
       documents,
-      assertions: assertionStore(database),
+      assertions,
       clock,
       configured: config.clients,
       metadataDocuments,
     }),
     secrets,
+    assertions,
     approvals: approvalStore(database),
     requests: authorizationRequestStore(database),
     grants,
@@ -129,9 +134,20 @@ export function authorizationServer(
       resource: resourceOf(baseUrl),
       allowedUsers,
       machines,
+      assertionIssuers,
       permissions: options.permissions,
     }),
   };
+  const { provider: settings } = config;
+  const byAssertion = assertionIssuers.length === 0
+    ? undefined
+    : grantByAssertion({
+      ...services,
+      verifyAssertion: assertionVerifier(assertionIssuers, {
+        memberships: usualClaims(settings.provider === "dev" ? {} : settings),
+        clock,
+      }),
+    });
   const limited = (limit: RateLimit) => ({
     ...services,
     checkRate: limit.check,
@@ -139,7 +155,10 @@ export function authorizationServer(
   const authorizing = limited(rateLimit(services, "authorize", 10));
   // What fails here costs little, and others behind the same address refresh.
   const tokenRate = rateLimit(services, "token", 200);
-  const issueTokens = tokenEndpoint(limited(tokenRate));
+  const issueTokens = tokenEndpoint({
+    ...limited(tokenRate),
+    grantByAssertion: byAssertion,
+  });
   const callbackRate = rateLimit(services, "callback", 10);
   const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
   const account = accountEndpoints({
@@ -155,6 +174,7 @@ export function authorizationServer(
         scopesSupported: scopes.supported,
         metadataDocuments: metadataDocuments.enabled,
         machines: machines.size > 0,
+        assertions: byAssertion !== undefined,
         registration: config.policy.registration,
         about,
       }),

@@ -1,6 +1,6 @@
 /**
  * `POST /token`: a code for tokens, a refresh token for its successors, and a
- * token for a machine.
+ * token for a machine, or for an identity provider's assertion.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -9,17 +9,20 @@ import type { Context } from "@hono/hono";
 import { ChallengeError, OAuthError } from "../errors.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
+import { parseClientCredentials } from "../oauth/client_authentication.ts";
 import { isMachine } from "../oauth/configured_client.ts";
 import { type Grant, openClientGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../oauth/identity_assertion.ts";
 import { narrowScopes, parseScope } from "../oauth/scope.ts";
 import {
   type IssuedTokens,
   parseTokenRequest,
   printTokenResponse,
+  unsupportedGrantType,
 } from "../oauth/token_request.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { ClientUseStore } from "../store/client_uses.ts";
@@ -33,6 +36,7 @@ import type {
 import { tidy } from "../store/persist.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
+import type { GrantByAssertion } from "./asserted_grant.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 
@@ -51,6 +55,7 @@ export function tokenEndpoint(
     mayHold,
     permissions,
     clients,
+    grantByAssertion,
     clientUses,
     accessTokens,
     refreshTokens,
@@ -64,6 +69,8 @@ export function tokenEndpoint(
     mayHold: MayHold;
     permissions?: Permissions;
     clients: ClientDirectory;
+    /** Undefined: no one is trusted to speak for people. */
+    grantByAssertion?: GrantByAssertion;
     clientUses: ClientUseStore;
     accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
@@ -122,7 +129,14 @@ export function tokenEndpoint(
     }
   }
 
-  /** RFC 6749 §4.4: no refresh token, the client asks again. */
+  /** No refresh token: the client asks again. */
+  async function issueWithout(grant: Grant): Promise<IssuedTokens> {
+    const { scopes, expiresAt } = grant;
+    const accessToken = await accessTokens.issue(grant);
+    return { accessToken, scopes, expiresAt };
+  }
+
+  /** RFC 6749 §4.4. */
   async function issueToMachine(
     client: Client,
     requested: readonly string[],
@@ -142,9 +156,7 @@ export function tokenEndpoint(
       resource: resourceOf(baseUrl),
       now: now(clock),
     });
-    const { scopes, expiresAt } = grant;
-    const accessToken = await accessTokens.issue(grant);
-    return { accessToken, scopes, expiresAt };
+    return await issueWithout(grant);
   }
 
   /** Reads what a request presents together with its client. */
@@ -180,6 +192,17 @@ export function tokenEndpoint(
         });
       case "client_credentials":
         return await issueToMachine(client, request.scopes);
+      case JWT_BEARER_GRANT_TYPE: {
+        if (!grantByAssertion) throw unsupportedGrantType();
+        const { method } = parseClientCredentials(
+          c.req.raw.headers.get("authorization"),
+          parameters,
+        );
+        const isProven = method !== "none";
+        return await issueWithout(
+          await grantByAssertion(request, client, isProven),
+        );
+      }
     }
     return await codes.use({
       ...request,
@@ -202,8 +225,7 @@ export function tokenEndpoint(
     // Nothing after this may fail: it cannot be done twice.
     const tokens = await issue(c, client, parameters, ahead);
     await tidy(() => clients.keep(client));
-    // Nobody waits for it, and a failure changes nothing.
-    if (client.isConfigured) clientUses.touch(client.clientId).catch(() => {});
+    if (client.isConfigured) clientUses.touch(client.clientId);
     return c.json(printTokenResponse(tokens, now(clock)));
   };
 }

@@ -6,6 +6,7 @@
 import * as z from "zod";
 import type { Settings } from "./environment.ts";
 import { isLoopback } from "../loopback.ts";
+import { issuerId } from "../oauth/identity_assertion.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
@@ -192,6 +193,6 @@ export function providerId(config: ProviderConfig): string {
     default:
       return config.issuer === undefined
         ? config.provider
-        : config.issuer.replace(/^https?:\/\//, "").replace(/\/$/, "");
+        : issuerId({ issuer: config.issuer });
   }
 }

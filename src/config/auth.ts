@@ -6,10 +6,19 @@
 import * as z from "zod";
 import { parsePermissions, type PermissionRule } from "../oauth/permissions.ts";
 import type { Settings, Variable } from "./environment.ts";
-import { LIST, parseProvider, type ProviderConfig } from "./application.ts";
+import {
+  isServerUrl,
+  LIST,
+  parseProvider,
+  type ProviderConfig,
+} from "./application.ts";
 import type { Client } from "../oauth/client.ts";
 import type { ClientPolicy } from "../oauth/client_policy.ts";
 import { parseConfiguredClients } from "../oauth/configured_client.ts";
+import {
+  parseIssuer,
+  type TrustedIssuer,
+} from "../oauth/identity_assertion.ts";
 import { type JwtConfig, parseJwt } from "./jwt.ts";
 import { tokenShape } from "../oauth/token_shape.ts";
 
@@ -38,6 +47,8 @@ export interface OAuthConfig {
   /** Those that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
+  /** Identity providers whose assertions let clients in without a page. */
+  assertionIssuers: readonly TrustedIssuer[];
   /** Who may be granted what; undefined: everybody everything. */
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
@@ -284,6 +295,18 @@ function parseOAuth(
     admins: settings.read("OAUTH_ADMINS", users) ?? [],
     clients: readClients(settings),
     policy: readPolicy(settings),
+    assertionIssuers: settings.read("OAUTH_ASSERTION_ISSUERS", {
+      schema: LIST.transform((entries) => entries.map(parseIssuer)).refine((
+        issuers,
+      ) =>
+        issuers.length > 0 &&
+        issuers.every(({ issuer }) => isServerUrl(issuer)) &&
+        new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length
+      ),
+      wants: "the issuers of identity providers: https URLs, each once, " +
+        "separated by commas, with #tenant behind one that serves several",
+      fix: "It looks like https://acme.okta.com.",
+    }) ?? [],
     permissions: readPermissions(settings, scopes),
     metadataDocuments: {
       // Whoever tries things out may be offline, and clients that could name

@@ -138,6 +138,11 @@ export const ENV_EXAMPLE =
 # documents or their domains, separated by commas.
 # OAUTH_TRUSTED_CLIENTS=
 
+# oauth: identity providers of organizations whose signed word (ID-JAG) lets
+# clients in without a page: their issuers, separated by commas, with #tenant
+# behind one that serves several organizations. See docs/access.md.
+# OAUTH_ASSERTION_ISSUERS=
+
 # oauth: whether clients may name themselves by the URL of a metadata document,
 # and on which hosts, separated by commas. Unset: on all, except with the dev
 # provider. Use false where the server cannot reach the Internet: clients that

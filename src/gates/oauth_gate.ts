@@ -68,8 +68,7 @@ export function oauthGate(
     const { grant, expiresAt, dataKey } = access;
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
-    // Nobody waits for it, and a failure changes nothing about the call.
-    if (grant.kind === "token") grants.touch(grant.id).catch(() => {});
+    if (grant.kind === "token") grants.touch(grant.id);
     return {
       authenticated: {
         caller: callerOf(grant, held),

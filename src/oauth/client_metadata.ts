@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { OAuthError } from "../errors.ts";
+import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
@@ -25,6 +26,9 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
+
+/** The grant types of clients whose words count for more than their own. */
+const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
 /** No control characters: it is shown and logged. */
 const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
@@ -95,9 +99,11 @@ function refuse(description: string): never {
  */
 export function parseClientMetadata(
   body: unknown,
-  { machines = false }: {
+  { machines = false, vouched = machines }: {
     /** Whether it may be a client that acts for itself. */
     machines?: boolean;
+    /** Whether more than its own word says who it is. */
+    vouched?: boolean;
   } = {},
 ): ClientMetadata {
   if (body === null || typeof body !== "object" || Array.isArray(body)) {
@@ -120,15 +126,19 @@ export function parseClientMetadata(
   }
   const metadata = parsed.data;
   metadata.redirect_uris.forEach(checkRedirectUri);
-  const known: readonly string[] = machines
-    ? [...GRANT_TYPES, MACHINE_GRANT_TYPE]
-    : GRANT_TYPES;
+  const known: readonly string[] = [
+    ...vouched ? VOUCHED_GRANT_TYPES : GRANT_TYPES,
+    ...machines ? [MACHINE_GRANT_TYPE] : [],
+  ];
   metadata.grant_types = metadata.grant_types.filter((type) =>
     known.includes(type)
   );
-  const isMachine = metadata.grant_types.includes(MACHINE_GRANT_TYPE);
+  const needsPage = !machines ||
+    !metadata.grant_types.some((type) =>
+      type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE
+    );
   const signsIn = metadata.grant_types.includes("authorization_code");
-  if (!signsIn && !isMachine) {
+  if (!signsIn && needsPage) {
     refuse("grant_types must include authorization_code");
   }
   if (signsIn && metadata.redirect_uris.length === 0) {

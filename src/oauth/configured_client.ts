@@ -8,7 +8,8 @@
 import { base64url, fingerprint } from "../crypto.ts";
 import { OAuthError } from "../errors.ts";
 import type { Client } from "./client.ts";
-import { parseClientMetadata } from "./client_metadata.ts";
+import { MACHINE_GRANT_TYPE, parseClientMetadata } from "./client_metadata.ts";
+import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 
 /** VSCHAR (RFC 6749 appendix A.1), and nothing that names a document. */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
@@ -91,9 +92,11 @@ function parseClient(
     if (method.startsWith("client_secret_") !== Boolean(secretFingerprint)) {
       refuse(`${method} ${secretFingerprint ? "has no" : "needs a"} secret`);
     }
-    const isMachine = metadata.grant_types.includes("client_credentials");
-    if (isMachine && method === "none") {
-      refuse("client_credentials needs a secret or private_key_jwt");
+    const proving = metadata.grant_types.find((type) =>
+      type === MACHINE_GRANT_TYPE || type === JWT_BEARER_GRANT_TYPE
+    );
+    if (proving !== undefined && method === "none") {
+      refuse(`${proving} needs a secret or private_key_jwt`);
     }
     return {
       clientId,

@@ -28,9 +28,12 @@ export interface Grant {
   /**
    * `client`: a machine acts for itself, and no provider stands behind it.
    * `token`: a person made an access token for a program of their own, whose
-   * name is `clientName`. Absent: a person allowed a client.
+   * name is `clientName`. `assertion`: an identity provider allowed a client for
+   * a person. Absent: a person allowed a client.
    */
-  kind?: "client" | "token";
+  kind?: "client" | "token" | "assertion";
+  /** Of an `assertion`: whose word it rests on. */
+  assertedBy?: string;
   /** What the client called itself when it was approved. */
   clientName: string;
   scopes: readonly string[];
@@ -104,6 +107,37 @@ export function openClientGrant(
     kind: "client",
     clientName,
     scopes,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: expiresAt,
+    expiresAt,
+  };
+}
+
+/**
+ * The grant of a client that an identity provider speaks for. It ends with its
+ * one access token: whoever wants to go on asks the identity provider again.
+ */
+export function openAssertedGrant(
+  { now, ...members }:
+    & Pick<
+      Grant,
+      | "issuer"
+      | "resource"
+      | "subject"
+      | "identity"
+      | "clientId"
+      | "clientName"
+      | "scopes"
+    >
+    & { assertedBy: string; now: number },
+): Grant {
+  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    id: newGrantId(),
+    ...members,
+    kind: "assertion",
     status: "active",
     createdAt: now,
     usedAt: now,

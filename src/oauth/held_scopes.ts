@@ -7,6 +7,7 @@
 import type { Permissions } from "./permissions.ts";
 import { isAllowed } from "./allowed_users.ts";
 import { type Grant, isGrantOf } from "./grant.ts";
+import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
 
 /** What a token of a grant is good for. */
@@ -27,22 +28,28 @@ export type MayHold = (
 
 /** Judges grants by the rules of today. */
 export function heldScopes(
-  { issuer, resource, allowedUsers, machines, permissions }: {
+  { issuer, resource, allowedUsers, machines, assertionIssuers, permissions }: {
     issuer: string;
     resource: string;
     allowedUsers: readonly string[];
     /** Clients that act for themselves. */
     machines: ReadonlySet<string>;
+    /** Identity providers whose word counts. */
+    assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
 ): MayHold {
+  const asserters = new Set(assertionIssuers.map(printIssuer));
   return (grant, scopes = grant.scopes) => {
-    const { identity } = grant;
+    const { identity, assertedBy } = grant;
     if (!isGrantOf(grant, { issuer, resource })) return undefined;
     if (grant.kind === "client") {
       if (!machines.has(grant.clientId)) return undefined;
       // The operator chose their scopes, so there is nothing beyond.
       return { scopes, ...permissions && { ceiling: grant.scopes } };
+    }
+    if (assertedBy !== undefined && !asserters.has(assertedBy)) {
+      return undefined;
     }
     if (!isAllowed(identity, allowedUsers)) return undefined;
     if (!permissions) return { scopes };

@@ -64,7 +64,7 @@ export function parseMetadataDocument(
       "client_id in the metadata document must be the document's own address",
     );
   }
-  const metadata = parseClientMetadata(document);
+  const metadata = parseClientMetadata(document, { vouched: true });
   if (typeof client_name !== "string" || client_name === "") {
     throw new OAuthError(
       "invalid_client_metadata",

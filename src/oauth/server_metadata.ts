@@ -11,6 +11,7 @@ import {
   GRANT_TYPES,
   MACHINE_GRANT_TYPE,
 } from "./client_metadata.ts";
+import { ID_JAG_PROFILE, JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { resourceOf } from "./resource.ts";
 import { OFFLINE_ACCESS } from "./scope.ts";
 
@@ -21,6 +22,7 @@ export function authorizationServerMetadata(
     scopesSupported,
     metadataDocuments,
     machines = false,
+    assertions = false,
     registration = true,
     about = {},
   }: {
@@ -32,6 +34,8 @@ export function authorizationServerMetadata(
     registration?: boolean;
     /** Whether any client acts for itself. */
     machines?: boolean;
+    /** Whether any identity provider may speak for its people. */
+    assertions?: boolean;
     about?: About;
   },
 ): Record<string, unknown> {
@@ -47,7 +51,11 @@ export function authorizationServerMetadata(
     grant_types_supported: [
       ...GRANT_TYPES,
       ...machines ? [MACHINE_GRANT_TYPE] : [],
+      ...assertions ? [JWT_BEARER_GRANT_TYPE] : [],
     ],
+    // Not whose: that is between the operator and them.
+    ...assertions &&
+      { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
     code_challenge_methods_supported: ["S256"],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
     token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,

@@ -5,6 +5,7 @@
  * @module
  */
 import { OAuthError } from "../errors.ts";
+import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import type { Parameters } from "./parameters.ts";
 import { checkResources } from "./resource.ts";
 import { parseScope, printScope } from "./scope.ts";
@@ -27,6 +28,13 @@ export type TokenRequest =
   | {
     grantType: "client_credentials";
     /** Empty: all that the client may have. */
+    scopes: string[];
+  }
+  | {
+    grantType: typeof JWT_BEARER_GRANT_TYPE;
+    /** Signed by an identity provider. */
+    assertion: string;
+    /** Empty: all that it allows. */
     scopes: string[];
   };
 
@@ -58,13 +66,23 @@ export function parseTokenRequest(
       };
     case "client_credentials":
       return { grantType, scopes: parseScope(parameters.get("scope")) };
+    case JWT_BEARER_GRANT_TYPE:
+      return {
+        grantType,
+        assertion: parameters.require("assertion"),
+        scopes: parseScope(parameters.get("scope")),
+      };
     default:
-      throw new OAuthError(
-        "unsupported_grant_type",
-        "grant_type must be authorization_code, refresh_token or " +
-          "client_credentials",
-      );
+      throw unsupportedGrantType();
   }
+}
+
+/** Which there are depends on the settings: the metadata lists them. */
+export function unsupportedGrantType(): OAuthError {
+  return new OAuthError(
+    "unsupported_grant_type",
+    "grant_type must be one of grant_types_supported in the metadata",
+  );
 }
 
 /** What a client gets for its code or refresh token. */

@@ -21,18 +21,20 @@ export type ClientUseStore = ReturnType<typeof clientUseStore>;
 /** The last uses in a database. */
 export function clientUseStore(database: Database) {
   return {
-    /** Notes that a client is used now, at most once a minute; it may fail. */
-    async touch(clientId: string): Promise<void> {
-      const key = clientUseKey(clientId);
-      const usedAt = database.now();
-      const found = await database.find<ClientUse>(key);
-      if (found && usedAt - found.value.usedAt < COARSE_SECONDS) return;
-      await database.commit((transaction) =>
-        transaction.set(key, {
-          usedAt,
-          expiresAt: usedAt + GRANT_TTL_SECONDS,
-        })
-      );
+    /** Notes, in a moment, that a client is used now: at most once a minute. */
+    touch(clientId: string): void {
+      database.background(async () => {
+        const key = clientUseKey(clientId);
+        const usedAt = database.now();
+        const found = await database.find<ClientUse>(key);
+        if (found && usedAt - found.value.usedAt < COARSE_SECONDS) return;
+        await database.commit((transaction) =>
+          transaction.set(key, {
+            usedAt,
+            expiresAt: usedAt + GRANT_TTL_SECONDS,
+          })
+        );
+      });
     },
 
     /** When a client was last used; undefined: not for as long as it is kept. */

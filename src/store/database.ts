@@ -57,6 +57,7 @@ export class Database {
   readonly isRemote: boolean;
   readonly #kv: Deno.Kv;
   readonly #operations: Operations;
+  readonly #background = new Set<Promise<void>>();
   readonly #polls: Polls;
 
   constructor(kv: Deno.Kv, {
@@ -209,8 +210,20 @@ export class Database {
   }
 
   /** Resolves when nothing is being read or written, so that it may be closed. */
-  idle(): Promise<void> {
-    return this.#operations.idle();
+  async idle(): Promise<void> {
+    await Promise.all(this.#background);
+    await this.#operations.idle();
+  }
+
+  /**
+   * Does what no one waits for, and whose failure is no harm. It ends before the
+   * database does.
+   */
+  background(work: () => Promise<void>): void {
+    const done: Promise<void> = work().catch(() => {}).finally(() =>
+      this.#background.delete(done)
+    );
+    this.#background.add(done);
   }
 
   /** The version at which a transaction was applied, if it was. */

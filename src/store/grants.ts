@@ -73,18 +73,17 @@ export function grantStore(database: Database) {
       }
     },
 
-    /**
-     * Notes that a grant is used now, at most once a minute. It may fail: it
-     * says nothing about what the grant is good for.
-     */
-    async touch(grantId: string): Promise<void> {
-      const found = await database.find<Grant>(grantKey(grantId));
-      const usedAt = database.now();
-      if (found?.value.status !== "active") return;
-      if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
-      await database.commit((transaction) =>
-        transaction.check(found).set(found.key, { ...found.value, usedAt })
-      );
+    /** Notes, in a moment, that a grant is used now: at most once a minute. */
+    touch(grantId: string): void {
+      database.background(async () => {
+        const found = await database.find<Grant>(grantKey(grantId));
+        const usedAt = database.now();
+        if (found?.value.status !== "active") return;
+        if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
+        await database.commit((transaction) =>
+          transaction.check(found).set(found.key, { ...found.value, usedAt })
+        );
+      });
     },
 
     /** The live grants of a person, newest first. */

@@ -71,8 +71,8 @@ export function createProvider(
 }
 
 /** Where providers that are not known by name say what people belong to. */
-function usualClaims(
-  { groupsClaim = "groups" }: ProviderApplication,
+export function usualClaims(
+  { groupsClaim = "groups" }: Pick<ProviderApplication, "groupsClaim"> = {},
 ): MembershipClaims {
   return {
     groups: [groupsClaim],

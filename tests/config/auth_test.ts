@@ -61,6 +61,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     },
     allowedUsers: ["jo@example.com", "@example.org"],
     admins: [],
+    assertionIssuers: [],
     clients: [],
     policy: { registration: true, redirectHosts: [], trusted: [] },
     permissions: [{ who: { kind: "everyone" }, scopes: "all" }],
@@ -202,6 +203,15 @@ const REFUSALS: [string, Environment, string[]][] = [
   ["strangers where everybody may call anyway", { AUTH_ANONYMOUS: "true" }, [
     "AUTH_ANONYMOUS",
   ]],
+  ["an issuer of assertions without TLS", {
+    ...GITHUB,
+    OAUTH_ASSERTION_ISSUERS: "http://id.example.com",
+  }, ["OAUTH_ASSERTION_ISSUERS"]],
+  ["an issuer of assertions with two organizations", {
+    ...GITHUB,
+    OAUTH_ASSERTION_ISSUERS:
+      "https://id.example.com#a,https://id.example.com#b",
+  }, ["OAUTH_ASSERTION_ISSUERS"]],
   ["none beside another strategy", { AUTH_STRATEGY: "none,bearer" }, [
     "AUTH_STRATEGY",
   ]],

@@ -5,10 +5,17 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
   Client as ClientV2,
+  ClientCredentialsProvider,
+  CrossAppAccessProvider,
+  discoverAndRequestJwtAuthGrant,
+  PrivateKeyJwtProvider,
   StreamableHTTPClientTransport as TransportV2,
 } from "@modelcontextprotocol/client";
+import { exportJWK, generateKeyPair } from "jose";
 import * as oauth from "oauth4webapi";
 import { tool } from "../../src/authoring/tool.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { startAssertionProvider } from "./assertion_provider.ts";
 import { browserOf, type OAuthServer, serveOAuthServer } from "./kit.ts";
 
 const REDIRECT_URI = "http://localhost:7777/callback";
@@ -258,6 +265,155 @@ for (const [name, make] of SDKS) {
     await known.close();
   });
 }
+
+/** Connects a client of the v2 SDK in each generation and calls two tools. */
+async function callByV2(
+  url: string,
+  options: () => ConstructorParameters<typeof TransportV2>[1],
+): Promise<string[]> {
+  const heard = [];
+  for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
+    const client = new ClientV2({ name: "interop", version: "1" }, {
+      versionNegotiation: { mode },
+    });
+    await client.connect(new TransportV2(new URL(`${url}/mcp`), options()));
+    for (const name of ["whoami", "mail"]) {
+      const { content } = await client.callTool({ name, arguments: {} });
+      heard.push((content as { text: string }[])[0].text);
+    }
+    await client.close();
+  }
+  return heard;
+}
+
+const SECRET = "a-secret-of-many-letters";
+
+/** A server with clients that its operator set up. */
+async function serveConfigured(
+  client: Record<string, unknown>,
+  environment: Record<string, string> = {},
+) {
+  return await serveOAuthServer({
+    tools,
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify([client]),
+      OAUTH_CLIENT_SECRET_DESK: SECRET,
+      ...environment,
+    },
+  });
+}
+
+const BY_SECRET = {
+  client_id: "desk",
+  client_secret_env: "OAUTH_CLIENT_SECRET_DESK",
+  scope: "mail:read",
+};
+
+Deno.test("the v2 SDK calls as a machine by its own provider, with a secret", async () => {
+  await using served = await serveConfigured({
+    ...BY_SECRET,
+    grant_types: ["client_credentials"],
+  });
+  const { url } = served;
+  const heard = await callByV2(url, () => ({
+    authProvider: new ClientCredentialsProvider({
+      clientId: "desk",
+      clientSecret: SECRET,
+      expectedIssuer: url,
+    }),
+  }));
+  const machine = ["client:desk by desk", "You have mail"];
+  assert.deepEqual(heard, [...machine, ...machine]);
+});
+
+Deno.test("the v2 SDK calls as a machine by its own provider, with a signature", async () => {
+  const { privateKey, publicKey } = await generateKeyPair("ES256", {
+    extractable: true,
+  });
+  await using served = await serveConfigured({
+    client_id: "desk",
+    grant_types: ["client_credentials"],
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks: { keys: [await exportJWK(publicKey)] },
+    scope: "mail:read",
+  });
+  const { url } = served;
+  const jwk = await exportJWK(privateKey);
+  const heard = await callByV2(url, () => ({
+    authProvider: new PrivateKeyJwtProvider({
+      clientId: "desk",
+      privateKey: jwk,
+      algorithm: "ES256",
+      expectedIssuer: url,
+    }),
+  }));
+  const machine = ["client:desk by desk", "You have mail"];
+  assert.deepEqual(heard, [...machine, ...machine]);
+});
+
+Deno.test("the v2 SDK signs a person in by an assertion of their identity provider", async () => {
+  await using idp = await startAssertionProvider();
+  await using served = await serveConfigured({
+    ...BY_SECRET,
+    grant_types: [JWT_BEARER_GRANT_TYPE],
+  }, { OAUTH_ASSERTION_ISSUERS: idp.issuer });
+  const { url } = served;
+  const heard = await callByV2(url, () => ({
+    authProvider: new CrossAppAccessProvider({
+      clientId: "desk",
+      clientSecret: SECRET,
+      expectedIssuer: url,
+      assertion: async ({ authorizationServerUrl, resourceUrl, scope }) => {
+        const { jwtAuthGrant } = await discoverAndRequestJwtAuthGrant({
+          idpUrl: idp.issuer,
+          audience: authorizationServerUrl,
+          resource: resourceUrl,
+          idToken: await idp.idToken("ada"),
+          clientId: "desk-at-idp",
+          scope,
+        });
+        return jwtAuthGrant;
+      },
+    }),
+  }));
+  const person = [`${new URL(idp.issuer).host}:ada by desk`, "You have mail"];
+  assert.deepEqual(heard, [...person, ...person]);
+});
+
+Deno.test("both SDKs call with a token that a person made on the account page", async () => {
+  await using served = await serveOAuthServer({ tools });
+  const { server, url } = served;
+  const browser = browserOf({
+    fetch: async (path, init) =>
+      await server.app.fetch(new Request(url + path, init)),
+  }, url);
+  const page = await browser.press(
+    await browser.open(`${url}/account`),
+    "",
+    "",
+  );
+  const form = page.text.split("<form").find((part) =>
+    part.includes('action="/account/tokens"')
+  )!;
+  const made = await browser.press(
+    { ...page, text: `<form${form.split("</form>")[0]}` },
+    "name",
+    "Backup",
+    { days: "7" },
+  );
+  const [token] = /tsp_\w{58}/.exec(made.text)!;
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  const heard = await callByV2(url, () => ({ requestInit }));
+  const client = new ClientV1({ name: "interop", version: "1" });
+  await client.connect(new TransportV1(new URL(`${url}/mcp`), { requestInit }));
+  for (const name of ["whoami", "mail"]) {
+    const { content } = await client.callTool({ name, arguments: {} });
+    heard.push((content as { text: string }[])[0].text);
+  }
+  await client.close();
+  const person = ["github:42 by undefined", "You have mail"];
+  assert.deepEqual(heard, [...person, ...person, ...person]);
+});
 
 Deno.test("the v2 SDK signs in by its metadata document, without registering", async () => {
   const document = {

@@ -259,3 +259,22 @@ Deno.test("whileLocked() tries again while the database is locked", async () => 
   });
   assert.deepEqual([value, tries], ["here", 5]);
 });
+
+Deno.test("idle() waits for what goes on in the background, between its operations too", () =>
+  withKv(async (kv) => {
+    const database = new Database(kv);
+    const gap = Promise.withResolvers<void>();
+    database.background(async () => {
+      await database.find(KEY);
+      await gap.promise;
+      const expiresAt = now() + 60;
+      await database.commit((transaction) =>
+        transaction.set(KEY, { n: 1, expiresAt })
+      );
+    });
+    // Nobody hears of it.
+    database.background(() => Promise.reject(new StorageError()));
+    setTimeout(gap.resolve, 1);
+    await database.idle();
+    assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
+  }));

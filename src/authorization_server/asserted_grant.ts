@@ -1,0 +1,123 @@
+/**
+ * A grant by the word of an identity provider: nobody sees a page.
+ *
+ * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
+ * @module
+ */
+import type { Scopes } from "../authoring/scope.ts";
+import { type Clock, now } from "../clock.ts";
+import { OAuthError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { type Client, clientName } from "../oauth/client.ts";
+import { shortClientId } from "../oauth/client_id.ts";
+import { type Grant, openAssertedGrant, subjectOf } from "../oauth/grant.ts";
+import type { MayHold } from "../oauth/held_scopes.ts";
+import {
+  badAssertion,
+  checkIdentityAssertion,
+  issuerId,
+  JWT_BEARER_GRANT_TYPE,
+  printIssuer,
+} from "../oauth/identity_assertion.ts";
+import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
+import { resourceOf } from "../oauth/resource.ts";
+import {
+  cutScopes,
+  grantableScopes,
+  OFFLINE_ACCESS,
+  opensNothing,
+} from "../oauth/scope.ts";
+import type { AssertionStore } from "../store/assertions.ts";
+import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
+
+/** Gives the grant that an assertion is good for, once. @throws {OAuthError} */
+export type GrantByAssertion = (
+  request: { assertion: string; scopes: readonly string[] },
+  client: Client,
+  /** Whether the client has proved who it is. */
+  isProven: boolean,
+) => Promise<Grant>;
+
+/** Grants what identity providers and the rules of this server both allow. */
+export function grantByAssertion(
+  {
+    baseUrl,
+    providerId,
+    scopes: known,
+    permissions,
+    mayHold,
+    verifyAssertion,
+    assertions,
+    clock,
+    log,
+  }: {
+    baseUrl: string;
+    /** Keeps the subjects of those who sign in on a page apart. */
+    providerId: string;
+    scopes: Scopes;
+    permissions?: Permissions;
+    /** What the grant is good for here. */
+    mayHold: MayHold;
+    verifyAssertion: VerifyAssertion;
+    assertions: AssertionStore;
+    clock: Clock;
+    log: Logger;
+  },
+): GrantByAssertion {
+  return async function grant({ assertion, scopes: asked }, client, isProven) {
+    const { clientId, metadata } = client;
+    if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
+      throw new OAuthError(
+        "unauthorized_client",
+        `${JWT_BEARER_GRANT_TYPE} is for clients that prove who they are and ` +
+          "list it in grant_types",
+      );
+    }
+    const { by, claims, identity } = await verifyAssertion(assertion);
+    const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
+      tenant: by.tenant,
+      clientId,
+      baseUrl,
+      now: now(clock),
+    });
+    const wanted = grantableScopes(
+      asked.length > 0 ? asked : allowed ?? [],
+      known,
+    ).filter((scope) => scope !== OFFLINE_ACCESS);
+    const subject = subjectOf(issuerId(by), identity);
+    const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
+    const grant = openAssertedGrant({
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      subject,
+      // A rule that names a subject alone means one of the sign-in's provider.
+      identity: issuerId(by) === providerId ? kept : { ...kept, subject },
+      clientId,
+      clientName: clientName(client),
+      scopes: wanted,
+      assertedBy: printIssuer(by),
+      now: now(clock),
+    });
+    if (!mayHold({ ...grant, scopes: [] })) {
+      throw badAssertion("This account may not sign in here");
+    }
+    const held = mayHold(grant, cutScopes(wanted, allowed));
+    if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
+      throw new OAuthError(
+        "invalid_scope",
+        "Nothing of what was asked for may be granted to this account",
+      );
+    }
+    // Last: a refusal must not spend it.
+    if (!await assertions.use(`assertion of ${printIssuer(by)}`, once)) {
+      throw badAssertion("The assertion was used before");
+    }
+    log.info("Signed in by an assertion", {
+      clientId: shortClientId(clientId),
+      client: grant.clientName,
+      subject,
+      grantId: grant.id,
+    });
+    return { ...grant, scopes: held.scopes };
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The identity providers that may say who people are: their keys, and what
+ * they signed.
+ *
+ * @module
+ */
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
+import type { Identity } from "../caller.ts";
+import { type Clock, now } from "../clock.ts";
+import { OAuthError } from "../errors.ts";
+import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
+import {
+  badAssertion,
+  ID_JAG_TYPE,
+  type TrustedIssuer,
+} from "../oauth/identity_assertion.ts";
+import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
+import { discovery } from "./discovery.ts";
+import { keySets } from "./id_token.ts";
+import { parseIdentity } from "./identity.ts";
+import type { MembershipClaims } from "./memberships.ts";
+import { UpstreamError } from "./upstream_error.ts";
+import { upstreamFetch } from "./upstream_fetch.ts";
+
+/** What an issuer signed. */
+export interface SignedAssertion {
+  by: TrustedIssuer;
+  claims: JWTPayload;
+  /** The person that it is about. */
+  identity: Identity;
+}
+
+/**
+ * Verifies who signed an assertion.
+ *
+ * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
+ * issuer's keys cannot be read
+ */
+export type VerifyAssertion = (assertion: string) => Promise<SignedAssertion>;
+
+/** Knows the keys of the trusted issuers; nothing is fetched yet. */
+export function assertionVerifier(
+  trusted: readonly TrustedIssuer[],
+  { memberships, clock, fetch: send = fetch }: {
+    /** Where claims say what a person belongs to. */
+    memberships: MembershipClaims;
+    clock: Clock;
+    fetch?: typeof fetch;
+  },
+): VerifyAssertion {
+  const fetchUpstream = upstreamFetch(send);
+  const byIssuer = new Map(trusted.map((by) => [by.issuer, {
+    by,
+    discover: discovery(fetchUpstream, by.issuer),
+    keysOf: keySets(fetchUpstream),
+  }]));
+
+  function issuerOf(assertion: string) {
+    let named: string | undefined;
+    try {
+      named = decodeJwt(assertion).iss;
+    } catch (cause) {
+      throw badAssertion("assertion must be a JWT", cause);
+    }
+    const found = byIssuer.get(named ?? "");
+    if (found) return found;
+    throw badAssertion("iss of the assertion is not trusted here");
+  }
+
+  return async function verifyAssertion(assertion) {
+    const { by, discover, keysOf } = issuerOf(assertion);
+    try {
+      const { jwksUri } = await discover();
+      const { payload } = await jwtVerify(assertion, keysOf(jwksUri), {
+        issuer: by.issuer,
+        typ: ID_JAG_TYPE,
+        algorithms: SIGNATURE_ALGORITHMS,
+        requiredClaims: ["sub", "aud", "exp", "iat"],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(now(clock) * 1000),
+      });
+      return { by, claims: payload, identity: identityIn(payload) };
+    } catch (cause) {
+      if (cause instanceof OAuthError) throw cause;
+      throw isAssertionsFault(cause)
+        ? badAssertion(
+          `assertion must be a live ${ID_JAG_TYPE} signed by its issuer`,
+          cause,
+        )
+        : new OAuthError(
+          "temporarily_unavailable",
+          "The keys of the assertion's issuer cannot be read",
+          { cause },
+        );
+    }
+  };
+
+  function identityIn(claims: JWTPayload): Identity {
+    try {
+      return parseIdentity(claims, { memberships });
+    } catch (cause) {
+      throw badAssertion("sub of the assertion must name a person", cause);
+    }
+  }
+}
+
+/** Whatever else fails is the issuer's fault, or that of the way to it. */
+function isAssertionsFault(error: unknown): boolean {
+  return error instanceof errors.JOSEError &&
+    !(error instanceof errors.JWKSTimeout) &&
+    !(error instanceof errors.JWKSInvalid) &&
+    !(error instanceof UpstreamError);
+}
