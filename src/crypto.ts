@@ -5,6 +5,7 @@
  * @module
  */
 import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 
 const encoder = new TextEncoder();
 
@@ -52,6 +53,11 @@ export function digest(text: string): Uint8Array {
  */
 export function fingerprint(text: string): string {
   return base64url(digest(text));
+}
+
+/** SHA-256 of bytes in lowercase hexadecimal. */
+export function sha256Hex(bytes: Uint8Array): string {
+  return bytesToHex(sha256(bytes));
 }
 
 /**

@@ -6,6 +6,8 @@
  *   a server offers.
  * - {@linkcode serve} runs it as a process; {@linkcode createServer} puts it
  *   into an application of your own.
+ * - `skill()` of `@tool-server/tool-server/skill` says how to do tasks with
+ *   several tools.
  * - {@linkcode service}, {@linkcode secret} and {@linkcode Around} are for
  *   what surrounds the calls.
  *
@@ -74,6 +76,7 @@ export {
   type PromptDefinition,
   type PromptMessage,
 } from "./authoring/prompt.ts";
+export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
 export type {
   AnswerTo,
   ChangingList,

@@ -262,10 +262,10 @@ export function needing(options: ServerOptions): Needing[] {
 
 /** The scopes that something needs, in the order of the definitions. */
 function neededScopes(options: ServerOptions): string[] {
-  const { tools = [], resources = [], prompts = [] } = options;
-  return [...tools, ...resources, ...prompts].flatMap(({ scopes = [] }) =>
-    scopes
-  );
+  const { tools = [], resources = [], prompts = [], skills = [] } = options;
+  return [...tools, ...resources, ...prompts, ...skills].flatMap((
+    { scopes = [] },
+  ) => scopes);
 }
 
 /** What a planned server runs on. */

@@ -46,6 +46,7 @@ export type {
   ListedPrompt,
   ListedResource,
   ListedResourceTemplate,
+  ListedSkill,
   ListedTool,
   PromptResult,
   ReadResult,
@@ -66,6 +67,7 @@ export type {
   TestSubscription,
 } from "./testing/test_subscription.ts";
 export type { TestTask, TestTaskStatus } from "./testing/test_task.ts";
+export type { Frontmatter } from "./authoring/skill.ts";
 
 /**
  * Starts a server in memory for a test. It takes the options of

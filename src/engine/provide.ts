@@ -10,7 +10,7 @@ import type { Lifecycle } from "./lifecycle.ts";
 
 /** The same definitions; those without needs are untouched. */
 export function provideNeeds(
-  { tools = [], resources = [], prompts = [] }: Definitions,
+  { tools = [], resources = [], prompts = [], skills }: Definitions,
   lifecycle: Lifecycle,
 ): Definitions {
   const needs = ({ settings, services }: Needing) =>
@@ -51,5 +51,6 @@ export function provideNeeds(
         }
         : prompt
     ),
+    skills,
   };
 }

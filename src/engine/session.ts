@@ -10,6 +10,7 @@ import { RpcCode, RpcError } from "../errors.ts";
 import {
   invalidRequest,
   isRequestId,
+  methodNotFound,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse,
@@ -23,7 +24,7 @@ import { answerBatch, type BatchHandler } from "./batch.ts";
 import type { Session } from "../store/sessions.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { initialize } from "./methods/initialize.ts";
-import { methodNotFound, permitted, SESSION_METHODS } from "./methods/table.ts";
+import { permitted, SESSION_METHODS } from "./methods/table.ts";
 import { serveObserved } from "./observed.ts";
 import type { Ending, PendingResponse } from "./pending_response.ts";
 import { emptyResponse } from "./response.ts";

@@ -10,14 +10,14 @@ import {
   checkStandardHeaders,
   checkVersionHeader,
 } from "../protocol/headers.ts";
-import type { RpcNotification, RpcRequest } from "../protocol/messages.ts";
-import { Meta, metaOf, parseStatelessMeta } from "../protocol/request_meta.ts";
-import type { Admitted, Engine } from "./engine.ts";
 import {
   methodNotFound,
-  permitted,
-  STATELESS_METHODS,
-} from "./methods/table.ts";
+  type RpcNotification,
+  type RpcRequest,
+} from "../protocol/messages.ts";
+import { Meta, metaOf, parseStatelessMeta } from "../protocol/request_meta.ts";
+import type { Admitted, Engine } from "./engine.ts";
+import { permitted, STATELESS_METHODS } from "./methods/table.ts";
 import { emptyResponse } from "./response.ts";
 import { StatelessCall } from "./stateless_call.ts";
 import type { MaybePromise } from "./then.ts";

@@ -8,9 +8,15 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
+import type { Skill } from "../authoring/skill.ts";
 import type { Tool } from "../authoring/tool.ts";
 import { limitComplaint } from "../authoring/tool_limit.ts";
-import { type Printer, sessionPrinter, statelessPrinter } from "./printer.ts";
+import {
+  type CacheHint,
+  type Printer,
+  sessionPrinter,
+  statelessPrinter,
+} from "./printer.ts";
 import type { ParamHeader } from "./headers.ts";
 import { paramHeadersOf } from "./json_schema.ts";
 import type { JsonObject } from "../json.ts";
@@ -25,6 +31,13 @@ import {
 } from "./descriptions.ts";
 import { type Pages, printPages } from "./pagination.ts";
 import { REVISIONS } from "./revisions.ts";
+import {
+  type CompiledSkill,
+  compileSkill,
+  type Directory,
+  SKILLS_EXTENSION,
+  skillsPerPage,
+} from "./skill_manifest.ts";
 import {
   type CompiledView,
   compileView,
@@ -45,6 +58,8 @@ export interface Definitions {
   resources?: readonly Resource[];
   /** Conversation openers that people pick. */
   prompts?: readonly Prompt[];
+  /** Instructions for tasks, from `skill()` of the package's `/skill`. */
+  skills?: readonly Skill[];
 }
 
 /** How a catalogue presents itself. */
@@ -83,6 +98,7 @@ export interface Introduction {
   resources: Pages;
   resourceTemplates: Pages;
   prompts: Pages;
+  skills: Pages;
 }
 
 /** A compiled catalogue. */
@@ -96,8 +112,14 @@ export interface Catalogue {
   templates: readonly CompiledTemplate[];
   /** The views of tools, by the beginning of their addresses. */
   views: ReadonlyMap<string, Resource>;
+  /** By the address of their `SKILL.md`. */
+  skills: ReadonlyMap<string, CompiledSkill>;
+  /** The directories of skills, by their addresses. */
+  directories: ReadonlyMap<string, Directory>;
   /** Each scope and what needs it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
+  /** How long and by whom lists may be kept. */
+  listCache: CacheHint;
   /** For the revisions with sessions. */
   session: Introduction;
   /** For 2026-07-28. */
@@ -141,7 +163,7 @@ export class CatalogueError extends Error {
  * templates that cannot be matched
  */
 export function compileCatalogue(
-  { tools = [], resources = [], prompts = [] }: Definitions,
+  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
   {
     serverInfo,
     instructions,
@@ -226,10 +248,27 @@ export function compileCatalogue(
       listed.set(prompt, listPrompt(prompt));
     });
   }
+  const compiledSkills = skills.flatMap((skill, index) =>
+    attempt(`skill ${nameOf(skill) ?? index + 1}`, () => compileSkill(skill)) ??
+      []
+  );
+  checkUnique("skill", compiledSkills, complaints);
+  for (const { resources: files } of compiledSkills) {
+    for (const file of files) {
+      listed.set(file, listResource(file));
+      if (resources.some(({ uri }) => uri === file.uri)) {
+        complaints.push(`resource ${file.uri}: is a file of a skill`);
+      }
+    }
+  }
   if (complaints.length > 0) throw new CatalogueError(complaints);
 
-  const hasResources = resources.length > 0 || compiledViews.size > 0;
-  const views = compiledViews.size > 0 && { [VIEWS_EXTENSION]: {} };
+  const hasResources = resources.length > 0 || compiledViews.size > 0 ||
+    skills.length > 0;
+  const extensions = {
+    ...(compiledViews.size > 0 && { [VIEWS_EXTENSION]: {} }),
+    ...(skills.length > 0 && { [SKILLS_EXTENSION]: { directoryRead: true } }),
+  };
   const served = {
     ...(tools.length > 0 && { tools: {} }),
     ...(hasResources && { resources: {} }),
@@ -237,7 +276,7 @@ export function compileCatalogue(
     ...([...resources, ...prompts].some(({ complete }) => complete) &&
       { completions: {} }),
     logging: {},
-    ...(views && { extensions: views }),
+    ...(Object.keys(extensions).length > 0 && { extensions }),
   };
   const statelessCapabilities = {
     ...served,
@@ -246,16 +285,25 @@ export function compileCatalogue(
       { resources: { subscribe: true, listChanged: true } }),
     ...(prompts.length > 0 && { prompts: { listChanged: true } }),
     ...(tools.some(({ task }) => task) &&
-      { extensions: { ...views, "io.modelcontextprotocol/tasks": {} } }),
+      { extensions: { ...extensions, "io.modelcontextprotocol/tasks": {} } }),
   };
   const printer = statelessPrinter(serverInfo);
   const ttlMs = listTtlSeconds * 1000;
+  const listCache: CacheHint = {
+    ttlMs,
+    cacheScope: listsVary ? "private" : "public",
+  };
   const discovery = printer.result({
     supportedVersions: REVISIONS,
     capabilities: statelessCapabilities,
     ...(instructions && { instructions }),
   }, { ttlMs, cacheScope: "public" });
-  const scopes = collectScopes([...tools, ...resources, ...prompts]);
+  const scopes = collectScopes([
+    ...tools,
+    ...resources,
+    ...prompts,
+    ...compiledSkills,
+  ]);
   const plain = resources.filter(({ uri }) => !isTemplate(uri));
 
   /** The catalogue of what passes; what all callers are told is the same. */
@@ -264,11 +312,14 @@ export function compileCatalogue(
     const seenViews = [...compiledViews.values()].filter((view) =>
       seenTools.some(({ compiledView }) => compiledView === view)
     );
+    const seenSkills = compiledSkills.filter(isSeen);
     const seen = {
       tools: seenTools,
       resources: [
         ...plain.filter(isSeen),
         ...seenViews.map(({ resource }) => resource),
+        // Clients without skills would show the other files one by one.
+        ...seenSkills.map(({ resources: [manual] }) => manual),
       ],
       templates: templates.filter(({ resource }) => isSeen(resource)),
       prompts: prompts.filter(isSeen),
@@ -278,16 +329,16 @@ export function compileCatalogue(
       toolList: readonly JsonObject[],
       capabilities: JsonObject,
     ): Introduction => {
-      const pages = (member: string, items: readonly JsonObject[]) =>
+      const pages = (
+        member: string,
+        items: readonly JsonObject[],
+        size = pageSize,
+      ) =>
         printPages(
           member,
           items,
-          pageSize,
-          (result) =>
-            printer.result(result, {
-              ttlMs,
-              cacheScope: listsVary ? "private" : "public",
-            }),
+          size,
+          (result) => printer.result(result, listCache),
         );
       const listOf = (items: readonly Described[]) =>
         items.map((item) => listed.get(item)!);
@@ -301,8 +352,14 @@ export function compileCatalogue(
           listOf(seen.templates.map(({ resource }) => resource)),
         ),
         prompts: pages("prompts", listOf(seen.prompts)),
+        skills: pages(
+          "skills",
+          skillList,
+          Math.min(pageSize, skillsPerPage(skillList)),
+        ),
       };
     };
+    const skillList = seenSkills.map(({ entry }) => entry);
     const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
     return {
       serverInfo,
@@ -310,11 +367,19 @@ export function compileCatalogue(
       tools: byName(seen.tools),
       prompts: byName(seen.prompts),
       resources: new Map(
-        seen.resources.map((resource) => [resource.uri, resource]),
+        [
+          ...seen.resources,
+          ...seenSkills.flatMap(({ resources: [, ...others] }) => others),
+        ].map((resource) => [resource.uri, resource]),
       ),
       templates: seen.templates,
       views: new Map(seenViews.map(({ home, resource }) => [home, resource])),
+      skills: new Map(seenSkills.map((skill) => [skill.uri, skill])),
+      directories: new Map(
+        seenSkills.flatMap(({ directories }) => [...directories]),
+      ),
       scopes,
+      listCache,
       session: introduce(
         sessionPrinter,
         // A 2025 client has no tasks, so it could not call the others.
@@ -351,6 +416,15 @@ export function compileCatalogue(
   }
 
   return whole;
+}
+
+/** How a skill calls itself, if that can be read. */
+function nameOf({ frontmatter }: Skill): unknown {
+  try {
+    return frontmatter().name;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Sets of scopes whose lists are kept; more are printed again when needed. */

@@ -146,6 +146,13 @@ export function invalidParams(message: string, status = 200): RpcError {
   return new RpcError(RpcCode.invalidParams, message, { status });
 }
 
+/** -32601; 2026 wants it on HTTP 404. */
+export function methodNotFound(method: string, stateless: boolean): RpcError {
+  return new RpcError(RpcCode.methodNotFound, `Method not found: ${method}`, {
+    status: stateless ? 404 : 200,
+  });
+}
+
 /**
  * The code of a refusal that its HTTP status explains: 401, 403, 406, 413,
  * 415, 429, 503. 2026 leaves -32000 to -32019 to older implementations.

@@ -11,6 +11,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Prompt, PromptMessage } from "../authoring/prompt.ts";
 import type { Resource, ResourceContents } from "../authoring/resource.ts";
+import type { Frontmatter } from "../authoring/skill.ts";
 import type { CallToolResult, Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { TestCaller } from "./test_gate.ts";
@@ -64,6 +65,16 @@ export interface TestView {
   html: string;
   /** What it wants of the client: `ui` and ChatGPT's words for the same. */
   meta: Readonly<Record<string, unknown>>;
+}
+
+/** A skill as clients list it. */
+export interface ListedSkill {
+  /** The address of its `SKILL.md`. */
+  uri: string;
+  /** What `SKILL.md` begins with. */
+  frontmatter: Frontmatter & { name: string; description: string };
+  /** Its files, with SHA-256 as `sha256:` and hexadecimal, and sizes in bytes. */
+  resources: { uri: string; digest: string; size: number }[];
 }
 
 /** A prompt that was filled in. */
@@ -228,6 +239,15 @@ export class TestClient {
   }
 
   /**
+   * The skills of a server. `read` reads their files.
+   *
+   * @throws {import("./refused.ts").RefusedError} by a server without skills
+   */
+  async skills(options?: RequestOptions): Promise<ListedSkill[]> {
+    return await this.#list("skills", "skills/list", options);
+  }
+
+  /**
    * Listens to changes of every list and of some resources, as a client of
    * 2026-07-28.
    *
@@ -265,7 +285,7 @@ export class TestClient {
   }
 
   async #list<T>(
-    member: keyof Listed,
+    member: keyof Listed | "skills",
     method: string,
     options?: RequestOptions,
   ): Promise<T[]> {

@@ -1,5 +1,5 @@
 /**
- * The tools, resources and prompts that the official conformance suite asks
+ * The tools, resources, prompts and skills that the official conformance suite asks
  * of a server under test. Their names and answers are the suite's.
  *
  * @module
@@ -11,6 +11,7 @@ import prompts from "./fixtures/prompts.ts";
 import resources from "./fixtures/resources.ts";
 import running from "./fixtures/running.ts";
 import schemas from "./fixtures/schemas.ts";
+import skills from "./fixtures/skills.ts";
 import tasks from "./fixtures/tasks.ts";
 
 export const catalogue = {
@@ -24,4 +25,5 @@ export const catalogue = {
   ],
   resources,
   prompts,
+  skills,
 };

@@ -7,6 +7,7 @@ import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { skill } from "../../src/skill.ts";
 import { Meta } from "../../src/protocol/request_meta.ts";
 import {
   Events,
@@ -63,6 +64,15 @@ const prompts = SCOPES.map((scope) =>
     get: ({ topic }) => topic,
   })
 );
+const skills = SCOPES.map((scope) =>
+  skill({
+    files: {
+      "SKILL.md": `---\nname: ${scope}\ndescription: A task\n---\n`,
+      "more.md": scope,
+    },
+    scopes: [scope],
+  })
+);
 const open = tool({ name: "open", run: () => "open" });
 
 function start(): Promise<OAuthServer> {
@@ -74,6 +84,7 @@ function start(): Promise<OAuthServer> {
       resource({ uri: "one://{id}", name: "any", read: ({ id }) => `${id}` }),
     ],
     prompts,
+    skills,
     environment: { OAUTH_PERMISSIONS: "*=granted grantable" },
   });
 }
@@ -120,6 +131,18 @@ const WAYS: Record<string, [string, (name: string) => Json]> = {
   "reads by a template": [
     "resources/read",
     (name) => ({ uri: `${name}://1` }),
+  ],
+  "reads a file of a skill": [
+    "resources/read",
+    (name) => ({ uri: `skill://${name}/more.md` }),
+  ],
+  "gets a skill": [
+    "skills/get",
+    (name) => ({ uri: `skill://${name}/SKILL.md` }),
+  ],
+  "reads a directory of a skill": [
+    "resources/directory/read",
+    (name) => ({ uri: `skill://${name}` }),
   ],
   "gets a prompt": [
     "prompts/get",
@@ -191,9 +214,15 @@ for (const generation of ["2025", "2026"] as const) {
       "open",
     ]);
     assert.deepEqual(await namesIn("resources/list", "resources"), [
-      "granted",
-      "grantable",
+      ...["granted", "grantable"],
+      // The files SKILL.md of their skills.
+      ...["granted", "grantable"],
     ]);
+    const { skills } = await resultOf(call("skills/list", {}));
+    assert.deepEqual(
+      skills.map(({ frontmatter }: Json) => frontmatter.name),
+      ["granted", "grantable"],
+    );
     assert.deepEqual(
       await namesIn("resources/templates/list", "resourceTemplates"),
       ["granted-template", "grantable-template", "any"],

@@ -12,6 +12,7 @@ import {
   NoDocument,
 } from "../../src/client_documents/document_error.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { skill } from "../../src/skill.ts";
 import * as z from "zod";
 import { checkRedirectUri } from "../../src/oauth/redirect_uri.ts";
 import {
@@ -40,9 +41,12 @@ const METHODS = [
   "resources/list",
   "resources/templates/list",
   "resources/read",
+  "resources/directory/read",
   "resources/subscribe",
   "prompts/list",
   "prompts/get",
+  "skills/list",
+  "skills/get",
   "completion/complete",
   "logging/setLevel",
   "tasks/get",
@@ -86,6 +90,7 @@ async function createWorld(): Promise<World> {
   const server = await startOAuthServer({
     tools: [ask, echo],
     resources: [mail],
+    skills: [skill("---\nname: post\ndescription: Sends mail\n---\n")],
     // Nothing is looked up for a client that is called like an address.
     fetchDocument: () => {
       throw new DocumentError({ cause: new NoDocument("There is none") });

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { RpcCode, RpcError } from "../../errors.ts";
 import type { Call, Method } from "../call.ts";
 import { challengeResult, readsResults } from "../challenge_result.ts";
 import type { Admitted } from "../engine.ts";
@@ -15,6 +14,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { getPrompt } from "./prompt_get.ts";
 import { isLoggingLevel } from "../../protocol/request_meta.ts";
 import { findResource, readResource } from "./resource_read.ts";
+import { getSkill, listSkills, readDirectory } from "./skills.ts";
 import type { SessionCall } from "../session_call.ts";
 import { listen, URIS } from "./subscription.ts";
 import { cancelTask, getTask, updateTask } from "../tasks/task_methods.ts";
@@ -45,6 +45,9 @@ const SHARED: readonly (readonly [string, Method])[] = [
   ],
   ["prompts/get", getPrompt],
   ["completion/complete", complete],
+  ["skills/list", listSkills],
+  ["skills/get", getSkill],
+  ["resources/directory/read", readDirectory],
 ];
 
 /**
@@ -72,13 +75,6 @@ export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
   ["tasks/cancel", cancelTask],
   ["subscriptions/listen", listen],
 ]);
-
-/** -32601; 2026 wants it on HTTP 404. */
-export function methodNotFound(method: string, stateless: boolean): RpcError {
-  return new RpcError(RpcCode.methodNotFound, `Method not found: ${method}`, {
-    status: stateless ? 404 : 200,
-  });
-}
 
 /**
  * A method, for a caller who was granted what the request needs.
@@ -114,6 +110,10 @@ function scopesFor(
     case "resources/read":
     case "resources/subscribe":
       return findResource(catalogue, params.uri)?.resource.scopes ?? [];
+    case "skills/get":
+      return catalogue.skills.get(params.uri as string)?.scopes ?? [];
+    case "resources/directory/read":
+      return catalogue.directories.get(params.uri as string)?.scopes ?? [];
     case "completion/complete":
       return scopesOfReference(catalogue, params.ref);
     case "subscriptions/listen":

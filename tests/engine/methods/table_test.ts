@@ -3,6 +3,7 @@ import type { Caller } from "../../../src/caller.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
+import { skill } from "../../../src/skill.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -19,6 +20,12 @@ const catalogue = compileCatalogue({
     resource({ uri: "c://d", name: "c", scopes, read: () => "" }),
   ],
   prompts: [prompt({ name: "p", scopes, get: () => "" })],
+  skills: [
+    skill({
+      files: { "SKILL.md": "---\nname: s\ndescription: Mail\n---\n", "a": "" },
+      scopes,
+    }),
+  ],
 }, { serverInfo: { name: "s", version: "1" } });
 
 function check(
@@ -48,6 +55,10 @@ const GUARDED: [method: string, params: JsonObject][] = [
   ["completion/complete", { ref: { type: "ref/prompt", name: "p" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "a://{b}" } }],
   ["completion/complete", { ref: { type: "ref/resource", uri: "c://d" } }],
+  ["skills/get", { uri: "skill://s/SKILL.md" }],
+  ["resources/read", { uri: "skill://s/SKILL.md" }],
+  ["resources/read", { uri: "skill://s/a" }],
+  ["resources/directory/read", { uri: "skill://s" }],
   ["subscriptions/listen", {
     notifications: { resourceSubscriptions: ["other://", "a://1", "c://d"] },
   }],
@@ -78,6 +89,9 @@ Deno.test("permitted() asks nothing for what needs nothing or is not there", () 
   check("prompts/get", { name: 1 }, []);
   check("resources/read", { uri: "other://" }, []);
   check("tools/list", { name: "send" }, []);
+  check("skills/list", { uri: "skill://s/SKILL.md" }, []);
+  check("skills/get", { uri: "skill://s" }, []);
+  check("resources/directory/read", { uri: "skill://s/a" }, []);
   check("completion/complete", {}, []);
   check("completion/complete", { ref: { name: "p" } }, []);
   check("subscriptions/listen", {}, []);

@@ -1,0 +1,57 @@
+/**
+ * The front matter of a Markdown file. Clients read it too, and refuse a skill
+ * of which they do not read the same as its server, so a YAML parser reads it.
+ *
+ * @module
+ */
+import { CORE_SCHEMA, load, YAML11_SCHEMA, YAMLException } from "js-yaml";
+import { isObject } from "../json.ts";
+import type { Frontmatter } from "./skill.ts";
+
+/** From the line `---` with which a file begins to the next one. */
+const FRONTMATTER = /^---\r?\n([\s\S]*?\n)---[ \t]*(?:\r?\n|$)/;
+
+/**
+ * Reads the front matter of a file.
+ *
+ * @throws {Error} where there is none, where it is not YAML, and where parsers
+ * of YAML 1.1 and 1.2 disagree
+ */
+export function parseFrontmatter(text: string): Frontmatter {
+  const yaml = FRONTMATTER.exec(text)?.[1];
+  if (yaml === undefined) {
+    throw new Error(
+      "SKILL.md must be the content of the file, which begins with a line " +
+        "---, then name: and description:, then a line ---",
+    );
+  }
+  const read = parseYaml(yaml, CORE_SCHEMA);
+  const readByOthers = parseYaml(yaml, YAML11_SCHEMA);
+  const unclear = [
+    ...new Set([...Object.keys(read), ...Object.keys(readByOthers)]),
+  ].filter((key) =>
+    JSON.stringify(read[key]) !== JSON.stringify(readByOthers[key])
+  );
+  if (unclear.length > 0) {
+    throw new Error(
+      `SKILL.md: clients read ${unclear.join(", ")} differently, as text or ` +
+        "as a date, a number or a boolean: put the text into quotes",
+    );
+  }
+  return read;
+}
+
+function parseYaml(yaml: string, schema: typeof CORE_SCHEMA): Frontmatter {
+  let value: unknown;
+  try {
+    value = load(yaml, { schema });
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
+    // Counted from 0, and after the line ---.
+    const line = mark ? `, line ${mark.line + 2}` : "";
+    throw new Error(`SKILL.md${line}: ${reason}`);
+  }
+  if (isObject(value)) return value;
+  throw new Error("SKILL.md: the front matter must be lines such as name: …");
+}

@@ -1,0 +1,58 @@
+/**
+ * Skills: instructions for tasks that take several of a server's tools, which
+ * clients read when they take up such a task.
+ *
+ * @example
+ * ```ts ignore
+ * import { serve } from "@tool-server/tool-server";
+ * import { skill } from "@tool-server/tool-server/skill";
+ * import refunds from "./skills/refunds/SKILL.md" with { type: "text" };
+ *
+ * await serve({ name: "shop", version: "1.0.0", skills: [skill(refunds)] });
+ * ```
+ *
+ * @module
+ */
+import { parseFrontmatter } from "./authoring/frontmatter.ts";
+import type { Skill, SkillDefinition } from "./authoring/skill.ts";
+
+export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
+
+/**
+ * Declares a skill. What is wrong with it is told when the server starts.
+ *
+ * @param definition the text of its `SKILL.md`; or all its files
+ *
+ * @example
+ * ```ts
+ * import { skill } from "@tool-server/tool-server/skill";
+ *
+ * const greeting = skill({
+ *   files: {
+ *     "SKILL.md": `---
+ * name: greeting
+ * description: Greets guests. Use it when someone arrives.
+ * ---
+ * Take the words of [the list](words.md).
+ * `,
+ *     "words.md": "Welcome, hello",
+ *   },
+ *   scopes: ["guests"],
+ * });
+ * ```
+ */
+export function skill(definition: string | SkillDefinition): Skill {
+  const { files, scopes }: SkillDefinition = typeof definition === "string"
+    ? { files: { "SKILL.md": definition } }
+    : definition;
+  return {
+    kind: "skill",
+    files,
+    ...(scopes && { scopes }),
+    frontmatter() {
+      const text = files["SKILL.md"];
+      if (typeof text === "string") return parseFrontmatter(text);
+      throw new Error("files must have SKILL.md, as text");
+    },
+  };
+}
