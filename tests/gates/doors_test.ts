@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { ChallengeError } from "../../src/errors.ts";
+import { gateOfDoors } from "../../src/gates/doors.ts";
+import type { Gate } from "../../src/gates/gate.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
@@ -199,4 +202,44 @@ Deno.test("jwtGate() holds tokens to the leeway, the typ and the claim of the se
   assert.equal((await answer({}, undefined)).status, 401);
   const past = Math.floor(Date.now() / 1000) - 1;
   assert.equal((await answer({ exp: past }, "at+jwt")).status, 401);
+});
+
+/** A gate that says which one it is. */
+function named(name: string): Gate {
+  return {
+    authenticate: () => ({
+      caller: { subject: name, scopes: [], binding: name },
+    }),
+    challenge: () => name,
+  };
+}
+
+const REFUSAL = new ChallengeError("Sign in first");
+
+Deno.test("gateOfDoors() is the gate of the only door there is", () => {
+  for (const door of ["oauth", "jwt", "bearer"] as const) {
+    const gate = named(door);
+    assert.equal(gateOfDoors({ [door]: gate }), gate);
+  }
+});
+
+for (const door of ["oauth", "jwt", "bearer"] as const) {
+  Deno.test(`gateOfDoors() challenges for ${door} before a key`, () => {
+    const apiKey = { ...named("key"), header: "x-key" };
+    const gate = gateOfDoors({ [door]: named(door), apiKey });
+    assert.equal(gate.challenge(REFUSAL), `${door}, key`);
+  });
+}
+
+Deno.test("gateOfDoors() asks no door when nothing is presented", () => {
+  const jwt = named("jwt");
+  const bearer = named("bearer");
+  const apiKey = { ...named("key"), header: "x-key" };
+  const isAsked = (error: unknown) =>
+    error instanceof ChallengeError && error.error === undefined;
+  for (
+    const gate of [gateOfDoors({ jwt, bearer }), gateOfDoors({ jwt, apiKey })]
+  ) {
+    assert.throws(() => gate.authenticate(new Headers()), isAsked);
+  }
 });

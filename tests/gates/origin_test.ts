@@ -131,3 +131,9 @@ Deno.test("originCheck() keeps rebound names out over HTTP/2, which has no Host 
   assert.equal(await statusFor("evil.example"), 403);
   assert.deepEqual(seen, ["no Host header", "no Host header"]);
 });
+
+Deno.test("originCheck() refuses a Host that only a parser takes for loopback, or that is none", () => {
+  for (const host of ["127.1", "0x7f.1", "localhost:80", "[", "a b", ""]) {
+    isRefused(LOCAL, { host });
+  }
+});
