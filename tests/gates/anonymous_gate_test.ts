@@ -11,7 +11,9 @@ const gate: Gate = { authenticate: () => known, challenge: () => "Bearer" };
 Deno.test("anonymousGate() lets in who presents nothing, without a scope", () => {
   for (const keyHeader of [undefined, "x-key"]) {
     const { caller } = anonymousGate(gate, { keyHeader })
-      .authenticate(new Headers({ "x-other": "1" })) as Authenticated;
+      .authenticate(
+        new Headers({ "x-other": "1", undefined: "1" }),
+      ) as Authenticated;
     assert.deepEqual([caller.subject, caller.scopes], ["anonymous", []]);
     assert.equal("ceiling" in caller, false);
   }

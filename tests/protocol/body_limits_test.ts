@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  BODY_BYTES,
   BODY_DEPTH,
   BODY_VALUES,
   checkBodyLimits,
@@ -58,4 +59,15 @@ Deno.test("checkBodyLimits() pauses after every slice, and what goes across one 
   check(`"${marks}`.padStart(SLICE_BYTES + 10));
   check(`"\\"${marks}"`.padStart(SLICE_BYTES + BODY_DEPTH + 3));
   refuses(() => check(marks.padStart(SLICE_BYTES + 10)), -32600, 400);
+});
+
+Deno.test("checkBodyLimits() counts the shortest body that can be too deep, and every kind of end", () => {
+  refuses(() => check("[".repeat(2 * BODY_DEPTH)), -32600, 400);
+  check(listOf(BODY_DEPTH + 1, "{}"));
+  check(listOf(BODY_DEPTH + 1, "[]"));
+});
+
+Deno.test("a body has at most 4 MiB, 10,000 values and a depth of 200", () => {
+  const limits = [BODY_BYTES, BODY_VALUES, BODY_DEPTH];
+  assert.deepEqual(limits, [4_194_304, 10_000, 200]);
 });

@@ -177,3 +177,14 @@ Deno.test("valueAt() looks into objects, and at their own members only", () => {
   assert.equal(valueAt({ a: [1] }, ["a", "0"]), undefined);
   assert.equal(valueAt({}, ["toString"]), undefined);
 });
+
+Deno.test("headers that are missing are told from those that differ", () => {
+  const none = new Headers();
+  assert.throws(() => checkVersionHeader(null, VERSION), /version is missing/);
+  assert.throws(() => checkVersionHeader("x", VERSION), /does not match/);
+  assert.throws(() => check(CALL, {}), /Mcp-Name is missing/);
+  assert.throws(
+    () => checkParamHeaders(none, [REGION], { where: { region: "a" } }),
+    /mcp-param-region is missing/,
+  );
+});

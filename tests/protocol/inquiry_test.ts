@@ -78,3 +78,10 @@ Deno.test("Inquiry takes any answer where there is no state to ask by", () => {
   assert.deepEqual(inquiry.ask(METHOD, NAME, "mine"), ADA);
   assert.equal(inquiry.ask(METHOD, NAME), undefined);
 });
+
+Deno.test("Inquiry carries no answer to what was not asked into the next round", () => {
+  const first = new Inquiry();
+  first.ask(METHOD, NAME);
+  const second = new Inquiry(stateOf(first), { other: ADA });
+  assert.deepEqual(second.state.answered, {});
+});

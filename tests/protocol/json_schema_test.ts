@@ -110,3 +110,14 @@ Deno.test("parseBy() waits for schemas that must", async () => {
   assert.ok(parsed instanceof Promise);
   assert.equal((await parsed).success, false);
 });
+
+Deno.test("parseBy() throws at once what a schema throws", () => {
+  const schema = z.string().transform(() => {
+    throw new RangeError("not today");
+  });
+  assert.throws(() => parseBy(schema, "a"), RangeError);
+});
+
+Deno.test("paramHeadersOf() passes a property that is no schema object", () => {
+  assert.deepEqual(paramHeadersOf({ properties: { any: true } }), []);
+});

@@ -48,3 +48,9 @@ Deno.test("printPages() refuses a cursor into another list", () => {
   const changed = pagesOf([...ITEMS, { n: 6 }]);
   refuses(() => changed(nextCursor), -32602);
 });
+
+Deno.test("printPages() refuses a cursor into the same items of another member", () => {
+  const { nextCursor } = pagesOf()();
+  const others = printPages("others", ITEMS, 2, JSON.stringify);
+  refuses(() => others.at(nextCursor), -32602);
+});

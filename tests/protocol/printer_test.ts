@@ -46,3 +46,11 @@ Deno.test("statelessPrinter() keeps a result's own type and _meta", () => {
     a: 1,
   });
 });
+
+Deno.test("statelessPrinter() says everything once", () => {
+  for (const result of [{}, { a: 1 }, { resultType: "task" }, { _meta: {} }]) {
+    const text = printer.result(result);
+    assert.equal(text.match(/"resultType"/g)?.length, 1, text);
+    assert.equal(text.match(/"_meta"/g)?.length, 1, text);
+  }
+});

@@ -107,3 +107,19 @@ Deno.test("traceIdOf() reads the trace of a W3C traceparent and nothing else", (
     assert.equal(traceIdOf({ traceparent: broken }), undefined);
   }
 });
+
+Deno.test("traceIdOf() reads a text from its beginning", () => {
+  const traceparent = `00-${"a".repeat(32)}-00f067aa0ba902b7-01`;
+  for (const other of [`00${traceparent}`, [traceparent]]) {
+    assert.equal(traceIdOf({ traceparent: other }), undefined);
+  }
+});
+
+Deno.test("parseStatelessMeta() refuses a clientInfo of null", () => {
+  const meta = {
+    [Meta.protocolVersion]: "2026-07-28",
+    [Meta.clientCapabilities]: {},
+    [Meta.clientInfo]: null,
+  };
+  refuses(() => parseStatelessMeta(meta), -32602, 400);
+});

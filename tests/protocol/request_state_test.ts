@@ -3,6 +3,7 @@ import { CompactEncrypt, CompactSign } from "jose";
 import {
   canonicalJson,
   openRequestState,
+  REQUEST_STATE_SECONDS,
   type RequestState,
   sealRequestState,
   type StateBinding,
@@ -118,3 +119,7 @@ function flip(text: string): string {
   const other = text[at] === "A" ? "B" : "A";
   return text.slice(0, at) + other + text.slice(at + 1);
 }
+
+Deno.test("a person has an hour for one round", () => {
+  assert.equal(REQUEST_STATE_SECONDS, 3600);
+});

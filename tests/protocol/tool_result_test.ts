@@ -70,3 +70,10 @@ for (
     assert.throws(() => resultOf(answer), /declare `output`/);
   });
 }
+
+for (const type of ["text", "image", "audio", "resource", "resource_link"]) {
+  Deno.test(`resultOf() takes a block of ${type} for content`, () => {
+    const block = { type } as never;
+    assert.deepEqual(resultOf(block), { content: [block] });
+  });
+}

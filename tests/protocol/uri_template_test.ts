@@ -109,3 +109,16 @@ Deno.test("isTemplate() sees any brace", () => {
   assert.ok(isTemplate("a://id}"));
   assert.ok(!isTemplate("a://id"));
 });
+
+Deno.test("parseUriTemplate() without a variable matches itself alone", () => {
+  const { variables, match } = parseUriTemplate("a://x");
+  assert.deepEqual(variables, []);
+  assert.deepEqual(match("a://x"), {});
+  for (const uri of ["a://", "a://xy", "a://xx"]) {
+    assert.equal(match(uri), undefined, uri);
+  }
+});
+
+Deno.test("a URI that is matched has at most 8,192 characters", () => {
+  assert.equal(URI_CHARACTERS, 8192);
+});
