@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
 import { Client, startOAuthServer } from "../flow/kit.ts";
 import { browserOn } from "../flow/processes.ts";
 
@@ -137,4 +138,65 @@ Deno.test("POST /authorize remembers no approval before the person has signed in
   assert.equal((await stranger.open(bad)).status, 400);
   await client.signIn({ browser: server.browser() });
   assert.equal(await approvals(), 1);
+});
+
+const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
+const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
+
+for (
+  const [what, unticked, granted] of [
+    ["all of them", [], "mail:read mail:send offline_access"],
+    ["some of them", ["mail:send"], "mail:read offline_access"],
+    ["none of them", ["mail:read", "mail:send"], undefined],
+  ] as const
+) {
+  Deno.test(`POST /authorize gives the scopes that are ticked: ${what}`, async () => {
+    await using server = await startOAuthServer({ tools: [mail, send] });
+    const client = await Client.register(server);
+    const browser = server.browser();
+    const scope = "mail:read mail:send offline_access";
+    const page = await browser.open(client.authorizationUrl({ scope }));
+    const arrival = await browser.press(
+      page,
+      "decision",
+      "approve",
+      {},
+      unticked,
+    );
+    if (granted === undefined) {
+      const { searchParams } = new URL(arrival.url);
+      return assert.equal(searchParams.get("error"), "access_denied");
+    }
+    const { body } = await client.redeem(client.codeFrom(arrival));
+    const given = (body.scope as string).split(" ");
+    for (const one of ["mail:read", "mail:send"]) {
+      assert.equal(given.includes(one), granted.includes(one), one);
+    }
+  });
+}
+
+Deno.test("POST /authorize takes a form without boxes for all that was asked", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const scope = "mail:read mail:send";
+  const page = await browser.open(client.authorizationUrl({ scope }));
+  const [request] = /<input[^>]*name="request"[^>]*>/.exec(page.text)!;
+  const text = `<form action="/authorize">${request}</form>`;
+  const arrival = await browser.press({ ...page, text }, "decision", "approve");
+  const { body } = await client.redeem(client.codeFrom(arrival));
+  assert.deepEqual(body.scope.split(" ").sort(), ["mail:read", "mail:send"]);
+});
+
+Deno.test("POST /authorize refuses an answer to what has ended meanwhile", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  client.codeFrom(await browser.press(page, "decision", "approve"));
+  for (const decision of ["approve", "deny"]) {
+    const again = await browser.press(page, "decision", decision);
+    assert.equal(again.status, 400);
+    assert.match(again.text, /answered already/);
+  }
 });

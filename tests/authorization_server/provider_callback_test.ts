@@ -244,3 +244,42 @@ Deno.test("GET /oauth/provider-callback lets only listed people in", async () =>
   const { searchParams } = new URL(arrival.url);
   assert.equal(searchParams.get("error"), "access_denied");
 });
+
+Deno.test("GET /oauth/provider-callback answers a mistake of ours with 500, and tells the client nothing", async () => {
+  await using flow = await approved();
+  const { browser, url, server } = flow;
+  server.provider.redeem = () => Promise.reject(new TypeError("a mistake"));
+  const arrival = await browser.open(url);
+  assert.equal(arrival.status, 500);
+  assert.equal(arrival.url, url);
+  assert.doesNotMatch(arrival.text, /a mistake/);
+});
+
+Deno.test("GET /oauth/provider-callback says that another window is finishing a sign-in", async () => {
+  await using flow = await approved();
+  const { client, browser, url, server: { provider } } = flow;
+  const asked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const redeem = provider.redeem.bind(provider);
+  provider.redeem = async (request) => {
+    asked.resolve();
+    await go.promise;
+    return await redeem(request);
+  };
+  const first = browser.open(url);
+  await asked.promise;
+  const second = await browser.open(url);
+  assert.equal(second.status, 400);
+  assert.doesNotMatch(second.text, /You are signed in/);
+  go.resolve();
+  client.codeFrom(await first);
+});
+
+Deno.test("GET /oauth/provider-callback tells nobody that was refused that they are signed in", async () => {
+  await using flow = await approved();
+  const { browser, url } = flow;
+  await browser.open(url.replace(/code=.*/, "error=access_denied"));
+  const again = await browser.open(url);
+  assert.equal(again.status, 400);
+  assert.doesNotMatch(again.text, /You are signed in/);
+});

@@ -181,3 +181,14 @@ Deno.test("POST /revoke asks a confidential client for its secret", async () => 
   assert.equal(await status(server.form("/revoke", form)), 200);
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
+
+Deno.test("POST /revoke answers nothing that may be kept", async () => {
+  await using flow = await connected();
+  const { server, client, tokens } = flow;
+  const response = await server.form("/revoke", {
+    token: tokens.access_token,
+    client_id: client.clientId,
+  });
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(await response.text(), "");
+});

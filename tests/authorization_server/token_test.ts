@@ -411,3 +411,16 @@ Deno.test("POST /token takes a client's signed assertion once", async () => {
   const replay = await client.refresh(body.refresh_token, parameters);
   assert.equal(replay.body.error, "invalid_client");
 });
+
+Deno.test("POST /token gives twenty simultaneous refreshes the same pair", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => client.refresh(refresh_token)),
+  );
+  for (const { status, body } of answers) {
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.refresh_token, answers[0].body.refresh_token);
+  }
+});
