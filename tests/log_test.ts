@@ -173,6 +173,46 @@ Deno.test("an error tells its causes, and a value that cannot be printed does no
   }
 });
 
+Deno.test("jsonLine() prints every kind of value, and leaves out what is undefined", () => {
+  const properties = {
+    text: 'a "quoted" \\ and é',
+    hostile: "a\nb\u202e",
+    number: 1.5,
+    none: null,
+    no: false,
+    infinite: Infinity,
+    big: 12n,
+    undefined,
+    symbol: Symbol("s"),
+    object: { list: [1, "\u2028"], inner: { a: true } },
+    silent: { toJSON: () => undefined },
+  };
+  const line = jsonLine({
+    timestamp: 0,
+    level: "warning",
+    category: "main",
+    message: 'Said "so"',
+    properties,
+  });
+  assert.match(line, /^[\x20-\x7e\xe9]+$/);
+  assert.deepEqual(JSON.parse(line), {
+    "@timestamp": "1970-01-01T00:00:00.000Z",
+    level: "WARNING",
+    logger: "tool-server.main",
+    message: 'Said "so"',
+    text: properties.text,
+    hostile: properties.hostile,
+    number: 1.5,
+    none: null,
+    no: false,
+    infinite: null,
+    big: "12",
+    symbol: "Symbol(s)",
+    object: properties.object,
+    silent: null,
+  });
+});
+
 Deno.test("times are right to the millisecond", () => {
   for (
     const time of [0, 1, 10, 999, 1000, 1_800_000_000_042, 1_800_000_000_999]
