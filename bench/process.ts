@@ -37,7 +37,7 @@ export async function start(
   server: Server,
   { tools, kvPath }: StartOptions = {},
 ): Promise<Running> {
-  const { revision, login = "none", command, withCatalogue } = server;
+  const { revision, login = "none", command, withCatalogue, settings } = server;
   const port = freePort();
   const directory = await Deno.makeTempDir();
   const log = `${directory}/log`;
@@ -60,6 +60,7 @@ export async function start(
       LOG: log,
       KV_PATH: kvPath,
       ...environment,
+      ...settings,
     },
     stdin: "null",
     stdout: "null",

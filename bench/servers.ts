@@ -18,6 +18,8 @@ export interface Server {
   withCatalogue?: readonly string[];
   /** Where somebody has to log in. */
   login?: Login;
+  /** Variables beside those that every server is started with. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** The revision without sessions. */
@@ -57,6 +59,29 @@ export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
       login,
     })),
 );
+
+const plain = own.find(({ revision, login }) =>
+  revision === STATELESS && login === "none"
+)!;
+
+const WATCHED: Readonly<Record<string, Record<string, string>>> = {
+  "log off": { LOG_LEVEL: "off" },
+  "log info": { LOG_LEVEL: "info" },
+  telemetry: {
+    LOG_LEVEL: "off",
+    OTEL_DENO: "true",
+    // Nothing listens there.
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+  },
+};
+
+/** This server with its log, and with OpenTelemetry. */
+export const watched: readonly Server[] = Object.entries(WATCHED)
+  .map(([name, settings]) => ({
+    ...plain,
+    name: `watched, ${name}`,
+    settings,
+  }));
 
 /** This server as `deno task bundle` leaves it: it only starts faster. */
 export const bundled: readonly Server[] = own.map((server) => ({

@@ -14,7 +14,15 @@ import { chosen, count } from "./arguments.ts";
 import { Burst, BURST_CALLS } from "./burst.ts";
 import { type Call, callEcho, callHealth } from "./client.ts";
 import { type Running, start } from "./process.ts";
-import { floor, limit, others, own, prepare, type Server } from "./servers.ts";
+import {
+  floor,
+  limit,
+  others,
+  own,
+  prepare,
+  type Server,
+  watched,
+} from "./servers.ts";
 import { print, quantile, ratios, table } from "./statistics.ts";
 
 /** Turns before anything counts: the compiler takes its time. */
@@ -41,7 +49,7 @@ interface Contestant {
 }
 
 function contestants(): Contestant[] {
-  const some = [floor, ...own, ...others].map((server) => ({
+  const some = [floor, ...own, ...watched, ...others].map((server) => ({
     name: server.name,
     server,
     tools: 3,
