@@ -95,6 +95,36 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 
+/** What tells what a caller's sessions, tasks and request states are bound to. */
+export type Bound = Pick<Caller, "door" | "clientId" | "binding" | "grantId">;
+
+/**
+ * What version 0.1 bound the same to: the grant, or of a JWT its issuer and
+ * subject together with the client. Where it did as today, undefined.
+ */
+export function formerBinding(
+  { door, clientId, binding, grantId }: Bound,
+): string | undefined {
+  switch (door) {
+    case "oauth":
+      return grantId;
+    case "jwt":
+      // One more member of the same JSON array.
+      return `${binding.slice(0, -1)},${JSON.stringify(clientId ?? null)}]`;
+  }
+}
+
+/**
+ * Whether what is bound otherwise is a caller's all the same: they were a
+ * stranger when it began, or it is from version 0.1.
+ */
+export function mayAdopt(
+  caller: Bound,
+  bound: Pick<Caller, "binding">,
+): boolean {
+  return isStranger(bound) || bound.binding === formerBinding(caller);
+}
+
 /** The scopes of `needed` that the caller was not granted. */
 export function missingScopes(
   caller: Caller,

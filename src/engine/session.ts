@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
-import { isStranger } from "../caller.ts";
+import { formerBinding, mayAdopt } from "../caller.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import {
   invalidRequest,
@@ -101,13 +101,13 @@ export function sessionServer(engine: Engine): SessionServer {
     });
   }
 
-  /** Who has signed in since the session began keeps it. */
+  /** Who has signed in since the session began keeps it, or through an update. */
   async function adopt(
     session: Session,
     admitted: Omit<InSession, "session">,
   ): Promise<InSession> {
     const { sessionId, authenticated: { caller } } = admitted;
-    if (!isStranger(session)) throw sessionNotFound();
+    if (!mayAdopt(caller, session)) throw sessionNotFound();
     const adopted = await sessions.adopt(sessionId, caller);
     if (!adopted) throw sessionNotFound();
     return { ...admitted, session: adopted };
@@ -215,7 +215,11 @@ export function sessionServer(engine: Engine): SessionServer {
     { request, authenticated: { caller } }: Admitted,
   ): Promise<Response> {
     const sessionId = sessionIdOf(request.headers);
-    const ended = sessions.end(sessionId, caller.binding).then((hasEnded) => {
+    const ended = sessions.end(
+      sessionId,
+      caller.binding,
+      formerBinding(caller),
+    ).then((hasEnded) => {
       if (!hasEnded) throw sessionNotFound();
     });
     await replies.endAllOf(sessionId, ended);

@@ -31,6 +31,8 @@ export interface RequestState {
 /** What a state is bound to: who may use it, and for what. */
 export interface StateBinding {
   caller: string;
+  /** What version 0.1 named the caller by. */
+  formerCaller?: string;
   method: string;
   params: JsonObject;
 }
@@ -63,13 +65,19 @@ export async function openRequestState(
   now: number,
 ): Promise<RequestState> {
   const state = await opened(key, text);
-  if (
-    state === undefined || state.expiresAt <= now ||
-    state.boundTo !== await bindingOf(binding)
-  ) {
-    throw invalidParams("requestState is not valid for this request");
-  }
-  return state;
+  const isValid = state !== undefined && state.expiresAt > now &&
+    await isBoundTo(state, binding);
+  if (isValid) return state;
+  throw invalidParams("requestState is not valid for this request");
+}
+
+async function isBoundTo(
+  { boundTo }: Sealed,
+  { formerCaller, ...binding }: StateBinding,
+): Promise<boolean> {
+  return boundTo === await bindingOf(binding) ||
+    formerCaller !== undefined &&
+      boundTo === await bindingOf({ ...binding, caller: formerCaller });
 }
 
 async function opened(

@@ -23,11 +23,24 @@ export interface Marked {
  * How a record of version `n` becomes one of version `n + 1`, by the first
  * part of its key: the `n`th function. Records without `v` are of version 0.
  * A process that has not been updated yet still reads newer records, so a
- * change keeps what the version before needs.
+ * change keeps what the version before needs. What the last release wrote is in
+ * `tests/upgrade/`.
  */
 const UPGRADES: Readonly<
-  Record<string, readonly ((older: unknown) => unknown)[]>
+  // deno-lint-ignore no-explicit-any -- what another version wrote
+  Record<string, readonly ((older: any) => unknown)[]>
 > = {
+  // An attempt was not counted, and a stranger's was like any other.
+  attempts: [({ attempts, ...rest }) => ({
+    ...rest,
+    attempts: attempts.map((attempt: object) => ({
+      isStranger: false,
+      count: 1,
+      ...attempt,
+    })),
+  })],
+  // Each bucket was a record of its own; they are in memory now.
+  rate: [({ expiresAt }) => ({ taken: {}, expiresAt })],
   text: [(text) => ({ text, expiresAt: Infinity })],
 };
 

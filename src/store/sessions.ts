@@ -9,7 +9,7 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
-import { type Caller, isStranger, STRANGER } from "../caller.ts";
+import { type Bound, mayAdopt } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
@@ -132,36 +132,41 @@ export function sessionStore(database: Database) {
     },
 
     /**
-     * Gives a stranger's session to who has signed in meanwhile: their client
-     * goes on with the id it has. Undefined when it is someone else's.
+     * Gives a session to who has signed in since it began, or began it under
+     * version 0.1: their client goes on with the id it has. Undefined when it
+     * is someone else's.
      */
-    async adopt(
-      id: string,
-      { binding, grantId }: Pick<Caller, "binding" | "grantId">,
-    ): Promise<Session | undefined> {
+    async adopt(id: string, caller: Bound): Promise<Session | undefined> {
+      const { binding, grantId } = caller;
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
         if (!found || found.value.binding === binding) return found?.value;
-        if (!isStranger(found.value)) return undefined;
+        if (!mayAdopt(caller, found.value)) return undefined;
         const session = { ...found.value, binding, grantId };
         const isDone = await database.commit((transaction) =>
           write(transaction.check(found), id, session)
-            .delete(sessionsOfKey(STRANGER.binding, fingerprint(id)))
+            .delete(sessionsOfKey(found.value.binding, fingerprint(id)))
         );
         if (isDone) return session;
       }
     },
 
-    /** Ends a session; false when there was none. */
-    async end(id: string, binding: string): Promise<boolean> {
+    /**
+     * Ends a session; false when there was none.
+     *
+     * @param former what it may be bound to as well
+     */
+    async end(id: string, binding: string, former?: string): Promise<boolean> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
-        if (found?.value.binding !== binding) return false;
+        if (!found) return false;
+        const { binding: bound } = found.value;
+        if (bound !== binding && bound !== former) return false;
         const isDone = await database.commit((transaction) =>
           transaction.check(found).end(found.key, database.now())
-            .delete(sessionsOfKey(binding, fingerprint(id)))
+            .delete(sessionsOfKey(bound, fingerprint(id)))
         );
         if (isDone) return true;
       }

@@ -6,7 +6,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import type { Caller } from "../caller.ts";
+import { type Bound, type Caller, formerBinding } from "../caller.ts";
 import { RpcCode } from "../errors.ts";
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
@@ -179,6 +179,30 @@ export function taskStore(database: Database) {
           })
       );
       return await view(taskId, record);
+    },
+
+    /**
+     * A caller's task that version 0.1 bound otherwise, bound as others are
+     * from now on; undefined when there is none.
+     */
+    async adopt(taskId: string, caller: Bound): Promise<Task | undefined> {
+      const { binding, grantId } = caller;
+      const former = formerBinding(caller);
+      if (former === undefined || taskId.length > ID_CHARACTERS) return;
+      const found = await database.find<TaskRecord>(taskKey(taskId));
+      if (found?.value.binding !== former) return undefined;
+      const { key, value } = found;
+      const { expiresAt } = value;
+      // If something else has changed it meanwhile, so may the next look.
+      await database.commit((transaction) =>
+        transaction.check(found)
+          .set(key, { ...value, binding })
+          .set<TaskOfPerson>(tasksOfKey(binding, taskId), {
+            grantId,
+            expiresAt,
+          })
+      );
+      return await find(taskId, binding);
     },
 
     /** Whether at least so many tasks of a person are kept. */

@@ -90,11 +90,12 @@ export async function cancelTask(call: Call): Promise<string> {
  * granted, but could be
  */
 export async function findTask(
-  tasks: Pick<TaskStore, "find">,
+  tasks: Pick<TaskStore, "find" | "adopt">,
   caller: Caller,
   taskId: string,
 ): Promise<Task | undefined> {
-  const task = await tasks.find(taskId, caller.binding);
+  const task = await tasks.find(taskId, caller.binding) ??
+    await tasks.adopt(taskId, caller);
   if (task === undefined || !isWithinReach(caller, task.scopes)) {
     return undefined;
   }

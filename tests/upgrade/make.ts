@@ -1,0 +1,126 @@
+/**
+ * Lets a release write its database: what people had opened when it was
+ * replaced. The next version has to read it.
+ *
+ *     git worktree add /tmp/release v0.1.0
+ *     deno run -A --no-check --config /tmp/release/tests/deno.json \
+ *       tests/upgrade/make.ts /tmp/release tests/upgrade/0.1.0.json
+ *
+ * It runs on the release's own server and test kit; only their names and the
+ * place of `tool()` have to be those of today, or those that `TOOL` lists.
+ *
+ * @module
+ */
+import type * as FlowKit from "../flow/kit.ts";
+import type { HeadersOf, Json } from "../kit.ts";
+import type * as Kit from "../kit.ts";
+import { type Leftover, printEntry } from "./leftover.ts";
+import { toolsOf } from "./tools.ts";
+
+/** Where `tool()` was, the newest place first. */
+const TOOL = ["src/authoring/tool.ts", "src/mcp/authoring.ts"];
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+const ELICITATION = { elicitation: {} };
+
+async function importFirst(
+  tree: string,
+  paths: readonly string[],
+): Promise<Json> {
+  for (const path of paths) {
+    const url = new URL(path, `file://${tree}/`);
+    if (await Deno.stat(url).then(() => true, () => false)) {
+      return await import(url.href);
+    }
+  }
+  throw new Error(`None of ${paths} is in ${tree}`);
+}
+
+async function make(tree: string): Promise<Leftover> {
+  const { tool } = await importFirst(tree, TOOL);
+  const kit: typeof Kit = await importFirst(tree, ["tests/kit.ts"]);
+  const flow: typeof FlowKit = await importFirst(tree, ["tests/flow/kit.ts"]);
+  const { version } = JSON.parse(await Deno.readTextFile(`${tree}/deno.json`));
+  const tools = toolsOf(tool);
+  using kv = await Deno.openKv(":memory:");
+  await using server = await flow.startOAuthServer({ kv, tools });
+  const { Client, browserOf } = flow;
+
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const exchanged = await client.connect();
+  const successor = (await client.refresh(exchanged.refresh_token)).body;
+  const code = await client.signIn();
+  const headers = { authorization: `Bearer ${tokens.access_token}` };
+
+  /** A session, and a question that no one has answered yet. */
+  async function open(at: Kit.TestServer, headers: HeadersOf) {
+    const initialized = await at.post(
+      kit.initialize("2025-11-25", ELICITATION),
+      headers,
+    );
+    await initialized.body?.cancel();
+    const id = initialized.headers.get("mcp-session-id")!;
+    const asking = await at.post(
+      kit.rpc("tools/call", { name: "confirm", arguments: {} }),
+      { ...headers, "mcp-session-id": id },
+    );
+    const events = new kit.Events(asking);
+    const question: string = (await events.read()).id;
+    return { session: { id, question }, close: () => events.close() };
+  }
+
+  /** A 2026 call. */
+  async function call(name: string, capabilities: Json): Promise<Json> {
+    return await kit.resultOf(
+      server.call("tools/call", { name, arguments: {} }, {
+        capabilities,
+        headers,
+      }),
+    );
+  }
+
+  const signedIn = await open(server, headers);
+  await using anonymousServer = await kit.startServer({ kv, tools });
+  const anonymous = await open(anonymousServer, {});
+  const { requestState, inputRequests } = await call("confirm", ELICITATION);
+  const { taskId } = await call("work", TASKS);
+  await kit.until(async () => {
+    const { status } = await kit.resultOf(
+      server.call("tasks/get", { taskId }, { capabilities: TASKS, headers }),
+    );
+    return status === "completed";
+  });
+  const browser = browserOf(server);
+  const { url, text } = await browser.open(client.authorizationUrl());
+
+  const entries = await Array.fromAsync(kv.list({ prefix: [] }));
+  await signedIn.close();
+  await anonymous.close();
+  return {
+    version,
+    madeAt: Math.floor(Date.now() / 1000),
+    clientId: client.clientId,
+    verifier: client.verifier,
+    state: client.state,
+    accessToken: tokens.access_token,
+    refreshToken: tokens.refresh_token,
+    exchanged: {
+      refreshToken: exchanged.refresh_token,
+      successor: successor.refresh_token,
+    },
+    code,
+    session: signedIn.session,
+    anonymousSession: anonymous.session,
+    waiting: { requestState, key: Object.keys(inputRequests)[0] },
+    taskId,
+    consent: { url, text, cookies: [...browser.cookies] },
+    entries: entries.map(printEntry),
+  };
+}
+
+if (import.meta.main) {
+  const [tree, path] = Deno.args;
+  const leftover = await make(tree);
+  await Deno.writeTextFile(path, JSON.stringify(leftover, null, 2) + "\n");
+}

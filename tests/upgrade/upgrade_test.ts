@@ -1,0 +1,247 @@
+/**
+ * The database of the last release, opened by this version: nobody loses what
+ * they had open.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
+import { logger } from "../../src/log.ts";
+import { attemptStore } from "../../src/store/attempts.ts";
+import { Database } from "../../src/store/database.ts";
+import { rateStore } from "../../src/store/rate.ts";
+import { replyStore } from "../../src/store/replies.ts";
+import {
+  browserOf,
+  Client,
+  type OAuthServer,
+  startOAuthServer,
+} from "../flow/kit.ts";
+import { messagesOf, resultOf, rpc, startServer, TestSession } from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
+import { type Leftover, openLeftover } from "./leftover.ts";
+import { LONG, toolsOf } from "./tools.ts";
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+const tools = toolsOf(tool);
+
+/** What a test of an upgrade has at hand. */
+interface Upgraded {
+  left: Leftover;
+  server: OAuthServer;
+  client: Client;
+  headers: { authorization: string };
+  kv: Deno.Kv;
+}
+
+for (const release of ["0.1.0"]) {
+  const read = async (): Promise<Leftover> =>
+    JSON.parse(
+      await Deno.readTextFile(new URL(`${release}.json`, import.meta.url)),
+    );
+
+  /** Tests on a database of its own, at the moment when the release stopped. */
+  const testUpgrade = (
+    name: string,
+    run: (upgraded: Upgraded) => Promise<void>,
+  ) =>
+    Deno.test(`after ${release}, ${name}`, async () => {
+      const left = await read();
+      using time = new FakeTime();
+      time.tick(left.madeAt - Date.now() / 1000);
+      using kv = await openLeftover(left);
+      await using server = await startOAuthServer({ kv, tools });
+      const client = new Client(server, left.clientId);
+      Object.assign(client, { verifier: left.verifier, state: left.state });
+      const headers = { authorization: `Bearer ${left.accessToken}` };
+      await run({ left, server, client, headers, kv });
+    });
+
+  testUpgrade("an access token is good", async ({ left, client }) => {
+    const { accessToken } = left;
+    const response = await client.call(accessToken, "greet");
+    assert.match(await response.text(), /hello/);
+    const upstream = await client.call(accessToken, "upstream");
+    assert.match(await upstream.text(), /provider-access-/);
+  });
+
+  testUpgrade("a refresh token is exchanged", async ({ left, client }) => {
+    const { status, body } = await client.refresh(left.refreshToken);
+    assert.equal(status, 200);
+    const response = await client.call(body.access_token, "greet");
+    assert.match(await response.text(), /hello/);
+  });
+
+  testUpgrade(
+    "a refresh whose answer was lost is answered again",
+    async ({ left, client }) => {
+      const { exchanged: { refreshToken, successor } } = left;
+      const { status, body } = await client.refresh(refreshToken);
+      assert.equal(status, 200);
+      assert.equal(body.refresh_token, successor);
+    },
+  );
+
+  testUpgrade("a code is redeemed, once", async ({ left, client }) => {
+    assert.equal((await client.redeem(left.code)).status, 200);
+    assert.equal((await client.redeem(left.code)).status, 400);
+  });
+
+  testUpgrade(
+    "a sign-in goes on where it was",
+    async ({ left, server, client }) => {
+      const { url, text, cookies } = left.consent;
+      const browser = browserOf(server);
+      for (const [name, value] of cookies) browser.cookies.set(name, value);
+      const page = { url, text, status: 200, headers: new Headers() };
+      const arrival = await browser.press(page, "decision", "approve");
+      const { status } = await client.redeem(client.codeFrom(arrival));
+      assert.equal(status, 200);
+    },
+  );
+
+  testUpgrade(
+    "a session goes on, for its person and nobody else",
+    async ({ left, server, headers }) => {
+      const session = new TestSession(server, left.session.id);
+      const params = { name: "greet", arguments: {} };
+      const call = async (headers: Record<string, string>) => {
+        const response = await session.post(rpc("tools/call", params), headers);
+        return { status: response.status, text: await response.text() };
+      };
+      const stranger = await Client.register(server);
+      server.provider.subject = "another";
+      const { access_token } = await stranger.connect();
+      const foreign = { authorization: `Bearer ${access_token}` };
+      assert.equal((await call(foreign)).status, 404);
+      assert.match((await call(headers)).text, /hello/);
+      assert.equal((await call(foreign)).status, 404);
+    },
+  );
+
+  testUpgrade(
+    "a session outlives its grant's successor",
+    async ({ left, server, client, headers }) => {
+      const session = new TestSession(server, left.session.id);
+      assert.equal((await session.post(rpc("ping"), headers)).status, 200);
+      const { access_token } = await client.connect();
+      const again = await session.post(rpc("ping"), {
+        authorization: `Bearer ${access_token}`,
+      });
+      assert.equal(again.status, 200);
+      await again.body?.cancel();
+    },
+  );
+
+  testUpgrade(
+    "a session ends when its client says so",
+    async ({ left, server, headers }) => {
+      const end = async () =>
+        (await server.fetch("/mcp", {
+          method: "DELETE",
+          headers: { ...headers, "mcp-session-id": left.session.id },
+        })).status;
+      assert.equal(await end(), 202);
+      assert.equal(await end(), 404);
+    },
+  );
+
+  testUpgrade(
+    "a session ends with its grant",
+    async ({ left, server, client, headers }) => {
+      const session = new TestSession(server, left.session.id);
+      assert.equal((await session.post(rpc("ping"), headers)).status, 200);
+      await server.form("/revoke", {
+        token: left.refreshToken,
+        client_id: client.clientId,
+      });
+      const { access_token } = await client.connect();
+      const { status } = await session.post(rpc("ping"), {
+        authorization: `Bearer ${access_token}`,
+      });
+      assert.equal(status, 404);
+    },
+  );
+
+  testUpgrade(
+    "a question that waits is answered",
+    async ({ left, server, headers, kv }) => {
+      const database = new Database(kv);
+      await using anonymousServer = await startServer({ kv, tools });
+      for (
+        const [open, at, more] of [
+          [left.session, server, headers],
+          [left.anonymousSession, anonymousServer, {}],
+        ] as const
+      ) {
+        const { id, question } = open;
+        const answer = { action: "accept", content: {} };
+        const response = await new TestSession(at, id).post(
+          { jsonrpc: "2.0", id: question, result: answer },
+          more,
+        );
+        assert.equal(response.status, 202);
+        await response.body?.cancel();
+        const signal = AbortSignal.timeout(30_000);
+        const taken = await replyStore(database).take(id, question, signal);
+        assert.deepEqual(taken?.result, answer);
+      }
+      await database.idle();
+    },
+  );
+
+  testUpgrade(
+    "a 2026 call that waits is answered",
+    async ({ left, server, headers }) => {
+      const response = server.call("tools/call", {
+        name: "confirm",
+        arguments: {},
+        requestState: left.waiting.requestState,
+        inputResponses: {
+          [left.waiting.key]: { action: "accept", content: {} },
+        },
+      }, { capabilities: { elicitation: {} }, headers });
+      const { content } = await resultOf(response);
+      assert.equal(content[0].text, "accept");
+    },
+  );
+
+  testUpgrade(
+    "a task's result is read, by its person and nobody else",
+    async ({ left, server, headers }) => {
+      const { taskId } = left;
+      const get = (headers: Record<string, string>) =>
+        server.call("tasks/get", { taskId }, { capabilities: TASKS, headers });
+      server.provider.subject = "another";
+      const stranger = await Client.register(server);
+      const { access_token } = await stranger.connect();
+      const [refused] = await messagesOf(
+        await get({ authorization: `Bearer ${access_token}` }),
+      );
+      assert.equal(refused.error.code, -32602);
+      const { status, result } = await resultOf(get(headers));
+      assert.equal(status, "completed");
+      assert.equal(result.content[0].text, LONG);
+    },
+  );
+
+  testUpgrade(
+    "limits and the operator's list read what it left",
+    async ({ kv }) => {
+      const database = new Database(kv);
+      const listed = await attemptStore(database, logger("test")).list();
+      assert(listed.length > 0);
+      for (const { count, isStranger } of listed) {
+        assert.deepEqual({ count, isStranger }, {
+          count: 1,
+          isStranger: false,
+        });
+      }
+      for (const endpoint of ["register", "authorize", "token"]) {
+        const taken = await rateStore(database, endpoint).exchange({});
+        assert(taken.length > 0);
+        assert.deepEqual(taken.flatMap(Object.keys), []);
+      }
+    },
+  );
+}
