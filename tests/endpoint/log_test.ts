@@ -1,6 +1,8 @@
 /** What the log says of a request, and what it keeps to itself. */
 import assert from "node:assert/strict";
 import { configureLog, type LogEvent } from "../../src/log.ts";
+import * as z from "zod";
+import { tool } from "../../src/authoring/tool.ts";
 import { prompt } from "../../src/authoring/prompt.ts";
 import type { Definitions } from "../../src/protocol/catalogue.ts";
 import {
@@ -65,6 +67,35 @@ Deno.test("an internal error is explained under the reference that the client ha
   assert.equal(text, `Internal error (reference ${properties.reference})`);
   assert.match((properties.error as Error).stack!, /secret/);
   assert.equal(properties.tool, "crash");
+});
+
+Deno.test("a call that ends with a question is no error, whatever is around it", async () => {
+  const confirm = tool({
+    name: "confirm",
+    run: async (_input, { ask }) =>
+      (await ask({ message: "Sure?", schema: z.object({}) })).action,
+  });
+  const levels: unknown[] = [];
+  configureLog({
+    level: "debug",
+    take: ({ level, properties: { outcome } }) => levels.push([level, outcome]),
+  });
+  try {
+    await using server = await startServer({
+      tools: [confirm],
+      around: async (_call, next) => await next(),
+    });
+    const asked = server.call("tools/call", { name: "confirm" }, {
+      capabilities: { elicitation: {} },
+    });
+    assert.equal((await resultOf(asked)).resultType, "input_required");
+    await until(() => levels.length > 0);
+    // What follows the answer has had its turn.
+    await resultOf(server.call("tools/list"));
+  } finally {
+    configureLog({ level: "off" });
+  }
+  assert.deepEqual(levels, [["info", "input_required"], ["info", "ok"]]);
 });
 
 Deno.test("nothing that a client wrote is logged", async () => {

@@ -144,6 +144,25 @@ Deno.test("a loop that fails at /token stops nobody's refreshes", async () => {
   }
 });
 
+Deno.test("POST /token charges a network for what failed, and for nothing that succeeded", async () => {
+  using _time = new FakeTime();
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const refresh: Sent = {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "refresh_token",
+      refresh_token,
+      client_id: client.clientId,
+    }),
+  };
+  const token = (init: Sent) => send(server, "192.0.2.1", "/token", init);
+  assert.equal(await refused(990, () => token(JUNK_REFRESH)), 0);
+  for (let n = 0; n < 20; n++) assert.equal(await token(refresh), 200);
+  assert.equal(await refused(11, () => token(JUNK_REFRESH)), 1);
+});
+
 Deno.test("waive() charges nothing for a request that has proved whose it is", async () => {
   using _time = new FakeTime();
   const kv = await Deno.openKv(":memory:");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { mintCredential } from "../../src/oauth/credential.ts";
 import type { IssuedTokens } from "../../src/oauth/token_request.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
@@ -144,6 +145,15 @@ Deno.test("find() refuses what is no refresh token", () =>
         code: "invalid_grant",
       });
     }
+  }));
+
+Deno.test("find() refuses a refresh token that a live grant never gave", () =>
+  withKv(async (kv) => {
+    const { clientId, grantId } = await begin(kv);
+    const guessed = mintCredential("refresh_token", grantId);
+    await assert.rejects(refresh(kv, guessed, clientId), {
+      code: "invalid_grant",
+    });
   }));
 
 Deno.test("find() refuses a grant that was idle for 30 days", () =>
