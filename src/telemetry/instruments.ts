@@ -40,6 +40,8 @@ export interface Instruments {
   tracer: Tracer;
   /** Messages of clients, until they are answered. */
   operations: Histogram;
+  /** Work of tools that outlives its request. */
+  tasks: Histogram;
   /** Questions to clients, until they are answered. */
   questions: Histogram;
   /** Steps of a sign-in and requests for tokens. */
@@ -64,6 +66,11 @@ export function makeInstruments(): Instruments {
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",
+      OPERATION_SECONDS,
+    ),
+    tasks: seconds(
+      "tool_server.task.duration",
+      "Work of tools in tasks",
       OPERATION_SECONDS,
     ),
     questions: seconds(

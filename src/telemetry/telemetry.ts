@@ -44,27 +44,29 @@ export interface SignInStep {
 }
 
 /** How something is observed. */
-interface Observation {
+interface Observation<T> {
   span?: { name: string; kind: SpanKind; attributes?: Attributes };
   /** Of span and metric alike. */
   attributes: Attributes;
   histogram: Histogram;
   errorType?(error: unknown): string;
+  /** What failed, though nothing was thrown. */
+  errorIn?(result: T): string | undefined;
 }
 
 /** The one of a process. */
 export class Telemetry {
+  /** Whether Deno reads `baggage` with each request, which it cannot always. */
+  readonly readsBaggage: boolean;
   readonly #instruments: Instruments = makeInstruments();
 
   constructor() {
     const { tracer } = this.#instruments;
     // Never ended, so never exported.
-    redactSpansLike(tracer.startSpan("class of spans", { root: true }));
-  }
-
-  /** Whether Deno reads `baggage`, which it cannot always. */
-  get readsBaggage(): boolean {
-    return propagation.fields().includes("baggage");
+    const span = tracer.startSpan("class of spans", { root: true });
+    const isTracing = span.isRecording();
+    if (isTracing) redactSpansLike(span);
+    this.readsBaggage = isTracing && propagation.fields().includes("baggage");
   }
 
   /** The trace and the span that are active, for the log. */
@@ -113,6 +115,20 @@ export class Telemetry {
   /** Begins to serve a message of an MCP client. */
   operation(facts: MessageFacts): Operation {
     return new Operation(this.#instruments, facts);
+  }
+
+  /** Does the work of a task, which outlives the call that began it. */
+  task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
+    const work = new Work();
+    return this.#observe(() => work.run(run), {
+      span: { name: `task ${tool}`, kind: SpanKind.INTERNAL },
+      attributes: { "gen_ai.tool.name": tool },
+      histogram: this.#instruments.tasks,
+      errorType: (error) =>
+        typeOf(error) === "ToolError" ? "tool_error" : typeOf(error),
+      errorIn: (result) =>
+        "isError" in result && result.isError ? "tool_error" : undefined,
+    });
   }
 
   /** Asks an MCP client. */
@@ -167,25 +183,33 @@ export class Telemetry {
 
   async #observe<T>(
     work: () => Promise<T>,
-    { span: named, attributes, histogram, errorType = typeOf }: Observation,
+    observation: Observation<T>,
   ): Promise<T> {
+    const { span: named, attributes, histogram } = observation;
+    const { errorType = typeOf, errorIn } = observation;
     const startedMilliseconds = performance.now();
-    const { tracer } = this.#instruments;
     const span = named &&
-      tracer.startSpan(named.name, {
+      this.#instruments.tracer.startSpan(named.name, {
         kind: named.kind,
         attributes: { ...attributes, ...named.attributes },
       });
-    const failure: Attributes = {};
+    let error: string | undefined;
     try {
-      return await (span
+      const result = await (span
         ? context.with(trace.setSpan(context.active(), span), work)
         : work());
-    } catch (error) {
-      failure["error.type"] = errorType(error);
-      span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
-      throw error;
+      error = errorIn?.(result);
+      return result;
+    } catch (thrown) {
+      error = errorType(thrown);
+      throw thrown;
     } finally {
+      const failure: Attributes = error === undefined
+        ? {}
+        : { "error.type": error };
+      if (error !== undefined) {
+        span?.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+      }
       span?.end();
       histogram.record(
         (performance.now() - startedMilliseconds) / 1000,

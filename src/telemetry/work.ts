@@ -4,7 +4,12 @@
  *
  * @module
  */
-import { type Context, context, createContextKey } from "@opentelemetry/api";
+import {
+  type Context,
+  context,
+  createContextKey,
+  trace,
+} from "@opentelemetry/api";
 
 const KEY = createContextKey("tool-server work");
 
@@ -25,6 +30,19 @@ export class Work {
   /** A context in which this is being done. */
   in(context: Context): Context {
     return context.setValue(KEY, this);
+  }
+
+  /** Does it, and tells the active span how often it needed the database. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await context.with(this.in(context.active()), work);
+    } finally {
+      this.isOver = true;
+      trace.getActiveSpan()?.setAttribute(
+        "tool_server.database.operations",
+        this.databaseOperations,
+      );
+    }
   }
 
   /** Counts an operation on the database, and says whether it gets a span. */

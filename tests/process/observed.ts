@@ -40,6 +40,16 @@ const profile = tool({
   },
 });
 
+const ponder = tool({
+  name: "ponder",
+  task: "required",
+  input: z.object({ text: z.string() }),
+  async run({ text }, { progress }) {
+    await progress(1, 2, text);
+    throw new ToolError(`It could not make sense of ${text}`);
+  },
+});
+
 const note = resource({
   uri: "note://{id}",
   name: "note",
@@ -49,6 +59,6 @@ const note = resource({
 await serve({
   name: "observed",
   version: "1.0.0",
-  tools: [look, fail, crash, ask, profile],
+  tools: [look, fail, crash, ask, profile, ponder],
   resources: [note],
 });

@@ -38,6 +38,8 @@ const PLANTED = {
   email: "planted@example.com",
 };
 
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
 /** A trace that a client has begun. */
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
@@ -100,8 +102,8 @@ class ObservedClient {
 
   /** A request of 2026, which may name its trace. */
   async request(method: string, params: Json, meta: Json = {}): Promise<Json> {
-    const name = params.name ?? params.uri;
-    const _meta = statelessMeta({}, meta);
+    const name = params.name ?? params.uri ?? params.taskId;
+    const _meta = statelessMeta(TASKS, meta);
     const response = await this.post(rpc(method, { ...params, _meta }, 7), {
       "mcp-protocol-version": STATELESS_REVISION,
       "mcp-method": method,
@@ -188,6 +190,13 @@ async function observe() {
   await observed.request(PLANTED.method, {});
   const uri = `note://${PLANTED.resource}`;
   await observed.request("resources/read", { uri });
+
+  const ponder = { name: "ponder", arguments: { text: PLANTED.argument } };
+  const { result: { taskId } } = await observed.request("tools/call", ponder);
+  await until(async () => {
+    const { result } = await observed.request("tasks/get", { taskId });
+    return result.status !== "working";
+  });
 
   const session = await observed.openSession("2025-11-25");
   const { events, question } = await ask(session, "asking");
@@ -415,6 +424,29 @@ Deno.test("a collector of telemetry", async (t) => {
     const messages = ["_OTHER", "notifications/initialized", "tools/call fail"];
     for (const message of messages) assert(names.includes(message), message);
   });
+
+  await t.step(
+    "finds the work of a task beneath the call that began it",
+    () => {
+      const call = span("tools/call ponder");
+      assert.equal(call.attributes["tool_server.outcome"], "ok");
+      const [task] = collector.beneath(call)
+        .filter(({ name }) => name === "task ponder");
+      assert.equal(task.attributes["error.type"], "tool_error");
+      assert.equal(task.statusCode, 2);
+      const operations = collector.beneath(task);
+      assert(operations.length > 0);
+      assert.equal(
+        task.attributes["tool_server.database.operations"],
+        operations.length,
+      );
+      const failed = {
+        "gen_ai.tool.name": "ponder",
+        "error.type": "tool_error",
+      };
+      assert.equal(countOf("tool_server.task.duration", failed), 1);
+    },
+  );
 
   await t.step("measures calls as the conventions have it", () => {
     const metric = "mcp.server.operation.duration";

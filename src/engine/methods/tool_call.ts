@@ -10,6 +10,7 @@ import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ResultWith } from "../../authoring/result.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import { telemetry } from "../../telemetry.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
 import { type MaybePromise, then } from "../then.ts";
@@ -130,8 +131,10 @@ async function prepareAndRun(
     call,
     tool.scopes ?? [],
     async (context) => {
+      const run = async () =>
+        await runAround(tool, input, context, call, prepared);
       try {
-        return await runAround(tool, input, context, call, prepared);
+        return await (telemetry ? telemetry.task(tool.name, run) : run());
       } finally {
         place?.leave();
       }
