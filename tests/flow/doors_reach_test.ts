@@ -1,0 +1,395 @@
+/**
+ * Every door by which a caller comes, and every rule that holds for what they
+ * reach there: something that they were granted, that they could be, and that
+ * they can never be.
+ */
+import assert from "node:assert/strict";
+import { resource } from "../../src/authoring/resource.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { keyServer } from "../gates/key_server.ts";
+import {
+  Events,
+  type HeadersOf,
+  initialize,
+  isStream,
+  type Json,
+  resultOf,
+  rpc,
+  startServer,
+  type TestServer,
+  until,
+} from "../kit.ts";
+import { startAssertionProvider } from "./assertion_provider.ts";
+import { BASE_URL, Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+
+const SCOPES = ["granted", "grantable", "never"] as const;
+
+/** What becomes of a request. */
+type Fate =
+  | "done"
+  /** 403: the scope is missing, and can be asked for. */
+  | "step up"
+  /** 401: no one knows who it is. */
+  | "sign in"
+  /** Nothing tells it from a name that does not exist. */
+  | "unknown";
+
+const tools = [
+  ...SCOPES.flatMap((scope) => [
+    tool({ name: scope, scopes: [scope], run: () => scope }),
+    tool({
+      name: `${scope}-task`,
+      scopes: [scope],
+      task: "required",
+      run: () => scope,
+    }),
+  ]),
+  tool({
+    name: "touch",
+    async run(_, { resourceUpdated }) {
+      for (const id of [...SCOPES, "open"]) {
+        await resourceUpdated(`one://${id}`);
+      }
+      return "";
+    },
+  }),
+];
+const resources = [
+  resource({ uri: "one://open", name: "open", read: () => "open" }),
+  ...SCOPES.flatMap((scope) => [
+    resource({
+      uri: `one://${scope}`,
+      name: scope,
+      scopes: [scope],
+      read: () => scope,
+    }),
+    resource({
+      uri: `${scope}://{id}`,
+      name: `${scope}-template`,
+      scopes: [scope],
+      complete: { id: () => ["1"] },
+      read: ({ id }) => `${id}`,
+    }),
+  ]),
+];
+
+const SECRET = "a-secret-of-many-letters";
+const KEY = "the-only-secret-key";
+const ISSUER = "https://login.example.com";
+const CLIENTS = ["client_credentials", JWT_BEARER_GRANT_TYPE].map((type) => ({
+  client_id: type === JWT_BEARER_GRANT_TYPE ? "desk" : "machine",
+  grant_types: [type],
+  client_secret_env: "OAUTH_CLIENT_SECRET_MACHINE",
+  scope: "granted",
+}));
+
+/** A server with every door open, and what is behind two of them. */
+async function open() {
+  const keys = await keyServer();
+  const idp = await startAssertionProvider();
+  const server = await startOAuthServer({
+    tools,
+    resources,
+    environment: {
+      AUTH_STRATEGY: "oauth,jwt,bearer,api_key",
+      AUTH_ANONYMOUS: "true",
+      OAUTH_PERMISSIONS: "*=granted grantable",
+      OAUTH_CLIENTS: JSON.stringify(CLIENTS),
+      OAUTH_CLIENT_SECRET_MACHINE: SECRET,
+      OAUTH_ASSERTION_ISSUERS: idp.issuer,
+      JWT_ISSUER: ISSUER,
+      JWT_AUDIENCE: "tools",
+      JWT_JWKS_URL: keys.url,
+      BEARER_TOKEN: SECRET,
+      API_KEY: KEY,
+    },
+  });
+  return {
+    keys,
+    idp,
+    server,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await idp[Symbol.asyncDispose]();
+      await keys[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Open = Awaited<ReturnType<typeof open>>;
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function tokenFor(
+  server: OAuthServer,
+  parameters: Record<string, string>,
+): Promise<HeadersOf> {
+  const response = await server.form("/token", {
+    client_secret: SECRET,
+    ...parameters,
+  });
+  const { access_token, scope } = await response.json();
+  assert.equal(scope, "granted");
+  return bearer(access_token);
+}
+
+/** An access token that a person makes, with one of the two boxes ticked. */
+async function personalToken(server: OAuthServer): Promise<HeadersOf> {
+  const browser = server.browser();
+  const account = await browser.press(
+    await browser.open(`${BASE_URL}/account`),
+    "",
+    "",
+  );
+  const [, form] = account.text.split(
+    /(?=<form[^>]*action="\/account\/tokens")/,
+  );
+  const csrf = /name="csrf" value="([^"]*)"/.exec(form)![1];
+  const made = await browser.press(
+    {
+      ...account,
+      text: '<form action="/account/tokens">' +
+        `<input name="csrf" value="${csrf}">`,
+    },
+    "name",
+    "Backup",
+    { days: "7", "scope.granted": "on" },
+  );
+  return bearer(/tsp_\w{58}/.exec(made.text)![0]);
+}
+
+/** What callers of each door present, and what becomes of their requests. */
+const DOORS: Record<
+  string,
+  [(open: Open) => Promise<HeadersOf>, fates: [Fate, Fate, Fate]]
+> = {
+  "a sign-in": [
+    async ({ server }) => {
+      const client = await Client.register(server);
+      const { access_token } = await client.connect({ scope: "granted" });
+      return bearer(access_token);
+    },
+    ["done", "step up", "unknown"],
+  ],
+  "a token of their own": [
+    ({ server }) => personalToken(server),
+    ["done", "step up", "unknown"],
+  ],
+  "an assertion": [
+    async ({ server, idp }) =>
+      await tokenFor(server, {
+        client_id: "desk",
+        grant_type: JWT_BEARER_GRANT_TYPE,
+        assertion: await idp.assertion(BASE_URL, { scope: "granted" }),
+      }),
+    ["done", "step up", "unknown"],
+  ],
+  // The operator chose its scopes: there is nobody to ask for more.
+  "a machine's token": [
+    ({ server }) =>
+      tokenFor(server, {
+        client_id: "machine",
+        grant_type: "client_credentials",
+      }),
+    ["done", "unknown", "unknown"],
+  ],
+  // Somebody else decides who may be granted what.
+  "a JWT": [
+    async ({ keys }) =>
+      bearer(
+        await keys.sign({
+          iss: ISSUER,
+          aud: "tools",
+          sub: "42",
+          scope: "granted",
+          exp: Math.floor(Date.now() / 1000) + 600,
+        }),
+      ),
+    ["done", "step up", "step up"],
+  ],
+  "a static token": [
+    () => Promise.resolve(bearer(SECRET)),
+    ["done", "done", "done"],
+  ],
+  "a static key": [
+    () => Promise.resolve({ "x-api-key": KEY }),
+    ["done", "done", "done"],
+  ],
+  "nothing": [
+    () => Promise.resolve({}),
+    ["sign in", "sign in", "unknown"],
+  ],
+};
+
+type Ask = (method: string, params: Json) => Promise<Response>;
+
+async function callersOf(
+  server: TestServer,
+  headers: HeadersOf,
+): Promise<Record<"2025" | "2026", Ask>> {
+  const opened = await server.post(initialize("2025-11-25"), headers);
+  assert.equal(opened.status, 200);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const capabilities = {
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  return {
+    "2025": (method, params) => server.post(rpc(method, params), session),
+    "2026": (method, params) =>
+      server.call(method, params, { headers, capabilities }),
+  };
+}
+
+/** How a refusal reads; undefined when it is none. */
+async function refusalOf(
+  response: Response,
+  scope: string,
+): Promise<Fate | undefined> {
+  if (response.status === 200) return undefined;
+  const challenge = response.headers.get("www-authenticate") ?? "";
+  await response.body?.cancel();
+  assert.match(challenge, new RegExp(` scope="([^"]* )?${scope}[ "]`));
+  if (response.status === 401) return "sign in";
+  assert.equal(response.status, 403);
+  assert.match(challenge, /error="insufficient_scope"/);
+  return "step up";
+}
+
+/** A request with one answer, and the same for a name that nothing has. */
+function answered(
+  method: string,
+  paramsOf: (name: string) => Json,
+): (ask: Ask, scope: string) => Promise<Fate> {
+  return async (ask, scope) => {
+    const response = await ask(method, paramsOf(scope));
+    const refusal = await refusalOf(response, scope);
+    if (refusal) return refusal;
+    const text = await response.text();
+    const { result } = JSON.parse(text);
+    if (result && !result.isError) return "done";
+    const nothing = "x".repeat(scope.length);
+    const unknown = await (await ask(method, paramsOf(nothing))).text();
+    assert.equal(text, unknown.replaceAll(nothing, scope));
+    return "unknown";
+  };
+}
+
+async function listed(ask: Ask, scope: string): Promise<boolean> {
+  const { tools } = await resultOf(ask("tools/list", {}));
+  const { resources } = await resultOf(ask("resources/list", {}));
+  const [tool, resource] = [tools, resources].map((list) =>
+    list.some(({ name }: Json) => name === scope)
+  );
+  assert.equal(tool, resource);
+  return tool;
+}
+
+/** Hears of changes until one that everyone hears of. */
+async function subscribed(ask: Ask, scope: string): Promise<Fate> {
+  const response = await ask("subscriptions/listen", {
+    notifications: {
+      resourceSubscriptions: [`one://${scope}`, "one://open"],
+    },
+  });
+  const refusal = await refusalOf(response, scope);
+  if (refusal) return refusal;
+  assert(isStream(response));
+  const events = new Events(response);
+  await events.read();
+  await resultOf(ask("tools/call", { name: "touch", arguments: {} }));
+  const { params: { uri } } = await events.read();
+  await events.close();
+  return uri === `one://${scope}` ? "done" : "unknown";
+}
+
+async function ranTask(ask: Ask, scope: string): Promise<Fate> {
+  const start = answered("tools/call", (name) => ({
+    name: `${name}-task`,
+    arguments: {},
+  }));
+  const fate = await start(ask, scope);
+  if (fate !== "done") return fate;
+  const { taskId } = await resultOf(
+    ask("tools/call", { name: `${scope}-task`, arguments: {} }),
+  );
+  let task: Json;
+  await until(async () => {
+    task = await resultOf(ask("tasks/get", { taskId }));
+    return task.status === "completed";
+  });
+  assert.equal(task.result.content[0].text, scope);
+  return "done";
+}
+
+const SHARED = {
+  "tools/call": answered("tools/call", (name) => ({ name, arguments: {} })),
+  "resources/read": answered("resources/read", (name) => ({
+    uri: `one://${name}`,
+  })),
+  "resources/read by a template": answered("resources/read", (name) => ({
+    uri: `${name}://1`,
+  })),
+  "completion/complete": answered("completion/complete", (name) => ({
+    ref: { type: "ref/resource", uri: `${name}://{id}` },
+    argument: { name: "id", value: "" },
+  })),
+};
+
+const RULES: Record<
+  "2025" | "2026",
+  Record<string, (ask: Ask, scope: string) => Promise<Fate>>
+> = {
+  "2025": SHARED,
+  "2026": {
+    ...SHARED,
+    "subscriptions/listen": subscribed,
+    "tasks": ranTask,
+  },
+};
+
+async function checkRules(
+  server: TestServer,
+  headers: HeadersOf,
+  fates: readonly Fate[],
+): Promise<void> {
+  const asks = await callersOf(server, headers);
+  for (const generation of ["2025", "2026"] as const) {
+    const ask = asks[generation];
+    for (const [index, scope] of SCOPES.entries()) {
+      const fate = fates[index];
+      const what = `${generation} ${scope}`;
+      assert.equal(await listed(ask, scope), fate !== "unknown", what);
+      for (const [rule, outcome] of Object.entries(RULES[generation])) {
+        assert.equal(await outcome(ask, scope), fate, `${rule} ${what}`);
+      }
+    }
+    if (generation === "2026") continue;
+    // 2025 promises nothing by it, so an unknown URI is as good as any.
+    for (const [index, scope] of SCOPES.entries()) {
+      const subscribe = await ask("resources/subscribe", {
+        uri: `one://${scope}`,
+      });
+      const fate = await refusalOf(subscribe, scope) ??
+        await subscribe.body?.cancel();
+      const isRefused = ["step up", "sign in"].includes(fates[index]);
+      assert.equal(fate, isRefused ? fates[index] : undefined, scope);
+    }
+  }
+}
+
+for (const [door, [enter, fates]] of Object.entries(DOORS)) {
+  Deno.test(`who comes by ${door} reaches what they were granted: ${fates.join(", ")}`, async () => {
+    await using world = await open();
+    await checkRules(world.server, await enter(world), fates);
+  });
+}
+
+Deno.test("where no one is asked who they are everyone reaches everything", async () => {
+  await using server = await startServer({ tools, resources });
+  await checkRules(server, {}, ["done", "done", "done"]);
+});
