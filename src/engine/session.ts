@@ -78,7 +78,7 @@ export function sessionServer(engine: Engine): SessionServer {
     message: RpcNotification,
     admitted: Admitted,
   ): Promise<Response> {
-    await takeNotification(message, await find(admitted));
+    await takeNotification(message, await findOnce(admitted));
     return emptyResponse(202);
   }
 
@@ -99,6 +99,16 @@ export function sessionServer(engine: Engine): SessionServer {
       // The same person with another grant: what it used last ends with it.
       return sessions.use(sessionId, caller.grantId).then(() => found);
     });
+  }
+
+  /**
+   * For what is not followed by another at once: a client that begins and ends
+   * a session in the same second finds it ended at every process.
+   */
+  async function findOnce(admitted: Admitted): Promise<InSession> {
+    const found = await find(admitted);
+    sessions.forget(found.sessionId);
+    return found;
   }
 
   /** Who has signed in since the session began keeps it, or through an update. */
@@ -141,7 +151,7 @@ export function sessionServer(engine: Engine): SessionServer {
     }
     const sessionId = sessionIdOf(admitted.request.headers);
     // An answer no one waits for any more is accepted and dropped.
-    await replies.save(sessionId, message, find(admitted));
+    await replies.save(sessionId, message, findOnce(admitted));
     return emptyResponse(202);
   }
 

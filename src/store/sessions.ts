@@ -104,6 +104,9 @@ export function sessionStore(database: Database) {
     /** A live session, at most a second stale; its end slides once a day. */
     find: sessions.find,
 
+    /** Lets the next read be fresh. */
+    forget: sessions.forget,
+
     /** Remembers `logging/setLevel`. */
     async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
       for (;;) {

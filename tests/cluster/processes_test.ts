@@ -136,6 +136,17 @@ Deno.test("a session outlives the process that made it", async (t) => {
     assert.equal(await drop(other.request("ping")), 404);
   });
 
+  await t.step(
+    "begun through B and ended on A, at once unknown on B",
+    async () => {
+      const brief = await a.openSession();
+      const { status } = await brief.at(b).notify("notifications/initialized");
+      assert.equal(status, 202);
+      assert.equal(await drop(brief.end()), 202);
+      assert.equal(await drop(brief.at(b).request("ping")), 404);
+    },
+  );
+
   await t.step("made on A, served by B after A was killed", async () => {
     await a.crash();
     const response = await session.at(b).request("ping");

@@ -97,7 +97,8 @@ for (const door of ["none", "bearer"] as const) {
   testBudgets(`a session, ${door}`, (it) => walkSession(door, it), {
     initialize: ["1 (1)", "1 (1)"],
     initialized: ["1 (1)", "1 (1)"],
-    call: ["1 (1)", "0 (0)"],
+    call: ["1 (1)", "1 (1)"],
+    "next call": ["1 (1)", "0 (0)"],
     question: ["2 (3)", "1 (2)"],
     answer: ["2 (3)", "2 (2)"],
     elicitation: ["4 (6)", "3 (4)"],
@@ -109,7 +110,8 @@ testBudgets("a session, oauth", (it) => walkSession("oauth", it), {
   // The session may be written only once the token is known.
   initialize: ["2 (2)", "2 (2)"],
   initialized: ["1 (2)", "1 (1)"],
-  call: ["1 (2)", "0 (0)"],
+  call: ["1 (2)", "1 (1)"],
+  "next call": ["1 (2)", "0 (0)"],
   question: ["2 (4)", "1 (2)"],
   answer: ["3 (4)", "2 (2)"],
   elicitation: ["5 (8)", "3 (4)"],

@@ -118,6 +118,7 @@ export async function walkThroughSession(
   });
   const echo = { name: "echo", arguments: { text: "hello" } };
   await call(processes.as("call"), headers, echo);
+  await call(processes.as("next call"), headers, echo);
   await processes.step("elicitation", () => beAsked(processes, headers));
   const response = await processes.as("end")
     .fetch("/mcp", { method: "DELETE", headers });
