@@ -51,6 +51,10 @@ function printJson(value: unknown): string {
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
+const CORES =
+  "deno run --quiet --allow-run --allow-net --allow-env=HOST,PORT,PROCESSES " +
+  `--env-file=.env ${PACKAGE}/cores ` +
+  "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
@@ -75,6 +79,7 @@ function configuration({ link }: ProjectOptions) {
       "dev": `${CHECK} & ${WATCH}`,
       "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
       "start": RUN,
+      "start:cores": CORES,
       "bundle": BUNDLE,
       "test": "deno test --quiet -P --no-prompt",
       "check": "deno check",

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { secret } from "../../src/authoring/setting.ts";
 import { VARIABLES } from "../../src/config/environment.ts";
-import { projectFiles } from "../../src/create/project.ts";
+import { PACKAGE, projectFiles } from "../../src/create/project.ts";
 import {
   envExample,
   grantedVariables,
@@ -101,6 +101,10 @@ Deno.test("a new project has the tasks of this one", async () => {
   for (const name of ["dev", "dev:oauth", "start", "bundle"]) {
     assert.equal(project.tasks[name], tasks[name], name);
   }
+  assert.equal(
+    project.tasks["start:cores"].replace(`${PACKAGE}/cores`, "CORES"),
+    tasks["start:cores"].replace("src/process/cores.ts", "CORES"),
+  );
 });
 
 Deno.test("a new project's container is built as this one's", async () => {
