@@ -26,11 +26,11 @@ import {
 const CLIENT_ADDRESS = "127.0.0.9";
 const FORGED_ADDRESS = "198.51.100.7";
 
-/** The ports of a proxy, and of the server behind it. */
+/** The ports of a proxy, and of the servers behind it. */
 interface Ports {
   http: number;
   https: number;
-  server: number;
+  servers: readonly number[];
 }
 
 /** A program with its file, as far as it can be here. */
@@ -69,7 +69,7 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
     [/\/etc\/letsencrypt\S+fullchain\.pem/g, `${path}/cert.pem`],
     [/\/etc\/letsencrypt\S+privkey\.pem/g, `${path}/key.pem`],
     [/\/var\/log\/nginx\/tool-server\.log/g, log],
-    [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.server}`],
+    [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.servers[0]}`],
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   await Deno.writeTextFile(
@@ -109,7 +109,7 @@ async function startCaddy(path: string, ports: Ports): Promise<Running> {
       XDG_DATA_HOME: path,
       XDG_CONFIG_HOME: path,
       SITE: "localhost",
-      SERVERS: `127.0.0.1:${ports.server}`,
+      SERVERS: ports.servers.map((it) => `127.0.0.1:${it}`).join(" "),
     },
   });
   // For localhost it is its own authority.
@@ -125,6 +125,13 @@ function isInstalled(program: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** How a test is called, and left out where a program is not installed. */
+function needing(program: string, name: string) {
+  const ignore = !isInstalled(program);
+  const reason = ignore ? `, left out: ${program} is not installed` : "";
+  return { name: name + reason, ignore };
 }
 
 /** Somebody on another machine. */
@@ -180,18 +187,19 @@ function wait(client: Client, signal?: AbortSignal): Promise<Response> {
 const PROXIES = { nginx: startNginx, caddy: startCaddy };
 
 for (const [program, startProxy] of Object.entries(PROXIES)) {
-  const ignore = !isInstalled(program);
-  const name = `a server behind ${program}` +
-    (ignore ? `, left out: ${program} is not installed` : "");
-  Deno.test({ name, ignore }, async (t) => {
+  Deno.test(needing(program, `a server behind ${program}`), async (t) => {
     await using directory = new TemporaryDirectory();
-    const ports = { http: freePort(), https: freePort(), server: freePort() };
+    const ports = {
+      http: freePort(),
+      https: freePort(),
+      servers: [freePort()],
+    };
     const origin = `https://localhost:${ports.https}`;
     await using server = await startProcess({
       entry: "tests/process/waiting.ts",
       env: {
         BASE_URL: origin,
-        PORT: String(ports.server),
+        PORT: String(ports.servers[0]),
         TRUSTED_PROXIES: "127.0.0.1",
         LOG_LEVEL: "debug",
       },
@@ -281,3 +289,59 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
     });
   });
 }
+
+Deno.test(
+  needing(
+    "caddy",
+    "each of two servers behind caddy is restarted, and no call fails",
+  ),
+  async () => {
+    await using directory = new TemporaryDirectory();
+    const ports = {
+      http: freePort(),
+      https: freePort(),
+      servers: [freePort(), freePort()],
+    };
+    const origin = `https://localhost:${ports.https}`;
+    await using stack = new AsyncDisposableStack();
+    const start = async (port: number) => {
+      const server = stack.use(
+        await startProcess({
+          directory: directory.path,
+          env: {
+            BASE_URL: origin,
+            PORT: String(port),
+            KV_PATH: `${directory.path}/tools.db`,
+            LOG_LEVEL: "debug",
+          },
+        }),
+      );
+      await server.prints(/"Listening"/);
+      return server;
+    };
+    const servers = await Promise.all(ports.servers.map(start));
+    const proxy = await startCaddy(directory.path, ports);
+    stack.use(proxy.process);
+    using client = new Client(origin, proxy.ca);
+    let isOver = false;
+    const statuses: number[] = [];
+    const load = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        statuses.push(await statusOf(client.post(initialize("2025-11-25"))));
+      }
+    });
+    for (const [index, server] of servers.entries()) {
+      const before = statuses.length;
+      await until(() => statuses.length > before + 50);
+      server.kill("SIGTERM");
+      assert.equal(await server.end(), 0);
+      const next = await start(ports.servers[index]);
+      // The proxy knows of it before the other one leaves.
+      await next.prints(/"GET \/ready","status":200/);
+    }
+    isOver = true;
+    await Promise.all(load);
+    const failed = statuses.filter((status) => status !== 200);
+    assert.deepEqual(failed, [], `of ${statuses.length} calls`);
+  },
+);
