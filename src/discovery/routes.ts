@@ -8,6 +8,7 @@ import type { About } from "../about.ts";
 import type { Config } from "../config/config.ts";
 import { fingerprint } from "../crypto.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
+import { isForModels } from "../protocol/view_resource.ts";
 import { aiCatalog, CATALOG_TYPE } from "./ai_catalog.ts";
 import { llmsText } from "./llms_text.ts";
 import { CARD_TYPE, serverCard } from "./server_card.ts";
@@ -34,7 +35,7 @@ export function discoveryRoutes(
       sendJson(aiCatalog({ card, baseUrl, operator }), CATALOG_TYPE),
     );
   }
-  const tools = [...catalogue.tools.values()];
+  const tools = [...catalogue.tools.values()].filter(isForModels);
   app.get(
     "/llms.txt",
     send(

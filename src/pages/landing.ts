@@ -7,6 +7,7 @@ import type { Context } from "@hono/hono";
 import type { About } from "../about.ts";
 import type { Config } from "../config/config.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
+import { isForModels } from "../protocol/view_resource.ts";
 import { entryOf } from "./client_guides.ts";
 import { LandingPage } from "./landing_page.tsx";
 import { page } from "./respond.ts";
@@ -30,7 +31,7 @@ export function landing(
     serverTitle: config.title,
     about,
     baseUrl,
-    tools: [...catalogue.tools.values()],
+    tools: [...catalogue.tools.values()].filter(isForModels),
     entry: entryOf(config.auth),
   };
   return (c, { status, notice } = {}) =>

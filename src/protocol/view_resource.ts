@@ -79,14 +79,19 @@ export function compileView(
   return { resource, home, html, csp };
 }
 
+/** Whether models may call a tool; the others are parts of a view. */
+export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
+  return visibility?.includes("model") ?? true;
+}
+
 /** What a tool's entry in the list says of its view and of who may call it. */
 export function viewMetaOf(
-  { visibility, view }: Tool,
+  tool: Tool,
   uri: string | undefined,
 ): JsonObject | undefined {
+  const { visibility, view } = tool;
   if (view === undefined && visibility === undefined) return undefined;
   const isForViews = visibility?.includes("app") ?? true;
-  const isForModels = visibility?.includes("model") ?? true;
   return {
     ui: {
       ...(uri !== undefined && { resourceUri: uri }),
@@ -98,7 +103,7 @@ export function viewMetaOf(
       "openai/outputTemplate": uri,
     }),
     ...(isForViews && { "openai/widgetAccessible": true }),
-    ...(!isForModels && { "openai/visibility": "private" }),
+    ...(!isForModels(tool) && { "openai/visibility": "private" }),
   };
 }
 

@@ -1,7 +1,8 @@
 /**
  * What a view is given in development besides its own: whatever goes wrong in
  * it is told to the page around it. It is one line, so that lines keep their
- * numbers.
+ * numbers. Libraries try whether they may `eval`; where that matters, there is
+ * an error as well.
  *
  * @module
  */
@@ -18,6 +19,7 @@ export const PROBLEM_SCRIPT = `<script>${
     tell(reason?.message ?? reason);
   });
   addEventListener("securitypolicyviolation", (event) => {
+    if (event.blockedURI === "eval") return;
     tell(event.effectiveDirective + " does not allow " + event.blockedURI +
       ": see connect, load and frames of the view");
   });

@@ -225,6 +225,22 @@ Deno.test("visibility says who may call a tool", async () => {
   ]);
 });
 
+Deno.test("pages name no tool that only views call", async () => {
+  const run = () => "";
+  await using server = await testServer({
+    tools: [
+      tool({ name: "for_people", run }),
+      tool({ name: "for_views", visibility: ["app"], run }),
+    ],
+  });
+  for (const path of ["/", "/llms.txt"]) {
+    const response = await server.fetch(path);
+    const text = await response.text();
+    assert.match(text, /for_people/);
+    assert.doesNotMatch(text, /for_views/);
+  }
+});
+
 Deno.test("a view needs a page, and an object as its tool's output", async () => {
   const list = tool({
     name: "list",
