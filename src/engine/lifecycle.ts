@@ -7,7 +7,7 @@
 import type { Needing } from "../authoring/needs.ts";
 import type { Service } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
-import { isCollected, startTelemetry } from "../telemetry.ts";
+import { detached, isCollected, startTelemetry } from "../telemetry.ts";
 
 /** A service did not start; `cause` is what it threw. */
 export class ServiceError extends Error {
@@ -94,6 +94,12 @@ export class Lifecycle {
 
   async #startAll(): Promise<void> {
     await startTelemetry();
+    // They outlive the request that may have come first.
+    await detached(() => this.#startServices());
+    this.#hasStarted = true;
+  }
+
+  async #startServices(): Promise<void> {
     for (const service of this.services) {
       if (this.#values.has(service)) continue;
       try {
@@ -103,7 +109,6 @@ export class Lifecycle {
         throw new ServiceError(service.name, cause);
       }
     }
-    this.#hasStarted = true;
   }
 }
 

@@ -43,6 +43,9 @@ export interface SignInStep {
   startedMilliseconds: number;
 }
 
+/** Others are a stranger's words, and one name. */
+const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
+
 /** How something is observed. */
 interface Observation<T> {
   span?: { name: string; kind: SpanKind; attributes?: Attributes };
@@ -84,7 +87,7 @@ export class Telemetry {
   /** Names the span of an HTTP request by its route. */
   nameRoute(method: string, route: string): void {
     const span = trace.getActiveSpan();
-    span?.updateName(`${method} ${route}`);
+    span?.updateName(`${METHODS.test(method) ? method : "HTTP"} ${route}`);
     span?.setAttribute("http.route", route);
   }
 
