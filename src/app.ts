@@ -35,6 +35,7 @@ import { scopesInWords } from "./pages/scope_words.ts";
 import type { Catalogue } from "./protocol/catalogue.ts";
 import type { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
+import type { LedgerStore } from "./store/ledger.ts";
 import type { SessionStore } from "./store/sessions.ts";
 import type { Provider } from "./upstream/provider.ts";
 import { fetchDocument as fetchPublic } from "./client_documents/fetch_document.ts";
@@ -50,6 +51,8 @@ export interface AppOptions {
   config: Config;
   database: Database;
   sessions: SessionStore;
+  /** The latest calls of connections, where they are kept. */
+  ledger?: LedgerStore;
   /** Public address, without a trailing slash. */
   baseUrl: string;
   /** Who is behind it. */
@@ -166,6 +169,9 @@ export function createApp(options: AppOptions): App {
   app.post("/account/sign-in", endpoints.accountSignIn);
   app.post("/account/sign-out", endpoints.accountSignOut);
   app.post("/account/end", endpoints.accountEnd);
+  app.post("/account/pause", endpoints.accountPause);
+  app.post("/account/resume", endpoints.accountResume);
+  app.post("/account/narrow", endpoints.accountNarrow);
   app.post("/account/tokens", endpoints.accountTokens);
 
   app.get(
@@ -230,6 +236,7 @@ function signInOf(
     config,
     database,
     sessions,
+    ledger,
     baseUrl,
     about,
     fetchDocument = fetchPublic,
@@ -243,6 +250,7 @@ function signInOf(
     auth: config.auth,
     database,
     sessions,
+    ledger,
     baseUrl,
     serverTitle: config.title,
     about,

@@ -57,6 +57,7 @@ import {
 } from "./protocol/catalogue.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
+import { ledgerStore } from "./store/ledger.ts";
 import { Database } from "./store/database.ts";
 import type { FetchDocument } from "./store/documents.ts";
 import { observedKv } from "./store/observed_kv.ts";
@@ -166,6 +167,8 @@ export interface Server extends AsyncDisposable {
   /** Ends background work and services, after the last request. */
   close(): Promise<void>;
 }
+
+const DAY_SECONDS = 24 * 60 * 60;
 
 /** What one caller may be asked at a time in one process. */
 const QUESTIONS_PER_CALLER = 100;
@@ -355,6 +358,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       config,
       database,
       sessions,
+      ledger,
       baseUrl,
       about: aboutOf(options),
       catalogue,
@@ -391,7 +395,12 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
+  const { ledgerDays = 0 } = config.auth.oauth ?? {};
+  const ledger = ledgerDays > 0
+    ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
+    : undefined;
   const engine: Omit<Engine, "gate"> = {
+    ledger,
     limits: new Limits({ database, log }, {
       callsPerMinute: config.callsPerMinute,
       tools: catalogue.tools,
@@ -484,6 +493,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   async function close(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
+    await ledger?.close();
     for (const place of places.values()) await place.close();
     await database.idle();
     await lifecycle.stop();

@@ -9,32 +9,31 @@ import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { basePathOf } from "../base_path.ts";
 import type { Logger } from "../log.ts";
-import type { ClientDirectory } from "../authorization_server/client_directory.ts";
-import { type Client, clientName } from "../oauth/client.ts";
-import { shortClientId } from "../oauth/client_id.ts";
 import type { EndGrant } from "../authorization_server/end_grant.ts";
-import { bindingOf, type Grant } from "../oauth/grant.ts";
+import { type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import {
   AccountPage,
+  type Changed,
   type ConnectedClient,
   type ConnectionInWords,
+  isChanged,
   SignInPage,
 } from "../pages/account_page.tsx";
 import { OperatorSection } from "../pages/operator_section.tsx";
 import { page } from "../pages/respond.ts";
-import { type TokenInWords, TokenSection } from "../pages/token_section.tsx";
+import { TokenSection } from "../pages/token_section.tsx";
+import type { CallFilter } from "../pages/operator_calls.tsx";
+import { connectionInWords, nameOf, tokenInWords } from "./grant_words.ts";
+import { type OperatorSources, operatorView } from "./operator_view.ts";
 import { type MakeToken, TOKEN_DAYS } from "./personal_tokens.ts";
 import { type SignedIn, signedInPeople } from "./signed_in.ts";
 import type {
   AccountSession,
   AccountSessionStore,
 } from "../store/account_sessions.ts";
-import type { AttemptStore } from "../store/attempts.ts";
-import type { ClientUseStore } from "../store/client_uses.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
-import type { SessionStore } from "../store/sessions.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import { dropCookie } from "../http/cookie.ts";
 import { mintCsrf } from "../http/csrf.ts";
@@ -53,7 +52,7 @@ export interface AccountEndpoints {
 }
 
 /** What the account page is made of. */
-export interface AccountOptions {
+export interface AccountOptions extends OperatorSources {
   baseUrl: string;
   serverTitle: string;
   about?: About;
@@ -64,15 +63,9 @@ export interface AccountOptions {
   scopes: Scopes;
   permissions?: Permissions;
   makeToken: MakeToken;
-  /** `OAUTH_CLIENTS`. */
-  configured: readonly Client[];
-  clientUses: ClientUseStore;
   accountSessions: AccountSessionStore;
   grants: GrantStore;
-  clients: Pick<ClientDirectory, "findRegistered">;
-  sessions: SessionStore;
   endGrant: EndGrant;
-  attempts: AttemptStore;
   clock: Clock;
   log: Logger;
 }
@@ -82,7 +75,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { baseUrl, serverTitle, about, providerName } = options;
   const { accountSessions, log } = options;
   const base = basePathOf(baseUrl);
-  const { grants, clients, sessions, attempts, clock } = options;
+  const { grants, ledger, clock } = options;
   const { endGrant } = options;
   const people = signedInPeople(options);
   const cookie = { name: "account", baseUrl };
@@ -91,82 +84,23 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const isOperator = ({ identity }: AccountSession) =>
     options.admins.length > 0 && isAllowed(identity, options.admins);
 
-  async function inWords(grant: Grant): Promise<ConnectionInWords> {
-    const { id: grantId, createdAt, usedAt, scopes, redirectUri } = grant;
-    return {
-      grantId,
-      createdAt,
-      usedAt,
-      scopes,
-      redirectUri,
-      sessions: await sessions.countOf(bindingOf(grant), grantId),
-    };
-  }
-
-  async function operatorSection(csrf: string, time: number) {
-    const [everybodys, tried] = await Promise.all([
-      grants.list(),
-      attempts.list(),
-    ]);
-    const registered = await registeredClients(everybodys);
-    return OperatorSection({
-      base,
-      csrf,
-      now: time,
-      grants: await Promise.all(everybodys.map(async (grant) => ({
-        ...await inWords(grant),
-        subject: grant.subject,
-        person: nameOf(grant),
-        clientName: grant.kind === "token"
-          ? `${grant.clientName} (access token)`
-          : grant.clientName,
-      }))),
-      registrations: registered.map((client) => ({
-        clientId: shortClientId(client.clientId),
-        clientName: clientName(client),
-        issuedAt: client.issuedAt,
-        usedAt: Math.max(
-          ...everybodys.filter(({ clientId }) => clientId === client.clientId)
-            .map(({ usedAt }) => usedAt),
-        ),
-        redirectUris: client.metadata.redirect_uris,
-      })),
-      clients: await Promise.all(
-        options.configured.map(async (client) => ({
-          clientId: client.clientId,
-          clientName: clientName(client),
-          grantTypes: client.metadata.grant_types,
-          usedAt: await options.clientUses.find(client.clientId),
-          redirectUris: client.metadata.redirect_uris,
-        })),
-      ),
-      attempts: tried,
-    });
-  }
-
-  /** The registrations behind grants, newest first; documents are not read. */
-  async function registeredClients(
-    everybodys: readonly Grant[],
-  ): Promise<Client[]> {
-    const ids = new Set(
-      everybodys.filter(({ kind }) => kind === undefined)
-        .map(({ clientId }) => clientId),
-    );
-    const found = await Promise.all(
-      [...ids].map((clientId) => clients.findRegistered(clientId)),
-    );
-    return found.filter((client) => client !== undefined)
-      .sort((a, b) => b.issuedAt - a.issuedAt);
-  }
-
   async function accountPage(
     c: Context,
     { id, session }: SignedIn,
-    { ended, made }: { ended?: number; made?: string },
+    { ended, changed, made, filter }: {
+      ended?: number;
+      changed?: Changed;
+      made?: string;
+      filter: CallFilter;
+    },
   ): Promise<Response> {
     const csrf = mintCsrf(id);
     const time = now(clock);
     const own = await grants.listOfSubject(session.subject);
+    const calls = await ledger?.list(own.map(ledgerIdOf));
+    const callsOf = new Map(
+      calls?.map((calls, index) => [own[index].id, calls]),
+    );
     const { token: tokens = [], connection: connections = [] } = Object.groupBy(
       own,
       ({ kind }) => kind === "token" ? kind : "connection",
@@ -179,13 +113,19 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         about,
         person: nameOf(session),
         providerName,
-        clients: await byClient(connections, inWords),
+        clients: await byClient(
+          connections,
+          (grant) => connectionInWords(grant, options, callsOf.get(grant.id)),
+        ),
         csrf,
         now: time,
         ended,
+        changed,
         tokens: TokenSection({
           base,
-          tokens: tokens.map(tokenInWords),
+          tokens: tokens.map((grant) =>
+            tokenInWords(grant, options, callsOf.get(grant.id))
+          ),
           scopes: options.permissions?.ceiling(session) ??
             options.scopes.supported,
           days: TOKEN_DAYS,
@@ -194,7 +134,12 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
           now: time,
         }),
         children: isOperator(session)
-          ? await operatorSection(csrf, time)
+          ? OperatorSection({
+            base,
+            csrf,
+            now: time,
+            ...await operatorView(options, filter),
+          })
           : undefined,
       }),
       { forms: "self" },
@@ -224,9 +169,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     async show(c) {
       const found = await people.find(c);
       if (found) {
-        const { ended, made } = c.req.query();
+        const { ended, changed, made, ...asked } = c.req.query();
         return await accountPage(c, found, {
           ended: ended === undefined ? undefined : Number(ended) || 0,
+          changed: isChanged(changed) ? changed : undefined,
+          filter: filterOf(asked),
           made: made === undefined
             ? undefined
             : await accountSessions.takeMade(found.id, made),
@@ -263,21 +210,15 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   };
 }
 
-function tokenInWords(grant: Grant): TokenInWords {
-  const { id: grantId, clientName: name, scopes, createdAt, usedAt, endsAt } =
-    grant;
+/** The calls that an operator asks for. */
+function filterOf(
+  { person, client, outcome }: Record<string, string | undefined>,
+): CallFilter {
   return {
-    grantId,
-    name,
-    scopes,
-    createdAt,
-    usedAt: usedAt > createdAt ? usedAt : undefined,
-    endsAt,
+    person,
+    client,
+    outcome: outcome === "failed" || outcome === "fine" ? outcome : undefined,
   };
-}
-
-function nameOf({ identity, subject }: Pick<Grant, "identity" | "subject">) {
-  return identity.login ?? identity.name ?? identity.email ?? subject;
 }
 
 /** Grants, newest first, under the client that holds them. */

@@ -22,6 +22,7 @@ import { authorizationRequestStore } from "../store/authorization_requests.ts";
 import { clientUseStore } from "../store/client_uses.ts";
 import { codeStore } from "../store/codes.ts";
 import type { Database } from "../store/database.ts";
+import type { LedgerStore } from "../store/ledger.ts";
 import { registrationStore } from "../store/registrations.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { secretStore } from "../store/secrets.ts";
@@ -36,6 +37,7 @@ import type { Gate } from "../gates/gate.ts";
 import type { SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
 import { accountEndpoints } from "../account/account.ts";
 import { personalTokens } from "../account/personal_tokens.ts";
+import { connectionChanges } from "../account/connection_changes.ts";
 import { accountSignIn } from "../account/account_sign_in.ts";
 import { assertionVerifier } from "../upstream/assertion_issuers.ts";
 import { usualClaims } from "../upstream/create_provider.ts";
@@ -60,6 +62,8 @@ export interface AuthorizationServerOptions {
   database: Database;
   /** One cache for a process, so the engine's. */
   sessions: SessionStore;
+  /** The latest calls, written by the engine. */
+  ledger?: LedgerStore;
   baseUrl: string;
   serverTitle: string;
   /** For pages and metadata. */
@@ -165,6 +169,7 @@ export function authorizationServer(
     ...services,
     makeToken: personalTokens(services),
   });
+  const change = connectionChanges(services);
   const providerCallback = providerCallbackEndpoint(services);
   const recorded = attemptRecorder(services);
   return {
@@ -199,6 +204,9 @@ export function authorizationServer(
       accountSignIn: signIn.start,
       accountSignOut: account.signOut,
       accountEnd: account.end,
+      accountPause: change.pause,
+      accountResume: change.resume,
+      accountNarrow: change.narrow,
       accountTokens: account.makeToken,
     },
     gate: oauthGate(services),

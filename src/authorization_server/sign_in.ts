@@ -94,6 +94,9 @@ function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
     accountSignIn: notImplemented,
     accountSignOut: notImplemented,
     accountEnd: notImplemented,
+    accountPause: notImplemented,
+    accountResume: notImplemented,
+    accountNarrow: notImplemented,
     accountTokens: notImplemented,
   };
 }

@@ -23,6 +23,9 @@ export interface SignInEndpoints {
   accountSignIn: Endpoint;
   accountSignOut: Endpoint;
   accountEnd: Endpoint;
+  accountPause: Endpoint;
+  accountResume: Endpoint;
+  accountNarrow: Endpoint;
   accountTokens: Endpoint;
 }
 

@@ -89,7 +89,11 @@ export function tokenEndpoint(
     for (let { reading } = request;; reading = undefined) {
       const found = await refreshTokens.find(refreshToken, clientId, reading);
       if ("successors" in found) return found.successors;
-      const narrowed = narrowScopes(scopes, found.grant.scopes);
+      const { scopes: granted, grantedScopes = granted } = found.grant;
+      // What the person took away since is left out, as RFC 6749 §6 lets us.
+      const narrowed = scopes.length === 0
+        ? granted
+        : narrowScopes(scopes, grantedScopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
       const grant = await keepUpstream(found);

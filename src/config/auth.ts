@@ -44,6 +44,8 @@ export interface OAuthConfig {
   allowedUsers: readonly string[];
   /** The same notation, for people who may see everybody's grants. */
   admins: readonly string[];
+  /** For how many days the latest calls of a connection are kept; 0: none. */
+  ledgerDays: number;
   /** Those that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
@@ -98,6 +100,13 @@ export const BOOLEAN = {
   ),
   wants: "true or false",
   fix: "Leave it unset for the usual.",
+};
+
+const LEDGER_DAYS = {
+  schema: z.string().regex(/^\d{1,3}$/).transform(Number)
+    .refine((days) => days <= 365),
+  wants: "days from 0 to 365",
+  fix: "Leave it unset for 30; 0 keeps nothing.",
 };
 
 const HEADER_NAME = {
@@ -293,6 +302,7 @@ function parseOAuth(
     provider,
     allowedUsers: settings.read("OAUTH_ALLOWED_USERS", users) ?? [],
     admins: settings.read("OAUTH_ADMINS", users) ?? [],
+    ledgerDays: settings.read("OAUTH_LEDGER_DAYS", LEDGER_DAYS) ?? 30,
     clients: readClients(settings),
     policy: readPolicy(settings),
     assertionIssuers: settings.read("OAUTH_ASSERTION_ISSUERS", {

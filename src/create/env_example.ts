@@ -111,6 +111,10 @@ export const ENV_EXAMPLE =
 # oauth: who sees everybody's connections on /account, written the same way.
 # OAUTH_ADMINS=
 
+# oauth: for how many days /account shows the latest tool calls of a connection:
+# tool, time and outcome, never arguments. 0: nothing is kept.
+# OAUTH_LEDGER_DAYS=30
+
 # oauth: who may be granted what: who=scope scope; who=scope. Who is a subject,
 # a verified e-mail address, @domain, group:, role:, org: or team: with a name,
 # or * for everybody; a scope may be *. Unset: everybody everything.

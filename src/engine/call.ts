@@ -14,6 +14,7 @@ import type { Context, McpClient } from "../authoring/context.ts";
 import type { Catalogue, Introduction } from "../protocol/catalogue.ts";
 import { Suspended } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
+import type { Outcome } from "../outcome.ts";
 import {
   printNotification,
   printResult,
@@ -29,13 +30,9 @@ import { errorResult } from "../protocol/tool_result.ts";
 import { CallContext, type Work } from "./call_context.ts";
 import type { CountedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
+import { noteCall } from "./noted.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
-import {
-  internalRefusal,
-  type Outcome,
-  type Refusal,
-  refusalOf,
-} from "./refusal.ts";
+import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import type { Running } from "./running.ts";
 import type { MaybePromise } from "./then.ts";
@@ -65,6 +62,8 @@ export abstract class Call implements Work, Running {
   readonly startedMilliseconds: number;
   /** How it ends for the log, when its method gives a result. */
   outcome: Outcome = "ok";
+  /** Whether a task goes on with it, which notes its own end. */
+  goesOn = false;
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
@@ -239,6 +238,13 @@ export abstract class Call implements Work, Running {
     else this.stop(reason);
   }
 
+  /** Notes how a tool call ended for the person in whose name it was made. */
+  note(outcome: Outcome): void {
+    const { engine: { ledger }, message, startedMilliseconds } = this;
+    if (!ledger) return;
+    noteCall(ledger, message, this, { outcome, startedMilliseconds });
+  }
+
   /** Ends with a refusal, unless there is an answer already. */
   protected refuse(error: unknown): void {
     if (error instanceof Suspended || this.#hasEnded) return;
@@ -283,6 +289,7 @@ export abstract class Call implements Work, Running {
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    if (!this.goesOn) this.note(outcome);
     if (this.admitted.operation) this.#tell(ending, outcome, refusal);
     else this.#log(outcome, refusal);
     this.#ending = ending;

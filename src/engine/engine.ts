@@ -13,6 +13,7 @@ import type { ArrivingBodies } from "../http/arriving_bodies.ts";
 import type { Logger } from "../log.ts";
 import type { CancellationStore } from "../store/cancellations.ts";
 import type { ChangeStore } from "../store/changes.ts";
+import type { LedgerStore } from "../store/ledger.ts";
 import type { ReplyStore } from "../store/replies.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import type { StateStore } from "../store/request_states.ts";
@@ -50,6 +51,8 @@ export interface Engine {
   requestStates: StateStore;
   tasks: TaskStore;
   taskRunner: TaskRunner;
+  /** What people see of their clients' calls; undefined: nothing is kept. */
+  ledger?: LedgerStore;
 }
 
 /** An HTTP request that has passed the gate. */

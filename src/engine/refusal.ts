@@ -7,27 +7,13 @@ import { ChallengeError, HttpError, RpcCode, RpcError } from "../errors.ts";
 import type { Gate } from "../gates/gate.ts";
 import { sidOf } from "../gates/sid.ts";
 import { ToolError } from "../authoring/tool.ts";
+import type { Outcome } from "../outcome.ts";
 import {
   codeOfStatus,
   printError,
   type RequestId,
 } from "../protocol/messages.ts";
 import type { Ending } from "./pending_response.ts";
-
-/** How a request ended, for the log. */
-export type Outcome =
-  | "ok"
-  /** The tool said that it failed, or its arguments were wrong. */
-  | "tool_error"
-  | "internal_error"
-  /** It was not to be, or not now; nothing of ours is broken. */
-  | "refused"
-  /** The client wanted no answer any more. */
-  | "cancelled"
-  /** The server ended meanwhile. */
-  | "stopped"
-  /** Answered with a question; the client sends the request again. */
-  | "input_required";
 
 /** An answer that refuses. */
 export interface Refusal extends Ending {

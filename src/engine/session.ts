@@ -126,7 +126,7 @@ export function sessionServer(engine: Engine): SessionServer {
   function methodOf(message: RpcRequest, found: InSession) {
     const method = SESSION_METHODS.get(message.method);
     if (!method) throw methodNotFound(message.method, false);
-    return permitted(method, message, found);
+    return permitted(method, message, found, engine);
   }
 
   async function takeNotification(

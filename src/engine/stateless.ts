@@ -44,7 +44,7 @@ export function serveStateless(
   checkStandardHeaders(headers, message);
   const found = STATELESS_METHODS.get(method);
   if (!found) throw methodNotFound(method, true);
-  const run = permitted(found, message, admitted);
+  const run = permitted(found, message, admitted, engine);
   if (method === "tools/call") {
     const tool = catalogue.tools.get(params.name as string);
     if (tool && tool.paramHeaders.length > 0) {

@@ -5,7 +5,7 @@
  */
 import type { Scopes } from "../authoring/scope.ts";
 import type { Authenticated } from "../caller.ts";
-import { ChallengeError } from "../errors.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { callerOf, type Grant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
@@ -21,6 +21,8 @@ import type { Gate } from "./gate.ts";
 interface Admitted {
   authenticated: Authenticated;
   expiresAt: number;
+  /** Whether the person paused the connection. */
+  isPaused: boolean;
 }
 
 /** Lets in anyone who holds a live access token of a grant that is good here. */
@@ -58,6 +60,7 @@ export function oauthGate(
     scopes: readonly string[],
   ): Promise<boolean> {
     const grant = await live.find(grantId);
+    if (grant?.pausedAt !== undefined) return false;
     const held = grant && mayHold(grant, scopes);
     return held !== undefined && held.scopes.length === scopes.length;
   }
@@ -68,7 +71,8 @@ export function oauthGate(
     const { grant, expiresAt, dataKey } = access;
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
-    if (grant.kind === "token") grants.touch(grant.id);
+    const isPaused = grant.pausedAt !== undefined;
+    if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
     return {
       authenticated: {
         caller: callerOf(grant, held),
@@ -77,11 +81,19 @@ export function oauthGate(
         isLive: () => isStillHeld(grant.id, held.scopes),
       },
       expiresAt,
+      isPaused,
     };
   }
 
   function admit(found: Admitted | undefined): Authenticated {
-    if (found && found.expiresAt > now(clock)) return found.authenticated;
+    if (found && found.expiresAt > now(clock)) {
+      if (!found.isPaused) return found.authenticated;
+      // Not 401: a client would throw away tokens that are good again later.
+      throw new HttpError(
+        403,
+        `This connection is paused: resume it at ${baseUrl}/account`,
+      );
+    }
     throw new ChallengeError(
       "The access token is unknown, expired or revoked",
       "invalid_token",

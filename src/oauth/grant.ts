@@ -13,6 +13,7 @@ import {
   GRANT_IDLE_TTL_SECONDS,
   GRANT_TTL_SECONDS,
 } from "./lifetimes.ts";
+import { cutScopes } from "./scope.ts";
 
 /** What a person allowed a client. Times are epoch seconds. */
 export interface Grant {
@@ -37,6 +38,10 @@ export interface Grant {
   /** What the client called itself when it was approved. */
   clientName: string;
   scopes: readonly string[];
+  /** What they were before the person took some away. */
+  grantedScopes?: readonly string[];
+  /** When the person paused it: until they resume it, it opens nothing. */
+  pausedAt?: number;
   /** Where its code was sent; unknown of grants from before 0.3. */
   redirectUri?: string;
   /** `pending` until its code is redeemed. */
@@ -87,6 +92,11 @@ export function openGrant(
   };
 }
 
+/** The subject of a client that acts for itself. */
+export function machineSubject(clientId: string): string {
+  return `client:${clientId}`;
+}
+
 /**
  * The grant of a client that acts for itself. Its subject looks like no
  * person's (RFC 9700 §4.15), and it ends with its one access token.
@@ -101,7 +111,7 @@ export function openClientGrant(
     id: newGrantId(),
     issuer,
     resource,
-    subject: `client:${clientId}`,
+    subject: machineSubject(clientId),
     identity: { subject: clientId, name: clientName },
     clientId,
     kind: "client",
@@ -185,6 +195,30 @@ export function useGrant(
   };
 }
 
+/** A grant that opens nothing until its person resumes it. */
+export function pauseGrant(grant: Grant, now: number): Grant {
+  return { ...grant, pausedAt: grant.pausedAt ?? now };
+}
+
+/** The grant after its pause. */
+export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
+  return grant;
+}
+
+/**
+ * The grant with some of its scopes, or none. Only another sign-in gives back
+ * what was taken away.
+ */
+export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
+  const scopes = cutScopes(grant.scopes, kept);
+  if (scopes.length === grant.scopes.length) return grant;
+  return {
+    ...grant,
+    scopes,
+    grantedScopes: grant.grantedScopes ?? grant.scopes,
+  };
+}
+
 /** A grant's tombstone. */
 export function closeGrant(grant: Grant, now: number): Grant {
   return { ...grant, status: "closed", usedAt: now };
@@ -207,6 +241,26 @@ export function bindingOf(
   { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
 ): string {
   return JSON.stringify([issuer, resource, subject]);
+}
+
+/**
+ * Whether a grant ends with its one access token, and its client gets another
+ * without asking anyone: to change this one would be of no use.
+ */
+export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
+  return kind === "client" || kind === "assertion";
+}
+
+/** What its calls are listed under: a passing grant's go on with its next. */
+export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
+  switch (kind) {
+    case "client":
+      return subject;
+    case "assertion":
+      return JSON.stringify([subject, clientId]);
+    default:
+      return id;
+  }
 }
 
 /** Who a request under a grant is for. */

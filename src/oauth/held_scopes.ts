@@ -43,6 +43,8 @@ export function heldScopes(
   return (grant, scopes = grant.scopes) => {
     const { identity, assertedBy } = grant;
     if (!isGrantOf(grant, { issuer, resource })) return undefined;
+    // A token from before the person took scopes away names those too.
+    if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
     if (grant.kind === "client") {
       if (!machines.has(grant.clientId)) return undefined;
       // The operator chose their scopes, so there is nothing beyond.

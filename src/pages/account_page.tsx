@@ -7,7 +7,10 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { destinationOf } from "./destination.ts";
+import { NarrowForm, PauseForm } from "./connection_forms.tsx";
+import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
+import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
 import { Moment } from "./moment.tsx";
 
@@ -21,6 +24,28 @@ export interface ConnectionInWords {
   redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
+  /** Undefined: it is not paused. */
+  pausedAt?: number;
+  /** Whether its client gets another one without asking. */
+  isPassing?: boolean;
+  /** The scopes that the person can take away. */
+  removable?: readonly ScopeInWords[];
+  /** Newest first; undefined where none are kept. */
+  calls?: readonly CallInWords[];
+}
+
+/** What a person did to a connection that goes on. */
+export type Changed = keyof typeof CHANGED;
+
+const CHANGED = {
+  paused: "Paused. The app is refused until you resume it.",
+  resumed: "Resumed. The app can go on as before.",
+  narrowed: "Taken away. To get them back, the app has to ask you again.",
+};
+
+/** Whether a text says what a person did. */
+export function isChanged(text: string | undefined): text is Changed {
+  return text !== undefined && Object.hasOwn(CHANGED, text);
 }
 
 /** A client and all that it was granted. */
@@ -48,6 +73,8 @@ export interface AccountProps extends PageProps {
   now: number;
   /** How many connections were ended just now. */
   ended?: number;
+  /** What was changed just now. */
+  changed?: Changed;
   /** The access tokens that the person made. */
   tokens?: Child;
   /** What only an operator sees. */
@@ -86,6 +113,9 @@ export function AccountPage(props: AccountProps) {
               ? "That connection had already ended."
               : "Ended. The app has to ask you again before it can come back."}
           </p>
+        )}
+        {props.changed && (
+          <p class="note good" role="status">{CHANGED[props.changed]}</p>
         )}
         <div class="card">
           {clients.length === 0
@@ -136,29 +166,94 @@ function ClientRow(
             ? <span class="badge good">{client.domain}</span>
             : <span class="badge warn">Unverified</span>}
         </h2>
-        <EndForm
-          base={base}
-          grantIds={connections.map(({ grantId }) => grantId)}
-          csrf={csrf}
-          label={isOne ? "End" : `End all ${connections.length}`}
-          of={name}
-        />
-      </div>
-      {connections.map((connection, index) => (
-        <div class="row-head connection">
-          <ConnectionFacts connection={connection} now={now} />
-          {!isOne && (
+        {isOne
+          ? (
+            <ConnectionButtons
+              base={base}
+              connection={connections[0]}
+              csrf={csrf}
+              of={name}
+            />
+          )
+          : (
             <EndForm
               base={base}
-              grantIds={[connection.grantId]}
+              grantIds={connections.map(({ grantId }) => grantId)}
               csrf={csrf}
-              label="End"
-              of={`${name}, connection ${index + 1}`}
+              label={`End all ${connections.length}`}
+              of={name}
             />
           )}
-        </div>
-      ))}
+      </div>
+      {connections.map((connection, index) => {
+        const of = isOne ? name : `${name}, connection ${index + 1}`;
+        return (
+          <>
+            <div class="row-head connection">
+              <ConnectionFacts connection={connection} now={now} />
+              {!isOne && (
+                <ConnectionButtons
+                  base={base}
+                  connection={connection}
+                  csrf={csrf}
+                  of={of}
+                />
+              )}
+            </div>
+            <LatestCalls calls={connection.calls} now={now} of={of} />
+            <NarrowForm
+              base={base}
+              grantId={connection.grantId}
+              removable={connection.removable}
+              csrf={csrf}
+              of={of}
+            />
+          </>
+        );
+      })}
     </li>
+  );
+}
+
+/** What a person can do about a connection at once. */
+export function ConnectionButtons(
+  { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {
+    base?: string;
+    connection: Pick<ConnectionInWords, "grantId" | "pausedAt" | "isPassing">;
+    csrf: string;
+    of: string;
+  },
+) {
+  return (
+    <div class="buttons">
+      {!isPassing && (
+        <PauseForm
+          base={base}
+          grantId={grantId}
+          isPaused={pausedAt !== undefined}
+          csrf={csrf}
+          of={of}
+        />
+      )}
+      <EndForm
+        base={base}
+        grantIds={[grantId]}
+        csrf={csrf}
+        label="End"
+        of={of}
+      />
+    </div>
+  );
+}
+
+/** That a connection is paused, and since when. */
+export function PausedNote({ at, now }: { at?: number; now: number }) {
+  if (at === undefined) return null;
+  return (
+    <>
+      <span class="badge warn">Paused</span> <Moment at={at} now={now} />
+      <br />
+    </>
   );
 }
 
@@ -168,6 +263,7 @@ function ConnectionFacts(
   const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
   return (
     <p class="small soft">
+      <PausedNote at={connection.pausedAt} now={now} />
       {redirectUri && (
         <>
           Answers go to <strong>{destinationOf(redirectUri)}</strong>

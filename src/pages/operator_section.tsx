@@ -5,11 +5,16 @@
  *
  * @module
  */
-import type { Child } from "@hono/hono/jsx";
 import { type ConnectionInWords, EndForm } from "./account_page.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
+import {
+  type CallFilter,
+  type OperatorCall,
+  OperatorCalls,
+} from "./operator_calls.tsx";
+import { Table } from "./table.tsx";
 
 /** Anybody's grant. */
 export interface OperatorGrant extends ConnectionInWords {
@@ -62,13 +67,16 @@ export interface OperatorProps {
   registrations: readonly OperatorRegistration[];
   clients: readonly OperatorClient[];
   attempts: readonly OperatorAttempt[];
+  /** Everybody's calls; undefined where none are kept. */
+  calls?: { calls: readonly OperatorCall[]; filter: CallFilter };
   csrf: string;
   now: number;
 }
 
 /** All grants, registrations and the last attempts. */
 export function OperatorSection(
-  { base, grants, registrations, clients, attempts, csrf, now }: OperatorProps,
+  { base, grants, registrations, clients, attempts, calls, csrf, now }:
+    OperatorProps,
 ) {
   return (
     <>
@@ -90,6 +98,7 @@ export function OperatorSection(
             : <span class="badge good">Went well</span>,
         ])}
       />
+      {calls && <OperatorCalls base={base} {...calls} now={now} />}
       <Table
         title="Everybody's connections"
         empty="No one is connected. A connection is listed here when somebody has signed in to a client."
@@ -106,7 +115,15 @@ export function OperatorSection(
               <div class="small soft">{destinationOf(grant.redirectUri)}</div>
             )}
           </>,
-          <Moment at={grant.usedAt} now={now} />,
+          <>
+            <Moment at={grant.usedAt} now={now} />
+            {grant.pausedAt !== undefined && (
+              <>
+                {" "}
+                <span class="badge warn">Paused</span>
+              </>
+            )}
+          </>,
           grant.sessions,
           <EndForm
             base={base}
@@ -166,45 +183,5 @@ export function OperatorSection(
         />
       )}
     </>
-  );
-}
-
-/** A table; on a phone each row is a card, its cells under their headings. */
-function Table(
-  { title, empty, columns, rows }: {
-    title: string;
-    empty: string;
-    columns: readonly string[];
-    rows: readonly Child[][];
-  },
-) {
-  return (
-    <section>
-      <h2>{title}</h2>
-      {rows.length === 0 ? <p class="card soft">{empty}</p> : (
-        <div class="card">
-          <table role="table" aria-label={title}>
-            <thead role="rowgroup">
-              <tr role="row">
-                {columns.map((column) =>
-                  column
-                    ? <th role="columnheader" scope="col">{column}</th>
-                    : <td role="cell"></td>
-                )}
-              </tr>
-            </thead>
-            <tbody role="rowgroup">
-              {rows.map((row) => (
-                <tr role="row">
-                  {row.map((cell, index) => (
-                    <td role="cell" data-label={columns[index]}>{cell}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
   );
 }

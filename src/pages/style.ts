@@ -161,7 +161,7 @@ button.danger { color: var(--bad); }
 button.danger:hover { border-color: var(--bad); }
 
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
-input[type="text"] {
+input[type="text"], select {
   width: 100%;
   margin-top: 0.4rem;
   padding: 0.6rem 0.75rem;
@@ -228,6 +228,20 @@ h1 + .row-head { margin-bottom: 1.25rem; }
 .row-title { flex: 1 1 12rem; min-width: 0; }
 .connection { margin-top: 0.5rem; }
 .connection p { flex: 1 1 12rem; }
+.buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; }
+.rows details { margin-top: 0.35rem; }
+.rows summary { width: fit-content; padding: 0.3rem 0; }
+.calls { margin: 0.25rem 0 0.5rem; padding: 0; list-style: none; }
+.calls li { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.2rem 0.75rem; padding: 0.4rem 0; border-top: 1px solid var(--line); }
+.calls li > :first-child { flex: 1 1 9rem; min-width: 0; }
+.calls time { min-width: 7rem; color: var(--soft); text-align: right; }
+.narrow { padding: 0.5rem 0 0.75rem; }
+.narrow label { display: flex; gap: 0.5rem; margin-top: 0.6rem; font-weight: inherit; }
+fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
+legend { padding: 0; }
+.filter { display: flex; flex-wrap: wrap; align-items: end; gap: 0.75rem; margin-bottom: 1rem; }
+.filter label { flex: 1 1 9rem; margin: 0; font-size: 0.875rem; }
+.filter button { flex: none; }
 .rows p { margin: 0.25rem 0 0; }
 
 table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }

@@ -4,8 +4,11 @@
  *
  * @module
  */
-import { EndForm } from "./account_page.tsx";
+import { ConnectionButtons, PausedNote } from "./account_page.tsx";
+import { NarrowForm } from "./connection_forms.tsx";
+import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
+import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 
 /** An access token, as its person sees it. Times are epoch seconds. */
@@ -17,6 +20,12 @@ export interface TokenInWords {
   /** Undefined: never. */
   usedAt?: number;
   endsAt: number;
+  /** Undefined: it is not paused. */
+  pausedAt?: number;
+  /** The scopes that the person can take away. */
+  removable?: readonly ScopeInWords[];
+  /** Newest first; undefined where none are kept. */
+  calls?: readonly CallInWords[];
 }
 
 /** What the section shows. */
@@ -123,15 +132,15 @@ function TokenRow(
         <h3 class="row-title">
           <bdi>{name}</bdi>
         </h3>
-        <EndForm
+        <ConnectionButtons
           base={base}
-          grantIds={[grantId]}
+          connection={token}
           csrf={csrf}
-          label="End"
           of={name}
         />
       </div>
       <p class="small soft">
+        <PausedNote at={token.pausedAt} now={now} />
         Made <Moment at={createdAt} now={now} />,{" "}
         {usedAt === undefined ? "never used" : (
           <>
@@ -151,6 +160,14 @@ function TokenRow(
           </>
         )}
       </p>
+      <LatestCalls calls={token.calls} now={now} of={name} />
+      <NarrowForm
+        base={base}
+        grantId={grantId}
+        removable={token.removable}
+        csrf={csrf}
+        of={name}
+      />
     </li>
   );
 }

@@ -5,14 +5,19 @@
  *
  * @module
  */
-import { closeGrant, type Grant } from "../oauth/grant.ts";
+import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import {
   type Database,
   type Entry,
   type Found,
   MAX_LISTED,
 } from "./database.ts";
-import { grantKey, grantsOfSubjectKey, upstreamKey } from "./keys.ts";
+import {
+  grantKey,
+  grantsOfSubjectKey,
+  ledgerKey,
+  upstreamKey,
+} from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
 /** Adds a grant and its index to a commit; nothing else writes either. */
@@ -68,9 +73,34 @@ export function grantStore(database: Database) {
           const tombstone = closeGrant(grant, database.now());
           setGrant(transaction.check(entry!), tombstone)
             .delete(upstreamKey(grantId));
+          if (grant.kind !== "client") {
+            transaction.delete(ledgerKey(ledgerIdOf(grant)));
+          }
         });
         if (isDone) return;
       }
+    },
+
+    /**
+     * Changes a live grant, and gives what it has become; undefined when it has
+     * ended.
+     *
+     * @param found the grant as it was read a moment ago
+     */
+    async change(
+      found: Found<Grant> | undefined,
+      to: (grant: Grant) => Grant,
+    ): Promise<Grant | undefined> {
+      while (found?.value.status === "active") {
+        const entry = found;
+        const changed = to(entry.value);
+        const isDone = await database.commit((transaction) =>
+          setGrant(transaction.check(entry), changed)
+        );
+        if (isDone) return changed;
+        found = await database.find<Grant>(entry.key);
+      }
+      return undefined;
     },
 
     /** Notes, in a moment, that a grant is used now: at most once a minute. */

@@ -147,6 +147,11 @@ export function grantsOfSubjectKey(
   return ["grant-of-subject", fingerprint(subject), ...grantId];
 }
 
+/** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */
+export function ledgerKey(ledgerId: string): Deno.KvKey {
+  return ["ledger", fingerprint(ledgerId)];
+}
+
 /** The provider's tokens of a grant, sealed · as long as the grant may live. */
 export function upstreamKey(grantId: string): Deno.KvKey {
   return ["upstream", bounded(grantId)];

@@ -347,13 +347,18 @@ attacks("an account page obeys its own person only", {
     assert.doesNotMatch(account.text, /jo@example\.com|Everybody/);
   },
   "not without a session": async (target) => {
-    for (const path of ["/account/end", "/account/sign-out"]) {
-      const answer = await target.form(path, { csrf: "x", grants: "x" });
+    for (const step of ["end", "pause", "resume", "narrow", "sign-out"]) {
+      const answer = await target.form(`/account/${step}`, {
+        csrf: "x",
+        grants: "x",
+        grant: "x",
+      });
       assert.equal(answer.status, 403);
     }
   },
   "not by GET": async (target) => {
-    for (const step of ["end", "sign-in", "sign-out"]) {
+    const steps = ["end", "pause", "resume", "narrow", "sign-in", "sign-out"];
+    for (const step of steps) {
       assert.equal((await target.ask(`/account/${step}`)).status, 405);
     }
   },

@@ -51,6 +51,7 @@ const WRONG_METHODS = [
   "POST /.well-known/oauth-authorization-server",
   "PUT /account",
   "GET /account/end",
+  "GET /account/pause",
   "PUT /mcp",
   "PATCH /mcp",
   "TRACE /mcp",
@@ -91,7 +92,15 @@ const FORM_TYPES = [
   "",
 ];
 
-for (const path of ["/token", "/revoke", "/authorize", "/account/end"]) {
+for (
+  const path of [
+    "/token",
+    "/revoke",
+    "/authorize",
+    "/account/end",
+    "/account/narrow",
+  ]
+) {
   attacks(
     `${path} reads forms only`,
     each(FORM_TYPES, async (target, type) => {

@@ -61,6 +61,7 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     },
     allowedUsers: ["jo@example.com", "@example.org"],
     admins: [],
+    ledgerDays: 30,
     assertionIssuers: [],
     clients: [],
     policy: { registration: true, redirectHosts: [], trusted: [] },
@@ -70,6 +71,19 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
       allowedDomains: ["claude.ai", "vscode.dev"],
     },
   });
+});
+
+Deno.test("OAUTH_LEDGER_DAYS is a number of days up to a year", () => {
+  for (const [text, days] of [["0", 0], ["7", 7], ["365", 365]] as const) {
+    const { auth } = parseConfig({ ...GITHUB, OAUTH_LEDGER_DAYS: text });
+    assert.equal(auth.oauth?.ledgerDays, days);
+  }
+  for (const text of ["366", "-1", "off", "1.5", "1e2"]) {
+    assert.throws(
+      () => parseConfig({ ...GITHUB, OAUTH_LEDGER_DAYS: text }),
+      /OAUTH_LEDGER_DAYS: got .*, wants days from 0 to 365/,
+    );
+  }
 });
 
 Deno.test("OAUTH_PERMISSIONS is complained of entry by entry", () => {

@@ -23,6 +23,7 @@ export class FakeProvider implements Provider {
   apiUrl: string | undefined = `${PROVIDER_URL}/api`;
   /** Of who signs in next. */
   subject = "42";
+  personName = "Jo";
   email = "jo@example.com";
   /** What who signs in belongs to, then and when asked again. */
   memberships: Partial<Pick<Identity, Membership>> = {};
@@ -92,7 +93,13 @@ export class FakeProvider implements Provider {
 
   #identity(): Identity {
     const { subject, email, memberships } = this;
-    return { subject, name: "Jo", email, emailVerified: true, ...memberships };
+    return {
+      subject,
+      name: this.personName,
+      email,
+      emailVerified: true,
+      ...memberships,
+    };
   }
 
   async refresh(refreshToken: string): Promise<UpstreamTokens> {

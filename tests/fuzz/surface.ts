@@ -363,12 +363,15 @@ export function surface(world: () => World): Property[] {
       fc.tuple(
         fc.constantFrom(
           "/account/end",
+          "/account/pause",
+          "/account/narrow",
           "/account/sign-out",
           "/authorize",
         ),
         nearlyParameters({
           csrf: texts,
           grants: texts,
+          grant: texts,
           request: texts,
           decision: fc.constant("approve"),
         }),

@@ -6,7 +6,12 @@ import {
   closeGrant,
   type Grant,
   isGrantOf,
+  ledgerIdOf,
+  narrowGrant,
+  openClientGrant,
   openGrant,
+  pauseGrant,
+  resumeGrant,
   useGrant,
 } from "../../src/oauth/grant.ts";
 import {
@@ -78,4 +83,35 @@ Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {
   assert(isDocumentUrl("https://app.example.com/c.json"));
   assert(!isDocumentUrl("https://:pass@app.example.com/c.json"));
   assert(!isDocumentUrl("https://user@app.example.com/c.json"));
+});
+
+Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it", () => {
+  const paused = pauseGrant(active, NOW + 5);
+  assert.deepEqual(paused, { ...active, pausedAt: NOW + 5 });
+  assert.equal(pauseGrant(paused, NOW + 9).pausedAt, NOW + 5);
+  assert.deepEqual(resumeGrant(paused), active);
+  // A refresh does not end a pause.
+  const used = useGrant(paused, { refreshable: true, now: NOW + 20 });
+  assert.equal(used.pausedAt, NOW + 5);
+});
+
+Deno.test("narrowGrant() takes scopes away, and remembers what they were", () => {
+  const scopes = ["a", "b", "c", "offline_access"];
+  const grant: Grant = { ...active, scopes };
+  const once = narrowGrant(grant, ["a", "b"]);
+  assert.deepEqual(once.scopes, ["a", "b", "offline_access"]);
+  const twice = narrowGrant(once, ["c", "b"]);
+  assert.deepEqual(twice.scopes, ["b", "offline_access"]);
+  assert.deepEqual([once.grantedScopes, twice.grantedScopes], [scopes, scopes]);
+  assert.equal(narrowGrant(grant, ["a", "b", "c", "d"]), grant);
+});
+
+Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () => {
+  assert.equal(ledgerIdOf(active), active.id);
+  const [one, other] = ["ci", "other"].map((clientId) => {
+    const machine = { ...HERE, clientId, clientName: "", scopes: [], now: NOW };
+    return [openClientGrant(machine), openClientGrant(machine)].map(ledgerIdOf);
+  });
+  assert.equal(one[0], one[1]);
+  assert.notEqual(one[0], other[0]);
 });

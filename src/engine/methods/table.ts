@@ -5,7 +5,8 @@
  */
 import type { Call, Method } from "../call.ts";
 import { challengeResult, readsResults } from "../challenge_result.ts";
-import type { Admitted } from "../engine.ts";
+import type { Admitted, Engine } from "../engine.ts";
+import { noteCall } from "../noted.ts";
 import { scopeChallenge } from "../granted.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
@@ -83,9 +84,12 @@ export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
  */
 export function permitted<C extends Call>(
   run: Method<C>,
-  { method, params }: RpcRequest,
-  { catalogue, authenticated: { caller }, request }: Admitted,
+  message: RpcRequest,
+  admitted: Admitted,
+  { ledger, clock }: Pick<Engine, "ledger" | "clock">,
 ): Method<C> {
+  const { method, params } = message;
+  const { catalogue, authenticated: { caller }, request } = admitted;
   if (caller.scopes === "all") return run;
   const needed = scopesFor(catalogue, method, params);
   const challenge = scopeChallenge(caller, needed);
@@ -93,6 +97,10 @@ export function permitted<C extends Call>(
   if (method === "tools/call" && readsResults(request.headers)) {
     return (call) => challengeResult(call, challenge);
   }
+  noteCall(ledger, message, admitted, {
+    outcome: "refused",
+    startedMilliseconds: clock(),
+  });
   throw challenge;
 }
 

@@ -19,6 +19,7 @@ import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Outcome } from "../../outcome.ts";
 import type { Place } from "../limits.ts";
 import {
   checkKnowsTasks,
@@ -134,15 +135,27 @@ async function prepareAndRun(
       const run = async () =>
         await runAround(tool, input, context, call, prepared);
       try {
-        return await (telemetry ? telemetry.task(tool.name, run) : run());
+        const result =
+          await (telemetry ? telemetry.task(tool.name, run) : run());
+        call.note(result.isError ? "tool_error" : "ok");
+        return result;
+      } catch (error) {
+        call.note(outcomeOfTask(error, context));
+        throw error;
       } finally {
         place?.leave();
       }
     },
   );
+  call.goesOn = true;
   // The work goes on after the call.
   if (place) place.isKept = true;
   return { resultType: "task", ...printTask(task) };
+}
+
+function outcomeOfTask(error: unknown, { signal }: Context): Outcome {
+  if (signal.aborted) return "stopped";
+  return error instanceof ToolError ? "tool_error" : "internal_error";
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */

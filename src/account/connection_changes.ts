@@ -1,0 +1,87 @@
+/**
+ * What a person changes about a connection of theirs without ending it: they
+ * pause and resume it, and take scopes away.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { type Clock, now } from "../clock.ts";
+import { redirect } from "../http/redirect.ts";
+import type { Logger } from "../log.ts";
+import {
+  type Grant,
+  isPassing,
+  narrowGrant,
+  pauseGrant,
+  resumeGrant,
+} from "../oauth/grant.ts";
+import type { Parameters } from "../oauth/parameters.ts";
+import type { Changed } from "../pages/account_page.tsx";
+import type { AccountSessionStore } from "../store/account_sessions.ts";
+import type { GrantStore } from "../store/grants.ts";
+import { signedInPeople } from "./signed_in.ts";
+
+/** The routes of a connection that goes on. */
+export interface ConnectionChanges {
+  /** `POST /account/pause`: nothing is let in until it is resumed. */
+  pause(c: Context): Promise<Response>;
+  /** `POST /account/resume`. */
+  resume(c: Context): Promise<Response>;
+  /** `POST /account/narrow`: leaves the scopes whose boxes are ticked. */
+  narrow(c: Context): Promise<Response>;
+}
+
+/** Lets people change their own connections. */
+export function connectionChanges(
+  options: {
+    baseUrl: string;
+    accountSessions: AccountSessionStore;
+    grants: GrantStore;
+    clock: Clock;
+    log: Logger;
+  },
+): ConnectionChanges {
+  const { baseUrl, grants, clock, log } = options;
+  const people = signedInPeople(options);
+
+  function changing(
+    changed: Changed,
+    change: (grant: Grant, form: Parameters) => Grant,
+  ): (c: Context) => Promise<Response> {
+    return async (c) => {
+      const { session: { subject }, form } = await people.findForm(c);
+      const found = await grants.find(form.require("grant"));
+      // Another person's grant is treated like one that does not exist.
+      const isOwn = found?.value.subject === subject &&
+        !isPassing(found.value);
+      const after = await grants.change(
+        isOwn ? found : undefined,
+        (grant) => change(grant, form),
+      );
+      if (after) {
+        log.info(`Connection ${changed} on the account page`, {
+          grantId: after.id,
+          client: after.clientName,
+          by: subject,
+        });
+      }
+      const what = after ? `changed=${changed}` : "ended=0";
+      return redirect(c, `${baseUrl}/account?${what}`);
+    };
+  }
+
+  return {
+    pause: changing("paused", (grant) => pauseGrant(grant, now(clock))),
+    resume: changing("resumed", resumeGrant),
+    narrow: changing(
+      "narrowed",
+      (grant, form) =>
+        narrowGrant(
+          grant,
+          grant.scopes.filter((scope) =>
+            form.get(`scope.${scope}`) !== undefined
+          ),
+        ),
+    ),
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * Tool calls as the people in whose name they are made see them later.
+ *
+ * @module
+ */
+import type { Outcome } from "../outcome.ts";
+import type { RpcRequest } from "../protocol/messages.ts";
+import type { Admitted, Engine } from "./engine.ts";
+
+/** Notes how a tool call under a grant ended; of other requests nothing. */
+export function noteCall(
+  ledger: Engine["ledger"],
+  { method, params }: RpcRequest,
+  { catalogue, authenticated: { caller: { grantId } } }: Pick<
+    Admitted,
+    "catalogue" | "authenticated"
+  >,
+  { outcome, startedMilliseconds }: {
+    outcome: Outcome;
+    startedMilliseconds: number;
+  },
+): void {
+  if (!ledger || grantId === undefined || method !== "tools/call") return;
+  // A name that nothing has is the client's text.
+  const tool = catalogue.tools.get(params.name as string)?.name;
+  if (tool === undefined) return;
+  const at = Math.floor(startedMilliseconds / 1000);
+  ledger.note(grantId, { at, tool, outcome });
+}

@@ -1,0 +1,108 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * Everybody's latest tool calls: failures first, and a filter.
+ *
+ * @module
+ */
+import { displayName } from "./display_name.ts";
+import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
+import { Moment } from "./moment.tsx";
+import { Table } from "./table.tsx";
+
+/** Somebody's calls. */
+export interface OperatorCall extends CallInWords {
+  /** What the provider calls them. */
+  person: string;
+  client: string;
+}
+
+/** Which calls are asked for. */
+export interface CallFilter {
+  /** Part of a person's name. */
+  person?: string;
+  /** Part of a client's name. */
+  client?: string;
+  outcome?: "failed" | "fine";
+}
+
+/** What the section shows. */
+export interface OperatorCallsProps {
+  /** Path of the public address; empty at a root. */
+  base?: string;
+  /** Those that the filter lets through, failures first. */
+  calls: readonly OperatorCall[];
+  filter: CallFilter;
+  now: number;
+}
+
+/** A page of more is read by nobody. */
+const MOST_ROWS = 100;
+
+const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];
+
+/** Calls, failures first. */
+export function OperatorCalls(
+  { base = "", calls, filter, now }: OperatorCallsProps,
+) {
+  const { person, client, outcome } = filter;
+  const isFiltered = Boolean(person || client || outcome);
+  return (
+    <Table
+      title="Latest calls"
+      id="calls"
+      empty={isFiltered
+        ? "No call is like this. Shorten the names, or choose any outcome."
+        : "No tool was called lately."}
+      columns={["When", "Person", "Client", "Tool", "Outcome"]}
+      rows={calls.slice(0, MOST_ROWS).map((call) => [
+        <Moment at={call.at} now={now} />,
+        <bdi>{displayName(call.person)}</bdi>,
+        <>
+          “<bdi>{displayName(call.client)}</bdi>”
+        </>,
+        <code>{call.tool}</code>,
+        <>
+          <OutcomeBadge outcome={call.outcome} />
+          {call.count > 1 && ` ${call.count} times`}
+        </>,
+      ])}
+    >
+      <form class="filter" method="get" action={`${base}/account#calls`}>
+        <label>
+          Person
+          <input
+            type="text"
+            name="person"
+            value={person ?? ""}
+            autocomplete="off"
+          />
+        </label>
+        <label>
+          Client
+          <input
+            type="text"
+            name="client"
+            value={client ?? ""}
+            autocomplete="off"
+          />
+        </label>
+        <label>
+          Outcome
+          <select name="outcome">
+            {OUTCOMES.map(([value, words]) => (
+              <option value={value} selected={value === (outcome ?? "")}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit">Show</button>
+      </form>
+      {calls.length > MOST_ROWS && (
+        <p class="small soft">
+          The first {MOST_ROWS} of {calls.length}, failures first.
+        </p>
+      )}
+    </Table>
+  );
+}

@@ -1,0 +1,52 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * A table that is read on a phone too.
+ *
+ * @module
+ */
+import type { Child } from "@hono/hono/jsx";
+
+/** A table; on a phone each row is a card, its cells under their headings. */
+export function Table(
+  { title, id, empty, columns, rows, children }: {
+    title: string;
+    /** Of the section, where something leads there. */
+    id?: string;
+    empty: string;
+    columns: readonly string[];
+    rows: readonly Child[][];
+    /** Between the heading and the rows. */
+    children?: Child;
+  },
+) {
+  return (
+    <section id={id}>
+      <h2>{title}</h2>
+      {children}
+      {rows.length === 0 ? <p class="card soft">{empty}</p> : (
+        <div class="card">
+          <table role="table" aria-label={title}>
+            <thead role="rowgroup">
+              <tr role="row">
+                {columns.map((column) =>
+                  column
+                    ? <th role="columnheader" scope="col">{column}</th>
+                    : <td role="cell"></td>
+                )}
+              </tr>
+            </thead>
+            <tbody role="rowgroup">
+              {rows.map((row) => (
+                <tr role="row">
+                  {row.map((cell, index) => (
+                    <td role="cell" data-label={columns[index]}>{cell}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,178 @@
+/**
+ * The ledger: the latest tool calls of each connection, for the person in whose
+ * name they were made. A call writes nothing: what ended is gathered in memory,
+ * and every few seconds written for many connections in one commit.
+ *
+ * @module
+ */
+import type { Logger } from "../log.ts";
+import { type Grant, isPassing, ledgerIdOf } from "../oauth/grant.ts";
+import { detached } from "../telemetry.ts";
+import {
+  addCall,
+  type EndedCall,
+  listCalls,
+  type NotedCall,
+} from "./call_list.ts";
+import type { Database, Entry, Expiring } from "./database.ts";
+import { grantKey, ledgerKey } from "./keys.ts";
+
+/** What a process that dies has not written yet. */
+const WRITE_MILLISECONDS = 5000;
+
+/** Of how many grants calls may wait; those of more are not written down. */
+const MOST_GRANTS = 10_000;
+
+/** A transaction has at most 100 checks, and each takes two. */
+const GRANTS_PER_COMMIT = 40;
+
+/** How often the same calls are written when others write too. */
+const TRIES = 5;
+
+interface LedgerRecord extends Expiring {
+  /** Newest first. */
+  calls: readonly NotedCall[];
+}
+
+/** Calls that wait to be written, by the grant they were made under. */
+type Waiting = Map<string, NotedCall[]>;
+
+export type LedgerStore = ReturnType<typeof ledgerStore>;
+
+/**
+ * A ledger in a database.
+ *
+ * @param options `keepSeconds`: how long a call is kept
+ */
+export function ledgerStore(
+  database: Database,
+  { keepSeconds, log }: { keepSeconds: number; log: Logger },
+) {
+  let waiting: Waiting = new Map();
+  let leftOut = 0;
+  let isFailing = false;
+  let isClosed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing = Promise.resolve();
+
+  /**
+   * Writes calls of some grants; false when others wrote at the same time. What
+   * belongs to a grant that has ended is gone.
+   */
+  async function tryWrite(some: Waiting): Promise<boolean> {
+    const grants = await database.getMany<Grant[]>(
+      [...some.keys()].map((grantId) => grantKey(grantId)),
+    );
+    const live = grants.flatMap(({ value }) =>
+      value?.status === "active" ? [value] : []
+    );
+    // A machine has a grant for every token, and one ledger for all of them.
+    const owners = [...Map.groupBy(live, ledgerIdOf)];
+    if (owners.length === 0) return true;
+    const ledgers = await database.getMany<LedgerRecord[]>(
+      owners.map(([ledgerId]) => ledgerKey(ledgerId)),
+    );
+    const time = database.now();
+    const oldest = time - keepSeconds;
+    return await database.commit((transaction) => {
+      // A grant that ends meanwhile takes its ledger with it.
+      transaction.check(...grants, ...ledgers);
+      for (const [index, [, held]] of owners.entries()) {
+        const { key, value } = ledgers[index];
+        const added = held.flatMap(({ id }) => some.get(id)!);
+        const record: LedgerRecord = {
+          calls: listCalls([...added, ...value?.calls ?? []], oldest),
+          expiresAt: endOf(held[0], time + keepSeconds),
+        };
+        transaction.set(key, record);
+      }
+    }) !== undefined;
+  }
+
+  async function writeSome(some: Waiting): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      if (await tryWrite(some)) return;
+    }
+    putBack(some);
+  }
+
+  async function write(): Promise<void> {
+    const entries = [...waiting];
+    waiting = new Map();
+    if (leftOut > 0) {
+      log.warning("Calls of too many connections for the ledger", {
+        leftOut,
+      });
+      leftOut = 0;
+    }
+    while (entries.length > 0) {
+      const some = new Map(entries.splice(0, GRANTS_PER_COMMIT));
+      try {
+        await writeSome(some);
+        isFailing = false;
+      } catch (error) {
+        putBack(some);
+        putBack(new Map(entries));
+        if (!isFailing || isClosed) {
+          log.warning("Calls were not written down", { error });
+        }
+        isFailing = true;
+        return;
+      }
+    }
+  }
+
+  /** For the next time. */
+  function putBack(some: Waiting): void {
+    for (const [grantId, calls] of some) {
+      const since = waiting.get(grantId) ?? [];
+      waiting.set(grantId, listCalls([...calls, ...since], 0).reverse());
+    }
+  }
+
+  /** One at a time. */
+  function flush(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.size > 0) writing = writing.then(write).then(startTimer);
+    return writing;
+  }
+
+  function startTimer(): void {
+    if (waiting.size === 0 || isClosed) return;
+    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+  }
+
+  return {
+    /** Remembers a call of a grant, and writes it down within seconds. */
+    note(grantId: string, call: EndedCall): void {
+      if (isClosed) return;
+      const calls = waiting.get(grantId);
+      if (calls) return addCall(calls, call);
+      if (waiting.size >= MOST_GRANTS) return void leftOut++;
+      waiting.set(grantId, [{ ...call, firstAt: call.at, count: 1 }]);
+      startTimer();
+    },
+
+    /** The calls of each ledger, newest first. */
+    async list(ledgerIds: readonly string[]): Promise<NotedCall[][]> {
+      await flush();
+      const entries: readonly Entry<LedgerRecord>[] = await database.getMany<
+        LedgerRecord[]
+      >(ledgerIds.map(ledgerKey));
+      const oldest = database.now() - keepSeconds;
+      return entries.map(({ value }) => listCalls(value?.calls ?? [], oldest));
+    },
+
+    /** Writes down what is remembered; what cannot be written is lost. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await flush();
+    },
+  };
+}
+
+/** A ledger ends with its grant, unless it goes on with the next one. */
+function endOf(grant: Grant, kept: number): number {
+  return isPassing(grant) ? kept : Math.min(kept, grant.expiresAt);
+}
