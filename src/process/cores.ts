@@ -160,7 +160,12 @@ function write(
   to: { writeSync(bytes: Uint8Array): number },
   bytes: Uint8Array,
 ): void {
-  while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
+  try {
+    while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
+  } catch (error) {
+    // No one reads it any more: the servers go on.
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
 }
 
 /** Ends the process with one line that says what to do. */

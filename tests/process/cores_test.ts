@@ -14,6 +14,7 @@ import {
 async function startCores(
   directory: TemporaryDirectory,
   env: Record<string, string> = {},
+  shell?: string,
 ): Promise<{ cores: Process; url: string }> {
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
@@ -23,7 +24,8 @@ async function startCores(
   const server = args.lastIndexOf("run") + 1;
   args.splice(server, 0, `--allow-read=${path}`, `--allow-write=${path}`);
   const port = freePort();
-  const cores = new Process(args, {
+  const cores = new Process(shell ? ["-c", shell, "sh", ...args] : args, {
+    command: shell && "sh",
     env: {
       PORT: String(port),
       PROCESSES: "2",
@@ -35,7 +37,7 @@ async function startCores(
 }
 
 /** The processes that a process started. */
-async function childrenOf({ pid }: Process): Promise<number[]> {
+async function childrenOf({ pid }: Pick<Process, "pid">): Promise<number[]> {
   const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
   return text.trim().split(" ").filter(Boolean).map(Number);
 }
@@ -125,5 +127,36 @@ Deno.test({
     await using _second = second;
     assert.equal(await second.end(), 1);
     assert.match(second.output, /^PORT: \d+ on 127\.0\.0\.1: .*in use.*\n$/);
+  },
+});
+
+Deno.test({
+  name: "servers go on when no one reads their log any more",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const shell = `"${Deno.execPath()}" "$@" | head -n 1; sleep 1000`;
+    const { cores, url } = await startCores(
+      directory,
+      { LOG_LEVEL: "debug" },
+      shell,
+    );
+    await using _cores = cores;
+    await cores.prints(/"Listening"/);
+    const session = await openSession(url);
+    // The first that the shell started.
+    const [pid] = await childrenOf(cores);
+    await until(async () => (await childrenOf({ pid })).length === 2);
+    // Each call is a line in the log that cannot be written.
+    for (let n = 0; n < 30; n++) {
+      assert.equal(await callHealth(url, session), 200);
+    }
+    const [victim] = await childrenOf({ pid });
+    Deno.kill(victim, "SIGKILL");
+    await until(async () => {
+      const now = await childrenOf({ pid });
+      return now.length === 2 && !now.includes(victim);
+    });
+    assert.equal(cores.output.trim().split("\n").length, 1);
   },
 });
