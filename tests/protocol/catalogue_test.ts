@@ -371,3 +371,23 @@ for (const limit of [{ callsPerMinute: 0 }, { callsAtOnce: 1.5 }]) {
     );
   });
 }
+
+Deno.test("compileCatalogue() tells who may call a tool where people can try out first, and only there", () => {
+  const tools = [
+    tool({ name: "free", run }),
+    tool({ name: "mail", scopes: ["a"], run }),
+  ];
+  for (const anonymous of [true, false]) {
+    const page = pageOf(compile({ tools }, { anonymous }), "session", "tools");
+    const told = page.tools.map((listed: Json) => listed.securitySchemes);
+    assert.deepEqual(
+      told,
+      anonymous
+        ? [
+          [{ type: "noauth" }, { type: "oauth2" }],
+          [{ type: "oauth2", scopes: ["a"] }],
+        ]
+        : [undefined, undefined],
+    );
+  }
+});

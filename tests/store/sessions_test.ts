@@ -263,3 +263,7 @@ for (
     },
   );
 }
+
+Deno.test("a session lives 30 days after its last use", () => {
+  assert.equal(SESSION_SECONDS, 30 * 24 * HOUR);
+});
