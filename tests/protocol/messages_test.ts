@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   codeOfStatus,
   isRequestId,
+  methodNotFound,
   parseMessage,
   printError,
   printId,
@@ -216,4 +217,13 @@ Deno.test("salvageId() finds none in what is no object", () => {
   for (const value of [null, 1, "x", [], undefined]) {
     assert.equal(salvageId(value), undefined);
   }
+});
+
+Deno.test("methodNotFound() is in band in 2025, and 404 in 2026", () => {
+  const refusalOf = (stateless: boolean) => {
+    const { code, status } = methodNotFound("x", stateless);
+    return [code, status];
+  };
+  assert.deepEqual(refusalOf(false), [-32601, 200]);
+  assert.deepEqual(refusalOf(true), [-32601, 404]);
 });
