@@ -136,7 +136,7 @@ const WALKS: readonly {
   {
     title: "session, oauth",
     walk: (it) => walkSession("oauth", it),
-    tells: /^(init|call$|question|answer|elicit|end)/,
+    tells: /^(init|call$|next call|question|answer|elicit|end)/,
   },
 ];
 
