@@ -20,12 +20,14 @@ class Slow {
   readonly started = Promise.withResolvers<Context>();
   readonly end = Promise.withResolvers<string>();
   readonly aborted = Promise.withResolvers<unknown>();
+  readonly signals: AbortSignal[] = [];
   runs = 0;
 
   readonly tool: Tool = tool({
     name: "slow",
     run: async (_input, context) => {
       this.runs++;
+      this.signals.push(context.signal);
       this.started.resolve(context);
       context.signal.addEventListener("abort", () => {
         this.aborted.resolve(context.signal.reason);
@@ -340,6 +342,7 @@ Deno.test("stop() tells every running tool, and those that begin after it", asyn
   await slow.aborted.promise;
   const late = server.call("tools/call", SLOW);
   await until(() => slow.runs === 2);
+  assert.deepEqual(slow.signals.map(({ aborted }) => aborted), [true, true]);
   slow.end.resolve("done");
   for (const response of [await answer, await late]) {
     assert.equal((await resultOf(response)).content[0].text, "done");
@@ -382,4 +385,23 @@ Deno.test("DELETE of a session ends its calls, through whatever process", async 
   await slow.aborted.promise;
   slow.end.resolve("late");
   await (await answer).body!.cancel();
+});
+
+Deno.test("a tool that ignores the end of its session is cut off from it", async () => {
+  using time = new FakeTime();
+  const slow = new Slow();
+  await using server = await startServer({ tools: [slow.tool] });
+  const session = await server.openSession();
+  const answer = session.request("tools/call", SLOW);
+  await slow.started.promise;
+  assert.equal((await session.end()).status, 202);
+  let isAnswered = false;
+  const messages = answer.then(messagesOf).finally(() => isAnswered = true);
+  await until(() => {
+    time.tick(2);
+    return isAnswered;
+  });
+  assert.deepEqual(await messages, []);
+  assert(slow.signals[0].aborted);
+  slow.end.resolve("unheard");
 });

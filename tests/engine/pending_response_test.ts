@@ -144,6 +144,7 @@ Deno.test("end() throws nothing when the client leaves as it writes", () =>
   }));
 
 Deno.test("send() cuts a stream whose reader left 16 MiB unread", async () => {
+  using _timers = new HeldTimers();
   const { answer, response } = await openStream();
   const reader = response.body!.getReader();
   await reader.read();
@@ -227,4 +228,17 @@ Deno.test("a client that leaves is not expected any more", async () => {
   await response.body!.cancel();
   await Promise.all(sending);
   assert.equal(timers.waiting.size, 0);
+});
+
+Deno.test("comment() writes nothing behind what is not read", async () => {
+  using _timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  const sending = answer.send(LARGE);
+  answer.comment();
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.read();
+  await sending;
+  answer.end();
+  assert.deepEqual(await reader.read(), { done: true, value: undefined });
 });
