@@ -270,9 +270,30 @@ async function accountOf(target: Target, subject: string) {
   return { browser, account, csrf, cookie: cookiesOf(browser) };
 }
 
+type Account = Awaited<ReturnType<typeof accountOf>>;
+
 /** The grant's name as the page of its owner has it. */
-function grantOf({ account }: { account: Arrival }): string {
+function grantOf({ account }: Account): string {
   return /name="grants" value="([^"]+)"/.exec(account.text)![1];
+}
+
+/** Asks to end the owner's connection, with whatever the thief put in. */
+function askToEnd(
+  target: Target,
+  owner: Account,
+  forged: { csrf?: string; cookie?: string } = {},
+) {
+  const { csrf, cookie } = { ...owner, ...forged };
+  const form = { grants: grantOf(owner), csrf };
+  return target.form("/account/end", form, { cookie });
+}
+
+/** Two people's account pages, and what the first one's client holds. */
+async function ownerAndThief(target: Target) {
+  const { auth } = await target.person("jo");
+  const owner = await accountOf(target, "jo");
+  const thief = await accountOf(target, "thief");
+  return { auth, owner, thief };
 }
 
 async function isAlive(target: Target, auth: { authorization: string }) {
@@ -286,10 +307,7 @@ attacks("an account page obeys its own person only", {
     const { auth } = await target.person("jo");
     const owner = await accountOf(target, "jo");
     for (const csrf of ["", "x", "x.y", owner.csrf.slice(0, -1)]) {
-      const answer = await target.form("/account/end", {
-        grants: grantOf(owner),
-        csrf,
-      }, { cookie: owner.cookie });
+      const answer = await askToEnd(target, owner, { csrf });
       assert.equal(answer.status, 403, csrf);
     }
     time.tick(1);
@@ -297,26 +315,16 @@ attacks("an account page obeys its own person only", {
   },
   "not with another person's proof": async (target) => {
     using time = new FakeTime();
-    const { auth } = await target.person("jo");
-    const owner = await accountOf(target, "jo");
-    const thief = await accountOf(target, "thief");
-    const answer = await target.form("/account/end", {
-      grants: grantOf(owner),
-      csrf: thief.csrf,
-    }, { cookie: owner.cookie });
+    const { auth, owner, thief } = await ownerAndThief(target);
+    const answer = await askToEnd(target, owner, { csrf: thief.csrf });
     assert.equal(answer.status, 403);
     time.tick(1);
     assert(await isAlive(target, auth));
   },
   "not for another person's connection": async (target) => {
     using time = new FakeTime();
-    const { auth } = await target.person("jo");
-    const owner = await accountOf(target, "jo");
-    const thief = await accountOf(target, "thief");
-    const answer = await target.form("/account/end", {
-      grants: grantOf(owner),
-      csrf: thief.csrf,
-    }, { cookie: thief.cookie });
+    const { auth, owner, thief } = await ownerAndThief(target);
+    const answer = await askToEnd(target, owner, thief);
     // As if it did not exist: nothing was ended.
     assert.match(answer.headers.get("location")!, /ended=0$/);
     time.tick(1);
@@ -326,10 +334,7 @@ attacks("an account page obeys its own person only", {
     using time = new FakeTime();
     const { auth } = await target.person("sam");
     const owner = await accountOf(target, "sam");
-    await target.form("/account/end", {
-      grants: grantOf(owner),
-      csrf: owner.csrf,
-    }, { cookie: owner.cookie });
+    await askToEnd(target, owner);
     time.tick(1);
     assert(!await isAlive(target, auth));
   },

@@ -13,6 +13,7 @@ import {
   type TestServer,
   until,
 } from "../kit.ts";
+import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
@@ -194,24 +195,14 @@ Deno.test("lines of one session have one name, which does not open it", async ()
 
 Deno.test("a database that fails is told once a second with its cause, however many calls it fails", async () => {
   using time = new FakeTime();
-  const memory = await Deno.openKv(":memory:");
-  let isAway = false;
-  const kv = new Proxy(memory, {
-    get(target, name) {
-      const member = Reflect.get(target, name);
-      if (typeof member !== "function") return member;
-      return (...args: unknown[]) => {
-        if (isAway && name !== "close") throw new Error("disk is full");
-        return member.apply(target, args);
-      };
-    },
-  });
+  using database = await switchableKv();
+  const { kv, state } = database;
   const events: LogEvent[] = [];
   try {
     await using server = await startServer({ ...CATALOGUE, kv });
     const session = await server.openSession();
     configureLog({ level: "warning", take: (event) => events.push(event) });
-    isAway = true;
+    state.isUp = false;
     time.tick(2);
     for (let id = 0; id < 6; id++) {
       if (id === 3) time.tick(1);
@@ -220,15 +211,14 @@ Deno.test("a database that fails is told once a second with its cause, however m
       await response.body?.cancel();
     }
   } finally {
-    isAway = false;
+    state.isUp = true;
     configureLog({ level: "off" });
-    memory.close();
   }
   assert.deepEqual(
     events.map(({ message, properties }) => [message, properties.repeated]),
     [["Not available", undefined], ["Not available", 2]],
   );
   const { cause } = events[0].properties.error as Error;
-  assert.match(String(cause), /disk is full/);
+  assert.match(String(cause), /no database/);
   assert.ok(events[0].properties.reference);
 });

@@ -10,6 +10,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../flow/kit.ts";
+import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
 /** What is logged while `act` runs. */
@@ -91,47 +92,31 @@ Deno.test("a refusal says why, from where, and under which reference", async () 
 
 Deno.test("a database that fails is told once a second with its cause, and each answer has a reference", async () => {
   using time = new FakeTime();
-  const memory = await Deno.openKv(":memory:");
-  let isAway = false;
-  const kv = new Proxy(memory, {
-    get(target, name) {
-      const member = Reflect.get(target, name);
-      if (typeof member !== "function") return member;
-      return (...args: unknown[]) => {
-        if (isAway && name !== "close") throw new Error("disk on fire");
-        return member.apply(target, args);
-      };
-    },
-  });
+  using database = await switchableKv();
+  const { kv, state } = database;
   const references: string[] = [];
-  try {
-    const events = await eventsOf(async (server) => {
-      isAway = true;
-      for (let n = 0; n < 10; n++) {
-        if (n === 5) time.tick(1);
-        const response = await server.fetch("/authorize?client_id=somebody");
-        assert.equal(response.status, 503);
-        references.push((await response.json()).reference);
-      }
-      isAway = false;
-    }, { kv });
-    const failures = events.filter(({ message }) =>
-      message === "Not available"
-    );
-    assert.deepEqual(
-      failures.map(({ properties }) => properties.reference),
-      [references[0], references[5]],
-    );
-    assert.equal(failures[1].properties.repeated, 4);
-    const { cause } = failures[0].properties.error as Error;
-    assert.match(String(cause), /disk on fire/);
-    assert.deepEqual(
-      requests(events).map(({ reference }) => reference),
-      references,
-    );
-  } finally {
-    memory.close();
-  }
+  const events = await eventsOf(async (server) => {
+    state.isUp = false;
+    for (let n = 0; n < 10; n++) {
+      if (n === 5) time.tick(1);
+      const response = await server.fetch("/authorize?client_id=somebody");
+      assert.equal(response.status, 503);
+      references.push((await response.json()).reference);
+    }
+    state.isUp = true;
+  }, { kv });
+  const failures = events.filter(({ message }) => message === "Not available");
+  assert.deepEqual(
+    failures.map(({ properties }) => properties.reference),
+    [references[0], references[5]],
+  );
+  assert.equal(failures[1].properties.repeated, 4);
+  const { cause } = failures[0].properties.error as Error;
+  assert.match(String(cause), /no database/);
+  assert.deepEqual(
+    requests(events).map(({ reference }) => reference),
+    references,
+  );
 });
 
 Deno.test("a provider that fails is told with its cause, and the page has the reference", async () => {

@@ -12,6 +12,7 @@ import {
 import assert from "node:assert/strict";
 import { createServer, type Server, tool } from "../../src/mod.ts";
 import { Browser } from "../flow/browser.ts";
+import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
 
 const whoami = tool({
   name: "whoami",
@@ -105,34 +106,11 @@ class Mounted implements AsyncDisposable {
   }
 }
 
-/** What a client remembers while a person signs in. */
-class SignIn {
-  redirectUrl = "http://localhost:7777/callback";
-  clientMetadata = {
-    redirect_uris: [this.redirectUrl],
-    client_name: "A client",
-    token_endpoint_auth_method: "none",
-  };
-  sentTo?: URL;
-  // deno-lint-ignore no-explicit-any
-  kept: any = {};
-  state = () => "state";
-  clientInformation = () => this.kept.client;
-  saveClientInformation = (client: unknown) => void (this.kept.client = client);
-  tokens = () => this.kept.tokens;
-  saveTokens = (tokens: unknown) => void (this.kept.tokens = tokens);
-  redirectToAuthorization = (url: URL) => void (this.sentTo = url);
-  saveCodeVerifier = (verifier: string) => void (this.kept.verifier = verifier);
-  codeVerifier = () => this.kept.verifier;
-  saveDiscoveryState = (state: unknown) => void (this.kept.discovery = state);
-  discoveryState = () => this.kept.discovery;
-}
-
 for (const [name, mount] of Object.entries(MOUNTS)) {
   Deno.test(`a person signs in and a client calls, by ${name}`, async () => {
     await using mounted = await Mounted.start(mount);
     const { baseUrl } = mounted;
-    const authProvider = new SignIn();
+    const authProvider = new RememberedSignIn();
     const newTransport = () =>
       new StreamableHTTPClientTransport(new URL(`${baseUrl}/mcp`), {
         authProvider,

@@ -10,6 +10,7 @@ import {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { Browser } from "../flow/browser.ts";
+import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
 import { Clone } from "./clone.ts";
 import { callHealth, openSession } from "./kit.ts";
 
@@ -123,8 +124,8 @@ function freeAddress(): Deno.NetAddr {
 }
 
 /** A person signs in with the development provider. */
-async function signIn(url: string): Promise<SignIn> {
-  const authProvider = new SignIn();
+async function signIn(url: string): Promise<RememberedSignIn> {
+  const authProvider = new RememberedSignIn();
   const refused = new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
     authProvider,
   });
@@ -142,7 +143,10 @@ async function signIn(url: string): Promise<SignIn> {
 }
 
 /** Calls a tool with what a sign-in left; it must not ask for another. */
-async function callAs(authProvider: SignIn, url: string): Promise<void> {
+async function callAs(
+  authProvider: RememberedSignIn,
+  url: string,
+): Promise<void> {
   const client = new Client({ name: "newcomer", version: "1" });
   await client.connect(
     new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider }),
@@ -150,27 +154,4 @@ async function callAs(authProvider: SignIn, url: string): Promise<void> {
   const { structuredContent } = await client.callTool({ name: "health" });
   assert.equal((structuredContent as { status: string }).status, "ok");
   await client.close();
-}
-
-/** What a client remembers while a person signs in. */
-class SignIn {
-  redirectUrl = "http://localhost:7777/callback";
-  clientMetadata = {
-    redirect_uris: [this.redirectUrl],
-    client_name: "A newcomer's client",
-    token_endpoint_auth_method: "none",
-  };
-  sentTo?: URL;
-  // deno-lint-ignore no-explicit-any
-  kept: any = {};
-  state = () => "state";
-  clientInformation = () => this.kept.client;
-  saveClientInformation = (client: unknown) => void (this.kept.client = client);
-  tokens = () => this.kept.tokens;
-  saveTokens = (tokens: unknown) => void (this.kept.tokens = tokens);
-  redirectToAuthorization = (url: URL) => void (this.sentTo = url);
-  saveCodeVerifier = (verifier: string) => void (this.kept.verifier = verifier);
-  codeVerifier = () => this.kept.verifier;
-  saveDiscoveryState = (state: unknown) => void (this.kept.discovery = state);
-  discoveryState = () => this.kept.discovery;
 }

@@ -22,6 +22,31 @@ function replacing(kv: Deno.Kv, methods: Record<string, unknown>): Deno.Kv {
   });
 }
 
+/** A handle that counts its commits, and goes on after each. */
+function afterCommits(
+  kv: Deno.Kv,
+  after: (
+    commit: Deno.AtomicOperation["commit"],
+  ) => ReturnType<Deno.AtomicOperation["commit"]>,
+): { kv: Deno.Kv; commits: number } {
+  const counted = {
+    commits: 0,
+    kv: replacing(kv, {
+      atomic() {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = async () => {
+          counted.commits++;
+          await commit();
+          return await after(commit);
+        };
+        return operation;
+      },
+    }),
+  };
+  return counted;
+}
+
 testOnDatabases("find() gives a live record and its version", async (kv) => {
   const database = new Database(kv);
   assert.equal(await database.find(KEY), undefined);
@@ -106,51 +131,29 @@ testOnDatabases(
 
 Deno.test("commit() recognizes itself when a remote client has repeated it", () =>
   withKv(async (kv) => {
-    let commits = 0;
-    const repeating = replacing(kv, {
-      atomic: () => {
-        const operation = kv.atomic();
-        const commit = operation.commit.bind(operation);
-        operation.commit = async () => {
-          commits++;
-          await commit();
-          return await commit();
-        };
-        return operation;
-      },
-    });
-    const database = new Database(repeating);
+    const repeating = afterCommits(kv, (commit) => commit());
+    const database = new Database(repeating.kv);
     const versionstamp = await database.commit((transaction) =>
       transaction.check({ key: KEY, versionstamp: null })
         .set(KEY, { expiresAt: now() + 60 })
     );
     assert.equal(versionstamp, (await database.get(KEY)).versionstamp);
-    assert.equal(commits, 1);
+    assert.equal(repeating.commits, 1);
   }));
 
 Deno.test("commit() that lost its answer has happened once", () =>
   withKv(async (kv) => {
-    let commits = 0;
-    const losing = replacing(kv, {
-      atomic: () => {
-        const operation = kv.atomic();
-        const commit = operation.commit.bind(operation);
-        operation.commit = async () => {
-          commits++;
-          await commit();
-          throw new Error("connection reset");
-        };
-        return operation;
-      },
+    const losing = afterCommits(kv, () => {
+      throw new Error("connection reset");
     });
-    const database = new Database(losing);
+    const database = new Database(losing.kv);
     assert(
       await database.commit((transaction) =>
         transaction.check({ key: KEY, versionstamp: null })
           .set(KEY, { expiresAt: now() + 60 })
       ),
     );
-    assert.equal(commits, 1);
+    assert.equal(losing.commits, 1);
   }));
 
 Deno.test("commit() does not take another's record for its own", () =>
