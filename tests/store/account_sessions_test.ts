@@ -36,3 +36,15 @@ Deno.test("the database does not hold what a session's cookie says", () =>
       assert.ok(!JSON.stringify(entry).includes(id));
     }
   }));
+
+Deno.test("takeMade() shows a new token once, however many load its page", () =>
+  withKv(async (kv) => {
+    const sessions = accountSessionStore(new Database(kv));
+    const id = await sessions.save(WHO);
+    await sessions.saveMade(id, "grant", "the token");
+    const shown = await Promise.all(
+      Array.from({ length: 50 }, () => sessions.takeMade(id, "grant")),
+    );
+    assert.deepEqual(shown.filter(Boolean), ["the token"]);
+    assert.equal(await sessions.takeMade(id, "grant"), undefined);
+  }));

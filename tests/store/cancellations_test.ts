@@ -3,6 +3,7 @@ import { Database } from "../../src/store/database.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";
 import { testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 /** A request that has just begun. */
 function request(requestId: string | number, sessionId = "s") {
@@ -136,3 +137,18 @@ Deno.test("find() looks at a remote database once a second", async () => {
   assert.equal(await found(), 1);
   kv.close();
 });
+
+testOnDatabases(
+  "find() leaves a wish that is newer than the one it fulfils",
+  async (kv, other) => {
+    const others = cancellationStore(new Database(other));
+    await others.save("s", 1);
+    const slow = overtaken(kv, () => others.save("s", 1));
+    const cancellations = cancellationStore(new Database(slow));
+    const found = async () =>
+      (await cancellations.find(() => [request(1)])).length;
+    assert.equal(await found(), 1);
+    assert.equal(await found(), 1);
+    assert.equal(await found(), 0);
+  },
+);

@@ -10,6 +10,7 @@ import { registrationStore } from "../../src/store/registrations.ts";
 import { codeStore } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
+import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { openGrant } from "../../src/oauth/grant.ts";
@@ -17,6 +18,7 @@ import {
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../../src/oauth/lifetimes.ts";
+import { until } from "../kit.ts";
 import { FakeTime } from "./fake_time.ts";
 import {
   ISSUER,
@@ -448,4 +450,54 @@ Deno.test("complete() ends its request, and does nothing once someone else had t
     const grants = grantStore(new Database(kv));
     assert.equal(await grants.find(second.grant.id), undefined);
     assert(await grants.find(first.grant.id));
+  }));
+
+Deno.test("close() of a grant that is refreshed at the same time lasts as long as its newest tokens", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    const database = new Database(kv);
+    const { refreshToken } = await codeStore(database).use({
+      code,
+      clientId,
+      codeVerifier: VERIFIER,
+      refreshable: true,
+    });
+    time.tick(DAY);
+    const refresh = async () => {
+      const tokens = refreshTokenStore(database);
+      const found = await tokens.find(refreshToken!, clientId);
+      assert("grant" in found);
+      await tokens.rotate(refreshToken!, found, found.grant.scopes);
+    };
+    const grants = grantStore(new Database(overtaken(kv, refresh)));
+    const before = (await grants.find(grant.id))!.value;
+    await grants.close(grant.id);
+    const { status, expiresAt } = (await grants.find(grant.id))!.value;
+    assert.equal(status, "closed");
+    assert(expiresAt > before.expiresAt);
+  }));
+
+Deno.test("touch() revives no grant that is closed at the same time", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    const grants = grantStore(new Database(kv));
+    await codeStore(new Database(kv)).use({
+      code,
+      clientId,
+      codeVerifier: VERIFIER,
+      refreshable: true,
+    });
+    time.tick(DAY);
+    let isClosed = false;
+    const close = async () => {
+      await grants.close(grant.id);
+      isClosed = true;
+    };
+    const slow = new Database(overtaken(kv, close));
+    grantStore(slow).touch(grant.id);
+    await until(() => isClosed);
+    await slow.idle();
+    assert.equal((await grants.find(grant.id))?.value.status, "closed");
   }));
