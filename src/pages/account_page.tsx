@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { destinationOf } from "./destination.ts";
-import { NarrowForm, PauseForm } from "./connection_forms.tsx";
+import { ConnectionButtons, EndForm, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
@@ -215,37 +215,6 @@ function ClientRow(
   );
 }
 
-/** What a person can do about a connection at once. */
-export function ConnectionButtons(
-  { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {
-    base?: string;
-    connection: Pick<ConnectionInWords, "grantId" | "pausedAt" | "isPassing">;
-    csrf: string;
-    of: string;
-  },
-) {
-  return (
-    <div class="buttons">
-      {!isPassing && (
-        <PauseForm
-          base={base}
-          grantId={grantId}
-          isPaused={pausedAt !== undefined}
-          csrf={csrf}
-          of={of}
-        />
-      )}
-      <EndForm
-        base={base}
-        grantIds={[grantId]}
-        csrf={csrf}
-        label="End"
-        of={of}
-      />
-    </div>
-  );
-}
-
 /** That a connection is paused, and since when. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
@@ -285,29 +254,6 @@ function ConnectionFacts(
         </>
       )}
     </p>
-  );
-}
-
-/** A button that ends grants. */
-export function EndForm(
-  { base = "", grantIds, csrf, label, of }: {
-    base?: string;
-    grantIds: readonly string[];
-    csrf: string;
-    label: string;
-    /** What is ended, for those who hear the button without its row. */
-    of: string;
-  },
-) {
-  return (
-    <form method="post" action={`${base}/account/end`}>
-      <input type="hidden" name="csrf" value={csrf} />
-      <input type="hidden" name="grants" value={grantIds.join(" ")} />
-      <button class="quiet danger" type="submit">
-        {label}
-        <span class="visually-hidden">{` ${of}`}</span>
-      </button>
-    </form>
   );
 }
 

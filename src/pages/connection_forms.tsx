@@ -1,6 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The forms by which a person pauses a connection, and takes scopes from it.
+ * The forms by which a person ends connections, pauses them, and takes scopes
+ * away.
  *
  * @module
  */
@@ -13,6 +14,66 @@ interface FormProps {
   csrf: string;
   /** What it is about, for those who hear a button without its row. */
   of: string;
+}
+
+/** A button that ends grants. */
+export function EndForm(
+  { base = "", grantIds, csrf, label, of }: {
+    base?: string;
+    grantIds: readonly string[];
+    csrf: string;
+    label: string;
+    /** What is ended, for those who hear the button without its row. */
+    of: string;
+  },
+) {
+  return (
+    <form method="post" action={`${base}/account/end`}>
+      <input type="hidden" name="csrf" value={csrf} />
+      <input type="hidden" name="grants" value={grantIds.join(" ")} />
+      <button class="quiet danger" type="submit">
+        {label}
+        <span class="visually-hidden">{` ${of}`}</span>
+      </button>
+    </form>
+  );
+}
+
+/** What a person can do about a connection at once. */
+export function ConnectionButtons(
+  { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {
+    base?: string;
+    connection: {
+      grantId: string;
+      /** Undefined: it is not paused. */
+      pausedAt?: number;
+      /** Whether its client gets another one without asking. */
+      isPassing?: boolean;
+    };
+    csrf: string;
+    of: string;
+  },
+) {
+  return (
+    <div class="buttons">
+      {!isPassing && (
+        <PauseForm
+          base={base}
+          grantId={grantId}
+          isPaused={pausedAt !== undefined}
+          csrf={csrf}
+          of={of}
+        />
+      )}
+      <EndForm
+        base={base}
+        grantIds={[grantId]}
+        csrf={csrf}
+        label="End"
+        of={of}
+      />
+    </div>
+  );
 }
 
 /** A button that pauses a connection, or resumes it. */

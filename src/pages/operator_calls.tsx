@@ -53,17 +53,18 @@ export function OperatorCalls(
       empty={isFiltered
         ? "No call is like this. Shorten the names, or choose any outcome."
         : "No tool was called lately."}
-      columns={["When", "Person", "Client", "Tool", "Outcome"]}
+      isCompact
+      columns={["Outcome", "When", "Tool", "Person", "Client"]}
       rows={calls.slice(0, MOST_ROWS).map((call) => [
-        <Moment at={call.at} now={now} />,
-        <bdi>{displayName(call.person)}</bdi>,
-        <>
-          “<bdi>{displayName(call.client)}</bdi>”
-        </>,
-        <code>{call.tool}</code>,
         <>
           <OutcomeBadge outcome={call.outcome} />
           {call.count > 1 && ` ${call.count} times`}
+        </>,
+        <Moment at={call.at} now={now} />,
+        <code>{call.tool}</code>,
+        <bdi>{displayName(call.person)}</bdi>,
+        <>
+          “<bdi>{displayName(call.client)}</bdi>”
         </>,
       ])}
     >

@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { type ConnectionInWords, EndForm } from "./account_page.tsx";
+import type { ConnectionInWords } from "./account_page.tsx";
+import { EndForm } from "./connection_forms.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";

@@ -163,6 +163,7 @@ button.danger:hover { border-color: var(--bad); }
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
 input[type="text"], select {
   width: 100%;
+  height: 2.9rem;
   margin-top: 0.4rem;
   padding: 0.6rem 0.75rem;
   border: 1px solid var(--line);
@@ -170,6 +171,7 @@ input[type="text"], select {
   background: var(--well);
   color: inherit;
   font: inherit;
+  font-weight: 400;
 }
 
 .picker { display: flex; flex-wrap: wrap; gap: 0.5rem; min-width: 0; margin: 0; }
@@ -236,9 +238,11 @@ h1 + .row-head { margin-bottom: 1.25rem; }
 .calls li > :first-child { flex: 1 1 9rem; min-width: 0; }
 .calls time { min-width: 7rem; color: var(--soft); text-align: right; }
 .narrow { padding: 0.5rem 0 0.75rem; }
-.narrow label { display: flex; gap: 0.5rem; margin-top: 0.6rem; font-weight: inherit; }
-fieldset { margin: 0 0 1rem; padding: 0; border: 0; }
-legend { padding: 0; }
+.narrow fieldset { margin-top: 0; }
+.narrow label { display: flex; gap: 0.5rem; }
+fieldset { margin: 1.25rem 0 1rem; padding: 0; border: 0; }
+fieldset label { margin-top: 0.6rem; font-weight: inherit; }
+legend { padding: 0; font-weight: 575; }
 .filter { display: flex; flex-wrap: wrap; align-items: end; gap: 0.75rem; margin-bottom: 1rem; }
 .filter label { flex: 1 1 9rem; margin: 0; font-size: 0.875rem; }
 .filter button { flex: none; }
@@ -259,6 +263,8 @@ time, th, td:last-child button { white-space: nowrap; }
   tr + tr td[data-label=""] { top: 0.7rem; }
   tr:has([data-label=""]) td:first-child { padding-right: 4.5rem; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .calls li > :first-child { flex-basis: 100%; }
+  .calls time { min-width: 0; }
   tr + tr { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line); }
   td { padding: 0.3rem 0; border: 0; }
   td[data-label]:not([data-label=""])::before {
@@ -267,6 +273,13 @@ time, th, td:last-child button { white-space: nowrap; }
     color: var(--soft);
     font-size: 0.8125rem;
   }
+}
+@media (max-width: 48rem) {
+  .compact tr { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.15rem 0.75rem; }
+  .compact tr + tr { margin-top: 0.75rem; padding-top: 0.75rem; }
+  .compact td { padding: 0; }
+  .compact td[data-label]:not([data-label=""])::before { content: none; }
+  .compact td:nth-child(3) { flex: 1 0 100%; }
 }
 footer { display: flex; flex-wrap: wrap; gap: 0.35rem 1.25rem; margin-top: 1.5rem; color: var(--soft); font-size: 0.875rem; }
 [hidden] { display: none !important; }

@@ -8,13 +8,15 @@ import type { Child } from "@hono/hono/jsx";
 
 /** A table; on a phone each row is a card, its cells under their headings. */
 export function Table(
-  { title, id, empty, columns, rows, children }: {
+  { title, id, empty, columns, rows, isCompact, children }: {
     title: string;
     /** Of the section, where something leads there. */
     id?: string;
     empty: string;
     columns: readonly string[];
     rows: readonly Child[][];
+    /** Whether a phone shows cells in line, without their headings. */
+    isCompact?: boolean;
     /** Between the heading and the rows. */
     children?: Child;
   },
@@ -25,7 +27,11 @@ export function Table(
       {children}
       {rows.length === 0 ? <p class="card soft">{empty}</p> : (
         <div class="card">
-          <table role="table" aria-label={title}>
+          <table
+            role="table"
+            aria-label={title}
+            class={isCompact ? "compact" : undefined}
+          >
             <thead role="rowgroup">
               <tr role="row">
                 {columns.map((column) =>

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { ConnectionButtons, PausedNote } from "./account_page.tsx";
-import { NarrowForm } from "./connection_forms.tsx";
+import { PausedNote } from "./account_page.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";

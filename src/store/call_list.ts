@@ -38,14 +38,9 @@ export function addCall(
   waiting: NotedCall[],
   { at, tool, outcome }: EndedCall,
 ): void {
-  for (const call of waiting) {
-    if (!isAlike(call, { at, firstAt: at, tool, outcome })) continue;
-    call.at = Math.max(call.at, at);
-    call.firstAt = Math.min(call.firstAt, at);
-    call.count++;
-    return;
-  }
-  waiting.push({ at, firstAt: at, tool, outcome, count: 1 });
+  const call: NotedCall = { at, firstAt: at, tool, outcome, count: 1 };
+  if (addToAlike(waiting, call)) return;
+  waiting.push(call);
   if (waiting.length < 2 * CALLS) return;
   waiting.splice(0, Infinity, ...listCalls(waiting, 0).reverse());
 }
@@ -88,7 +83,7 @@ function addToAlike(list: NotedCall[], call: NotedCall): boolean {
   return index !== -1;
 }
 
-function isAlike(one: NotedCall, other: Omit<NotedCall, "count">): boolean {
+function isAlike(one: NotedCall, other: NotedCall): boolean {
   return one.tool === other.tool && one.outcome === other.outcome &&
     Math.max(one.at, other.at) - Math.min(one.firstAt, other.firstAt) <
       TOGETHER_SECONDS;

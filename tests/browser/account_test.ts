@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { until } from "../kit.ts";
-import { approve, Client, LoopbackReceiver, signInAs, Site } from "./site.ts";
+import {
+  approve,
+  Client,
+  LoopbackReceiver,
+  policyComplaints,
+  signInAs,
+  Site,
+} from "./site.ts";
 
 Deno.test("a person ends a connection that a client is using", async () => {
   await using site = await Site.start({ OAUTH_ADMINS: "somebody" });
@@ -30,4 +37,47 @@ Deno.test("a person ends a connection that a client is using", async () => {
   await until(async () => (await client.whoAmI(token)).status === 401);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in with" }).waitFor();
+});
+
+Deno.test("a person pauses a connection on a phone, and takes a permission from it", async () => {
+  await using site = await Site.start();
+  await using receiver = new LoopbackReceiver();
+  const client = await Client.register(site, receiver.redirectUri);
+  const context = await site.browser.newContext({
+    viewport: { width: 390, height: 780 },
+  });
+  const complaints = policyComplaints(context);
+  const page = await context.newPage();
+  await page.goto(client.authorizationUrl);
+  await approve(page);
+  await signInAs(page, "Somebody");
+  const token = await client.redeem((await receiver.answer).get("code")!);
+  const becomes = (status: number) =>
+    until(async () => (await client.whoAmI(token)).status === status);
+  await becomes(200);
+
+  await page.goto(`${site.origin}/account`);
+  await page.getByRole("button", { name: "Sign in with" }).click();
+  await signInAs(page, "Somebody");
+  await page.getByText("Latest calls").click();
+  await page.locator(".calls li", { hasText: "who_am_i" })
+    .getByText("Went well").waitFor();
+
+  await page.getByRole("button", { name: "Pause Test client" }).click();
+  await page.getByText("The app is refused until you resume it").waitFor();
+  await becomes(403);
+  await page.getByRole("button", { name: "Resume Test client" }).click();
+  await page.getByText("The app can go on as before").waitFor();
+  await becomes(200);
+
+  await page.getByText("Take permissions away").click();
+  const box = page.getByRole("checkbox", { name: "profile:read" }).first();
+  assert.equal(await box.isChecked(), true);
+  await box.uncheck();
+  await page.getByRole("button", { name: "Keep only these for" }).click();
+  await page.getByText("the app has to ask you again").waitFor();
+  await becomes(403);
+  const width = await page.evaluate("document.documentElement.scrollWidth");
+  assert.ok(Number(width) <= 390, `${width}`);
+  assert.deepEqual(complaints, []);
 });

@@ -18,6 +18,9 @@ import {
   ConsentPage,
   type ConsentProps,
 } from "../../src/pages/consent_page.tsx";
+import type { CallInWords } from "../../src/pages/latest_calls.tsx";
+import { TokenSection } from "../../src/pages/token_section.tsx";
+import { failuresFirst } from "../../src/store/call_list.ts";
 import { DevSignInPage } from "../../src/upstream/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
@@ -79,6 +82,26 @@ const GRANT: ConnectionInWords = {
   sessions: 2,
 };
 
+const REMOVABLE = [
+  { scope: "mail:read", words: "Finds messages in your mailbox." },
+  { scope: "mail:send", words: "Sends a message." },
+];
+
+const CALLS: readonly CallInWords[] = [
+  { at: NOW - 120, tool: "search_mail", outcome: "ok", count: 57 },
+  { at: NOW - 300, tool: "send_mail", outcome: "refused", count: 2 },
+  { at: NOW - 4000, tool: "read_message", outcome: "tool_error", count: 1 },
+  {
+    at: NOW - 4100,
+    tool: "find_free_slot",
+    outcome: "input_required",
+    count: 1,
+  },
+  { at: NOW - 8000, tool: "import_calendar", outcome: "cancelled", count: 1 },
+  { at: NOW - 90_000, tool: "export_calendar", outcome: "stopped", count: 1 },
+  { at: NOW - 90_500, tool: "health", outcome: "internal_error", count: 3 },
+];
+
 const ACCOUNT: AccountProps = {
   serverTitle,
   about: ABOUT,
@@ -124,6 +147,60 @@ const ACCOUNT: AccountProps = {
       ],
     },
   ],
+};
+
+/** Everything that a person can do is open. */
+const CHANGES: AccountProps = {
+  ...ACCOUNT,
+  changed: "paused",
+  clients: [
+    {
+      ...ACCOUNT.clients[0],
+      connections: [{ ...GRANT, removable: REMOVABLE, calls: CALLS }],
+    },
+    {
+      clientId: "c2",
+      name: "Cursor",
+      connections: [
+        {
+          ...GRANT,
+          grantId: "g2",
+          sessions: 0,
+          pausedAt: NOW - 30,
+          removable: REMOVABLE,
+          calls: CALLS.slice(0, 1),
+          redirectUri: "cursor://anysphere.cursor-mcp/oauth/callback",
+        },
+        { ...GRANT, grantId: "g3", scopes: [], calls: [] },
+      ],
+    },
+  ],
+  tokens: (
+    <TokenSection
+      tokens={[{
+        grantId: "g4",
+        name: "Backup",
+        scopes: ["mail:read"],
+        createdAt: NOW - 90_000,
+        usedAt: NOW - 60,
+        endsAt: NOW + 30 * 86_400,
+        removable: REMOVABLE.slice(0, 1),
+        calls: CALLS.slice(0, 2),
+      }, {
+        grantId: "g5",
+        name: LONG_NAME,
+        scopes: [],
+        createdAt: NOW - 90_000,
+        endsAt: NOW + 86_400,
+        pausedAt: NOW - 4000,
+        calls: [],
+      }]}
+      scopes={["mail:read", "mail:send"]}
+      days={[7, 30, 90, 365]}
+      csrf="c"
+      now={NOW}
+    />
+  ),
 };
 
 const TOOLS = [
@@ -196,6 +273,21 @@ const OPERATOR: OperatorProps = {
         "invalid_request: redirect_uri is not one that the client registered",
     },
   ],
+};
+
+const OPERATOR_CALLS: OperatorProps["calls"] = {
+  filter: {},
+  calls: failuresFirst([
+    ...CALLS.map((call) => ({ ...call, person: "octocat", client: "Claude" })),
+    {
+      at: NOW - 500,
+      tool: "a_tool_with_a_name_that_is_longer_than_anybody_would_wish",
+      outcome: "tool_error",
+      count: 1200,
+      person: LONG_NAME,
+      client: RTL_NAME,
+    },
+  ]),
 };
 
 const ERRORS: [name: string, error: Error, request?: Partial<Refused>][] = [
@@ -301,6 +393,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <SignInPage serverTitle={serverTitle} providerName="GitHub" />
   ),
   "account": <AccountPage {...ACCOUNT} />,
+  "account-changes": <AccountPage {...CHANGES} />,
   "account-empty": <AccountPage {...ACCOUNT} clients={[]} ended={1} />,
   "account-names": (
     <AccountPage
@@ -325,7 +418,18 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   ),
   "account-operator": (
     <AccountPage {...ACCOUNT}>
-      <OperatorSection {...OPERATOR} />
+      <OperatorSection {...OPERATOR} calls={OPERATOR_CALLS} />
+    </AccountPage>
+  ),
+  "account-operator-filtered": (
+    <AccountPage {...ACCOUNT} clients={[]}>
+      <OperatorSection
+        {...OPERATOR}
+        calls={{
+          calls: [],
+          filter: { person: "octo", client: "claude", outcome: "failed" },
+        }}
+      />
     </AccountPage>
   ),
   "dev-sign-in": (

@@ -36,7 +36,7 @@ const EXPELLED: Outcome = {
   status: "failed",
   outcome: {
     code: RpcCode.internalError,
-    message: "What allowed this task has ended",
+    message: "What allowed this task has ended, or is paused",
   },
 };
 
