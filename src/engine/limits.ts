@@ -90,7 +90,11 @@ export class Limits {
 
   /** Charges a caller for a request. @throws {LimitError} */
   charge(method: string, caller: CountedAs | undefined): void {
-    if (!this.#callers || caller === undefined || !COUNTED.has(method)) return;
+    if (!this.#callers || caller === undefined) return;
+    // Sessions are kept: those of people whom nothing bounds are counted.
+    const isCounted = COUNTED.has(method) ||
+      caller.isMany && method === "initialize";
+    if (!isCounted) return;
     const buckets = this.#callers[caller.isMany ? "many" : "one"];
     this.#take(buckets, caller, CALLS_A_MINUTE);
   }
