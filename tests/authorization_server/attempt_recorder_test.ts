@@ -122,3 +122,13 @@ Deno.test("attemptRecorder() tells a client that is known from one that only say
   assert.deepEqual(facts(named), ["named", true]);
   assert.deepEqual(facts(known), ["Known", false]);
 });
+
+Deno.test("attemptRecorder() shortens an ID that carries its registration", async () => {
+  const name = "a".repeat(22);
+  const id = `${name}.${"b".repeat(1000)}`;
+  const { notes } = await recorded(() => {
+    throw new HttpError(429, "Too many");
+  }, { query: `?client_id=${id}` });
+  const [{ client }] = notes as [{ client: string }];
+  assert.equal(client, name);
+});
