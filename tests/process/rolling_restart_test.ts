@@ -1,5 +1,18 @@
 /** Two real processes behind a proxy, restarted in turns under load. */
 import assert from "node:assert/strict";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { type Answering, BASE_URL, Client } from "../flow/kit.ts";
+import { browserOn, freePort } from "../flow/processes.ts";
+import {
+  Events,
+  type HeadersOf,
+  initialize,
+  type Json,
+  messagesOf,
+  rpc,
+  statelessMeta,
+  until,
+} from "../kit.ts";
 import {
   callHealth,
   openSession,
@@ -48,15 +61,16 @@ class Proxy implements AsyncDisposable {
   }
 
   async #pass(request: Request): Promise<Response> {
-    const { pathname } = new URL(request.url);
-    const body = await request.bytes();
+    const { pathname, search } = new URL(request.url);
     const { method, headers } = request;
+    const body = request.body ? await request.bytes() : undefined;
+    const sent = { method, headers, body, redirect: "manual" } as const;
     const ready = this.upstreams.filter(({ isReady }) => isReady);
     const first = this.#turn++;
     for (let tries = 0;; tries++) {
       const { url } = ready[(first + tries) % ready.length];
       try {
-        return await fetch(url + pathname, { method, headers, body });
+        return await fetch(url + pathname + search, sent);
       } catch (error) {
         const { cause } = error as Error;
         // Nothing was sent yet: the next server may have it.
@@ -117,4 +131,196 @@ Deno.test(`${RESTARTS} rolling restarts under load fail no call and lose no sess
   isOver = true;
   await Promise.all(clients);
   assert.deepEqual(failures, [], `of ${calls} calls`);
+});
+
+/** What a client holds that the next restart must not cost. */
+interface Connected {
+  client: Client;
+  tokens: Json;
+  sessionId: string;
+}
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+/** Signs in through the development provider's page. */
+async function connect(server: Answering): Promise<Connected> {
+  const client = await Client.register(server);
+  const browser = browserOn(server);
+  const consent = await browser.open(client.authorizationUrl());
+  const page = await browser.press(consent, "decision", "approve");
+  const arrival = await browser.press(page, "name", "Ada Lovelace");
+  const { status, body } = await client.redeem(client.codeFrom(arrival));
+  assert.equal(status, 200, JSON.stringify(body));
+  const response = await send(
+    server,
+    body,
+    initialize("2025-11-25", { elicitation: {} }),
+  );
+  await response.body?.cancel();
+  const sessionId = response.headers.get("mcp-session-id")!;
+  return { client, tokens: body, sessionId };
+}
+
+async function send(
+  server: Answering,
+  tokens: Json,
+  message: Json,
+  headers: HeadersOf = {},
+): Promise<Response> {
+  const response = await server.fetch("/mcp", {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${tokens.access_token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: JSON.stringify(message),
+  });
+  assert(response.ok, `${response.status} ${message.method}`);
+  return response;
+}
+
+/** Refreshes, and calls in the session that was there before. */
+async function refreshAndCall(
+  server: Answering,
+  connected: Connected,
+): Promise<void> {
+  const { client, tokens: { refresh_token }, sessionId } = connected;
+  const { status, body } = await client.refresh(refresh_token);
+  assert.equal(status, 200, JSON.stringify(body));
+  connected.tokens = body;
+  const call = rpc("tools/call", { name: "whoami", arguments: {} });
+  const response = await send(server, body, call, {
+    "mcp-session-id": sessionId,
+  });
+  const [{ result }] = await messagesOf(response);
+  assert.match(result.content[0].text, /^dev:/);
+}
+
+/** Is asked, does something else, and answers. */
+async function beAsked(
+  server: Answering,
+  { tokens, sessionId }: Connected,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const headers = { "mcp-session-id": sessionId };
+  const call = rpc("tools/call", { name: "confirm", arguments: {} });
+  const events = new Events(await send(server, tokens, call, headers));
+  const { id } = await events.read();
+  await meanwhile();
+  const result = { action: "accept", content: { word: "yes" } };
+  const answer = { jsonrpc: "2.0", id, result };
+  await (await send(server, tokens, answer, headers)).body?.cancel();
+  const told = await events.read();
+  assert.equal(told.result.content[0].text, "yes");
+  await events.close();
+}
+
+/** Starts a task and waits for its result. */
+async function work(
+  server: Answering,
+  { tokens }: Connected,
+): Promise<void> {
+  async function request(method: string, params: Json): Promise<Json> {
+    const message = rpc(method, { ...params, _meta: statelessMeta(TASKS) });
+    const response = await send(server, tokens, message, {
+      "mcp-protocol-version": STATELESS_REVISION,
+      "mcp-method": method,
+      "mcp-name": params.name ?? params.taskId,
+    });
+    return (await messagesOf(response))[0].result;
+  }
+
+  const params = { name: "work", arguments: {} };
+  const { taskId } = await request("tools/call", params);
+  let task: Json;
+  await until(async () => {
+    task = await request("tasks/get", { taskId });
+    return task.status !== "working";
+  });
+  assert.equal(task.status, "completed");
+  assert.equal(task.result.content[0].text, "done");
+}
+
+Deno.test("rolling restarts lose no sign-in, session, question or task", async () => {
+  await using directory = new TemporaryDirectory();
+  await using stack = new AsyncDisposableStack();
+  const proxy = stack.use(new Proxy());
+  async function start(): Promise<{ process: Process; upstream: Upstream }> {
+    const port = freePort();
+    const process = stack.use(
+      await startProcess({
+        directory: directory.path,
+        entry: "tests/process/restart_server.ts",
+        env: {
+          KV_PATH: `${directory.path}/tools.db`,
+          AUTH_STRATEGY: "oauth",
+          OAUTH_PROVIDER: "dev",
+          BASE_URL,
+          PORT: String(port),
+        },
+      }),
+    );
+    await process.url();
+    const url = `http://127.0.0.1:${port}`;
+    return { process, upstream: { url, isReady: true } };
+  }
+  const servers = [await start(), await start()];
+  proxy.upstreams.push(...servers.map(({ upstream }) => upstream));
+  const server: Answering = {
+    async fetch(path, init) {
+      for (;;) {
+        const response = await fetch(proxy.url + path, {
+          ...init,
+          redirect: "manual",
+        });
+        // A server that stops begins no task: nothing has happened yet.
+        if (!response.headers.has("retry-after")) return response;
+        await response.body?.cancel();
+      }
+    },
+  };
+
+  let isOver = false;
+  const done = { "sign-ins": 0, refreshes: 0, questions: 0, tasks: 0 };
+  const repeat = async (
+    what: keyof typeof done,
+    action: () => Promise<unknown>,
+  ) => {
+    while (!isOver) {
+      await action();
+      done[what]++;
+    }
+  };
+  const [first, second, third] = [
+    await connect(server),
+    await connect(server),
+    await connect(server),
+  ];
+  const clients = Promise.all([
+    repeat("sign-ins", () => connect(server)),
+    repeat("refreshes", () => refreshAndCall(server, first)),
+    repeat(
+      "questions",
+      () => beAsked(server, second, () => work(server, second)),
+    ),
+    repeat("tasks", () => work(server, third)),
+  ]);
+  clients.catch(() => isOver = true);
+  for (let restart = 0; restart < 4 && !isOver; restart++) {
+    const turn = restart % 2;
+    const before = { ...done };
+    servers[turn].process.kill("SIGTERM");
+    assert.equal(await servers[turn].process.end(), 0);
+    servers[turn] = await start();
+    proxy.upstreams[turn] = servers[turn].upstream;
+    await until(() =>
+      isOver || done["sign-ins"] > before["sign-ins"] &&
+        done.refreshes > before.refreshes &&
+        done.questions > before.questions && done.tasks > before.tasks
+    );
+  }
+  isOver = true;
+  await clients;
 });
