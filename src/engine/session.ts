@@ -66,6 +66,7 @@ export function sessionServer(engine: Engine): SessionServer {
   ): MaybePromise<Response> {
     if (message.kind === "notification") return notice(message, admitted);
     if (message.method === "initialize") {
+      engine.limits.charge(message.method, admitted.countedAs);
       return initialize(engine, message, admitted.authenticated.caller);
     }
     return then(find(admitted), (found) => {

@@ -252,6 +252,34 @@ for (
   });
 }
 
+Deno.test("people who present nothing open no more sessions than they may make calls", async () => {
+  using _time = new FakeTime();
+  await using server = await startServer({
+    tools: [echo],
+    env: { CALLS_PER_MINUTE: "1" },
+  });
+  const open = async (hostname: string) => {
+    const request = new Request(`${BASE_URL}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify(initialize("2025-11-25")),
+    });
+    const response = await server.app.fetch(request, {
+      remoteAddr: { hostname },
+    });
+    await response.body?.cancel();
+    return [response.status, response.headers.get("retry-after")];
+  };
+  for (let count = 0; count < 10; count++) {
+    assert.deepEqual(await open("192.0.2.1"), [200, null]);
+  }
+  assert.deepEqual(await open("192.0.2.1"), [429, "6"]);
+  assert.deepEqual(await open("192.0.2.2"), [200, null]);
+});
+
 Deno.test("people who present nothing on this machine have no limit", async () => {
   await using server = await startServer({
     tools: [echo],
