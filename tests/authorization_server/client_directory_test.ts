@@ -40,6 +40,7 @@ function start(
       find: (url: string, { stale = false } = {}) =>
         ask(`find ${url}${stale ? " stale" : ""}`),
       renew: (url: string) => ask(`renew ${url}`),
+      keep: (url: string) => ask(`keep ${url}`),
     } as unknown as Parts["documents"],
     assertions: {
       use: () => Promise.resolve(true),
@@ -157,4 +158,18 @@ Deno.test("find() blames no document for a database that does not answer", async
     throw error;
   });
   await assert.rejects(clients.find(DOCUMENT), (refusal) => refusal === error);
+});
+
+Deno.test("keep() keeps what a client published, its document and its keys", async () => {
+  const plain = newClient();
+  const { clients, asked } = start(plain);
+  await clients.keep(plain);
+  assert.deepEqual(asked, []);
+  const withKeys = newClient({
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks_uri: KEYS,
+  });
+  const document = { clientId: DOCUMENT, domain: "app.example.com" };
+  await clients.keep({ ...withKeys, ...document });
+  assert.deepEqual(asked, [`keep ${DOCUMENT}`, `keep ${KEYS}`]);
 });
