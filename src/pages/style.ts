@@ -128,6 +128,8 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
 /* Always in sight: a long list must not hide what is being asked. */
 @media (min-height: 26rem) {
+  /* The height of the buttons, or they would cover what the keyboard is at. */
+  :root:has(.deciding) { scroll-padding-bottom: 9rem; }
   .deciding form { margin-bottom: calc(-1 * clamp(1.375rem, 5vw, 2.25rem)); }
   .deciding .actions {
     position: sticky;

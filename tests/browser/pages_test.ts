@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import assert from "node:assert/strict";
 import { startChromium } from "./chromium.ts";
+import { findClipped } from "./clipped.ts";
 import { GALLERY, gallery } from "./gallery.tsx";
 import { LOOKS, takePictures } from "./pictures.ts";
 
@@ -59,17 +60,48 @@ Deno.test("axe finds nothing in any page, in light and in dark", () =>
     }
   }));
 
-Deno.test("no page is wider than a phone", () =>
-  withGallery(async (browser, origin) => {
-    const page = await browser.newPage({
-      viewport: { width: 320, height: 640 },
-    });
-    for (const name of Object.keys(GALLERY)) {
-      await page.goto(`${origin}/${name}`);
-      const width = await page.evaluate("document.documentElement.scrollWidth");
-      assert.ok(Number(width) <= 320, `${name} is ${width} wide`);
-    }
-  }));
+/** In CSS pixels: a page at 200 % has half of the window. */
+const NARROW = {
+  "on a phone of 320 pixels": {
+    viewport: { width: 320, height: 640 },
+  },
+  "at 200 % zoom": {
+    viewport: { width: 1280 / 2, height: 800 / 2 },
+    deviceScaleFactor: 2,
+  },
+};
+
+for (const [where, options] of Object.entries(NARROW)) {
+  Deno.test(`everything in every page is in reach ${where}`, () =>
+    withGallery(async (browser, origin) => {
+      const page = await browser.newPage(options);
+      for (const name of Object.keys(GALLERY)) {
+        await page.goto(`${origin}/${name}`);
+        assert.deepEqual(await findClipped(page), [], name);
+      }
+    }));
+}
+
+Deno.test("findClipped() finds what is cut off, sticks out and is covered", async () => {
+  const browser = await startChromium();
+  try {
+    const page = await browser.newPage(NARROW["at 200 % zoom"]);
+    await page.setContent(`<!doctype html>
+      <p style="overflow: hidden; height: 10px">Cut<br>off</p>
+      <div style="overflow-x: auto"><p style="width: 900px">May scroll</p></div>
+      <p style="margin-left: -50px">Sticks out</p>
+      <a href="#" style="position: absolute; top: 0">Covered</a>
+      <div style="position: fixed; inset: 0 0 50%; background: white"></div>`);
+    const found = await findClipped(page);
+    assert.deepEqual(found.map((text) => text.split(":")[0]), [
+      "cut off",
+      "sticks out",
+      "covered when it has the focus",
+    ]);
+  } finally {
+    await browser.close();
+  }
+});
 
 Deno.test("pages run no script but their own, and load nothing", () =>
   withGallery(async (browser, origin) => {
