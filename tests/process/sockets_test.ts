@@ -25,9 +25,10 @@ async function exhaust(url: string): Promise<Deno.Conn[]> {
       connections.push(await Deno.connect({ hostname, port: Number(port) }));
     }
   } catch (error) {
-    const { ConnectionRefused, ConnectionReset } = Deno.errors;
-    const isFull = error instanceof ConnectionRefused ||
-      error instanceof ConnectionReset;
+    // Reset before its own address was looked up, it is not connected.
+    const { ConnectionRefused, ConnectionReset, NotConnected } = Deno.errors;
+    const isFull = [ConnectionRefused, ConnectionReset, NotConnected]
+      .some((kind) => error instanceof kind);
     assert(isFull, String(error));
   }
   return connections;
