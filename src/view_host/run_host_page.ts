@@ -17,7 +17,7 @@ interface Remembered {
   /** What was written as arguments, by the tool. */
   inputs: Record<string, string>;
   /** What was shown last, by the tool. */
-  shown: Record<string, { input: Loose; result: Loose }>;
+  shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
 }
 
 /** Its own text runs in the page, so what it uses comes as an argument. */
@@ -51,7 +51,11 @@ export async function runHostPage(
 
   function remember(more: Partial<Remembered> = {}): void {
     Object.assign(remembered, more);
-    kept.setItem("views", JSON.stringify(remembered));
+    try {
+      kept.setItem("views", JSON.stringify(remembered));
+    } catch {
+      // A result of megabytes is not there after a reload.
+    }
   }
 
   function make(name: string, text = "", className = ""): Loose {
@@ -193,7 +197,11 @@ export async function runHostPage(
   }
 
   /** Shows a result, that of a call unless one is given. */
-  async function show(input: Loose, given?: Loose): Promise<void> {
+  async function show(
+    input: Loose,
+    given?: Loose,
+    isCalled = given === undefined,
+  ): Promise<void> {
     const shown = newFrame();
     shown.tell("tool-input", { arguments: input });
     let result = given;
@@ -205,20 +213,22 @@ export async function runHostPage(
       }));
       if (result.isError) note("error", textOf(result));
     }
+    if (shown !== host) return;
     at("result").value = JSON.stringify(result, null, 2);
     remember({
-      shown: { ...remembered.shown, [tool.name]: { input, result } },
+      shown: { ...remembered.shown, [tool.name]: { input, result, isCalled } },
     });
     shown.tell("tool-result", result);
   }
 
-  function inputOf(): Loose {
+  /** The JSON in a field; undefined where it is none, which the field says. */
+  function jsonIn(field: Loose): Loose {
     try {
-      at("input").setCustomValidity("");
-      return JSON.parse(at("input").value || "{}");
+      field.setCustomValidity("");
+      return JSON.parse(field.value || "{}");
     } catch (error) {
-      at("input").setCustomValidity((error as Error).message);
-      at("input").reportValidity();
+      field.setCustomValidity((error as Error).message);
+      field.reportValidity();
     }
   }
 
@@ -262,8 +272,12 @@ export async function runHostPage(
     const last = remembered.shown[tool.name];
     at("input").value = remembered.inputs[tool.name] ??
       JSON.stringify(last?.input ?? firstInput(tool), null, 2);
-    if (last) await show(last.input, last.result);
-    else if (samples.length > 0) await showSample(samples[0][1]);
+    // Its source may have changed since; what only reads is called again.
+    const isStale = last?.isCalled && tool.annotations?.readOnlyHint;
+    if (last) {
+      const result = isStale ? undefined : last.result;
+      await show(last.input, result, last.isCalled);
+    } else if (samples.length > 0) await showSample(samples[0][1]);
     else newFrame();
   }
 
@@ -293,27 +307,32 @@ export async function runHostPage(
     const { inputs } = remembered;
     remember({ inputs: { ...inputs, [tool.name]: at("input").value } });
   });
-  on("call", "click", () => {
-    const input = inputOf();
-    if (input !== undefined) return show(input);
+  /** Acts when a button is pressed, if what is written as arguments is JSON. */
+  function press(id: string, act: (input: Loose) => unknown): void {
+    on(id, "click", () => {
+      const input = jsonIn(at("input"));
+      if (input !== undefined) return act(input);
+    });
+  }
+
+  press("call", (input) => show(input));
+  press("send", (input) => {
+    const result = jsonIn(at("result"));
+    if (result !== undefined) return show(input, result);
   });
-  on("send", "click", () => show(inputOf(), JSON.parse(at("result").value)));
-  on("wait", "click", () =>
-    newFrame().tell("tool-input", {
-      arguments: inputOf(),
-    }));
-  on("arrive", "click", () =>
-    newFrame().tell("tool-input-partial", {
-      arguments: Object.fromEntries(Object.entries(inputOf()).slice(0, 1)),
-    }));
-  on("fail", "click", () =>
-    show(inputOf(), {
+  press("wait", (input) => newFrame().tell("tool-input", { arguments: input }));
+  press("arrive", (input) => {
+    const first = Object.fromEntries(Object.entries(input).slice(0, 1));
+    newFrame().tell("tool-input-partial", { arguments: first });
+  });
+  press("fail", (input) =>
+    show(input, {
       isError: true,
       content: [{ type: "text", text: "Something went wrong. Try later." }],
     }));
-  on("cancel", "click", () => {
+  press("cancel", (input) => {
     const shown = newFrame();
-    shown.tell("tool-input", { arguments: inputOf() });
+    shown.tell("tool-input", { arguments: input });
     shown.tell("tool-cancelled", { reason: "The person cancelled." });
   });
   on("leave", "click", () => setMode("inline"));

@@ -130,8 +130,27 @@ Deno.test("the page shows a view anew when the server was started again", () =>
     await frame.getByText("done before").waitFor();
     await site.restart(barTools(html("", "Other bars")));
     await frame.getByRole("heading", { name: "Other bars" }).waitFor();
-    // With the result that was there.
+    // With the result that was there: to call again may do something again.
     await frame.getByText("done before 1,2 Bars from before.").waitFor();
+    const changed = barTools(html("", "Other bars"));
+    const annotations = { readOnlyHint: true };
+    const run = () => ({ bars: [9] });
+    await site.restart([{ ...changed[0], annotations, run }]);
+    // What only reads is called again, and its source may have changed.
+    await frame.getByText("done before 9").waitFor();
+  }));
+
+Deno.test("what is no JSON is said at its field, and nothing is called", () =>
+  withViews(async ({ page, frame }) => {
+    await frame.getByText("done sample").waitFor();
+    const field = page.getByLabel("Arguments");
+    await field.fill("{");
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    const message = await page.evaluate(
+      "document.getElementById('input').validationMessage",
+    );
+    assert.match(String(message), /JSON/);
+    await frame.getByText("done sample").waitFor();
   }));
 
 Deno.test("the page signs in where the server wants it", () =>
