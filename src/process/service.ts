@@ -5,8 +5,8 @@
  * @module
  */
 
-/** The process that adopts orphans, and the first one of a container. */
-const INIT = 1;
+/** The first process of a container. */
+const FIRST = 1;
 
 /** What is known of who started a process. */
 export interface Origin {
@@ -19,12 +19,13 @@ export interface Origin {
 }
 
 /**
- * Whether systemd, launchd or a container started it, by itself or through
- * `deno task`. `INVOCATION_ID` would not tell: a desktop's terminals inherit
- * it from the service that they run in. Nor would a container's marks: people
- * develop in containers too, but not as their first process.
+ * Whether systemd started it, by itself or through `deno task`, or it is what a
+ * container runs. `INVOCATION_ID` would not tell: a desktop's terminals inherit
+ * it from the service that they run in. Nor would a container's marks, for
+ * people develop in containers too; nor a parent with the number 1, which
+ * adopts whatever is left to run in the background.
  */
 export function isService({ pid, ppid, systemdPid, terminal }: Origin) {
   if (terminal) return false;
-  return [pid, ppid].some((id) => id === INIT || String(id) === systemdPid);
+  return pid === FIRST || [pid, ppid].map(String).includes(systemdPid ?? "");
 }
