@@ -52,7 +52,7 @@ export class Burst implements Disposable {
 
 /**
  * Keeps this process from sleeping until it is disposed of. Waking it takes
- * microseconds on a virtual machine, and counts as processor time of whoever
+ * microseconds on a virtual machine, and counts as processor time of the one who
  * writes to it: a quick server, which writes while the load is still being
  * sent, would not pay for it, and a slower one would.
  */

@@ -43,7 +43,7 @@ const SESSIONS = "2025-11-25";
 const CONNECTIONS = 32;
 const REFRESHING = 64;
 const WARM_UP_SECONDS = 2;
-/** Whoever opens a database by KV Connect shows it. */
+/** Anyone who opens a database by KV Connect shows it. */
 const ACCESS_TOKEN = "for-the-benchmark-alone";
 Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
 
@@ -251,7 +251,7 @@ const cases = options.engines.split(",").flatMap((engine) =>
   }))
 );
 for (let round = 0; round < rounds; round++) {
-  // There and back, so that a drift of the machine favours nobody.
+  // There and back, so that a drift of the machine favours no one.
   for (const it of round % 2 === 0 ? cases : cases.toReversed()) {
     console.error(`round ${round + 1}: ${it.engine}, ${it.processes}`);
     it.rates.push(await measure(it.engine, it.processes));

@@ -22,7 +22,7 @@ import {
 import { type Session, sessionStore } from "../src/store/sessions.ts";
 import { saveGrant } from "./login.ts";
 
-/** Saves sessions of nobody in particular and gives their ids. */
+/** Saves sessions of no one in particular and gives their ids. */
 export async function saveSessions(
   kvPath: string,
   count: number,

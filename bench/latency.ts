@@ -1,7 +1,7 @@
 /**
  * How long each thing that a client does takes when every operation on the
  * database takes 10 ms more, as it does on a platform whose database is on
- * another machine, beside the official SDK with its sessions in memory.
+ * another machine, next to the official SDK with its sessions in memory.
  *
  *     deno task bench:latency
  *

@@ -51,7 +51,7 @@ export async function start(
   const started = performance.now();
   const child = new Deno.Command("sh", {
     // exec: the process measured is the server, and its output is a file
-    // that nobody needs to read while it runs.
+    // that no one needs to read while it runs.
     args: ["-c", 'exec "$@" >"$LOG" 2>&1', "sh", program, ...args],
     env: {
       PORT: String(port),

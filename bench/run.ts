@@ -53,7 +53,7 @@ async function measure(row: Row): Promise<Map<Server, Sample[]>> {
   const taking = servers.filter((server) => row.takes(server));
   const samples = new Map(taking.map((server) => [server, [] as Sample[]]));
   for (let round = 0; round < rounds; round++) {
-    // There and back, so that a drift of the machine favours nobody.
+    // There and back, so that a drift of the machine favours no one.
     for (const server of round % 2 === 0 ? taking : taking.toReversed()) {
       console.error(`${row.name}, round ${round + 1}: ${server.name}`);
       samples.get(server)!.push(

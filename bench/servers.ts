@@ -16,9 +16,9 @@ export interface Server {
   command: readonly string[];
   /** The same with the catalogue of the benchmark, where that is another. */
   withCatalogue?: readonly string[];
-  /** Where somebody has to log in. */
+  /** Where someone has to log in. */
   login?: Login;
-  /** Variables beside those that every server is started with. */
+  /** Variables besides those that every server is started with. */
   settings?: Readonly<Record<string, string>>;
 }
 

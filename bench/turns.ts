@@ -28,7 +28,7 @@ import { print, quantile, ratios, table } from "./statistics.ts";
 /** Turns before anything counts: the compiler takes its time. */
 const WARM_UP_TURNS = 150;
 
-/** What everything is compared with, beside the limit. */
+/** What everything is compared with, besides the limit. */
 const FASTEST = others.find(({ name }) => name === "mcp-lite")!;
 
 const { values: options } = parseArgs({
@@ -99,7 +99,7 @@ async function compete(
   const microseconds: number[][] = competitors.map(() => []);
   const order = competitors.map((_, index) => index);
   for (let turn = 0; turn < times; turn++) {
-    // There and back, so that a drift of the machine favours nobody.
+    // There and back, so that a drift of the machine favours no one.
     for (const index of turn % 2 === 0 ? order : order.toReversed()) {
       microseconds[index].push(await competitors[index].turn());
     }

@@ -3,7 +3,7 @@ import { serve, tool, z } from "@tool-server/tool-server";
 
 const greet = tool({
   name: "greet",
-  description: "Greets somebody by name.",
+  description: "Greets someone by name.",
   input: z.object({ name: z.string() }),
   run: ({ name }) => `Hello, ${name}!`,
 });

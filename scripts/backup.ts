@@ -27,7 +27,7 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // An empty file may be written into, and is never anyone else's to read.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   {
-    // For reading alone SQLite would leave its files beside it.
+    // For reading alone SQLite would leave its files next to it.
     using database = new DatabaseSync(path);
     // Checkpoints of the servers may be in the way for a moment.
     database.exec("PRAGMA busy_timeout = 10000");

@@ -29,7 +29,7 @@ function dependencies(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** Whether `zod/` stands beside `zod`. */
+/** Whether `zod/` is next to `zod`. */
 function hasBareTwin(name: string): boolean {
   return name.replace(/\/$/, "") in configuration.imports;
 }

@@ -150,7 +150,7 @@ export interface Upstream {
   token(): Promise<string>;
   /**
    * `fetch` with that token as the bearer. A path is resolved against the
-   * provider's API; a URL of anybody else's is refused.
+   * provider's API; a URL of anyone else's is refused.
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
 }

@@ -304,7 +304,7 @@ function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
   if (!deployed && isLoopback({ hostname: host })) return;
   if (isOpen(auth)) {
     log.warning(
-      "Everybody who reaches this server may use it: set AUTH_STRATEGY",
+      "Everyone who reaches this server may use it: set AUTH_STRATEGY",
     );
   }
   if (baseUrl === undefined) {

@@ -92,7 +92,7 @@ export interface ServerOptions<
   permissions?: DecidePermissions;
   /** Settings that `routes` needs. */
   settings?: S;
-  /** Services that `routes` needs, or that run beside the tools. */
+  /** Services that `routes` needs, or that run next to the tools. */
   services?: V;
   /**
    * Adds routes of your own, such as webhooks and pages, to a Hono application
@@ -120,7 +120,7 @@ export interface RoutesContext<
   authenticate(request: Request): Promise<Authenticated>;
 }
 
-/** What a server needs beside what its author says. */
+/** What a server needs besides what its author says. */
 export interface CreateServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,

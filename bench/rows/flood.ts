@@ -1,5 +1,5 @@
 /**
- * Names that nobody has, as fast as they can be sent: what they leave in
+ * Names that no one has, as fast as they can be sent: what they leave in
  * memory.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
  * `/account`: what a person's clients may do in their name, and its end; for
- * operators, everybody's.
+ * operators, everyone's.
  *
  * @module
  */
@@ -80,7 +80,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const people = signedInPeople(options);
   const cookie = { name: "account", baseUrl };
 
-  // An empty list lets nobody in here, unlike the one of who may sign in.
+  // An empty list lets no one in here, unlike the one of who may sign in.
   const isOperator = ({ identity }: AccountSession) =>
     options.admins.length > 0 && isAllowed(identity, options.admins);
 

@@ -1,5 +1,5 @@
 /**
- * What an operator sees on the account page: everybody's connections and calls,
+ * What an operator sees on the account page: everyone's connections and calls,
  * the clients, and the last attempts to connect.
  *
  * @module

@@ -19,7 +19,7 @@ import type { GrantStore } from "../store/grants.ts";
 /** For how long a token may be made, in days. */
 export const TOKEN_DAYS = [7, 30, 90, 365] as const;
 
-/** More are a sign that nobody ends them. */
+/** More are a sign that no one ends them. */
 const MOST_TOKENS = 50;
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -1,11 +1,11 @@
 /**
- * A tool's output with what goes beside it.
+ * A tool's output with what goes with it.
  *
  * @module
  */
 import type { ContentBlock } from "@modelcontextprotocol/server";
 
-/** What goes beside a tool's output. */
+/** What goes with a tool's output. */
 export interface BesideData {
   /** What the model reads; by default the output as JSON. */
   content?: string | ContentBlock | ContentBlock[];
@@ -13,13 +13,13 @@ export interface BesideData {
   meta?: Record<string, unknown>;
 }
 
-/** A tool's output, and what goes beside it. Made by {@linkcode result}. */
+/** A tool's output, and what goes with it. Made by {@linkcode result}. */
 export class ResultWith<T = unknown> {
   /** Made by {@linkcode result}. */
   constructor(
     /** The output, not yet checked. */
     readonly data: T,
-    /** What goes beside it. */
+    /** What goes with it. */
     readonly beside: BesideData,
   ) {}
 }

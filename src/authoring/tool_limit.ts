@@ -13,7 +13,7 @@ export interface ToolLimit {
   callsPerMinute?: number;
   /** Calls under way at a time in one process; of a long task, its work. */
   callsAtOnce?: number;
-  /** Whether all callers share it: for what stands behind the tool. */
+  /** Whether all callers share it: for what the tool depends on. */
   shared?: boolean;
 }
 

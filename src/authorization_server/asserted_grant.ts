@@ -1,5 +1,5 @@
 /**
- * A grant by the word of an identity provider: nobody sees a page.
+ * A grant by the word of an identity provider: no one sees a page.
  *
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module

@@ -97,7 +97,7 @@ export function revokeEndpoint(
     }
   }
 
-  /** Whoever holds one may end it: it has got lost, or it is no longer used. */
+  /** Anyone who holds one may end it: it has got lost, or it is no longer used. */
   async function revokePersonal(token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;

@@ -37,8 +37,8 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
     config: oauth,
     provider: provider(oauth.provider),
   });
-  const nobody = nobodySignsIn(auth);
-  if (!server && !jwt) return { endpoints: nobody };
+  const closed = nobodySignsIn(auth);
+  if (!server && !jwt) return { endpoints: closed };
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
   const gate = gateOfDoors({
     oauth: server?.gate,
@@ -54,7 +54,7 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
       })
       : gate,
     endpoints: {
-      ...nobody,
+      ...closed,
       ...server?.endpoints,
       protectedResourceMetadata: protectedResourceMetadataEndpoint({
         ...options,
@@ -70,13 +70,13 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
 function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
   const log = logger("oauth");
   const refuse = (status: number): Endpoint => (c) => {
-    log.warning("Nobody can sign in here", {
+    log.warning("No one can sign in here", {
       path: c.req.path,
       strategies: Object.keys(auth).join(", ") || "none",
       needs: "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, " +
         "OAUTH_CLIENT_SECRET",
     });
-    throw new HttpError(status, "Nobody signs in at this server");
+    throw new HttpError(status, "No one signs in at this server");
   };
   // Clients take a missing document for "no sign-in", and a 5xx for trouble.
   const notFound = refuse(404);

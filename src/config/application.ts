@@ -103,7 +103,7 @@ export function parseProvider(
         variable: "OAUTH_PROVIDER",
         got: provider,
         wants: "a real provider, because other machines can reach this server",
-        fix: "dev lets anybody in under any name: use it on loopback only.",
+        fix: "dev lets anyone in under any name: use it on loopback only.",
       });
     }
     return { provider: "dev" };

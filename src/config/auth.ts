@@ -22,7 +22,7 @@ import {
 import { type JwtConfig, parseJwt } from "./jwt.ts";
 import { tokenShape } from "../oauth/token_shape.ts";
 
-/** Settings of each chosen `AUTH_STRATEGY`; without any, everybody may call. */
+/** Settings of each chosen `AUTH_STRATEGY`; without any, everyone may call. */
 export interface AuthConfig {
   oauth?: OAuthConfig;
   jwt?: JwtConfig;
@@ -32,7 +32,7 @@ export interface AuthConfig {
   anonymous?: boolean;
 }
 
-/** Whether everybody who reaches the server may call. */
+/** Whether everyone who reaches the server may call. */
 export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
   return !(oauth || jwt || bearer || apiKey);
 }
@@ -42,7 +42,7 @@ export interface OAuthConfig {
   provider: ProviderConfig;
   /** Subjects, verified e-mails and `@domain`s that may sign in; empty: all. */
   allowedUsers: readonly string[];
-  /** The same notation, for people who may see everybody's grants. */
+  /** The same notation, for people who may see everyone's grants. */
   admins: readonly string[];
   /** For how many days the latest calls of a connection are kept; 0: none. */
   ledgerDays: number;
@@ -51,7 +51,7 @@ export interface OAuthConfig {
   policy: ClientPolicy;
   /** Identity providers whose assertions let clients in without a page. */
   assertionIssuers: readonly TrustedIssuer[];
-  /** Who may be granted what; undefined: everybody everything. */
+  /** Who may be granted what; undefined: everyone everything. */
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
@@ -65,7 +65,7 @@ const STRATEGY = {
     (chosen.length === 1 || !chosen.includes("none"))
   ),
   wants: `none, or some of ${STRATEGIES.slice(1).join(", ")}`,
-  fix: "Use AUTH_STRATEGY=none to let everybody in, oauth for sign-in, or " +
+  fix: "Use AUTH_STRATEGY=none to let everyone in, oauth for sign-in, or " +
     "several separated by commas, such as oauth,bearer.",
 };
 
@@ -156,7 +156,7 @@ function parseBearer(
     fix: "Make one with: openssl rand -base64 32.",
     secret: true,
   }) ?? [];
-  // It would be judged as what it looks like, and never let anybody in.
+  // It would be judged as what it looks like, and never let anyone in.
   const taken = { own: oauth, jwt, static: undefined };
   if (tokens.some((token) => taken[tokenShape(token)] !== undefined)) {
     settings.complain({
@@ -189,7 +189,7 @@ function complainOfTelltales(settings: Settings): void {
     settings.complain({
       variable: "AUTH_STRATEGY",
       wants: `${strategy}, because ${variable} is set`,
-      fix: `Use AUTH_STRATEGY=${strategy}, or none to let everybody in.`,
+      fix: `Use AUTH_STRATEGY=${strategy}, or none to let everyone in.`,
     });
     return;
   }
@@ -201,8 +201,7 @@ function complainOfOpenness(settings: Settings): void {
     variable: "AUTH_ANONYMOUS",
     got: "true",
     wants: "an AUTH_STRATEGY by which callers can become known",
-    fix:
-      "Without a strategy everybody may use everything: leave it unset, or " +
+    fix: "Without a strategy everyone may use everything: leave it unset, or " +
       "set AUTH_STRATEGY=oauth.",
   });
 }
@@ -319,7 +318,7 @@ function parseOAuth(
     }) ?? [],
     permissions: readPermissions(settings, scopes),
     metadataDocuments: {
-      // Whoever tries things out may be offline, and clients that could name
+      // People who try things out may be offline, and clients that could name
       // a document then register instead.
       enabled: settings.read("CIMD_ENABLED", BOOLEAN) ??
         provider.provider !== "dev",

@@ -30,7 +30,7 @@ export interface Config {
   callsPerMinute: number;
   /** Argument of `Deno.openKv`; undefined: the platform's default database. */
   kvPath?: string;
-  /** Browser origins beside our own and loopback; `*` allows all. */
+  /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
   logLevel: LogLevel;
   /** `serverInfo.title`: what clients show. */

@@ -28,7 +28,7 @@ export const ENV_EXAMPLE =
 # BASE_URL=
 
 # Addresses or ranges of your proxies, separated by commas. Only what they say
-# in Forwarded or X-Forwarded-For counts as a client's address. Unset: nobody's
+# in Forwarded or X-Forwarded-For counts as a client's address. Unset: no one's
 # word counts, and behind a proxy all clients share one limit.
 # TRUSTED_PROXIES=
 
@@ -66,7 +66,7 @@ export const ENV_EXAMPLE =
 
 # --- Who may call -----------------------------------------------------------
 
-# none (everybody), oauth (people sign in), bearer or api_key (static
+# none (everyone), oauth (people sign in), bearer or api_key (static
 # credentials), jwt (tokens of other authorization servers); or several of the
 # last four, separated by commas: what a token looks like says which judges it.
 # AUTH_STRATEGY=none
@@ -105,10 +105,10 @@ export const ENV_EXAMPLE =
 # OAUTH_REVOCATION_URL=
 
 # oauth: who may sign in: subjects, verified e-mail addresses, @domains,
-# separated by commas. Unset: everybody the provider knows.
+# separated by commas. Unset: everyone the provider knows.
 # OAUTH_ALLOWED_USERS=
 
-# oauth: who sees everybody's connections on /account, written the same way.
+# oauth: who sees everyone's connections on /account, written the same way.
 # OAUTH_ADMINS=
 
 # oauth: for how many days /account shows the latest tool calls of a connection:
@@ -117,7 +117,7 @@ export const ENV_EXAMPLE =
 
 # oauth: who may be granted what: who=scope scope; who=scope. Who is a subject,
 # a verified e-mail address, @domain, group:, role:, org: or team: with a name,
-# or * for everybody; a scope may be *. Unset: everybody everything.
+# or * for everyone; a scope may be *. Unset: everyone everything.
 # OAUTH_PERMISSIONS=*=mail:read; @example.com=*
 
 # oauth: the claim in which an oidc or custom provider lists a person's groups:

@@ -132,7 +132,7 @@ const GREET = `import { tool, z } from "${PACKAGE}";
 export default tool({
   name: "greet",
   title: "Greet",
-  description: "Greets somebody by name.",
+  description: "Greets someone by name.",
   input: z.object({ name: z.string().min(1).describe("Who is greeted.") }),
   settings: {
     GREETING: z.string().default("Hello").describe("How people are greeted."),

@@ -56,7 +56,7 @@ An MCP server made with \`@tool-server/tool-server\`. \`deno task ci\` must pass
 before anything is committed.
 
 - \`server.ts\` says what the server is; \`main.ts\` runs it.
-- One file a tool in \`tools/\`, its test beside it, its name in \`tools/mod.ts\`:
+- One file a tool in \`tools/\`, its test next to it, its name in \`tools/mod.ts\`:
   \`deno task tool NAME\` makes all three.
 - Import \`tool\`, \`z\`, \`ToolError\` and the rest from
   \`@tool-server/tool-server\`, and \`testServer\` from its \`/testing\`.

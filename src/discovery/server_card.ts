@@ -1,5 +1,5 @@
 /**
- * The server card: what a directory reads before anybody connects.
+ * The server card: what a directory reads before anyone connects.
  *
  * @see SEP-2127, a draft: `SERVER_CARD=false` takes the card away
  * @module

@@ -51,7 +51,7 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "POST /mcp (everybody)",
+    name: "POST /mcp (everyone)",
     async run(site) {
       const { status, headers, text } = await site.greeting();
       if (status === 401) return "asks for credentials";
@@ -61,11 +61,11 @@ export const REACH_CHECKS: readonly Check[] = [
       if (!result || error) throw new Fault("initialize is refused", fix);
       return `answers, ${
         headers.has("mcp-session-id") ? "with" : "without"
-      } a session, and nobody has to sign in`;
+      } a session, and no one has to sign in`;
     },
   },
   {
-    name: "GET /mcp (everybody)",
+    name: "GET /mcp (everyone)",
     async run(site) {
       const { status, headers } = await site.send(site.mcp, {
         headers: { accept: "text/event-stream" },
@@ -133,10 +133,10 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "Challenge (everybody)",
+    name: "Challenge (everyone)",
     async run(site) {
       const { status, headers } = await site.greeting();
-      if (status !== 401) throw new Skipped("nobody signs in here");
+      if (status !== 401) throw new Skipped("no one signs in here");
       const challenge = headers.get("www-authenticate");
       if (!challenge) {
         throw new Fault(

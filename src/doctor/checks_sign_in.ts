@@ -48,7 +48,7 @@ const REFUSED = [
 /** What a client does between the challenge and the person's browser. */
 export const SIGN_IN_CHECKS: readonly Check[] = [
   {
-    name: "Resource metadata (everybody)",
+    name: "Resource metadata (everyone)",
     async run(site) {
       const { resource } = await site.resourceMetadata();
       if (resource !== site.mcp) {
@@ -75,7 +75,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "Issuer (everybody)",
+    name: "Issuer (everyone)",
     async run(site) {
       const issuer = await site.issuer();
       const { issuer: named } = await site.serverMetadata();
@@ -89,7 +89,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "Endpoints (everybody)",
+    name: "Endpoints (everyone)",
     async run(site) {
       const { protocol } = new URL(site.origin);
       for (const name of ["authorization", "token", "registration"]) {
@@ -124,7 +124,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "PKCE (everybody)",
+    name: "PKCE (everyone)",
     async run(site) {
       await requireListed(site, "code_challenge_methods_supported", "S256");
       return "S256 is advertised";
@@ -205,7 +205,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "Consent page (everybody)",
+    name: "Consent page (everyone)",
     async run(site) {
       const [redirectUri] = REGISTRATIONS.Inspector;
       const clientId = await register(site, [redirectUri]);
@@ -250,7 +250,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: "Token endpoint (everybody)",
+    name: "Token endpoint (everyone)",
     async run(site) {
       const clientId = await register(site, REGISTRATIONS.Inspector);
       const target = await site.endpoint("token");

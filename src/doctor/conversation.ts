@@ -27,7 +27,7 @@ export interface Introduction {
   read(uri: string): Promise<Json>;
 }
 
-/** Pages of a list, lest one without end keeps us for ever. */
+/** Pages of a list, because one may have no end. */
 const MAX_PAGES = 20;
 
 /** The header that carries a token. */

@@ -161,7 +161,7 @@ export class Site {
         headers.get("www-authenticate") ?? "",
       )?.[1];
       if (status === 401 && url) return url;
-      throw new Skipped("nobody signs in here");
+      throw new Skipped("no one signs in here");
     });
   }
 

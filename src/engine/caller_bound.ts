@@ -6,7 +6,7 @@
 import { LimitError } from "../errors.ts";
 import { type CountedAs, MANY } from "./counted_as.ts";
 
-/** When to try again: something ends sooner or later, and nobody knows when. */
+/** When to try again: something ends sooner or later, and no one knows when. */
 const RETRY_SECONDS = 5;
 
 /** A bound for each caller in this process. */

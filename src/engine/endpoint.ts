@@ -125,7 +125,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   function lookAhead(headers: Headers): void {
     const sessionId = headers.get("mcp-session-id");
     const session = sessionId && engine.sessions.find(sessionId);
-    // Whoever needs it reads it again.
+    // The one who needs it reads it again.
     if (session instanceof Promise) session.catch(() => {});
   }
 

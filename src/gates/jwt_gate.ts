@@ -30,7 +30,7 @@ interface Verified {
   expiresAt: number;
 }
 
-/** Lets in whoever holds a token of such a server, made for this resource. */
+/** Lets in anyone who holds a token of such a server, made for this resource. */
 export function jwtGate(
   { issuers, audiences, leewaySeconds, types, scopeClaims, baseUrl, clock }:
     & JwtConfig

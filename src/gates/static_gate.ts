@@ -12,7 +12,7 @@ import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import type { Doors } from "./doors.ts";
 import type { Gate } from "./gate.ts";
 
-/** Whoever holds a credential is the operator, whichever of them it is. */
+/** Anyone who holds a credential is the operator, whichever of them it is. */
 function operator(door: Door): Authenticated {
   return Object.freeze({
     caller: Object.freeze({
@@ -51,7 +51,7 @@ export function staticDoors(
   };
 }
 
-/** Lets in whoever sends one of the tokens as `Authorization: Bearer`. */
+/** Lets in anyone who sends one of the tokens as `Authorization: Bearer`. */
 function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
   return {
     authenticate: (headers) =>
@@ -60,7 +60,7 @@ function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
   };
 }
 
-/** Lets in whoever sends one of the keys in the header. */
+/** Lets in anyone who sends one of the keys in the header. */
 function apiKeyGate(
   { keys, header }: { keys: readonly string[]; header: string },
 ): Gate & { header: string } {

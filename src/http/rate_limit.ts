@@ -23,7 +23,7 @@ const BURST = 1000;
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
-/** Most networks never come so far, and nobody need hear of them. */
+/** Most networks never come so far, and no one need hear of them. */
 const TOLD = 0.25;
 const EVERYONE = "everyone";
 

@@ -19,7 +19,7 @@ export function parseBearer(authorization: string | null): string | undefined {
  *
  * @param parameters what the strategy adds, such as `resource_metadata`;
  * undefined ones are left out
- * @param scopes what every sign-in asks for: a 401 names them beside its own
+ * @param scopes what every sign-in asks for: a 401 names them besides its own
  */
 export function printChallenge(
   refusal: ChallengeError,

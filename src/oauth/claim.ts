@@ -1,5 +1,5 @@
 /**
- * One claim of somebody else's token, by a name that an operator wrote.
+ * One claim of someone else's token, by a name that an operator wrote.
  *
  * @module
  */

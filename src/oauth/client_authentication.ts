@@ -143,7 +143,7 @@ export function checkClientSecret(
 }
 
 /**
- * Refuses a client that does not sign assertions, before anybody looks for its
+ * Refuses a client that does not sign assertions, before anyone looks for its
  * keys.
  *
  * @throws {OAuthError} `invalid_client`

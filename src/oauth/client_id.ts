@@ -5,7 +5,7 @@
  * @module
  */
 
-/** It travels in query strings, beside everything else of a request. */
+/** It travels in query strings, with everything else of a request. */
 export const CLIENT_ID_MAX_CHARACTERS = 3000;
 
 const SEALED = /^([\w-]{22})\.[\w.-]+$/;

@@ -68,12 +68,12 @@ const METADATA = z.object({
   jwks_uri: z.string().refine(isDocumentUrl).optional(),
 });
 
-/** Nobody is sent back to a machine. */
+/** No one is sent back to a machine. */
 const MACHINE_METADATA = METADATA.extend({
   redirect_uris: REDIRECT_URIS.default([]),
 });
 
-/** What a member must be, where "see RFC 7591" would not help anybody. */
+/** What a member must be, where "see RFC 7591" would not help anyone. */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",

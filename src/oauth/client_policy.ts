@@ -56,7 +56,7 @@ export function checkRedirectHosts(
   );
 }
 
-/** Whether nobody but the client itself says who it is. */
+/** Whether no one but the client itself says who it is. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }

@@ -27,7 +27,7 @@ export interface Grant {
   identity: Identity;
   clientId: string;
   /**
-   * `client`: a machine acts for itself, and no provider stands behind it.
+   * `client`: a machine acts for itself, and it has no provider.
    * `token`: a person made an access token for a program of their own, whose
    * name is `clientName`. `assertion`: an identity provider allowed a client for
    * a person. Absent: a person allowed a client.
@@ -127,7 +127,7 @@ export function openClientGrant(
 
 /**
  * The grant of a client that an identity provider speaks for. It ends with its
- * one access token: whoever wants to go on asks the identity provider again.
+ * one access token: to go on, a client asks the identity provider again.
  */
 export function openAssertedGrant(
   { now, ...members }:

@@ -1,6 +1,6 @@
 /**
  * Identity assertions (ID-JAG): an organization's own identity provider says
- * who its person is and what a client may have of them here, so that nobody is
+ * who its person is and what a client may have of them here, so that no one is
  * asked on a page.
  *
  * @see draft-ietf-oauth-identity-assertion-authz-grant
@@ -57,7 +57,7 @@ export interface IdentityAssertion {
   scopes?: string[];
   /** Lets it be used once only. */
   jti: string;
-  /** When nobody need remember it any more, in epoch seconds. */
+  /** When no one need remember it any more, in epoch seconds. */
   expiresAt: number;
 }
 

@@ -18,7 +18,7 @@ export function newPersonalGrantId(): string {
   return randomDigits(22);
 }
 
-/** A new personal token: 178 random bits beside the grant's id. */
+/** A new personal token: 178 random bits and the grant's id. */
 export function mintPersonalToken(grantId: string): string {
   const body = `tsp_${grantId}${randomDigits(30)}`;
   return body + checksum(body);

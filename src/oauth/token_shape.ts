@@ -6,7 +6,7 @@
  */
 import { fromBase64url } from "../crypto.ts";
 
-/** `own`: issued here; `jwt`: signed by somebody; `static`: anything else. */
+/** `own`: issued here; `jwt`: signed by someone; `static`: anything else. */
 export type TokenShape = "own" | "jwt" | "static";
 
 /** Every credential that this server issues has a prefix of this kind. */

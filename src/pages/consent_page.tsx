@@ -44,7 +44,7 @@ export interface ConsentProps extends PageProps {
   clientName: string;
   /**
    * `document`: the client is described by a metadata document on `domain`,
-   * which was fetched from there. `self-asserted`: anybody could have
+   * which was fetched from there. `self-asserted`: anyone could have
    * registered under this name. `configured`: the operator set it up.
    */
   clientVerification:
@@ -185,7 +185,7 @@ function days(seconds: number): number {
   return Math.floor(seconds / 86_400);
 }
 
-/** A name that anybody could have chosen is told as a quotation. */
+/** A name that anyone could have chosen is told as a quotation. */
 function Question(
   { clientName, clientVerification, serverTitle }: ConsentProps,
 ) {

@@ -92,7 +92,7 @@ function causeWords(error: Error, refused: Refused): ErrorWords {
   return {
     title: "Something went wrong here",
     happened: "The fault is this server's, not yours.",
-    move: "Trying again seldom helps: tell whoever runs this server.",
+    move: "Trying again rarely helps: tell the people who run this server.",
     button: start,
   };
 }
@@ -202,7 +202,8 @@ function situationWords(
         title: sentence(message, ""),
         happened: "Its answer could not be used. That is between it and this " +
           "server, not something you did.",
-        move: "Sign in again. If it fails again, tell whoever runs this " +
+        move:
+          "Sign in again. If it fails again, tell the people who run this " +
           "server.",
         button: account("Sign in again"),
       };

@@ -12,7 +12,7 @@ import { entryOf } from "./client_guides.ts";
 import { LandingPage } from "./landing_page.tsx";
 import { page } from "./respond.ts";
 
-/** The landing page, with another status and a notice where it stands in. */
+/** The landing page, with another status and a notice in another page's place. */
 export type ShowLanding = (
   c: Context,
   options?: { status?: number; notice?: string },

@@ -85,7 +85,7 @@ const ACCESS_WORDS: Readonly<Record<Entry["kind"], string>> = {
   "open": "No one has to sign in.",
   "sign-in": "You sign in in your browser, and decide what the app may do.",
   "credential":
-    "A credential is needed: ask whoever runs this server, and put it in " +
+    "A credential is needed: ask the people who run this server, and put it in " +
     "place of the example.",
 };
 

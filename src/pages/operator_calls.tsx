@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Everybody's latest tool calls: failures first, and a filter.
+ * Everyone's latest tool calls: failures first, and a filter.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
-/** Somebody's calls. */
+/** Someone's calls. */
 export interface OperatorCall extends CallInWords {
   /** What the provider calls them. */
   person: string;
@@ -35,7 +35,7 @@ export interface OperatorCallsProps {
   now: number;
 }
 
-/** A page of more is read by nobody. */
+/** A page of more is read by no one. */
 const MOST_ROWS = 100;
 
 const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];

@@ -17,7 +17,7 @@ import {
 } from "./operator_calls.tsx";
 import { Table } from "./table.tsx";
 
-/** Anybody's grant. */
+/** Anyone's grant. */
 export interface OperatorGrant extends ConnectionInWords {
   /** `github:583231`, and what the provider calls them. */
   subject: string;
@@ -68,7 +68,7 @@ export interface OperatorProps {
   registrations: readonly OperatorRegistration[];
   clients: readonly OperatorClient[];
   attempts: readonly OperatorAttempt[];
-  /** Everybody's calls; undefined where none are kept. */
+  /** Everyone's calls; undefined where none are kept. */
   calls?: { calls: readonly OperatorCall[]; filter: CallFilter };
   csrf: string;
   now: number;
@@ -101,8 +101,8 @@ export function OperatorSection(
       />
       {calls && <OperatorCalls base={base} {...calls} now={now} />}
       <Table
-        title="Everybody's connections"
-        empty="No one is connected. A connection is listed here when somebody has signed in to a client."
+        title="Everyone's connections"
+        empty="No one is connected. A connection is listed here when someone has signed in to a client."
         columns={["Person", "Client", "Last used", "Sessions", ""]}
         rows={grants.map((grant) => [
           <>

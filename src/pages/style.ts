@@ -1,6 +1,6 @@
 /**
  * The one stylesheet. It is inlined, with its hash in the policy: a page is
- * then one response, nothing can go stale beside it, and no address has to be
+ * then one response, nothing next to it can go stale, and no address has to be
  * reachable for a consent page to be readable.
  *
  * @module

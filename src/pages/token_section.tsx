@@ -63,7 +63,7 @@ export function TokenSection(props: TokenProps) {
       <div class="card">
         <p class="soft">
           For a program of yours that cannot open a browser. It acts in your
-          name: give it to nobody.
+          name: give it to no one.
         </p>
         {tokens.length > 0 && (
           <ul class="rows">

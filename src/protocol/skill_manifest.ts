@@ -145,7 +145,7 @@ function checkPath(path: string): void {
   );
 }
 
-/** Finds what `SKILL.md` links to, and no one put beside it. */
+/** Finds what `SKILL.md` links to, and no one put next to it. */
 function checkLinks(manual: string, paths: readonly string[]): void {
   const prose = manual.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, "")
     .replaceAll(/`[^`\n]*`/g, "");

@@ -1,5 +1,5 @@
 /**
- * What HTTP itself asks of a POST, before anybody looks at the message.
+ * What HTTP itself asks of a POST, before anyone looks at the message.
  *
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1

@@ -29,7 +29,7 @@ const LOADED =
 /**
  * Checks what a client could not show.
  *
- * @throws {Error} for a path in place of a document, for a file beside it, and
+ * @throws {Error} for a path in place of a document, for a file next to it, and
  * for an origin that the view does not name
  */
 export function checkViewDocument(

@@ -16,7 +16,7 @@ import { setGrant } from "./grants.ts";
 import type { AccessRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
 
-/** Those that let somebody call. */
+/** Those that let someone call. */
 const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 
 /** A live access token's grant. */
@@ -65,7 +65,7 @@ export function accessTokenStore(database: Database) {
       };
     },
 
-    /** The one access token of a grant that no provider stands behind. */
+    /** The one access token of a grant without a provider. */
     issue: (grant: Grant): Promise<string> =>
       save(grant, mintCredential("access_token", grant.id)),
 

@@ -78,7 +78,7 @@ export function authorizationRequestStore(database: Database) {
   return {
     /**
      * Keeps a new request and gives its handle. It waits for consent, unless
-     * nobody needs to be asked.
+     * no one needs to be asked.
      */
     async save(
       browser: string,

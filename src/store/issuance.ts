@@ -13,15 +13,15 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What stands behind an access token. */
+/** What is behind an access token. */
 export interface AccessRecord extends Expiring {
-  /** Absent where no provider stands behind the grant. */
+  /** Absent where the grant has no provider. */
   wrappedKey?: string;
   /** Where it covers less than its grant. */
   scopes?: readonly string[];
 }
 
-/** What stands behind a token of a grant with a provider behind it. */
+/** What is behind a token of a grant with a provider behind it. */
 export interface TokenRecord extends AccessRecord {
   /** The grant's data key, sealed with the token. */
   wrappedKey: string;

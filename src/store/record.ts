@@ -1,5 +1,5 @@
 /**
- * What every record in the database has beside its own members.
+ * What every record in the database has besides its own members.
  *
  * @module
  */

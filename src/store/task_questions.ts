@@ -1,5 +1,5 @@
 /**
- * Questions of a task at work: they stand in its record until any process
+ * Questions of a task at work: they are in its record until any process
  * takes the answer.
  *
  * @module

@@ -38,13 +38,13 @@ export const DIED = {
 /** How often a process says that it is still at work. */
 export const HEARTBEAT_SECONDS = 5;
 
-/** What a record has room for, beside its outcome. */
+/** What a record has room for, besides its outcome. */
 const MESSAGE_CHARACTERS = 1000;
 
 /** A task as its client may see it. */
 export interface Task {
   taskId: string;
-  /** What its tool needed, and whoever looks at it needs too. */
+  /** What its tool needed, and anyone who looks at it needs too. */
   scopes: readonly string[];
   status: TaskStatus;
   statusMessage?: string;

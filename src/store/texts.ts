@@ -12,7 +12,7 @@ import { tidy } from "./persist.ts";
 /** Where a text is: in its record, or in parts of its own. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
-/** A character takes up to two bytes; a record needs some room beside it. */
+/** A character takes up to two bytes; a record needs some room besides. */
 const PART_CHARACTERS = 28_000;
 /** A commit holds 800 KiB. */
 const PARTS_PER_COMMIT = 12;
@@ -70,7 +70,7 @@ export async function deleteText(
   );
 }
 
-/** The keys that a reference occupies beside its record. */
+/** The keys that a reference occupies besides its record. */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];
   return Array.from({ length: ref.parts }, (_, part) => textKey(ref.id, part));

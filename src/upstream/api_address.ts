@@ -5,7 +5,7 @@
  */
 import { isLoopback } from "../loopback.ts";
 
-/** First labels that stand before the domain of a provider's other APIs. */
+/** First labels before the domain of a provider's other APIs. */
 const API_LABEL = /^(api|graph|www)\./;
 
 /**

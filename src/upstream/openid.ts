@@ -121,7 +121,7 @@ export function openIdProvider(
     if (info.sub !== claims.sub) {
       throw new UpstreamError(
         "misbehaved",
-        "The provider's userinfo is about somebody else",
+        "The provider's userinfo is about someone else",
       );
     }
     return mergeClaims(claims, info);

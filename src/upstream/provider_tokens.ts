@@ -275,7 +275,7 @@ export function providerTokens({
     try {
       const identity = await provider.identify(fresh);
       if (identity.subject === known.subject) return identity;
-      throw new UpstreamError("misbehaved", "It named somebody else");
+      throw new UpstreamError("misbehaved", "It named someone else");
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       if (error.kind === "dead") throw await close(key.grantId, error);

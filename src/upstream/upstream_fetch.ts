@@ -24,7 +24,7 @@ export type UpstreamFetch = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/** An {@linkcode UpstreamFetch} over `send`, which is `fetch` or stands in for it. */
+/** An {@linkcode UpstreamFetch} over `send`, which is `fetch` or takes its place. */
 export function upstreamFetch(
   send: typeof fetch,
   timeoutSeconds = TIMEOUT_SECONDS,

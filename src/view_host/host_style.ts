@@ -1,5 +1,5 @@
 /**
- * What the page for development has beside the style of all pages.
+ * What the page for development has besides the style of all pages.
  *
  * @module
  */

@@ -59,7 +59,7 @@ Deno.test("GET /account shows a person's connections under their clients", async
   await first.connect();
   const second = await Client.register(server, { client_name: "Second" });
   await second.connect();
-  server.provider.subject = "somebody else";
+  server.provider.subject = "someone else";
   await (await Client.register(server, { client_name: "Third" })).connect();
 
   const { page } = await signIn(server);
@@ -68,7 +68,7 @@ Deno.test("GET /account shows a person's connections under their clients", async
   assert.match(page.text, /First[^]*End all 2/);
   assert.match(page.text, /Second/);
   assert.doesNotMatch(page.text, /Third/);
-  assert.doesNotMatch(page.text, /Everybody/);
+  assert.doesNotMatch(page.text, /Everyone/);
 });
 
 Deno.test("POST /account/end ends a connection within a second", async () => {
@@ -306,7 +306,7 @@ Deno.test("a person back from the provider without a code is told so", async () 
   assert.equal(refused.status, 403);
 });
 
-Deno.test("an operator sees everybody's connections, and ends them", async () => {
+Deno.test("an operator sees everyone's connections, and ends them", async () => {
   const environment = { OAUTH_ADMINS: "root@example.com" };
   await using server = await startOAuthServer({ environment });
   const client = await Client.register(server, { client_name: "Their app" });
@@ -315,7 +315,7 @@ Deno.test("an operator sees everybody's connections, and ends them", async () =>
     as: "1",
     email: "root@example.com",
   });
-  assert.match(page.text, /Everybody&#39;s connections/);
+  assert.match(page.text, /Everyone&#39;s connections/);
   assert.match(page.text, /github:42/);
   assert.match(page.text, /https:\/\/app\.example\.com\/cb/);
   await end(browser, page);
@@ -325,13 +325,13 @@ Deno.test("an operator sees everybody's connections, and ends them", async () =>
   );
 });
 
-Deno.test("nobody is an operator unless OAUTH_ADMINS says so", async () => {
+Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
   for (const OAUTH_ADMINS of ["", "root@example.com"]) {
     await using server = await startOAuthServer({
       environment: { OAUTH_ADMINS },
     });
     const { page } = await signIn(server);
-    assert.doesNotMatch(page.text, /Everybody/);
+    assert.doesNotMatch(page.text, /Everyone/);
   }
 });
 

@@ -113,7 +113,7 @@ Deno.test("GET /account shows calls in 2025 sessions", async () => {
   assert.match(visitor.words, /fail Failed just now/);
 });
 
-Deno.test("GET /account shows nobody else's calls", async () => {
+Deno.test("GET /account shows no one else's calls", async () => {
   await using server = await start();
   const client = await Client.register(server);
   const { access_token } = await client.connect();
@@ -234,7 +234,7 @@ function rowsOf({ page }: AccountVisitor) {
 
 const ROOT = { as: "root", email: "root@example.com" };
 
-Deno.test("an operator sees everybody's calls, failures first, machines too", async () => {
+Deno.test("an operator sees everyone's calls, failures first, machines too", async () => {
   await using server = await busyServer();
   const visitor = await AccountVisitor.signIn(server, ROOT);
   const rows = rowsOf(visitor).map(({ person, client, tool, outcome }) =>
@@ -270,7 +270,7 @@ for (
     ["?client=second", ["bob crash", "bob search"]],
     ["?person=ada&outcome=failed", ["ada fail"]],
     ["?client=app&outcome=fine", ["ada search", "bob search"]],
-    ["?person=nobody", []],
+    ["?person=no one", []],
   ] as const
 ) {
   Deno.test(`an operator filters calls by ${query}`, async () => {
@@ -288,7 +288,7 @@ for (
   });
 }
 
-Deno.test("nobody but an operator sees everybody's calls, whatever they ask for", async () => {
+Deno.test("no one but an operator sees everyone's calls, whatever they ask for", async () => {
   await using server = await busyServer();
   const visitor = await AccountVisitor.signIn(server);
   assert.doesNotMatch(await visitor.look("?person=ada"), /First app|Person/);

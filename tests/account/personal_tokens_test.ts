@@ -108,7 +108,7 @@ Deno.test("loading the page of a new token again makes no other, and shows none"
   assert(!again.text.includes("tsp_"));
   const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
   assert.equal(grants.length, 1);
-  // Nor to somebody else who knows its address.
+  // Nor to someone else who knows its address.
   const { token: second, page: unseen } = await make({ browser, page: again });
   assert.notEqual(second, token);
   const other = await signIn(server, { as: "43" });
@@ -224,7 +224,7 @@ Deno.test("an operator sees whose tokens there are, and ends them", async () => 
   assert.equal((await call(server, token)).status, 401);
 });
 
-Deno.test("another person ends nobody's token", async () => {
+Deno.test("another person ends no one's token", async () => {
   await using server = await start();
   const first = await make(await signIn(server));
   const [, id] = /name="grants" value="(\w+)"/.exec(first.page.text)!;
@@ -270,7 +270,7 @@ for (
   });
 }
 
-Deno.test("POST /account/tokens makes none for somebody who may not sign in", async () => {
+Deno.test("POST /account/tokens makes none for someone who may not sign in", async () => {
   await using server = await start({
     environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
   });

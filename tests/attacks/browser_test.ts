@@ -122,7 +122,7 @@ attacks(
 );
 
 attacks("a name that suddenly points here does not reach the server", {
-  "and is refused before anybody looks at credentials": async (target) => {
+  "and is refused before anyone looks at credentials": async (target) => {
     const answer = await post(target, ["Host: evil.example"]);
     assert.equal(answer.status, 403);
     assert.equal(answer.headers.get("www-authenticate"), null);

@@ -104,7 +104,7 @@ attacks("an assertion is held to its client, key, audience and time", {
       key: new TextEncoder().encode(JSON.stringify(jwk)),
     })
   ),
-  "somebody else's key": forged((client) =>
+  "someone else's key": forged((client) =>
     assertion(client, {}, { key: stranger.privateKey })
   ),
   "a key that it brings along": forged(async (client) =>
@@ -143,7 +143,7 @@ attacks("an assertion is held to its client, key, audience and time", {
   "another kind of token": forged((client) =>
     assertion(client, {}, { typ: "at+jwt" })
   ),
-  "critical headers nobody knows": forged((client) => {
+  "critical headers no one knows": forged((client) => {
     const header = btoa(JSON.stringify({ alg: "ES256", crit: ["x"], x: 1 }));
     return `${header}.${btoa(JSON.stringify({ sub: client.clientId }))}.AAAA`;
   }),
@@ -328,7 +328,7 @@ attacks("a registration cannot carry what harms", {
   },
 });
 
-/** Addresses that a client may name, and nobody may follow. */
+/** Addresses that a client may name, and no one may follow. */
 const UNREACHABLE = [
   "https://127.0.0.1/client.json",
   "https://169.254.169.254/latest/meta-data",
@@ -480,7 +480,7 @@ for (
   ] as const
 ) {
   attacks(`a metadata document that ${what} makes no client`, {
-    "and nobody learns why": async (target) => {
+    "and no one learns why": async (target) => {
       const answer = await authorize(target, DOCUMENT_URL);
       assert.equal(oauthRefusal(answer), refusal);
       assert.doesNotMatch(answer.text, /secret reason/);

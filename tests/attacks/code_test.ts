@@ -1,4 +1,4 @@
-/** A code that somebody else holds. */
+/** A code that someone else holds. */
 import assert from "node:assert/strict";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { CODE_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";

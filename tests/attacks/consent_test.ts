@@ -12,7 +12,7 @@ import {
   type Target,
 } from "./kit.ts";
 
-/** Somebody in front of the consent page. */
+/** Someone in front of the consent page. */
 async function consenting(target: Target) {
   const client = await target.register();
   const browser = target.browser();
@@ -28,7 +28,7 @@ function cookiesOf(browser: Browser): string {
   ).join("; ");
 }
 
-attacks("consent cannot be given for somebody", {
+attacks("consent cannot be given for someone", {
   "by a form without the browser's cookie": async (target) => {
     const { handle } = await consenting(target);
     const answer = await target.form("/authorize", {
@@ -164,7 +164,7 @@ async function caughtOnReturn(
   return back;
 }
 
-/** Somebody who has approved, and is about to come back from the provider. */
+/** Someone who has approved, and is about to come back from the provider. */
 async function returning(target: Target) {
   const started = await consenting(target);
   const { browser, page } = started;
@@ -227,7 +227,7 @@ attacks("a sign-in is finished by the browser that began it", {
     );
     assert.equal(won.length, 1);
   },
-  "not with a state that nobody gave out": async (target) => {
+  "not with a state that no one gave out": async (target) => {
     const { browser } = await returning(target);
     for (const state of ["", "x", "account.x", "__proto__"]) {
       const path = `/oauth/provider-callback?code=x&state=${state}`;
@@ -237,7 +237,7 @@ attacks("a sign-in is finished by the browser that began it", {
       assert.equal(answer.status, 400, state);
     }
   },
-  "not by somebody who may not": async () => {
+  "not by someone who may not": async () => {
     await using target = await startTarget({
       environment: { OAUTH_ALLOWED_USERS: "someone@example.com" },
     });
@@ -338,18 +338,18 @@ attacks("an account page obeys its own person only", {
     time.tick(1);
     assert(!await isAlive(target, auth));
   },
-  "and shows nobody else's": async (target) => {
+  "and shows no one else's": async (target) => {
     await target.person("jo");
     const { account } = await accountOf(target, "thief");
     assert.doesNotMatch(account.text, /name="grants"/);
   },
-  "and nothing of everybody's to somebody who is no operator": async () => {
+  "and nothing of everyone's to someone who is no operator": async () => {
     await using target = await startTarget({
       environment: { OAUTH_ADMINS: "admin@example.com" },
     });
     await target.person("jo");
     const { account } = await accountOf(target, "thief");
-    assert.doesNotMatch(account.text, /jo@example\.com|Everybody/);
+    assert.doesNotMatch(account.text, /jo@example\.com|Everyone/);
   },
   "not without a session": async (target) => {
     for (const step of ["end", "pause", "resume", "narrow", "sign-out"]) {
@@ -395,7 +395,7 @@ attacks("an account page obeys its own person only", {
       assert.doesNotMatch(answer.headers.getSetCookie().join(), /account=\w/);
     }
   },
-  "and is kept by nobody on the way": async (target) => {
+  "and is kept by no one on the way": async (target) => {
     const { account } = await accountOf(target, "jo");
     assert.equal(account.headers.get("cache-control"), "no-store");
     assert.match(

@@ -31,9 +31,9 @@ export { BASE_URL, Client, REDIRECT_URI } from "../flow/kit.ts";
 
 const NAME = z.object({ name: z.string() });
 
-/** One tool for everybody, one behind a scope, one that asks, one that waits. */
+/** One tool for everyone, one behind a scope, one that asks, one that waits. */
 const TOOLS = [
-  tool({ name: "whoami", run: (_, { caller }) => caller.subject ?? "nobody" }),
+  tool({ name: "whoami", run: (_, { caller }) => caller.subject ?? "no one" }),
   tool({
     name: "echo",
     input: z.object({ text: z.string().meta({ "x-mcp-header": "Text" }) }),
@@ -182,7 +182,7 @@ export class Target implements Answering, AsyncDisposable {
     return Client.register(this, metadata);
   }
 
-  /** Somebody who signs in through a client of their own. */
+  /** Someone who signs in through a client of their own. */
   async person(
     subject: string,
     { scope }: { scope?: string } = {},
@@ -202,7 +202,7 @@ export class Target implements Answering, AsyncDisposable {
   }
 }
 
-/** Somebody signed in, and what their client holds. */
+/** Someone signed in, and what their client holds. */
 export interface Person {
   client: Client;
   tokens: Json;

@@ -213,7 +213,7 @@ attacks("a body is refused for what it is", {
   },
   "of a form's endpoint, at 16 KiB": async (target) => {
     const answer = await target.form("/token", { code: "x".repeat(20_000) });
-    // Nobody signs in at this server, so nobody reads it either.
+    // No one signs in at this server, so no one reads it either.
     assert.equal(answer.status, 501);
   },
 }, open);
@@ -314,7 +314,7 @@ const DISAGREEING: Record<string, Record<string, string>> = {
   "another tool": { "mcp-name": "crash" },
   "two tools": { "mcp-name": "echo, crash" },
   "another revision": { "mcp-protocol-version": "2025-11-25" },
-  "a revision of nobody": { "mcp-protocol-version": "9999-01-01" },
+  "a revision of no one": { "mcp-protocol-version": "9999-01-01" },
   "another argument": { "mcp-param-text": "b" },
   "no base64": { "mcp-param-text": "=?base64?%%%?=" },
   "base64 without its end": { "mcp-param-text": "=?base64?YQ?=" },

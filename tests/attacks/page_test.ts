@@ -94,7 +94,7 @@ attacks("a page is not used against the person who reads it", {
     const page = await target.browser().open(client.authorizationUrl());
     assert.doesNotMatch(page.text, /W{81}/);
   },
-  "by a name somebody else has: where the answer goes is shown": async (
+  "by a name someone else has: where the answer goes is shown": async (
     target,
   ) => {
     const client = await target.register({

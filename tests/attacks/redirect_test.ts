@@ -147,7 +147,7 @@ attacks("a loopback address may differ in its port only", {
   },
 });
 
-attacks("/authorize sends nobody to an address that they never approved", {
+attacks("/authorize sends no one to an address that they never approved", {
   ...each([
     "response_type=token",
     "response_mode=fragment",
@@ -169,8 +169,8 @@ attacks("/authorize sends nobody to an address that they never approved", {
     assert.equal(page.status, 400);
     assert.equal(page.headers.get("location"), null);
   },
-  "with a client that nobody registered": async (target) => {
-    const query = `?client_id=nobody&redirect_uri=${REDIRECT_URI}`;
+  "with a client that no one registered": async (target) => {
+    const query = `?client_id=no one&redirect_uri=${REDIRECT_URI}`;
     const page = await target.ask(`/authorize${query}`);
     assert.equal(oauthRefusal(page), "400 invalid_client");
   },

@@ -32,7 +32,7 @@ function inSession(
   return target.json("/mcp", body, { ...auth, "mcp-session-id": session });
 }
 
-attacks("a session opens for nobody but its person", {
+attacks("a session opens for no one but its person", {
   "to a request": async (target) => {
     const { thief, session } = await victimAndThief(target);
     const answer = await inSession(target, thief, session, rpc("ping"));
@@ -91,7 +91,7 @@ attacks("a session opens for nobody but its person", {
     const answer = await inSession(target, victim, session, rpc("ping"));
     assert.equal(answer.status, 404);
   },
-  "to a question's answer by somebody else": async (target) => {
+  "to a question's answer by someone else": async (target) => {
     const { victim, thief, session } = await victimAndThief(target);
     const response = await target.fetch("/mcp", {
       method: "POST",

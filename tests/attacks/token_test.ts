@@ -280,7 +280,7 @@ attacks("a stolen refresh token opens nothing", {
   },
 });
 
-/** A token of somebody who approved less than there is. */
+/** A token of someone who approved less than there is. */
 async function poor(target: Target): Promise<{ authorization: string }> {
   const client = await target.register();
   const { refresh_token } = await client.connect({
@@ -292,7 +292,7 @@ async function poor(target: Target): Promise<{ authorization: string }> {
   return { authorization: `Bearer ${body.access_token}` };
 }
 
-/** A request that needs a scope, by somebody who has it not. */
+/** A request that needs a scope, by someone who has it not. */
 function guarded(method: string, params: Record<string, unknown>) {
   return async (target: Target) => {
     const refused = await target.call(method, params, await poor(target));

@@ -60,7 +60,7 @@ const REFUSED: [string, Record<string, string>, RegExp][] = [
   ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
   ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
   ["another response type", { response_type: "token" }, /must be code/],
-  ["somebody else's resource", {
+  ["someone else's resource", {
     resource: "https://other.example.com/mcp",
   }, /The resource of this server is/],
   ["a scope that is none", { scope: 'a"b' }, /must be visible ASCII/],

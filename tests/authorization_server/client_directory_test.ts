@@ -93,7 +93,7 @@ Deno.test("authenticate() takes an assertion for this server, its token endpoint
   }
 });
 
-Deno.test("authenticate() asks nobody for the keys of a client that brought its own", async () => {
+Deno.test("authenticate() asks no one for the keys of a client that brought its own", async () => {
   const { key, jwk } = await keyPair("1");
   const client = newClient({
     token_endpoint_auth_method: "private_key_jwt",

@@ -47,7 +47,7 @@ function authorize(server: OAuthServer, client: Client): Promise<Response> {
   return server.fetch(client.authorizationUrl().slice(BASE_URL.length));
 }
 
-Deno.test("OAUTH_REGISTRATION=false registers nobody, and the metadata names no endpoint", async () => {
+Deno.test("OAUTH_REGISTRATION=false registers no one, and the metadata names no endpoint", async () => {
   await using server = await start({ OAUTH_REGISTRATION: "false" });
   const refused = await server.json("/register", {
     redirect_uris: [REDIRECT_URI],
@@ -98,7 +98,7 @@ Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who r
     assert.equal(shown.status, 400);
     assert.equal(shown.headers.get("location"), null);
     await shown.body?.cancel();
-    // The list is for those whom nobody vouches for.
+    // The list is for those whom no one vouches for.
     const vouched = await authorize(server, new Client(server, DOCUMENT_URL));
     assert.equal(vouched.status, 200);
     await vouched.body?.cancel();

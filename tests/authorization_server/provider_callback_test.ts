@@ -81,7 +81,7 @@ Deno.test("GET /oauth/provider-callback refuses a browser that the request did n
   client.codeFrom(await browser.open(url));
 });
 
-Deno.test("GET /oauth/provider-callback refuses a request that nobody approved", async () => {
+Deno.test("GET /oauth/provider-callback refuses a request that no one approved", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
   const browser = server.browser();
@@ -275,7 +275,7 @@ Deno.test("GET /oauth/provider-callback says that another window is finishing a 
   client.codeFrom(await first);
 });
 
-Deno.test("GET /oauth/provider-callback tells nobody that was refused that they are signed in", async () => {
+Deno.test("GET /oauth/provider-callback tells no one that was refused that they are signed in", async () => {
   await using flow = await approved();
   const { browser, url } = flow;
   await browser.open(url.replace(/code=.*/, "error=access_denied"));

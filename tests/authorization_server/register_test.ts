@@ -120,7 +120,7 @@ const REFUSED: [string, string, number, string][] = [
     "invalid_redirect_uri",
   ],
   [
-    "a method that nobody has",
+    "a method that no one has",
     '{"redirect_uris":["https://a.example/"],"token_endpoint_auth_method":"x"}',
     400,
     "invalid_client_metadata",

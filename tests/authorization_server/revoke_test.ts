@@ -149,7 +149,7 @@ Deno.test("POST /revoke takes an assertion for the name of a client", async () =
     token: tokens.refresh_token,
     client_assertion_type:
       "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-    client_assertion: `x.${btoa('{"sub":"nobody"}')}.x`,
+    client_assertion: `x.${btoa('{"sub":"no one"}')}.x`,
   };
   assert.equal(await status(server.form("/revoke", form)), 401);
   assert.equal(await call(), 200);

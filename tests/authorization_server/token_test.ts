@@ -177,7 +177,7 @@ Deno.test("POST /token ends the grant when a code is used twice", async () => {
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
-Deno.test("POST /token leaves a grant alone when somebody else replays its code", async () => {
+Deno.test("POST /token leaves a grant alone when someone else replays its code", async () => {
   await using server = await startOAuthServer({ tools: [greet] });
   const client = await Client.register(server);
   const thief = await Client.register(server);

@@ -99,16 +99,16 @@ const ROUTES: [string, string, number][] = [
 ];
 
 for (const [method, path, status] of ROUTES) {
-  Deno.test(`${method} ${path} says under another strategy that nobody signs in`, async () => {
+  Deno.test(`${method} ${path} says under another strategy that no one signs in`, async () => {
     await using server = await startServer();
     const response = await server.fetch(path, { method });
     assert.equal(response.status, status);
     const { error_description } = await response.json();
-    assert.equal(error_description, "Nobody signs in at this server");
+    assert.equal(error_description, "No one signs in at this server");
   });
 }
 
-Deno.test("under the jwt strategy the resource names somebody else's server", async () => {
+Deno.test("under the jwt strategy the resource names someone else's server", async () => {
   await using server = await startServer({
     env: {
       AUTH_STRATEGY: "jwt",

@@ -10,14 +10,14 @@ import {
 } from "./site.ts";
 
 Deno.test("a person ends a connection that a client is using", async () => {
-  await using site = await Site.start({ OAUTH_ADMINS: "somebody" });
+  await using site = await Site.start({ OAUTH_ADMINS: "someone" });
   await using receiver = new LoopbackReceiver();
   const client = await Client.register(site, receiver.redirectUri);
   const context = await site.browser.newContext();
   const page = await context.newPage();
   await page.goto(client.authorizationUrl);
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   const token = await client.redeem((await receiver.answer).get("code")!);
   assert.equal((await client.whoAmI(token)).status, 200);
 
@@ -25,10 +25,10 @@ Deno.test("a person ends a connection that a client is using", async () => {
   await page.getByRole("link", { name: "See and end your connections" })
     .click();
   await page.getByRole("button", { name: "Sign in with" }).click();
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   await page.getByText("Signed in as").waitFor();
-  // Listed in OAUTH_ADMINS: everybody's are shown as well.
-  await page.getByRole("heading", { name: "Everybody's connections" })
+  // Listed in OAUTH_ADMINS: everyone's are shown as well.
+  await page.getByRole("heading", { name: "Everyone's connections" })
     .waitFor();
   await page.getByRole("button", { name: "End Test client", exact: true })
     .first().click();
@@ -50,7 +50,7 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
   const page = await context.newPage();
   await page.goto(client.authorizationUrl);
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   const token = await client.redeem((await receiver.answer).get("code")!);
   const becomes = (status: number) =>
     until(async () => (await client.whoAmI(token)).status === status);
@@ -58,7 +58,7 @@ Deno.test("a person pauses a connection on a phone, and takes a permission from 
 
   await page.goto(`${site.origin}/account`);
   await page.getByRole("button", { name: "Sign in with" }).click();
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   await page.getByText("Latest calls").click();
   await page.locator(".calls li", { hasText: "who_am_i" })
     .getByText("Went well").waitFor();

@@ -35,7 +35,7 @@ Deno.test("a person signs in in a window, and the client calls a tool as them", 
   await page.getByText("Unverified").waitFor();
   await page.getByText("Tells who is calling.").waitFor();
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   await page.getByText("Back at the client").waitFor();
 
   const answer = await receiver.answer;
@@ -44,7 +44,7 @@ Deno.test("a person signs in in a window, and the client calls a tool as them", 
   const token = await client.redeem(answer.get("code")!);
   const { status, text } = await client.whoAmI(token);
   assert.equal(status, 200);
-  assert.match(text, /Somebody/);
+  assert.match(text, /Someone/);
   assert.deepEqual(complaints, []);
 });
 
@@ -55,7 +55,7 @@ Deno.test("a person signs in without JavaScript", async () => {
     javaScriptEnabled: false,
   });
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   await client.redeem((await receiver.answer).get("code")!);
 });
 
@@ -110,10 +110,10 @@ Deno.test("the back button leads back to a consent page that still works", async
   await using receiver = new LoopbackReceiver();
   const { client, page } = await openConsent(site, receiver.redirectUri);
   await approve(page);
-  await page.getByRole("heading", { name: "Sign in as anybody" }).waitFor();
+  await page.getByRole("heading", { name: "Sign in as anyone" }).waitFor();
   await page.goBack();
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   await client.redeem((await receiver.answer).get("code")!);
 });
 
@@ -173,7 +173,7 @@ Deno.test("a popup tells its opener the code and offers to close", async () => {
   await page.goto(site.origin);
   const popup = await openPopup(page, client.authorizationUrl);
   await approve(popup);
-  await signInAs(popup, "Somebody");
+  await signInAs(popup, "Someone");
   await popup.getByRole("heading", { name: "Almost done" }).waitFor();
   await page.waitForFunction("told.length > 0");
   const [{ origin, data }] = await told(page);
@@ -235,7 +235,7 @@ Deno.test("a private-use redirect is reached through the whole chain", async () 
     response.url().startsWith(`${site.origin}/oauth/provider-callback`)
   );
   await approve(page);
-  await signInAs(page, "Somebody");
+  await signInAs(page, "Someone");
   const location = (await answered).headers().location;
   assert.ok(location.startsWith(`${redirectUri}?`), location);
   await client.redeem(new URL(location).searchParams.get("code")!);

@@ -20,7 +20,7 @@ const TOOLS = [
     title: "Who am I",
     description: "Tells who is calling.",
     scopes: ["profile:read"],
-    run: (_input, { caller }) => caller.identity?.name ?? "nobody",
+    run: (_input, { caller }) => caller.identity?.name ?? "no one",
   }),
 ];
 

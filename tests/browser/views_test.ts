@@ -158,7 +158,7 @@ Deno.test("the page signs in where the server wants it", () =>
     await page.getByText("This server wants to know who is calling").waitFor();
     await page.getByRole("button", { name: "Sign in" }).click();
     await approve(page);
-    await signInAs(page, "Somebody");
+    await signInAs(page, "Someone");
     await page.getByRole("button", { name: "Call the tool" }).click();
     await frame.getByText("done").waitFor();
     assert.equal(new URL(page.url()).search, "");

@@ -153,7 +153,7 @@ Deno.test("a session outlives the process that made it", async (t) => {
     assert.deepEqual((await response.json()).result, {});
   });
 
-  await t.step("made on B while nobody else is there", async () => {
+  await t.step("made on B while no one else is there", async () => {
     const response = await b.post(initialize("2025-11-25"));
     assert.equal(await drop(response), 200);
   });

@@ -33,7 +33,7 @@ const JWT = {
   JWT_JWKS_URL: "https://id.example.com/jwks",
 };
 
-Deno.test("parseAuth() lets everybody in when nothing is set", () => {
+Deno.test("parseAuth() lets everyone in when nothing is set", () => {
   assert.deepEqual(parseConfig({}).auth, {});
 });
 
@@ -214,7 +214,7 @@ const REFUSALS: [string, Environment, string[]][] = [
   ["clients that are no JSON", { ...GITHUB, OAUTH_CLIENTS: "data/x.json" }, [
     "OAUTH_CLIENTS",
   ]],
-  ["strangers where everybody may call anyway", { AUTH_ANONYMOUS: "true" }, [
+  ["strangers where everyone may call anyway", { AUTH_ANONYMOUS: "true" }, [
     "AUTH_ANONYMOUS",
   ]],
   ["an issuer of assertions without TLS", {

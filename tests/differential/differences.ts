@@ -230,7 +230,7 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     what: "what a prompt or a completion does not use is not looked at",
-    why: "an argument that nobody declared changes nothing",
+    why: "an argument that no one declared changes nothing",
     isOne: (ours, theirs, { message }) =>
       ["prompts/get", "completion/complete"]
         .includes(message.method as string) &&

@@ -12,7 +12,7 @@ export interface Outcome {
 
 /**
  * Reads a response to the point where its kind is known. Nothing is awaited
- * from a stream that nobody asked something on.
+ * from a stream that no one asked something on.
  */
 export async function outcomeOf(
   response: Response,

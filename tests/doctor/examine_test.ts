@@ -243,7 +243,7 @@ Deno.test("examine() refuses http beyond loopback", async () => {
   );
 });
 
-Deno.test("examine() has nothing to say about signing in where nobody does", async () => {
+Deno.test("examine() has nothing to say about signing in where no one does", async () => {
   const all = await findings(fakeServer(ORIGIN, {
     answers: {
       "POST /mcp": () =>
@@ -256,7 +256,7 @@ Deno.test("examine() has nothing to say about signing in where nobody does", asy
     },
   }));
   assert.deepEqual(all.filter(({ result }) => result === "failed"), []);
-  assert.equal(all.at(-1)?.found, "nobody signs in here");
+  assert.equal(all.at(-1)?.found, "no one signs in here");
   assert.match(all.at(-1)!.name, /^Challenge/);
 });
 

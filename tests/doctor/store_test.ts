@@ -205,7 +205,7 @@ Deno.test("examine() signs in, at the address it shows a person", async () => {
   async function person(address: string): Promise<URLSearchParams> {
     const consent = await browser.open(address);
     const page = await browser.press(consent, "decision", "approve");
-    const { url } = await browser.press(page, "name", "somebody");
+    const { url } = await browser.press(page, "name", "someone");
     return new URL(url).searchParams;
   }
   const all = await Array.fromAsync(examine(origin, {

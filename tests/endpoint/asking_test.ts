@@ -183,7 +183,7 @@ Deno.test("two tools that ask at once get their own answers", async () => {
   assert.deepEqual(texts, asked.map((_, n) => `${n}`));
 });
 
-Deno.test("a question that nobody answers ends with its hour", async () => {
+Deno.test("a question that no one answers ends with its hour", async () => {
   using time = new FakeTime();
   await using server = await startServer(TOOLS);
   const session = await server.openSession({ capabilities: CAPABILITIES });

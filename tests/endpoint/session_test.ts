@@ -109,7 +109,7 @@ Deno.test("a session that ended elsewhere is unknown within a second", async () 
 Deno.test("another caller's session is as unknown as any", async () => {
   await using server = await start();
   const id = await sessionStore(new Database(server.kv)).save({
-    binding: "somebody else",
+    binding: "someone else",
     revision: "2025-11-25",
     clientInfo: { name: "c", version: "1" },
     capabilities: {},

@@ -183,7 +183,7 @@ for (const generation of ["2025", "2026"] as const) {
   });
 }
 
-/** Calls the slow tool; the answer is wrapped, so that nobody waits for it. */
+/** Calls the slow tool; the answer is wrapped, so that no one waits for it. */
 async function callSlow(
   server: TestServer,
   generation: "2025" | "2026",

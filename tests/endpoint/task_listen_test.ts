@@ -24,7 +24,7 @@ const greet = tool({
   async run(_input, { ask }) {
     const schema = z.object({ name: z.string() });
     const answer = await ask({ message: "Who is there?", schema });
-    return answer.action === "accept" ? answer.content.name : "nobody";
+    return answer.action === "accept" ? answer.content.name : "no one";
   },
 });
 
@@ -56,7 +56,7 @@ Deno.test("a subscription is told every state of a task that another server work
   await using server = await start();
   await using other = await start(server.kv);
   const { taskId } = await call(server, "tools/call", { name: "greet" });
-  const events = await listen(other, [taskId, "nobody's"]);
+  const events = await listen(other, [taskId, "no one's"]);
   const { method, params } = await events.read();
   assert.equal(method, "notifications/subscriptions/acknowledged");
   assert.deepEqual(params.notifications, { taskIds: [taskId] });
@@ -84,9 +84,9 @@ Deno.test("a subscription is told every state of a task that another server work
   await events.close();
 });
 
-Deno.test("a subscription to nobody's tasks is acknowledged with none", async () => {
+Deno.test("a subscription to no one's tasks is acknowledged with none", async () => {
   await using server = await start();
-  const events = await listen(server, ["nobody's"]);
+  const events = await listen(server, ["no one's"]);
   const { params } = await events.read();
   assert.deepEqual(params.notifications, { taskIds: [] });
   await events.close();

@@ -55,7 +55,7 @@ const prepared = tool({
   task: "optional",
   async prepare(_input, { ask }) {
     const answer = await ask({ message: "Who?", schema: NAME, key: "who" });
-    return answer.action === "accept" ? answer.content.name : "nobody";
+    return answer.action === "accept" ? answer.content.name : "no one";
   },
   run: (_input, _context, name) => `for ${name}`,
 });
@@ -251,7 +251,7 @@ Deno.test("a task asks midway, and takes its answer from any server", async () =
   assert.equal(result.content[0].text, "decline");
 });
 
-Deno.test("tasks/update refuses answers that are none, and ignores those nobody asked for", async () => {
+Deno.test("tasks/update refuses answers that are none, and ignores those no one asked for", async () => {
   await using server = await start();
   const taskId = await begin(server, "meet");
   await reached(server, taskId, "input_required");

@@ -51,10 +51,10 @@ for (const [what, caller] of Object.entries({ ANONYMOUS, STRANGER, KEY })) {
 }
 
 Deno.test("countedAs() counts no one whom nothing tells apart", () => {
-  for (const nobody of [ANONYMOUS, STRANGER]) {
-    assert.equal(name(nobody), undefined);
-    assert.equal(name(nobody, "127.0.0.1", {}, []), undefined);
-    assert.equal(name(nobody, "::1", {}, []), undefined);
+  for (const unnamed of [ANONYMOUS, STRANGER]) {
+    assert.equal(name(unnamed), undefined);
+    assert.equal(name(unnamed, "127.0.0.1", {}, []), undefined);
+    assert.equal(name(unnamed, "::1", {}, []), undefined);
   }
 });
 

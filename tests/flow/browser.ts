@@ -21,7 +21,7 @@ export interface Arrival {
 export class Browser {
   readonly cookies = new Map<string, string>();
 
-  /** @param send reaches servers; undefined: what nobody serves ends a walk */
+  /** @param send reaches servers; undefined: what no one serves ends a walk */
   constructor(
     private readonly send: (url: URL) => Send | undefined,
   ) {}

@@ -185,7 +185,7 @@ const DOORS: Record<
       }),
     ["done", "step up", "unknown"],
   ],
-  // The operator chose its scopes: there is nobody to ask for more.
+  // The operator chose its scopes: there is no one to ask for more.
   "a machine's token": [
     ({ server }) =>
       tokenFor(server, {
@@ -194,7 +194,7 @@ const DOORS: Record<
       }),
     ["done", "unknown", "unknown"],
   ],
-  // Somebody else decides who may be granted what.
+  // Someone else decides who may be granted what.
   "a JWT": [
     async ({ keys }) =>
       bearer(

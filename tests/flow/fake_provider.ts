@@ -1,5 +1,5 @@
 /**
- * A provider inside the test: it signs everybody in at once, and can be made
+ * A provider inside the test: it signs everyone in at once, and can be made
  * to fail in every way a provider can.
  *
  * @module
@@ -40,7 +40,7 @@ export class FakeProvider implements Provider {
   failsAfterCode = false;
   /** Told of every access token. */
   onIssue: (accessToken: string) => void = () => {};
-  /** Where it was last asked to send somebody. */
+  /** Where it was last asked to send someone. */
   asked?: UpstreamRequest;
   /** Everything that it was asked. */
   readonly log: string[] = [];

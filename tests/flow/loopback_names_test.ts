@@ -33,13 +33,13 @@ Deno.test("without BASE_URL people sign in at each name of their machine", async
       refused.headers.get("www-authenticate")!.includes(`"${origin}/.well`),
     );
 
-    // Out of this name's origin nobody serves, so the walk would end there.
+    // Out of this name's origin no one serves, so the walk would end there.
     const browser = new Browser((url) =>
       url.origin === origin ? send : undefined
     );
     const signIn = await browser.open(`${origin}/account`);
     const provider = await browser.press(signIn, "none", "");
-    const account = await browser.press(provider, "name", "somebody");
+    const account = await browser.press(provider, "name", "someone");
     assert.equal(account.url, `${origin}/account`);
     assert.match(account.text, /Signed in as/);
   }

@@ -174,13 +174,13 @@ Deno.test("what cannot be asked again is known until the first refresh", async (
   const tokens = await client.connect();
   const first = await client.refresh(tokens.refresh_token);
   assert.equal(first.body.scope, "read write");
-  // The provider's token has expired: nobody there says who it is now.
+  // The provider's token has expired: no one there says who it is now.
   time.tick(601);
   const { body } = await client.refresh(first.body.refresh_token);
   assert.equal(body.scope, "read");
 });
 
-Deno.test("a provider that names somebody else at refresh is not believed", async () => {
+Deno.test("a provider that names someone else at refresh is not believed", async () => {
   await using server = await start("group:staff=write", { groups: ["staff"] });
   const client = await Client.register(server);
   const tokens = await client.connect();

@@ -100,7 +100,7 @@ export function browserOn(server: Answering, issuer?: string): Browser {
   });
 }
 
-/** A port that nobody listens on, for a server that must know it beforehand. */
+/** A port that no one listens on, for a server that must know it beforehand. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

@@ -251,7 +251,7 @@ Deno.test("upstream.fetch() passes a 401 on that fresh tokens do not change", as
   assert.equal(await flow.refresh(), 200);
 });
 
-Deno.test("upstream.fetch() ends nothing where nobody can tell whether a token is good", async () => {
+Deno.test("upstream.fetch() ends nothing where no one can tell whether a token is good", async () => {
   await using flow = await refused(false);
   flow.provider.alive = undefined;
   assert.equal(await text(flow.call()), "401");

@@ -239,7 +239,7 @@ export const PARSERS: readonly Property[] = [
       if (found) assert.notEqual(found.clientId, "");
     },
   ),
-  property("verifyClientAssertion() believes nobody", texts, async (text) => {
+  property("verifyClientAssertion() believes no one", texts, async (text) => {
     const { client } = registerClient({
       redirect_uris: [REDIRECT_URI],
       token_endpoint_auth_method: "private_key_jwt",

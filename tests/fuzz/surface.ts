@@ -104,7 +104,7 @@ async function createWorld(): Promise<World> {
   });
   await opened.body?.cancel();
   const session = opened.headers.get("mcp-session-id")!;
-  // Its verifier is known to nobody here.
+  // Its verifier is known to no one here.
   const waiting = new Client(server, client.clientId);
   return { server, client, auth, session, code: await waiting.signIn() };
 }
@@ -127,7 +127,7 @@ async function send(
     { remoteAddr: { hostname } },
   );
   const { status, headers } = response;
-  // A stream may go on for as long as nobody answers what it asks.
+  // A stream may go on for as long as no one answers what it asks.
   const isStream = headers.get("content-type") === "text/event-stream";
   if (isStream) await response.body!.cancel();
   const text = isStream ? "" : await response.text();
@@ -264,7 +264,7 @@ export function surface(world: () => World): Property[] {
       },
     ),
     property(
-      "/mcp lets nobody in by any other credential",
+      "/mcp lets no one in by any other credential",
       headerTexts,
       async (authorization) => {
         const { status } = await send(world(), "/mcp", {
@@ -276,7 +276,7 @@ export function surface(world: () => World): Property[] {
       },
     ),
     property(
-      "/authorize redirects nobody who approved nothing",
+      "/authorize redirects no one who approved nothing",
       nearlyParameters({
         client_id: clientIds,
         response_type: fc.constant("code"),
@@ -359,7 +359,7 @@ export function surface(world: () => World): Property[] {
       },
     ),
     property(
-      "the account and consent forms obey nobody",
+      "the account and consent forms obey no one",
       fc.tuple(
         fc.constantFrom(
           "/account/end",

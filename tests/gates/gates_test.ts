@@ -36,7 +36,7 @@ async function call(server: Server, headers: HeadersOf, name = "whoami") {
   };
 }
 
-Deno.test("bearerGate() lets in every token that is listed, and nobody else", async () => {
+Deno.test("bearerGate() lets in every token that is listed, and no one else", async () => {
   await using server = await start({
     AUTH_STRATEGY: "bearer",
     BEARER_TOKEN: "the-new-secret-token,the-old-secret-token",
@@ -140,7 +140,7 @@ const BAD_TOKENS: [string, JWTPayload][] = [
   ["for another audience", { aud: "other" }],
   ["that has expired", { exp: 1 }],
   ["that never expires", { exp: undefined }],
-  ["of nobody", { sub: undefined }],
+  ["of no one", { sub: undefined }],
   ["of an empty subject", { sub: "" }],
   ["whose subject is a number", { sub: 42 as unknown as string }],
   ["whose subject is a list", { sub: ["42"] as unknown as string }],
@@ -414,7 +414,7 @@ Deno.test("oauthGate() answers 503 while the database does not, and not 401", as
   }
 });
 
-Deno.test("a session belongs to its person: it survives rotation, and is nobody else's", async () => {
+Deno.test("a session belongs to its person: it survives rotation, and is no one else's", async () => {
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const tokens = await client.connect();

@@ -55,7 +55,7 @@ for (const claim of ["exp", "sub", "iss", "aud"] as const) {
 
 for (
   const [what, header] of [
-    ["an extension that nobody here knows", { crit: ["x"], x: 1 }],
+    ["an extension that no one here knows", { crit: ["x"], x: 1 }],
     ["no algorithm", { alg: undefined }],
     ["a type within another", { typ: "at+application/jwt" }],
   ] as const

@@ -1,5 +1,5 @@
 /**
- * Somebody else's authorization server, as far as its tokens need one.
+ * Someone else's authorization server, as far as its tokens need one.
  *
  * @module
  */

@@ -63,7 +63,7 @@ Deno.test("originCheck() refuses every other origin", () => {
   ) isRefused(PUBLIC, { origin });
 });
 
-Deno.test("originCheck() lets everybody pass for *", () => {
+Deno.test("originCheck() lets everyone pass for *", () => {
   passes({ ...PUBLIC, allowedOrigins: ["*"] }, { origin: "https://a.example" });
 });
 

@@ -18,7 +18,7 @@ const CLIENT = parseAddress("203.0.113.7");
 const CLIENT_IPV6 = parseAddress("2001:db8::7");
 const PROXY = parseAddress("127.0.0.1");
 
-Deno.test("clientAddress() believes nobody by default", () => {
+Deno.test("clientAddress() believes no one by default", () => {
   const headers = {
     "x-forwarded-for": "192.0.2.1",
     forwarded: "for=192.0.2.1",

@@ -24,7 +24,7 @@ const JUNK_REFRESH: Sent = {
   body: new URLSearchParams({
     grant_type: "refresh_token",
     refresh_token: "junk",
-    client_id: "nobody",
+    client_id: "no one",
   }),
 };
 
@@ -116,7 +116,7 @@ Deno.test("a flood from many networks leaves a newcomer served", async () => {
   assert.equal(await refused(20, newcomer), 0);
 });
 
-Deno.test("a loop that fails at /token stops nobody's refreshes", async () => {
+Deno.test("a loop that fails at /token stops no one's refreshes", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer();
   const client = await Client.register(server);

@@ -75,7 +75,7 @@ Deno.test("a refusal says why, from where, and under which reference", async () 
       new Request(`${BASE_URL}/register`, { method: "POST", body: "{}" }),
       { remoteAddr: { hostname: "::ffff:192.0.2.7" } },
     );
-    await server.fetch("/authorize?client_id=nobody");
+    await server.fetch("/authorize?client_id=no one");
     await server.fetch("/nothing/secret-path");
   });
   const [register, authorize, ...others] = requests(events);
@@ -99,7 +99,7 @@ Deno.test("a database that fails is told once a second with its cause, and each 
     state.isUp = false;
     for (let n = 0; n < 10; n++) {
       if (n === 5) time.tick(1);
-      const response = await server.fetch("/authorize?client_id=somebody");
+      const response = await server.fetch("/authorize?client_id=someone");
       assert.equal(response.status, 503);
       references.push((await response.json()).reference);
     }

@@ -1,5 +1,5 @@
 /**
- * The official SDK in Python where nobody opens a browser. What the TypeScript
+ * The official SDK in Python where no one opens a browser. What the TypeScript
  * SDKs do there is in `tests/flow/clients_test.ts`.
  */
 import assert from "node:assert/strict";

@@ -1,5 +1,5 @@
 /**
- * A copy of the project in which rules are broken, so that nobody's files are
+ * A copy of the project in which rules are broken, so that no one's files are
  * touched.
  *
  * @module

@@ -4,7 +4,7 @@ import { isAllowed } from "../../src/oauth/allowed_users.ts";
 const JO = { subject: "Ab42", email: "Jo@Example.com", emailVerified: true };
 
 const IN: [string, typeof JO, string[]][] = [
-  ["everybody when there is no list", { ...JO, emailVerified: false }, []],
+  ["everyone when there is no list", { ...JO, emailVerified: false }, []],
   ["a subject", JO, ["x", "Ab42"]],
   ["a subject without a verified address", { ...JO, emailVerified: false }, [
     "Ab42",
@@ -50,7 +50,7 @@ const OUT: [string, typeof JO, string[]][] = [
   ["a domain without a person", { ...JO, email: "@example.com" }, [
     "@example.com",
   ]],
-  ["somebody without an address", { ...JO, email: "" }, ["@", "@example.com"]],
+  ["someone without an address", { ...JO, email: "" }, ["@", "@example.com"]],
 ];
 
 for (const [what, identity, allowed] of OUT) {

@@ -74,7 +74,7 @@ const REFUSED: [string, Record<string, string>, string][] = [
   }, "invalid_request"],
   ["no PKCE", { code_challenge: "" }, "invalid_request"],
   ["a state without end", { state: "x".repeat(4097) }, "invalid_request"],
-  ["somebody else's resource", {
+  ["someone else's resource", {
     resource: "https://other.example.com/mcp",
   }, "invalid_target"],
   ["a scope with a quote", { scope: 'a"' }, "invalid_scope"],

@@ -124,7 +124,7 @@ const UNREADABLE: [string, Record<string, string>, string | null, string][] = [
     "invalid_request",
   ],
   [
-    "an assertion of nobody",
+    "an assertion of no one",
     {
       client_assertion_type: TYPE,
       client_assertion: "j",

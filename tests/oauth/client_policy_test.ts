@@ -57,11 +57,11 @@ for (
       ["app"],
       true,
     ],
-    ["one that nobody listed", client({ isConfigured: true }, SECRET), HTTPS, [
+    ["one that no one listed", client({ isConfigured: true }, SECRET), HTTPS, [
       "other",
     ], false],
     [
-      "one of the operator's that anybody can be",
+      "one of the operator's that anyone can be",
       client({ isConfigured: true }),
       HTTPS,
       ["app"],
@@ -97,7 +97,7 @@ for (
     ["one that registered itself with a secret", client({}, SECRET), HTTPS, [
       "app",
     ], false],
-    ["nobody, where nobody is listed", client(DOCUMENT), HTTPS, [], false],
+    ["no one, where no one is listed", client(DOCUMENT), HTTPS, [], false],
   ] as const
 ) {
   Deno.test(`skipsConsent() ${expected ? "trusts" : "does not trust"} ${what}`, () => {

@@ -110,7 +110,7 @@ for (
       /at least 16/,
     ],
     [
-      "a machine that anybody could be",
+      "a machine that anyone could be",
       [{ ...MACHINE, client_secret_env: undefined }],
       /needs a secret/,
     ],

@@ -80,7 +80,7 @@ Deno.test("ceiling() is what any entry about a person gives, in the server's ord
   assert.deepEqual(ceiling("*="), []);
 });
 
-Deno.test("an address that is not verified is nobody's", () => {
+Deno.test("an address that is not verified is no one's", () => {
   const identity = { ...JO, emailVerified: false };
   assert.deepEqual(ceiling("jo@example.com=*;@example.com=*", identity), []);
 });
@@ -97,7 +97,7 @@ Deno.test("parsePermissions() tells everything that is wrong", () => {
   ]);
 });
 
-Deno.test("permissionsOf() has nothing to say where nobody set any", () => {
+Deno.test("permissionsOf() has nothing to say where no one set any", () => {
   assert.equal(permissionsOf({ supported: SUPPORTED }), undefined);
 });
 

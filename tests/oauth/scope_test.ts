@@ -59,7 +59,7 @@ Deno.test("grantableScopes() takes scopes that clients ask for everywhere for no
   ]);
 });
 
-Deno.test("grantableScopes() refuses nobody where no tool needs a scope", () => {
+Deno.test("grantableScopes() refuses no one where no tool needs a scope", () => {
   assert.deepEqual(
     grantableScopes(["claudeai", "offline_access"], scopesOf([])),
     [
@@ -87,7 +87,7 @@ Deno.test("narrowScopes() refuses more than was granted", () => {
   }
 });
 
-Deno.test("grantableScopes() gives everything to who asks for what is nobody's", () => {
+Deno.test("grantableScopes() gives everything to who asks for what is no one's", () => {
   for (const scope of ["openid", "profile", "email", "address", "phone"]) {
     assert.deepEqual(grantableScopes([scope], SCOPES), SUPPORTED);
   }

@@ -53,7 +53,7 @@ const REFUSED: [string, Record<string, string>, string][] = [
     "invalid_request",
   ],
   ["no refresh token", { grant_type: "refresh_token" }, "invalid_request"],
-  ["somebody else's resource", {
+  ["someone else's resource", {
     grant_type: "refresh_token",
     refresh_token: "r",
     resource: "https://other.example.com",

@@ -1,5 +1,5 @@
 /**
- * A clone that somebody made their own: no samples, other packages.
+ * A clone that someone made their own: no samples, other packages.
  *
  * @module
  */

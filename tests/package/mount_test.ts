@@ -1,5 +1,5 @@
 /**
- * A server inside somebody's application: at its root, at a path, and behind
+ * A server inside someone's application: at its root, at a path, and behind
  * whatever hands it requests.
  *
  * @module

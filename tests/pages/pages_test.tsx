@@ -157,7 +157,7 @@ Deno.test("ConsentPage says where, for how long, and quotes the name", async () 
   assert.match(text, /For 90 days at most, or until .* used for 30 days/);
 });
 
-Deno.test("ConsentPage tells a name that nobody checked from a verified domain", async () => {
+Deno.test("ConsentPage tells a name that no one checked from a verified domain", async () => {
   const unverified = await send(<ConsentPage {...CONSENT} />);
   assert.match(unverified.html, /Unverified/);
   assert.doesNotMatch(unverified.html, /Domain verified/);

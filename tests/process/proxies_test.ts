@@ -134,7 +134,7 @@ function needing(program: string, name: string) {
   return { name: name + reason, ignore };
 }
 
-/** Somebody on another machine. */
+/** Someone on another machine. */
 class Client implements Disposable {
   readonly #client: Deno.HttpClient;
 

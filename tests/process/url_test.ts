@@ -78,7 +78,7 @@ Deno.test("the bundle runs from a URL with --allow-net alone, and warns once", a
   await using files = serveFiles(await bundle(directory));
   await using server = run(directory, `${originOf(files)}/main.js`);
   await checkServes(server);
-  // PORT is set, and nobody was asked whether it may be read.
+  // PORT is set, and no one was asked whether it may be read.
   assert.equal(await server.url(), "http://127.0.0.1:3000");
   assert.equal(server.output.match(/warning/gi)?.length, 1);
   assert.match(server.output, /--unstable-kv/);

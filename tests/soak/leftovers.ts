@@ -8,7 +8,7 @@ import { now } from "../../src/clock.ts";
 /** Collection is lazy; what lapsed longer ago than this was forgotten. */
 const COLLECTED_SECONDS = 180;
 
-/** What nobody needs once all requests and tasks have ended. */
+/** What no one needs once all requests and tasks have ended. */
 const TRANSIENT = ["reply", "task-answer", "task-lease"];
 
 /** How many records of each kind there are, and what is wrong with them. */

@@ -1,6 +1,6 @@
 /**
  * What a client does in one round. Every round has a name of its own, which
- * must come back to it and to nobody else.
+ * must come back to it and to no one else.
  *
  * @module
  */

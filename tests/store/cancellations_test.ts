@@ -77,11 +77,11 @@ testOnDatabases("find() forgets a wish after five minutes", async (kv) => {
 });
 
 function never(): never {
-  throw new Error("Nothing was cancelled: nobody has to be looked for");
+  throw new Error("Nothing was cancelled: no one has to be looked for");
 }
 
 testOnDatabases(
-  "find() looks for nobody until something new is cancelled",
+  "find() looks for no one until something new is cancelled",
   async (kv, other) => {
     using time = new FakeTime();
     const cancellations = cancellationStore(new Database(kv));

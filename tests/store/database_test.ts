@@ -275,7 +275,7 @@ Deno.test("idle() waits for what goes on in the background, between its operatio
         transaction.set(KEY, { n: 1, expiresAt })
       );
     });
-    // Nobody hears of it.
+    // No one hears of it.
     database.background(() => Promise.reject(new StorageError()));
     setTimeout(gap.resolve, 1);
     await database.idle();

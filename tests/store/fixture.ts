@@ -47,7 +47,7 @@ export function requestOf(client: Client): AuthorizationRequest {
   };
 }
 
-/** Signs somebody in for a client and gives the code. */
+/** Signs someone in for a client and gives the code. */
 export async function signIn(
   kv: Deno.Kv,
   { client = newClient(), subject = "42", upstreamTokens = "{}", time = now() }:

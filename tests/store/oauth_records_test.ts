@@ -377,7 +377,7 @@ Deno.test("upstreamTokenStore lets one refresh at a time", () =>
     assert(!await upstream.replace(lease, "third"));
   }));
 
-Deno.test("lease() gives tokens that were read after somebody took them to no one else", () =>
+Deno.test("lease() gives tokens that were read after someone took them to no one else", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const { upstream, find } = await upstreamOf(kv);
@@ -393,7 +393,7 @@ Deno.test("lease() gives tokens that were read after somebody took them to no on
     assert(await upstream.lease((await find())!));
   }));
 
-Deno.test("waitForRefresh() waits while somebody refreshes", () =>
+Deno.test("waitForRefresh() waits while someone refreshes", () =>
   withKv(async (kv) => {
     const { upstream, find, grantId } = await upstreamOf(kv);
     const leased = await upstream.lease((await find())!);

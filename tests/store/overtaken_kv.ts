@@ -1,5 +1,5 @@
 /**
- * A database on which somebody else is faster, once.
+ * A database on which someone else is faster, once.
  *
  * @module
  */

@@ -18,7 +18,7 @@ Deno.test("persist() repeats what fails for want of a database, and nothing else
   await assert.rejects(persist(failing(1, other), {}), other);
 });
 
-Deno.test("persist() ends with the last failure once nobody waits or the time is over", async () => {
+Deno.test("persist() ends with the last failure once no one waits or the time is over", async () => {
   const signal = AbortSignal.abort();
   await assert.rejects(persist(failing(1), { signal }), StorageError);
   await assert.rejects(
@@ -36,6 +36,6 @@ Deno.test("an id longer than any of ours is unknown, not too long for the databa
   withKv(async (kv) => {
     const database = new Database(kv);
     const id = "x".repeat(3000);
-    assert.equal(await taskStore(database).find(id, "somebody"), undefined);
+    assert.equal(await taskStore(database).find(id, "someone"), undefined);
     assert.equal(await grantStore(database).find(id), undefined);
   }));

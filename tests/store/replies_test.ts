@@ -54,7 +54,7 @@ testOnDatabases(
   },
 );
 
-testOnDatabases("save() refuses an answer to what nobody asked", async (kv) => {
+testOnDatabases("save() refuses an answer to what no one asked", async (kv) => {
   const replies = replyStore(new Database(kv));
   assert.equal(await replies.save("s", answer("q")), false);
   await replies.expect("s", "1");
@@ -152,7 +152,7 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "endAllOf() lets go of whoever waits in that session, and of nobody else",
+  "endAllOf() lets go of whoever waits in that session, and of no one else",
   async (kv, other) => {
     const database = new Database(kv);
     const replies = replyStore(database);

@@ -21,14 +21,14 @@ function question(message: string) {
 Deno.test("ask() has room for many long questions at once", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     const { signal } = new AbortController();
     const keys = Array.from({ length: 10 }, (_, i) => `question-${i}`);
     const message = "?".repeat(9_000);
     const asked = keys.map((key) =>
       tasks.ask("t", key, question(message), signal)
     );
-    const open = async () => (await tasks.find("t", "somebody"))?.inputRequests;
+    const open = async () => (await tasks.find("t", "someone"))?.inputRequests;
     await until(async () => Object.keys(await open() ?? {}).length === 10);
     assert.deepEqual((await open())?.["question-7"], question(message));
     await tasks.answer("t", Object.fromEntries(keys.map((k) => [k, { k }])));
@@ -38,11 +38,11 @@ Deno.test("ask() has room for many long questions at once", () =>
 Deno.test("ask() leaves nothing of a long answer behind", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     const { signal } = new AbortController();
     const asked = tasks.ask("t", "key", question("?"), signal);
     await until(async () =>
-      (await tasks.find("t", "somebody"))?.status === "input_required"
+      (await tasks.find("t", "someone"))?.status === "input_required"
     );
     await tasks.answer("t", { key: { text: LONG } });
     assert.deepEqual(await asked, { text: LONG });
@@ -52,7 +52,7 @@ Deno.test("ask() leaves nothing of a long answer behind", () =>
 Deno.test("end() of a task that has ended leaves nothing of its outcome behind", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     assert(await tasks.end("t", { status: "cancelled" }));
     const outcome = { text: LONG };
     assert.equal(await tasks.end("t", { status: "completed", outcome }), false);
@@ -62,16 +62,16 @@ Deno.test("end() of a task that has ended leaves nothing of its outcome behind",
 Deno.test("setMessage() cuts a message that the record has no room for", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     await tasks.setMessage("t", LONG);
-    const { statusMessage } = (await tasks.find("t", "somebody"))!;
+    const { statusMessage } = (await tasks.find("t", "someone"))!;
     assert.equal(statusMessage?.length, 1000);
   }));
 
 Deno.test("renewLease() tells that a task has ended, and takes no lease then", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     assert.equal(await tasks.renewLease("t"), true);
     await tasks.end("t", { status: "cancelled" });
     assert.equal(await tasks.renewLease("t"), false);
@@ -81,7 +81,7 @@ Deno.test("renewLease() tells that a task has ended, and takes no lease then", (
 const never = new AbortController().signal;
 
 testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
-  await taskStore(new Database(kv)).create("t", { binding: "somebody" });
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
   const ended = await fiftyAtOnce(
     kv,
     other,
@@ -89,7 +89,7 @@ testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
     (tasks, n) => tasks.end("t", { status: "completed", outcome: { n } }),
   );
   assert.equal(ended.filter(Boolean).length, 1);
-  const task = await taskStore(new Database(other)).find("t", "somebody");
+  const task = await taskStore(new Database(other)).find("t", "someone");
   assert.deepEqual(task?.outcome, { n: ended.indexOf(true) });
 });
 
@@ -97,10 +97,10 @@ testOnDatabases(
   "answer() lets one of fifty answers through",
   async (kv, other) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     const asked = tasks.ask("t", "q", question("?"), never);
     const isOpen = async () =>
-      (await tasks.find("t", "somebody"))?.status === "input_required";
+      (await tasks.find("t", "someone"))?.status === "input_required";
     await until(isOpen);
     await fiftyAtOnce(
       kv,
@@ -114,26 +114,26 @@ testOnDatabases(
 );
 
 testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
-  await taskStore(new Database(kv)).create("t", { binding: "somebody" });
-  assert.ok(await taskStore(new Database(other)).find("t", "somebody"));
+  await taskStore(new Database(kv)).create("t", { binding: "someone" });
+  assert.ok(await taskStore(new Database(other)).find("t", "someone"));
   assert.equal(
     await taskStore(new Database(other)).find("t", "eve"),
     undefined,
   );
   assert.equal(
-    await taskStore(new Database(other)).find("u", "somebody"),
+    await taskStore(new Database(other)).find("u", "someone"),
     undefined,
   );
 });
 
 testOnDatabases(
-  "find() fails a task whose lease nobody renews",
+  "find() fails a task whose lease no one renews",
   async (kv, other) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
     const statusOf = async () =>
-      (await taskStore(new Database(other)).find("t", "somebody"))?.status;
-    await tasks.create("t", { binding: "somebody" });
+      (await taskStore(new Database(other)).find("t", "someone"))?.status;
+    await tasks.create("t", { binding: "someone" });
     time.tick(LEASE_SECONDS - 2);
     assert.equal(await tasks.renewLease("t"), true);
     time.tick(LEASE_SECONDS - 2);
@@ -147,7 +147,7 @@ testOnDatabases(
 testOnDatabases(
   "ended() hears of an end on another handle",
   async (kv, other) => {
-    await taskStore(new Database(kv)).create("t", { binding: "somebody" });
+    await taskStore(new Database(kv)).create("t", { binding: "someone" });
     const ended = taskStore(new Database(kv)).ended("t", never);
     await taskStore(new Database(other)).end("t", { status: "cancelled" });
     await ended;
@@ -159,7 +159,7 @@ testOnDatabases(
   async (kv, other) => {
     const tasks = taskStore(new Database(kv));
     await Promise.all(Array.from({ length: 50 }, async (_, n) => {
-      await tasks.create(`${n}`, { binding: "somebody" });
+      await tasks.create(`${n}`, { binding: "someone" });
       await Promise.all([
         tasks.renewLease(`${n}`),
         taskStore(new Database(other)).end(`${n}`, { status: "cancelled" }),
@@ -172,30 +172,30 @@ testOnDatabases(
 Deno.test("end() keeps a long outcome, whole", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     const outcome = { text: LONG };
     assert(await tasks.end("t", { status: "completed", outcome }));
-    assert.deepEqual((await tasks.find("t", "somebody"))?.outcome, outcome);
+    assert.deepEqual((await tasks.find("t", "someone"))?.outcome, outcome);
   }));
 
 Deno.test("find() fails no task that completes at the same time", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
-    await tasks.create("t", { binding: "somebody" });
+    await tasks.create("t", { binding: "someone" });
     time.tick(LEASE_SECONDS);
     const outcome = { text: "done" };
     const slow = overtaken(
       kv,
       () => tasks.end("t", { status: "completed", outcome }),
     );
-    const found = await taskStore(new Database(slow)).find("t", "somebody");
+    const found = await taskStore(new Database(slow)).find("t", "someone");
     assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
   }));
 
 Deno.test("use() leaves a task to the grant that was faster", () =>
   withKv(async (kv) => {
-    const binding = "somebody";
+    const binding = "someone";
     const tasks = taskStore(new Database(kv));
     await tasks.create("t", { binding, grantId: "first" });
     const slow = overtaken(

@@ -1,5 +1,5 @@
 /**
- * The database of the last release, opened by this version: nobody loses what
+ * The database of the last release, opened by this version: no one loses what
  * they had open.
  *
  * @module
@@ -101,7 +101,7 @@ for (const release of ["0.1.0"]) {
   );
 
   testUpgrade(
-    "a session goes on, for its person and nobody else",
+    "a session goes on, for its person and no one else",
     async ({ left, server, headers }) => {
       const session = new TestSession(server, left.session.id);
       const params = { name: "greet", arguments: {} };
@@ -207,7 +207,7 @@ for (const release of ["0.1.0"]) {
   );
 
   testUpgrade(
-    "a task's result is read, by its person and nobody else",
+    "a task's result is read, by its person and no one else",
     async ({ left, server, headers }) => {
       const { taskId } = left;
       const get = (headers: Record<string, string>) =>

@@ -53,7 +53,7 @@ Deno.test("parseMetadata() fills in what the standards say of silence", () => {
   });
 });
 
-Deno.test("parseMetadata() leaves no algorithm that anybody can sign with", () => {
+Deno.test("parseMetadata() leaves no algorithm that anyone can sign with", () => {
   const { algorithms } = parse({
     id_token_signing_alg_values_supported: [
       "none",

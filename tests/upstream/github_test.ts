@@ -169,7 +169,7 @@ Deno.test("github refuses a dead refresh token with status 200", async () => {
   );
 });
 
-Deno.test("github's user without a number is nobody", async () => {
+Deno.test("github's user without a number is no one", async () => {
   await using fake = serveGitHub({
     [USER]: () => Response.json({ login: "octocat", sub: "1" }),
   });

@@ -83,7 +83,7 @@ Deno.test("membershipsIn() reads the first path that is there", () => {
     lacksMemberships(claims, paths, new Set([kind]));
   assert.equal(wants("roles"), false);
   assert.equal(wants("groups"), true);
-  // Nobody tells of these, so nobody is asked.
+  // No one tells of these, so no one is asked.
   assert.equal(wants("teams"), false);
   assert(!lacksMemberships({ groups: [] }, paths, new Set(["groups"])));
 });
@@ -137,7 +137,7 @@ Deno.test("github tells organizations and teams, page by page, to who wants them
   assert.deepEqual(await github.identify!(tokens), identity);
 });
 
-Deno.test("github is not asked for organizations that nobody wants", async () => {
+Deno.test("github is not asked for organizations that no one wants", async () => {
   await using fake = serveGitHub();
   const github = provider({ provider: "github" }, fake);
   const { searchParams } = await github.authorizationUrl(REQUEST);
@@ -282,7 +282,7 @@ Deno.test("microsoft's refreshed id_token says who it is today", async () => {
   const { roles, subject } = await entra.identify!(tokens);
   assert.deepEqual(roles, ["Tools.Reader"]);
   assert.equal(subject, "user-1");
-  // Without one there is nobody to ask: its userinfo is silent on these.
+  // Without one there is no one to ask: its userinfo is silent on these.
   await assertRefused(
     entra.identify!({ ...tokens, idToken: "x.y.z" }),
     "misbehaved",
@@ -349,7 +349,7 @@ Deno.test("oidc is asked by userinfo where a refresh brought no id_token", async
   assert.deepEqual(identity, { subject: "user-1", groups: ["staff"] });
 });
 
-Deno.test("oidc's id_token is kept only where somebody wants what it says", async () => {
+Deno.test("oidc's id_token is kept only where someone wants what it says", async () => {
   await using fake = serveOpenId();
   const oidc = provider({ provider: "oidc", issuer: fake.origin }, fake);
   assert.equal((await oidc.refresh("upstream-refresh")).idToken, undefined);

@@ -227,9 +227,9 @@ const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
   ["that never expires", { claims: { exp: undefined } }, /CLAIM_VALIDATION/],
   ["without a time of issue", { claims: { iat: undefined } }, /CLAIM_VALIDA/],
   ["that is not valid yet", { claims: { nbf: now + 600 } }, /CLAIM_VALIDATION/],
-  ["about nobody", { claims: { sub: "" } }, /sub/],
+  ["about no one", { claims: { sub: "" } }, /sub/],
   ["without a subject", { claims: { sub: undefined } }, /CLAIM_VALIDATION/],
-  ["that nobody signed", {
+  ["that no one signed", {
     metadata: { id_token_signing_alg_values_supported: ["none", "ES256"] },
     signed: (claims) => bare(claims, { alg: "none" }),
   }, /ALG_NOT_ALLOWED/],
@@ -243,13 +243,13 @@ const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
     metadata: { id_token_signing_alg_values_supported: ["RS256"] },
   }, /ALG_NOT_ALLOWED/],
   [
-    "signed by an algorithm when the provider names only ones for which anybody has the key",
+    "signed by an algorithm when the provider names only ones for which anyone has the key",
     {
       metadata: { id_token_signing_alg_values_supported: ["none", "HS256"] },
     },
     /ALG_NOT_ALLOWED/,
   ],
-  ["signed by somebody else", {
+  ["signed by someone else", {
     signed: async (claims) =>
       sign(claims, (await generateKeyPair("ES256")).privateKey),
   }, /SIGNATURE/],
@@ -270,10 +270,10 @@ for (const [what, words, reason] of REFUSED_ID_TOKENS) {
 }
 
 const REFUSED_ANSWERS: [string, Words, RegExp][] = [
-  ["userinfo about somebody else", {
+  ["userinfo about someone else", {
     claims: { email: undefined },
     userinfo: { sub: "user-2", email: "eve@example.com" },
-  }, /somebody else/],
+  }, /someone else/],
   ["userinfo that fails", {
     claims: { email: undefined },
     answers: { "GET /userinfo": () => new Response("", { status: 403 }) },

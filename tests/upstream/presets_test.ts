@@ -64,7 +64,7 @@ for (const iss of [GOOGLE, "accounts.google.com"]) {
   });
 }
 
-Deno.test("google's id_token may come from nobody else", async () => {
+Deno.test("google's id_token may come from no one else", async () => {
   await using fake = serveOpenId({
     issuer: GOOGLE,
     claims: { iss: "https://accounts.google.com.evil.example" },

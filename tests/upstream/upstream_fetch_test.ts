@@ -63,7 +63,7 @@ for (const status of [408, 429, 500, 502, 503, 504]) {
   });
 }
 
-Deno.test("fetchUpstream() takes nobody at the port for a provider that is unavailable", async () => {
+Deno.test("fetchUpstream() takes no one at the port for a provider that is unavailable", async () => {
   const fake = serve(() => new Response());
   await fake[Symbol.asyncDispose]();
   await assertRefused(

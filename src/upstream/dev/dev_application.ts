@@ -12,7 +12,7 @@ export const DEV_PATH = "/dev-provider";
 export const DEV_CLIENT_ID = "tool-server";
 
 /**
- * Lets the `dev` provider, at which anybody is anyone who they say, serve nothing
+ * Lets the `dev` provider, at which anyone is anyone who they say, serve nothing
  * but programs on this machine.
  *
  * @throws {Error} when others could reach it
@@ -22,7 +22,7 @@ export function checkDevProvider(
 ): void {
   if (!deployed && isLoopback(new URL(baseUrl))) return;
   throw new Error(
-    "OAUTH_PROVIDER=dev lets anybody in under any name: " +
+    "OAUTH_PROVIDER=dev lets anyone in under any name: " +
       "it works on a loopback address only, and never when deployed",
   );
 }

@@ -26,7 +26,7 @@ export function DevSignInPage(
         <p>
           <span class="badge warn">Development only</span>
         </p>
-        <h1>Sign in as anybody</h1>
+        <h1>Sign in as anyone</h1>
         <p class="lead">
           No password, no check: this stand-in for a provider believes whatever
           you type. It runs on this machine only, and never on a deployed

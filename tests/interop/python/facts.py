@@ -76,7 +76,7 @@ async def cancel_a_call(client, text_of):
     with anyio.move_on_after(0.5):
         await client.call_tool("wait", key)
     if LANGUAGE == "mcp1":
-        # Version 1 tells nobody that it has left.
+        # Version 1 tells no one that it has left.
         from mcp import types
 
         notification = types.CancelledNotification(

@@ -1,4 +1,4 @@
-"""How a client of the official SDK 2 calls where nobody opens a browser.
+"""How a client of the official SDK 2 calls where no one opens a browser.
 
 Usage: without_a_page.py machine|assertion|token MODE URL CREDENTIAL
 The credential is the client's secret, or an access token. For each assertion

@@ -44,7 +44,7 @@ async function submit(
   return new URL(response.headers.get("location")!);
 }
 
-/** What comes back to us when somebody types a name. */
+/** What comes back to us when someone types a name. */
 async function signIn(
   process: Process,
   name: string,
@@ -213,7 +213,7 @@ withProcess("dev takes no token for another kind of token", async (process) => {
 });
 
 withProcess(
-  "dev sends nobody anywhere but to our own callback",
+  "dev sends no one anywhere but to our own callback",
   async ({ routes, provider }) => {
     const { searchParams } = await provider.authorizationUrl(REQUEST);
     const changes: Record<string, string>[] = [
@@ -283,7 +283,7 @@ for (const [baseUrl, deployed, serves] of PLACES) {
   Deno.test(`checkDevProvider() ${serves ? "serves" : "refuses"} ${where}`, () => {
     const check = () => checkDevProvider({ baseUrl, deployed });
     if (serves) check();
-    else assert.throws(check, /anybody in under any name/);
+    else assert.throws(check, /anyone in under any name/);
   });
 }
 
@@ -298,6 +298,6 @@ Deno.test("dev's routes and provider are refused on a public address", async () 
         deployed: false,
         serverTitle: "T",
       }),
-    /anybody in/,
+    /anyone in/,
   );
 });
