@@ -9,3 +9,21 @@ export function isLoopback({ hostname }: { hostname: string }): boolean {
   return hostname === "localhost" || hostname === "[::1]" ||
     hostname === "::1" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
+
+/** The names of this machine, so that strangers cannot make more of them. */
+const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/** Whether two origins differ in the name of this machine alone. */
+export function isTwin(one: string, other: string): boolean {
+  const [first, second] = [
+    LOOPBACK_ORIGIN.exec(one),
+    LOOPBACK_ORIGIN.exec(other),
+  ];
+  return first !== null && second !== null && first[1] === second[1];
+}
+
+/** The origin of a request that came to a loopback address. */
+export function loopbackOriginOf({ url }: Request): string | undefined {
+  const parsed = new URL(url);
+  return isLoopback(parsed) ? parsed.origin : undefined;
+}

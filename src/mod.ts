@@ -27,14 +27,14 @@
  * @module
  */
 export { serve, type ServeOptions } from "./serve.ts";
-export {
-  createServer,
-  type CreateServerOptions,
-  type RoutesContext,
-  type Server,
-  type ServerOptions,
-} from "./server.ts";
-export type { Definitions } from "./protocol/catalogue.ts";
+export { createServer } from "./server.ts";
+export type {
+  CreateServerOptions,
+  RoutesContext,
+  Server,
+  ServerOptions,
+} from "./server_options.ts";
+export type { Definitions } from "./protocol/compiled_definitions.ts";
 export type { ConnectionInfo } from "./http/connection_info.ts";
 
 export {
@@ -126,7 +126,7 @@ export {
   ConfigError,
   type Environment,
 } from "./config/environment.ts";
-export { CatalogueError } from "./protocol/catalogue.ts";
+export { CatalogueError } from "./protocol/compiled_definitions.ts";
 export { ServiceError } from "./engine/lifecycle.ts";
 
 /** Zod, which schemas are written in: the same one that checks them. */

@@ -15,15 +15,10 @@ import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { isLoopback } from "./loopback.ts";
 import { clientGuides, entryOf } from "./pages/client_guides.ts";
-import { CatalogueError } from "./protocol/catalogue.ts";
-import {
-  assemble,
-  type CreateServerOptions,
-  needing,
-  type Plan,
-  planServer,
-  type ServerOptions,
-} from "./server.ts";
+import { CatalogueError } from "./protocol/compiled_definitions.ts";
+import { assemble } from "./assemble.ts";
+import { needing, type Plan, planServer } from "./plan.ts";
+import type { CreateServerOptions, ServerOptions } from "./server_options.ts";
 import { isCollected, startTelemetry, telemetry } from "./telemetry.ts";
 import { whileLocked } from "./store/locked.ts";
 import { isService, type Origin } from "./process/service.ts";

@@ -75,7 +75,7 @@ export type { Frontmatter } from "./authoring/skill.ts";
  *
  * @throws {import("./config/environment.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("./protocol/catalogue.ts").CatalogueError} with every
+ * @throws {import("./protocol/compiled_definitions.ts").CatalogueError} with every
  * complaint about the definitions
  * @throws {import("./engine/lifecycle.ts").ServiceError} when a service does
  * not start

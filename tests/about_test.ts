@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { aboutComplaints } from "../src/about.ts";
 import { createServer } from "../src/server.ts";
-import { CatalogueError } from "../src/protocol/catalogue.ts";
+import { CatalogueError } from "../src/protocol/compiled_definitions.ts";
 import { INTRODUCTION } from "./kit.ts";
 
 Deno.test("aboutComplaints() takes https addresses, and mailto: for support", () => {

@@ -3,11 +3,8 @@
  *
  * @module
  */
-import {
-  createServer,
-  type CreateServerOptions,
-  type Server,
-} from "../src/server.ts";
+import { createServer } from "../src/server.ts";
+import type { CreateServerOptions, Server } from "../src/server_options.ts";
 import type { JsonObject } from "../src/json.ts";
 import { VERSION } from "../src/version.ts";
 import { Meta } from "../src/protocol/request_meta.ts";

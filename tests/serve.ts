@@ -6,8 +6,10 @@
  */
 import { parseConfig } from "../src/config/config.ts";
 import { configureLog } from "../src/log.ts";
-import type { Definitions } from "../src/protocol/catalogue.ts";
-import { assemble, planServer, type Server } from "../src/server.ts";
+import type { Definitions } from "../src/protocol/compiled_definitions.ts";
+import { assemble } from "../src/assemble.ts";
+import { planServer } from "../src/plan.ts";
+import type { Server } from "../src/server_options.ts";
 import { INTRODUCTION } from "./kit.ts";
 
 /** Serves until the process is told to end, and prints where it listens. */

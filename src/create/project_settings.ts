@@ -5,7 +5,8 @@
  * @module
  */
 import { needsOf } from "../authoring/needs.ts";
-import { needing, type ServerOptions } from "../server.ts";
+import { needing } from "../plan.ts";
+import type { ServerOptions } from "../server_options.ts";
 import { CreateError } from "./files.ts";
 import { envExample, grantedVariables, namesIn } from "./settings.ts";
 

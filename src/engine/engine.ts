@@ -27,7 +27,7 @@ import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 import type { TaskRunner } from "./tasks/task_runner.ts";
 
-/** The parts of one server, made once in `server.ts`. */
+/** The parts of one server, made once in `assemble.ts`. */
 export interface Engine {
   catalogue: Catalogue;
   gate: Gate;

@@ -5,7 +5,7 @@
  */
 import type { Context } from "../authoring/context.ts";
 import type { Needing } from "../authoring/needs.ts";
-import type { Definitions } from "../protocol/catalogue.ts";
+import type { Definitions } from "../protocol/compiled_definitions.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** The same definitions; those without needs are untouched. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { flushLog, logger } from "../log.ts";
-import type { Server } from "../server.ts";
+import type { Server } from "../server_options.ts";
 import type { Socket } from "./socket.ts";
 
 /**

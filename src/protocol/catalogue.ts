@@ -8,59 +8,29 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
-import type { Skill } from "../authoring/skill.ts";
-import type { Tool } from "../authoring/tool.ts";
-import { limitComplaint } from "../authoring/tool_limit.ts";
+import type { JsonObject } from "../json.ts";
+import { capabilitiesOf } from "./capabilities.ts";
+import {
+  compileDefinitions,
+  type CompiledTemplate,
+  type CompiledTool,
+  type Definitions,
+} from "./compiled_definitions.ts";
+import { type ListedTool, withObjectOutput } from "./descriptions.ts";
+import { type Pages, printPages } from "./pagination.ts";
 import {
   type CacheHint,
   type Printer,
   sessionPrinter,
   statelessPrinter,
 } from "./printer.ts";
-import type { ParamHeader } from "./headers.ts";
-import { paramHeadersOf } from "./json_schema.ts";
-import type { JsonObject } from "../json.ts";
-import {
-  type ListedTool,
-  listPrompt,
-  listResource,
-  listTemplate,
-  listTool,
-  withObjectOutput,
-  withSecuritySchemes,
-} from "./descriptions.ts";
-import { type Pages, printPages } from "./pagination.ts";
 import { REVISIONS } from "./revisions.ts";
 import {
   type CompiledSkill,
-  compileSkill,
   type Directory,
-  SKILLS_EXTENSION,
   skillsPerPage,
 } from "./skill_manifest.ts";
-import {
-  type CompiledView,
-  compileView,
-  viewMetaOf,
-  VIEWS_EXTENSION,
-} from "./view_resource.ts";
-import {
-  isTemplate,
-  parseUriTemplate,
-  type UriTemplate,
-} from "./uri_template.ts";
-
-/** What a server offers, as its authors wrote it. */
-export interface Definitions {
-  /** Functions that models call, in the order in which clients list them. */
-  tools?: readonly Tool[];
-  /** What clients read by its URI. */
-  resources?: readonly Resource[];
-  /** Conversation openers that people pick. */
-  prompts?: readonly Prompt[];
-  /** Instructions for tasks, from `skill()` of the package's `/skill`. */
-  skills?: readonly Skill[];
-}
+import { isTemplate } from "./uri_template.ts";
 
 /** How a catalogue presents itself. */
 export interface CatalogueOptions {
@@ -74,20 +44,6 @@ export interface CatalogueOptions {
   listsVary?: boolean;
   /** Whether callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
-}
-
-/** A tool, ready to be called. */
-export interface CompiledTool extends Tool {
-  paramHeaders: readonly ParamHeader[];
-  /** Whether 2025 clients, which know only objects, see structured results. */
-  hasObjectOutput: boolean;
-  compiledView?: CompiledView;
-}
-
-/** A family of resources, ready to be matched. */
-export interface CompiledTemplate {
-  template: UriTemplate;
-  resource: Resource;
 }
 
 /** What one generation is told about the catalogue, printed beforehand. */
@@ -145,25 +101,14 @@ export interface ScopeUse {
   scopes: readonly string[];
 }
 
-/** Everything that is wrong with a set of definitions. */
-export class CatalogueError extends Error {
-  /** The name of the class. */
-  override name = "CatalogueError";
-  /** Tells every complaint, one to a line. */
-  constructor(readonly complaints: readonly string[]) {
-    super(["These definitions need fixing:", ...complaints].join("\n  "));
-  }
-}
-
 /**
  * Compiles a catalogue.
  *
- * @throws {CatalogueError} with every complaint at once: names that stand
- * twice or have illegal characters, schemas JSON Schema cannot express,
- * templates that cannot be matched
+ * @throws {import("./compiled_definitions.ts").CatalogueError} with every
+ * complaint at once
  */
 export function compileCatalogue(
-  { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
+  definitions: Definitions,
   {
     serverInfo,
     instructions,
@@ -173,120 +118,11 @@ export function compileCatalogue(
     anonymous = false,
   }: CatalogueOptions,
 ): Catalogue {
-  const complaints: string[] = [];
-  /** Runs one step of the compilation and keeps what it complains about. */
-  const attempt = <T>(what: string, step: () => T): T | undefined => {
-    try {
-      return step();
-    } catch (error) {
-      complaints.push(`${what}: ${(error as Error).message}`);
-    }
-  };
-  checkUnique("tool", tools, complaints);
-  checkUnique("prompt", prompts, complaints);
-  checkUnique("resource", resources, complaints, ({ uri }) => uri);
-
-  const compiledTools: CompiledTool[] = [];
-  const compiledViews = new Map<Tool["view"], CompiledView>();
-  const listed = new Map<Described, JsonObject>();
-  for (const tool of tools) {
-    attempt(`tool ${tool.name}`, () => {
-      checkName(tool.name);
-      const complaint = tool.limit && limitComplaint(tool.limit);
-      if (complaint !== undefined) throw new Error(complaint);
-      const compiledView = viewOf(tool);
-      const plain = listTool(
-        tool,
-        viewMetaOf(tool, compiledView?.resource.uri),
-      );
-      const listedTool = anonymous
-        ? withSecuritySchemes(plain, tool.scopes)
-        : plain;
-      const compiled = {
-        ...tool,
-        paramHeaders: paramHeadersOf(listedTool.inputSchema),
-        hasObjectOutput: listedTool.outputSchema?.type === "object",
-        compiledView,
-      };
-      if (compiledView && !compiled.hasObjectOutput) {
-        throw new Error("a tool with a view must have an object as its output");
-      }
-      listed.set(compiled, listedTool);
-      compiledTools.push(compiled);
-    });
-  }
-  /** One view of several tools is one resource. */
-  function viewOf(tool: Tool): CompiledView | undefined {
-    if (tool.view === undefined) return undefined;
-    let compiled = compiledViews.get(tool.view);
-    if (compiled) return compiled;
-    compiled = compileView(tool, tool.view);
-    compiledViews.set(tool.view, compiled);
-    listed.set(compiled.resource, listResource(compiled.resource));
-    return compiled;
-  }
-
-  const templates: CompiledTemplate[] = [];
-  for (const resource of resources) {
-    attempt(`resource ${resource.uri}`, () => {
-      if (isTemplate(resource.uri)) {
-        templates.push({
-          resource,
-          template: parseUriTemplate(resource.uri),
-        });
-        listed.set(resource, listTemplate(resource));
-      } else if (URL.canParse(resource.uri)) {
-        listed.set(resource, listResource(resource));
-      } else {
-        throw new Error("is not a URI");
-      }
-    });
-  }
-  for (const prompt of prompts) {
-    attempt(`prompt ${prompt.name}`, () => {
-      checkName(prompt.name);
-      listed.set(prompt, listPrompt(prompt));
-    });
-  }
-  const compiledSkills = skills.flatMap((skill, index) =>
-    attempt(`skill ${nameOf(skill) ?? index + 1}`, () => compileSkill(skill)) ??
-      []
-  );
-  checkUnique("skill", compiledSkills, complaints);
-  for (const { resources: files } of compiledSkills) {
-    for (const file of files) {
-      listed.set(file, listResource(file));
-      if (resources.some(({ uri }) => uri === file.uri)) {
-        complaints.push(`resource ${file.uri}: is a file of a skill`);
-      }
-    }
-  }
-  if (complaints.length > 0) throw new CatalogueError(complaints);
-
-  const hasResources = resources.length > 0 || compiledViews.size > 0 ||
-    skills.length > 0;
-  const extensions = {
-    ...(compiledViews.size > 0 && { [VIEWS_EXTENSION]: {} }),
-    ...(skills.length > 0 && { [SKILLS_EXTENSION]: { directoryRead: true } }),
-  };
-  const served = {
-    ...(tools.length > 0 && { tools: {} }),
-    ...(hasResources && { resources: {} }),
-    ...(prompts.length > 0 && { prompts: {} }),
-    ...([...resources, ...prompts].some(({ complete }) => complete) &&
-      { completions: {} }),
-    logging: {},
-    ...(Object.keys(extensions).length > 0 && { extensions }),
-  };
-  const statelessCapabilities = {
-    ...served,
-    ...(tools.length > 0 && { tools: { listChanged: true } }),
-    ...(hasResources &&
-      { resources: { subscribe: true, listChanged: true } }),
-    ...(prompts.length > 0 && { prompts: { listChanged: true } }),
-    ...(tools.some(({ task }) => task) &&
-      { extensions: { ...extensions, "io.modelcontextprotocol/tasks": {} } }),
-  };
+  const compiled = compileDefinitions(definitions, { anonymous });
+  const { listed } = compiled;
+  const capabilities = capabilitiesOf(definitions, {
+    hasViews: compiled.views.length > 0,
+  });
   const printer = statelessPrinter(serverInfo);
   const ttlMs = listTtlSeconds * 1000;
   const listCache: CacheHint = {
@@ -295,24 +131,25 @@ export function compileCatalogue(
   };
   const discovery = printer.result({
     supportedVersions: REVISIONS,
-    capabilities: statelessCapabilities,
+    capabilities: capabilities.stateless,
     ...(instructions && { instructions }),
   }, { ttlMs, cacheScope: "public" });
+  const { tools = [], resources = [], prompts = [] } = definitions;
   const scopes = collectScopes([
     ...tools,
     ...resources,
     ...prompts,
-    ...compiledSkills,
+    ...compiled.skills,
   ]);
   const plain = resources.filter(({ uri }) => !isTemplate(uri));
 
   /** The catalogue of what passes; what all callers are told is the same. */
   function select(isSeen: (item: Described) => boolean): Catalogue {
-    const seenTools = compiledTools.filter(isSeen);
-    const seenViews = [...compiledViews.values()].filter((view) =>
+    const seenTools = compiled.tools.filter(isSeen);
+    const seenViews = compiled.views.filter((view) =>
       seenTools.some(({ compiledView }) => compiledView === view)
     );
-    const seenSkills = compiledSkills.filter(isSeen);
+    const seenSkills = compiled.skills.filter(isSeen);
     const seen = {
       tools: seenTools,
       resources: [
@@ -321,7 +158,7 @@ export function compileCatalogue(
         // Clients without skills would show the other files one by one.
         ...seenSkills.map(({ resources: [manual] }) => manual),
       ],
-      templates: templates.filter(({ resource }) => isSeen(resource)),
+      templates: compiled.templates.filter(({ resource }) => isSeen(resource)),
       prompts: prompts.filter(isSeen),
     };
     const introduce = (
@@ -386,9 +223,9 @@ export function compileCatalogue(
         toolList
           .filter((_, index) => seen.tools[index].task !== "required")
           .map(withObjectOutput),
-        served,
+        capabilities.session,
       ),
-      stateless: introduce(printer, toolList, statelessCapabilities),
+      stateless: introduce(printer, toolList, capabilities.stateless),
       discovery,
       within,
     };
@@ -418,43 +255,11 @@ export function compileCatalogue(
   return whole;
 }
 
-/** How a skill calls itself, if that can be read. */
-function nameOf({ frontmatter }: Skill): unknown {
-  try {
-    return frontmatter().name;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Sets of scopes whose lists are kept; more are printed again when needed. */
 const REACHES = 64;
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));
-}
-
-/** MCP 2026-07-28, Tools, Tool Names; prompts keep the same rule. */
-function checkName(name: string): void {
-  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
-    throw new Error(
-      "a name must have 1 to 128 characters of A-Z, a-z, 0-9, _, - and .",
-    );
-  }
-}
-
-function checkUnique<T extends Described>(
-  kind: string,
-  items: readonly T[],
-  complaints: string[],
-  nameOf: (item: T) => string = ({ name }) => name,
-): void {
-  const seen = new Set<string>();
-  for (const item of items) {
-    const name = nameOf(item);
-    if (seen.has(name)) complaints.push(`${kind} ${name}: duplicate name`);
-    seen.add(name);
-  }
 }
 
 function collectScopes(

@@ -3,12 +3,9 @@
  *
  * @module
  */
-import {
-  assemble,
-  type CreateServerOptions,
-  planServer,
-  type Server,
-} from "../server.ts";
+import { assemble } from "../assemble.ts";
+import { planServer } from "../plan.ts";
+import type { CreateServerOptions, Server } from "../server_options.ts";
 import type { ConnectionInfo } from "../http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";

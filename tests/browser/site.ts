@@ -6,7 +6,8 @@
  */
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { createServer, type Server } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { Server } from "../../src/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { randomId } from "../../src/crypto.ts";

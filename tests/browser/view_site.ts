@@ -7,7 +7,9 @@ import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/config/environment.ts";
-import { assemble, planServer, type Server } from "../../src/server.ts";
+import { assemble } from "../../src/assemble.ts";
+import { planServer } from "../../src/plan.ts";
+import type { Server } from "../../src/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { INTRODUCTION } from "../kit.ts";
 

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import type { Server } from "../../src/server.ts";
+import type { Server } from "../../src/server_options.ts";
 import type { Context } from "../../src/authoring/context.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";

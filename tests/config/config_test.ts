@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { needsOf } from "../../src/authoring/needs.ts";
 import server from "../../server.ts";
-import { needing } from "../../src/server.ts";
+import { needing } from "../../src/plan.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { ENV_EXAMPLE } from "../../src/create/env_example.ts";
 import {

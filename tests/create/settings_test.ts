@@ -9,7 +9,7 @@ import {
   grantedVariables,
   namesIn,
 } from "../../src/create/settings.ts";
-import { needing } from "../../src/server.ts";
+import { needing } from "../../src/plan.ts";
 import server from "../../server.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { createServer, type ServerOptions } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { ServerOptions } from "../../src/server_options.ts";
 import {
   registryComplaints,
   registryEntry,

@@ -4,7 +4,8 @@ import { tool } from "../../src/authoring/tool.ts";
 import { STORES } from "../../src/doctor/checks_store.ts";
 import { examine, type ExamineOptions } from "../../src/doctor/examine.ts";
 import { type Finding, printFinding } from "../../src/doctor/finding.ts";
-import { createServer, type ServerOptions } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { ServerOptions } from "../../src/server_options.ts";
 import health from "../../health.ts";
 import { Browser } from "../flow/browser.ts";
 

@@ -4,7 +4,7 @@ import { configureLog, type LogEvent } from "../../src/log.ts";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { prompt } from "../../src/authoring/prompt.ts";
-import type { Definitions } from "../../src/protocol/catalogue.ts";
+import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
 import {
   messagesOf,
   outcome,

@@ -6,8 +6,10 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { assemble, planServer, type Server } from "../../src/server.ts";
-import type { Definitions } from "../../src/protocol/catalogue.ts";
+import { assemble } from "../../src/assemble.ts";
+import { planServer } from "../../src/plan.ts";
+import type { Server } from "../../src/server_options.ts";
+import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
 import { BASE_URL, INTRODUCTION } from "../kit.ts";

@@ -4,10 +4,11 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createServer, type CreateServerOptions } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { CreateServerOptions } from "../../src/server_options.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { randomId } from "../../src/crypto.ts";
-import type { Definitions } from "../../src/protocol/catalogue.ts";
+import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";

@@ -1,7 +1,8 @@
 /** Bodies that stall, over a real socket. */
 import assert from "node:assert/strict";
 import { BODY_SECONDS } from "../../src/http/arriving_bodies.ts";
-import { createServer, type Server } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { Server } from "../../src/server_options.ts";
 import { startOAuthServer } from "../flow/kit.ts";
 import { until } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";

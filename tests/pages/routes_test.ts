@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createServer, type Server } from "../../src/server.ts";
+import { createServer } from "../../src/server.ts";
+import type { Server } from "../../src/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
 import { parseResponse } from "../../src/authorization_server/client_callback.ts";
 import { tool } from "../../src/authoring/tool.ts";

@@ -5,10 +5,12 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import {
   type Catalogue,
-  CatalogueError,
   compileCatalogue,
-  type Definitions,
 } from "../../src/protocol/catalogue.ts";
+import {
+  CatalogueError,
+  type Definitions,
+} from "../../src/protocol/compiled_definitions.ts";
 import type { Json } from "../kit.ts";
 
 const serverInfo = { name: "s", version: "1" };

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import {
-  CatalogueError,
-  compileCatalogue,
-} from "../../src/protocol/catalogue.ts";
+import { compileCatalogue } from "../../src/protocol/catalogue.ts";
+import { CatalogueError } from "../../src/protocol/compiled_definitions.ts";
 import { skill, type SkillDefinition } from "../../src/skill.ts";
 import { eachRevision, RefusedError, testServer } from "../../src/testing.ts";
 import { resultOf, startServer } from "../kit.ts";

@@ -7,10 +7,8 @@ import {
   findResource,
   isHidden,
 } from "../../src/engine/methods/resource_read.ts";
-import {
-  CatalogueError,
-  compileCatalogue,
-} from "../../src/protocol/catalogue.ts";
+import { compileCatalogue } from "../../src/protocol/catalogue.ts";
+import { CatalogueError } from "../../src/protocol/compiled_definitions.ts";
 import { eachRevision, RefusedError, testServer } from "../../src/testing.ts";
 
 const HTML = "<!doctype html><title>Chart</title>" +

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import { assemble, planServer, type Server } from "../../src/server.ts";
+import { assemble } from "../../src/assemble.ts";
+import { planServer } from "../../src/plan.ts";
+import type { Server } from "../../src/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { BASE_URL, INTRODUCTION } from "../kit.ts";
 

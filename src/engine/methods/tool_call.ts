@@ -14,7 +14,7 @@ import { telemetry } from "../../telemetry.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
 import { type MaybePromise, then } from "../then.ts";
-import type { CompiledTool } from "../../protocol/catalogue.ts";
+import type { CompiledTool } from "../../protocol/compiled_definitions.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";

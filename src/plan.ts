@@ -1,0 +1,115 @@
+/**
+ * A server before it runs: its options and settings, checked together.
+ *
+ * @module
+ */
+import type { Implementation } from "@modelcontextprotocol/server";
+import { aboutComplaints } from "./about.ts";
+import { type Needing, needsOf } from "./authoring/needs.ts";
+import { scopeComplaints, type Scopes, scopesOf } from "./authoring/scope.ts";
+import { type Config, parseConfig } from "./config/config.ts";
+import type { Environment } from "./config/environment.ts";
+import { Lifecycle } from "./engine/lifecycle.ts";
+import { provideNeeds } from "./engine/provide.ts";
+import { logger } from "./log.ts";
+import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
+import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
+import { CatalogueError } from "./protocol/compiled_definitions.ts";
+import type { ServerOptions } from "./server_options.ts";
+
+/** A server's options and settings, checked. */
+export interface Plan {
+  options: ServerOptions;
+  config: Config;
+  scopes: Scopes;
+  /** Undefined: everyone may be granted everything. */
+  permissions?: Permissions;
+  lifecycle: Lifecycle;
+  /** What is served, compiled when it is first asked for. */
+  readonly catalogue: Catalogue;
+}
+
+/** Checks options and settings. @throws as `createServer` */
+export function planServer(
+  options: ServerOptions,
+  env: Environment,
+  denied?: ReadonlySet<string>,
+): Plan {
+  const { name, title = name, instructions } = options;
+  const needs = needsOf(needing(options));
+  const complaints = [
+    ...needs.complaints,
+    ...aboutComplaints(options),
+    ...scopeComplaints(options.scopes),
+  ];
+  if (complaints.length > 0) throw new CatalogueError(complaints);
+  const { settings } = needs;
+  const scopes = scopesOf(neededScopes(options), options.scopes);
+  const config = parseConfig(env, {
+    title,
+    instructions,
+    settings,
+    denied,
+    scopes: scopes.supported,
+  });
+  const { oauth } = config.auth;
+  const permissions = oauth && permissionsOf({
+    rules: oauth.permissions,
+    decide: options.permissions,
+    supported: scopes.supported,
+  });
+  const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
+  let catalogue: Catalogue | undefined;
+  return {
+    options,
+    config,
+    scopes,
+    permissions,
+    lifecycle,
+    get catalogue() {
+      return catalogue ??= compile(options, config, {
+        lifecycle,
+        listsVary: permissions !== undefined,
+      });
+    },
+  };
+}
+
+/** Everything that may declare settings and services. */
+export function needing(options: ServerOptions): Needing[] {
+  const { tools = [], resources = [], prompts = [] } = options;
+  return [...tools, ...resources, ...prompts, options];
+}
+
+/** The scopes that something needs, in the order of the definitions. */
+function neededScopes(options: ServerOptions): string[] {
+  const { tools = [], resources = [], prompts = [], skills = [] } = options;
+  return [...tools, ...resources, ...prompts, ...skills].flatMap((
+    { scopes = [] },
+  ) => scopes);
+}
+
+/** What is served, checked and printed once. */
+function compile(
+  options: ServerOptions,
+  config: Config,
+  { lifecycle, listsVary }: { lifecycle: Lifecycle; listsVary: boolean },
+): Catalogue {
+  const { name, version, description, websiteUrl, icons } = options;
+  const serverInfo: Implementation = {
+    name,
+    title: config.title,
+    version,
+    ...(description !== undefined && { description }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  };
+  const { instructions } = config;
+  return compileCatalogue(provideNeeds(options, lifecycle), {
+    serverInfo,
+    instructions,
+    listsVary,
+    anonymous: config.auth.anonymous === true &&
+      (config.auth.oauth ?? config.auth.jwt) !== undefined,
+  });
+}

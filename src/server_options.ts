@@ -1,0 +1,119 @@
+/**
+ * What an author says of a server, what it needs besides, and what it is.
+ *
+ * @module
+ */
+import type { Hono } from "@hono/hono";
+import type { Icon } from "@modelcontextprotocol/server";
+import type { About } from "./about.ts";
+import type { Around } from "./authoring/around.ts";
+import type { ScopeDefinitions } from "./authoring/scope.ts";
+import type { Services, ServiceValues } from "./authoring/service.ts";
+import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
+import type { Authenticated } from "./caller.ts";
+import type { Environment } from "./config/environment.ts";
+import type { ConnectionInfo } from "./http/connection_info.ts";
+import type { DecidePermissions } from "./oauth/permissions.ts";
+import type { Definitions } from "./protocol/compiled_definitions.ts";
+import type { FetchDocument } from "./store/documents.ts";
+import type { Provider } from "./upstream/provider.ts";
+
+/** What an author says about a server. */
+export interface ServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Definitions, About {
+  /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
+  name: string;
+  /** `serverInfo.version`: your own. */
+  version: string;
+  /** What people see; `MCP_TITLE` goes before it, `name` stands in for it. */
+  title?: string;
+  /** Pictures for clients to show. */
+  icons?: Icon[];
+  /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
+  instructions?: string;
+  /** Words for scopes on the consent page, and which wait for a step-up. */
+  scopes?: ScopeDefinitions;
+  /**
+   * The scopes that a person may be granted, asked at every sign-in, token and
+   * call. Where `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   */
+  permissions?: DecidePermissions;
+  /** Settings that `routes` needs. */
+  settings?: S;
+  /** Services that `routes` needs, or that run next to the tools. */
+  services?: V;
+  /**
+   * Adds routes of your own, such as webhooks and pages, to a Hono application
+   * that answers what the server itself does not. They are public: call
+   * `authenticate` where they should not be.
+   */
+  routes?(app: Hono, context: RoutesContext<S, V>): void;
+  /** Runs around every tool call. */
+  around?: Around;
+}
+
+/** What routes of your own are given. */
+export interface RoutesContext<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> {
+  /** The values of the settings that the server declares. */
+  readonly settings: SettingValues<S>;
+  /** The services that the server declares, started. */
+  readonly services: ServiceValues<V>;
+  /**
+   * Who sent a request, by the same credentials as `/mcp`. What it throws
+   * becomes the 401 with its challenge.
+   */
+  authenticate(request: Request): Promise<Authenticated>;
+}
+
+/** What a server needs besides what its author says. */
+export interface CreateServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ServerOptions<S, V> {
+  /**
+   * The database; one handle for the whole process. `await Deno.openKv()`, or
+   * that of `npm:@deno/kv`.
+   */
+  kv: Deno.Kv;
+  /**
+   * The settings by name, such as `Deno.env.toObject()`. Nothing else is read.
+   */
+  env?: Environment;
+  /** Who people sign in with, in place of the provider the settings name. */
+  provider?: Provider;
+  /** Fetches what clients publish; from public addresses only by default. */
+  fetchDocument?: FetchDocument;
+  /** Gives the present in epoch milliseconds; `Date.now` by default. */
+  clock?: () => number;
+}
+
+/** A server apart from its socket. */
+export interface Server extends AsyncDisposable {
+  /** Answers a request. It may be passed on without its object. */
+  fetch(
+    request: Request,
+    info?: ConnectionInfo,
+  ): Response | Promise<Response>;
+  /**
+   * Starts the services. The first request does so too.
+   *
+   * @throws {import("./engine/lifecycle.ts").ServiceError}
+   */
+  start(): Promise<void>;
+  /** Requests, streams and tasks that are being worked on. */
+  readonly running: number;
+  /**
+   * Ends subscriptions and takes no new ones, nor new tasks, and is not ready
+   * any more: the first step of a stop. Calls go on and are still answered.
+   */
+  endStreams(): void;
+  /** Tells everything that is still running to end. */
+  stop(): void;
+  /** Ends background work and services, after the last request. */
+  close(): Promise<void>;
+}
