@@ -45,3 +45,17 @@ export async function formatFiles(
     stderr: "null",
   }).output();
 }
+
+/** The text of a module, formatted. */
+export async function formatted(text: string): Promise<string> {
+  await using process = new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", "--ext=ts", "-"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const writer = process.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(text));
+  await writer.close();
+  return await new Response(process.stdout).text();
+}

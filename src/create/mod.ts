@@ -5,6 +5,7 @@
  * deno create jsr:@tool-server/tool-server NAME   # a new project
  * deno task tool NAME                             # in a project: one more tool
  * deno task settings                              # after a change of settings
+ * deno task skills                                # after a change in skills/
  * ```
  *
  * @module
@@ -13,13 +14,15 @@ import { CreateError, exists, formatFiles, writeFiles } from "./files.ts";
 import { NameError, parseProjectName, parseToolName } from "./names.ts";
 import { projectFiles } from "./project.ts";
 import { updateSettings } from "./project_settings.ts";
+import { updateSkills } from "./project_skills.ts";
 import { listTool, toolFiles } from "./tool_files.ts";
 
 const USAGE = `Usage:
   create NAME                a new project in a directory of that name
   create tool NAME           one more tool and its test, in a project
   create settings [--check]  writes .env.example and the permissions in
-                             deno.json from the declared settings`;
+                             deno.json from the declared settings
+  create skills [--check]    writes skills/mod.ts from the folders in skills/`;
 
 /**
  * Runs a command; what went wrong is thrown as a {@linkcode CreateError} or a
@@ -38,6 +41,8 @@ async function run(args: readonly string[]): Promise<void> {
       return await addTool(parseToolName(name));
     case "settings":
       return await updateSettings({ isCheck: name === "--check" });
+    case "skills":
+      return await updateSkills({ isCheck: name === "--check" });
     default:
       return await createProject(command);
   }

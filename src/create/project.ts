@@ -85,9 +85,11 @@ function configuration({ link }: ProjectOptions) {
       "check": "deno check",
       "tool": `deno run -A ${PACKAGE}/create tool`,
       "settings": `deno run -A ${PACKAGE}/create settings`,
+      "skills": `deno run -A ${PACKAGE}/create skills`,
       "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
       "ci": "deno fmt --check && deno lint && deno task check && " +
-        "deno task test && deno task settings --check",
+        "deno task test && deno task settings --check && " +
+        "deno task skills --check",
     },
   };
 }

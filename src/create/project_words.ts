@@ -66,6 +66,8 @@ before anything is committed.
   beginning.
 - Settings are declared in \`settings\` and reached through the context, never
   through \`Deno.env\`. Run \`deno task settings\` after a change to them.
+- A skill is a folder \`skills/NAME\` with a \`SKILL.md\`: \`deno task skills\`
+  lists what is there in \`skills/mod.ts\`.
 - Secrets go into \`.env\` and never into code, logs or errors.
 `;
 }

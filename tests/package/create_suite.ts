@@ -4,6 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { PACKAGE } from "../../src/create/project.ts";
 import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
 const CREATE = `${PACKAGE_PATH}/src/create/mod.ts`;
@@ -54,6 +55,40 @@ Deno.test("a new project's dev task starts again when a tool changes", async () 
   assert.deepEqual(greeted, Array(2).fill("Hello Ada"));
   server.kill("SIGTERM");
   await server.end();
+});
+
+Deno.test("a new project lists the folders of its skills, and serves them", async () => {
+  await using project = await createProject();
+  const folder = "skills/tea";
+  await project.write(
+    `${folder}/SKILL.md`,
+    "---\nname: tea\ndescription: Makes tea.\n---\nSee [leaves](leaves.md).\n",
+  );
+  await project.write(`${folder}/leaves.md`, "Green, black\n");
+  await assert.rejects(project.succeed("task", "ci"), /deno task skills/);
+  assert.match(await project.succeed("task", "skills"), /Wrote skills/);
+  const server = await project.read("server.ts");
+  await project.write(
+    "server.ts",
+    'import { skills } from "./skills/mod.ts";\n' +
+      server.replace("tools,", "tools,\n  skills,"),
+  );
+  await project.succeed("fmt");
+  await project.succeed("task", "ci");
+  await project.write(
+    "skills/tea_test.ts",
+    `import assert from "node:assert/strict";
+import { testServer } from "${PACKAGE}/testing";
+import { skills } from "./mod.ts";
+
+Deno.test("tea", async () => {
+  await using server = await testServer({ skills });
+  const [{ uri }] = await server.skills();
+  assert.match((await server.read(uri)).text, /leaves/);
+});
+`,
+  );
+  assert.match(await project.succeed("task", "test"), /tea \.\.\. ok/);
 });
 
 Deno.test("create refuses a directory that has something in it, but for .git", async () => {

@@ -25,8 +25,10 @@ export class Project implements AsyncDisposable {
   readonly #home = new TemporaryDirectory();
   path = this.#directory.path;
 
-  write(path: string, text: string): Promise<void> {
-    return Deno.writeTextFile(`${this.path}/${path}`, text);
+  async write(path: string, text: string): Promise<void> {
+    const full = `${this.path}/${path}`;
+    await Deno.mkdir(full.replace(/[^/]*$/, ""), { recursive: true });
+    await Deno.writeTextFile(full, text);
   }
 
   read(path: string): Promise<string> {
