@@ -6,7 +6,7 @@
  */
 import { ConfigError, VARIABLES } from "./config/environment.ts";
 import { isOpen } from "./config/auth.ts";
-import type { Config } from "./config/config.ts";
+import { type Config, isLocal } from "./config/config.ts";
 import { secretVariables } from "./oauth/configured_client.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
 import { configureLog, flushLog, logger } from "./log.ts";
@@ -193,12 +193,6 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   warnOfUnread(config);
   const hasViews = plan.catalogue.views.size > 0;
   announce(config, config.baseUrl ?? origin, showsViews && hasViews);
-}
-
-/** Whether no one but this machine reaches the server. */
-function isLocal({ host, baseUrl, deployed }: Config): boolean {
-  return !deployed && isLoopback({ hostname: host }) &&
-    (baseUrl === undefined || isLoopback(new URL(baseUrl)));
 }
 
 /** @throws {StartError} */

@@ -182,23 +182,21 @@ export function parseConfig(
     settings.require("DENO_KV_ACCESS_TOKEN", KV_ACCESS_TOKEN);
   }
   const host = settings.read("HOST", HOST) ?? "127.0.0.1";
+  const loopback = isLocal({ host, baseUrl, deployed: false });
   const config: Config = {
     host,
     port: settings.read("PORT", PORT) ?? 3000,
     reusePort: settings.read("REUSE_PORT", BOOLEAN) ?? false,
     baseUrl,
     trustedProxies: settings.read("TRUSTED_PROXIES", TRUSTED_PROXIES) ?? [],
-    callsPerMinute: settings.read("CALLS_PER_MINUTE", CALLS_PER_MINUTE) ?? 1000,
+    callsPerMinute: settings.read("CALLS_PER_MINUTE", CALLS_PER_MINUTE) ??
+      (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
     kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
     logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
     title: settings.text("MCP_TITLE") ?? title,
     instructions: settings.text("MCP_INSTRUCTIONS") ?? instructions,
-    auth: parseAuth(settings, {
-      deployed,
-      loopback: isLoopback({ hostname: host }) &&
-        (baseUrl === undefined || isLoopback(new URL(baseUrl))),
-    }, scopes),
+    auth: parseAuth(settings, { deployed, loopback }, scopes),
     deployed,
     serverCard: settings.read("SERVER_CARD", BOOLEAN) ?? true,
     openaiChallenge: settings.read("OPENAI_APPS_CHALLENGE", OPENAI_CHALLENGE),
@@ -208,6 +206,14 @@ export function parseConfig(
     throw new ConfigError(settings.complaints);
   }
   return config;
+}
+
+/** Whether no one but this machine reaches the server. */
+export function isLocal(
+  { host, baseUrl, deployed }: Pick<Config, "host" | "baseUrl" | "deployed">,
+): boolean {
+  return !deployed && isLoopback({ hostname: host }) &&
+    (baseUrl === undefined || isLoopback(new URL(baseUrl)));
 }
 
 /** Set by the platform, and absent elsewhere. */

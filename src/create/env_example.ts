@@ -34,7 +34,7 @@ export const ENV_EXAMPLE =
 
 # Calls that each caller may make a minute; ten times as many for a credential
 # that is handed out, and for a network that nothing more is known of. 0 for as
-# many as they like.
+# many as they like. Unset: 1000, or no limit where only this machine calls.
 # CALLS_PER_MINUTE=1000
 
 # Where state lives. Unset: Deno's default database for this project, or the

@@ -27,7 +27,7 @@ Deno.test("parseConfig() needs nothing", () => {
     reusePort: false,
     baseUrl: undefined,
     trustedProxies: [],
-    callsPerMinute: 1000,
+    callsPerMinute: 0,
     kvPath: undefined,
     allowedOrigins: [],
     logLevel: "info",
@@ -40,6 +40,21 @@ Deno.test("parseConfig() needs nothing", () => {
     own: {},
     unread: [],
   });
+});
+
+Deno.test("parseConfig() limits calls where others than this machine call", () => {
+  for (
+    const [environment, limit] of [
+      [{ BASE_URL: "http://localhost:3000" }, 0],
+      [{ BASE_URL: "https://tools.example.com" }, 1000],
+      [{ HOST: "0.0.0.0" }, 1000],
+      [{ DENO_DEPLOYMENT_ID: "d" }, 1000],
+      [{ HOST: "0.0.0.0", CALLS_PER_MINUTE: "0" }, 0],
+      [{ CALLS_PER_MINUTE: "7" }, 7],
+    ] as const
+  ) {
+    assert.equal(parseConfig(environment).callsPerMinute, limit);
+  }
 });
 
 Deno.test("parseConfig() takes a blank variable for an unset one", () => {
@@ -94,8 +109,10 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
 
 for (const [environment, expected] of TAKEN) {
   Deno.test(`parseConfig() takes ${JSON.stringify(environment)}`, () => {
-    assert.deepEqual(parseConfig(environment), {
-      ...parseConfig({}),
+    // What follows from who can call has a test of its own.
+    const CALLS_PER_MINUTE = "1";
+    assert.deepEqual(parseConfig({ CALLS_PER_MINUTE, ...environment }), {
+      ...parseConfig({ CALLS_PER_MINUTE }),
       ...expected,
     });
   });

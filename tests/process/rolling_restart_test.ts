@@ -258,6 +258,7 @@ Deno.test("rolling restarts lose no sign-in, session, question or task", async (
           AUTH_STRATEGY: "oauth",
           OAUTH_PROVIDER: "dev",
           BASE_URL,
+          CALLS_PER_MINUTE: "0",
           PORT: String(port),
         },
       }),
