@@ -56,7 +56,6 @@ export async function start(
     env: {
       PORT: String(port),
       TOOLS: String(tools ?? 3),
-      LOG_LEVEL: "warning", // the peers log no calls either
       LOG: log,
       KV_PATH: kvPath,
       ...environment,
