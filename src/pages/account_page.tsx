@@ -242,18 +242,24 @@ function ConnectionFacts(
       Last used <Moment at={usedAt} now={now} />, connected{" "}
       <Moment at={createdAt} now={now} />
       {sessions > 0 && `, ${sessions} open session${sessions > 1 ? "s" : ""}`}
-      {scopes.length > 0 && (
-        <>
-          <br />
-          May use {scopes.map((scope) => (
-            <>
-              <code>{scope}</code>
-              {" "}
-            </>
-          ))}
-        </>
-      )}
+      <MayUse scopes={scopes} />
     </p>
+  );
+}
+
+/** A line of scopes, where there are any. */
+export function MayUse({ scopes }: { scopes: readonly string[] }) {
+  if (scopes.length === 0) return null;
+  return (
+    <>
+      <br />
+      May use {scopes.map((scope) => (
+        <>
+          <code>{scope}</code>
+          {" "}
+        </>
+      ))}
+    </>
   );
 }
 

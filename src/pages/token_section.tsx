@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { PausedNote } from "./account_page.tsx";
+import { MayUse, PausedNote } from "./account_page.tsx";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
@@ -148,17 +148,7 @@ function TokenRow(
           </>
         )}, ends on{" "}
         <time>{new Date(endsAt * 1000).toISOString().slice(0, 10)}</time>
-        {scopes.length > 0 && (
-          <>
-            <br />
-            May use {scopes.map((scope) => (
-              <>
-                <code>{scope}</code>
-                {" "}
-              </>
-            ))}
-          </>
-        )}
+        <MayUse scopes={scopes} />
       </p>
       <LatestCalls calls={token.calls} now={now} of={name} />
       <NarrowForm

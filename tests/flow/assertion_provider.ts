@@ -24,7 +24,7 @@ export interface AssertionProvider extends AsyncDisposable {
   issuer: string;
   /** Whether it answers at all. */
   isUp: boolean;
-  /** What an assertion says of a person beside what it must. */
+  /** What an assertion says of a person besides what it must. */
   memberships: Claims;
   /** The application's sign-in there. */
   idToken(subject: string): Promise<string>;

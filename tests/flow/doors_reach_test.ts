@@ -22,6 +22,7 @@ import {
 } from "../kit.ts";
 import { startAssertionProvider } from "./assertion_provider.ts";
 import { BASE_URL, Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;
 
@@ -38,12 +39,7 @@ type Fate =
 const tools = [
   ...SCOPES.flatMap((scope) => [
     tool({ name: scope, scopes: [scope], run: () => scope }),
-    tool({
-      name: `${scope}-task`,
-      scopes: [scope],
-      task: "required",
-      run: () => scope,
-    }),
+    taskOf(scope),
   ]),
   tool({
     name: "touch",
@@ -57,21 +53,7 @@ const tools = [
 ];
 const resources = [
   resource({ uri: "one://open", name: "open", read: () => "open" }),
-  ...SCOPES.flatMap((scope) => [
-    resource({
-      uri: `one://${scope}`,
-      name: scope,
-      scopes: [scope],
-      read: () => scope,
-    }),
-    resource({
-      uri: `${scope}://{id}`,
-      name: `${scope}-template`,
-      scopes: [scope],
-      complete: { id: () => ["1"] },
-      read: ({ id }) => `${id}`,
-    }),
-  ]),
+  ...SCOPES.flatMap(resourcesOf),
 ];
 
 const SECRET = "a-secret-of-many-letters";

@@ -19,6 +19,7 @@ import {
   rpc,
 } from "../kit.ts";
 import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;
 /** As long as `never`, and nowhere defined. */
@@ -33,28 +34,9 @@ const tools = SCOPES.flatMap((scope) => [
       return scope;
     },
   }),
-  tool({
-    name: `${scope}-task`,
-    scopes: [scope],
-    task: "required",
-    run: () => scope,
-  }),
+  taskOf(scope),
 ]);
-const resources = SCOPES.flatMap((scope) => [
-  resource({
-    uri: `one://${scope}`,
-    name: scope,
-    scopes: [scope],
-    read: () => scope,
-  }),
-  resource({
-    uri: `${scope}://{id}`,
-    name: `${scope}-template`,
-    scopes: [scope],
-    complete: { id: () => ["1"] },
-    read: ({ id }) => `${id}`,
-  }),
-]);
+const resources = SCOPES.flatMap(resourcesOf);
 const prompts = SCOPES.map((scope) =>
   prompt({
     name: scope,

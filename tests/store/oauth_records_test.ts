@@ -317,22 +317,13 @@ Deno.test("listOfSubject() shows active grants, newest first", () =>
 
 Deno.test("close() takes the provider's tokens with it and leaves a tombstone", () =>
   withKv(async (kv) => {
-    const { code, client: { clientId }, grant } = await signIn(kv);
-    const { accessToken } = await codeStore(new Database(kv)).use({
-      code,
-      clientId,
-      codeVerifier: VERIFIER,
-      refreshable: true,
-    });
-    const access = await accessTokenStore(new Database(kv)).find(accessToken);
-    const dataKey = await access!.dataKey!();
-    const upstream = upstreamTokenStore(new Database(kv));
-    assert((await upstream.find(grant.id, dataKey))?.tokens);
+    const { grantId, find } = await upstreamOf(kv);
+    assert((await find())?.tokens);
     const grants = grantStore(new Database(kv));
-    await grants.close(grant.id);
-    await grants.close(grant.id);
-    assert.equal(await upstream.find(grant.id, dataKey), undefined);
-    assert.equal((await grants.find(grant.id))?.value.status, "closed");
+    await grants.close(grantId);
+    await grants.close(grantId);
+    assert.equal(await find(), undefined);
+    assert.equal((await grants.find(grantId))?.value.status, "closed");
   }));
 
 /** The provider's tokens of someone who has signed in. */
