@@ -50,8 +50,8 @@ export {
   ToolError,
 } from "./authoring/tool.ts";
 export {
-  type BesideData,
   result,
+  type ResultExtra,
   type ResultWith,
 } from "./authoring/result.ts";
 export type {

@@ -6,7 +6,7 @@
 import type { ContentBlock } from "@modelcontextprotocol/server";
 
 /** What goes with a tool's output. */
-export interface BesideData {
+export interface ResultExtra {
   /** What the model reads; by default the output as JSON. */
   content?: string | ContentBlock | ContentBlock[];
   /** What only the tool's view reads. */
@@ -20,7 +20,7 @@ export class ResultWith<T = unknown> {
     /** The output, not yet checked. */
     readonly data: T,
     /** What goes with it. */
-    readonly beside: BesideData,
+    readonly extra: ResultExtra,
   ) {}
 }
 
@@ -42,6 +42,6 @@ export class ResultWith<T = unknown> {
  * });
  * ```
  */
-export function result<T>(data: T, beside: BesideData): ResultWith<T> {
-  return new ResultWith(data, beside);
+export function result<T>(data: T, extra: ResultExtra): ResultWith<T> {
+  return new ResultWith(data, extra);
 }

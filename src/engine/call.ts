@@ -296,7 +296,7 @@ export abstract class Call implements Work, Running {
     this.#onEnding?.(ending);
   }
 
-  /** The log line belongs to the call's span, whoever ended the call. */
+  /** The log line belongs to the call's span, no matter who ended the call. */
   #tell(ending: Ending | undefined, outcome: Outcome, refusal?: string): void {
     const { admitted: { operation }, client, requestId } = this;
     operation!.run(() => this.#log(outcome, refusal));

@@ -8,7 +8,7 @@ import { type Authenticated, STRANGER } from "../caller.ts";
 import type { Gate } from "./gate.ts";
 
 /**
- * Lets those in who present nothing, as strangers without a scope. Whoever
+ * Lets those in who present nothing, as strangers without a scope. Anyone who
  * presents something is judged by it: a dead token is refused, or its client
  * would never ask for another.
  */

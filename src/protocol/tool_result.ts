@@ -9,7 +9,7 @@ import type {
   ContentBlock,
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
-import type { BesideData } from "../authoring/result.ts";
+import type { ResultExtra } from "../authoring/result.ts";
 import { shortened } from "./messages.ts";
 import { isObject } from "../json.ts";
 
@@ -57,7 +57,7 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 export function structuredResult(
   output: unknown,
   asStructured: boolean,
-  { content: words, meta }: BesideData = {},
+  { content: words, meta }: ResultExtra = {},
 ): CallToolResult {
   const { content } = words === undefined
     ? textResult(JSON.stringify(output))

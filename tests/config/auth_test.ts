@@ -226,7 +226,7 @@ const REFUSALS: [string, Environment, string[]][] = [
     OAUTH_ASSERTION_ISSUERS:
       "https://id.example.com#a,https://id.example.com#b",
   }, ["OAUTH_ASSERTION_ISSUERS"]],
-  ["none beside another strategy", { AUTH_STRATEGY: "none,bearer" }, [
+  ["none besides another strategy", { AUTH_STRATEGY: "none,bearer" }, [
     "AUTH_STRATEGY",
   ]],
   ["a strategy that is named twice", { AUTH_STRATEGY: "bearer,bearer" }, [
@@ -373,7 +373,7 @@ Deno.test("parseAuth() keeps a secret out of its complaint", () => {
   }
 });
 
-Deno.test("parseAuth() fetches no documents beside the dev provider, unless it is told to", () => {
+Deno.test("parseAuth() fetches no documents with the dev provider, unless it is told to", () => {
   const isEnabled = (environment: Environment) => {
     const { auth } = parseConfig({ AUTH_STRATEGY: "oauth", ...environment });
     return auth.oauth?.metadataDocuments.enabled;

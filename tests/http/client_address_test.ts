@@ -76,7 +76,7 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     ["octal", { "x-forwarded-for": "0313.0.0161.7" }, PROXY],
     ["unknown", { "x-forwarded-for": "unknown" }, PROXY],
     ["for=", { forwarded: "for=203.0.113.7" }, CLIENT],
-    ["For= beside others", {
+    ["For= besides others", {
       forwarded: 'by=10.0.0.1; For="203.0.113.7:80" ;proto=https',
     }, CLIENT],
     ["quoted IPv6", { forwarded: 'for="[2001:db8::7]"' }, CLIENT_IPV6],

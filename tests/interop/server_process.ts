@@ -18,7 +18,7 @@ export interface ServerOptions {
   entry?: string;
   /** A database file to share; in memory by default. */
   kvPath?: string;
-  /** Variables beside `HOST`, `PORT` and `KV_PATH`. */
+  /** Variables besides `HOST`, `PORT` and `KV_PATH`. */
   env?: Record<string, string>;
 }
 

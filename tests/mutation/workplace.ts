@@ -8,7 +8,7 @@
 /** How a run of tests ended. */
 export type Verdict = "passed" | "failed" | "hung";
 
-/** A copy of what git knows of, and what is new beside it. */
+/** A copy of what git knows of, and what is new besides. */
 export class Workplace implements AsyncDisposable {
   private constructor(readonly root: string) {}
 

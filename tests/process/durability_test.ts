@@ -50,7 +50,7 @@ Deno.test("two processes on one database serve each other's sessions", async () 
   }
 });
 
-Deno.test("a session outlives the process that made it, on the one beside it", async () => {
+Deno.test("a session outlives the process that made it, on the one next to it", async () => {
   await using directory = new TemporaryDirectory();
   await using first = await startOn(directory);
   await using second = await startOn(directory);

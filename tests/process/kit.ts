@@ -15,7 +15,7 @@ const PATIENCE_MILLISECONDS = 120_000;
 export interface ProcessOptions {
   command?: string;
   cwd?: string | URL;
-  /** Settings beside `PORT=0`, which lets the system pick one. */
+  /** Settings besides `PORT=0`, which lets the system pick one. */
   env?: Record<string, string>;
   /** Whether the process is shown a terminal. */
   terminal?: boolean;

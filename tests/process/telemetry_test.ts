@@ -308,7 +308,7 @@ Deno.test("a collector of telemetry", async (t) => {
   });
 
   await t.step(
-    "finds a call in the trace its client named, beside a link",
+    "finds a call in the trace its client named, with a link",
     () => {
       const { attributes, ...look } = span("tools/call look");
       assert.deepEqual(

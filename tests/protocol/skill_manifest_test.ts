@@ -140,7 +140,7 @@ Deno.test("resources/directory/read lists a directory's own files and directorie
   }
 });
 
-Deno.test("the extension is declared where there are skills, beside others", async () => {
+Deno.test("the extension is declared where there are skills, besides others", async () => {
   const work = tool({ name: "work", task: "optional", run: () => "" });
   await using server = await startServer({ skills: [refunds], tools: [work] });
   const { capabilities } = await resultOf(server.call("server/discover"));

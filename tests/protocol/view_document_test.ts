@@ -9,16 +9,16 @@ const page = (body: string) => `<!doctype html><title>a</title>${body}`;
 const REFUSED: readonly (readonly [string, string, RegExp, object?])[] = [
   ["a path", "./chart.html", /must be an HTML document .* with \{ type/],
   [
-    "a script beside it",
+    "a script next to it",
     page(`<script src="./chart.js"></script>`),
     /loads \.\/chart\.js, which no client has/,
   ],
   [
-    "a stylesheet beside it",
+    "a stylesheet next to it",
     page(`<link rel="stylesheet" href=style.css>`),
     /loads style\.css/,
   ],
-  ["a picture beside it", page(`<img alt="" src='/a.png'>`), /\/a\.png/],
+  ["a picture next to it", page(`<img alt="" src='/a.png'>`), /\/a\.png/],
   [
     "an origin that it does not name",
     page(`<script src="https://cdn.example/a.js"></script>`),

@@ -92,7 +92,7 @@ Deno.test("what a view wants is said in the standard's words and in ChatGPT's", 
   });
 });
 
-Deno.test("the extension is declared where there is a view, beside that of tasks", async () => {
+Deno.test("the extension is declared where there is a view, besides that of tasks", async () => {
   const long = tool({ name: "long", task: "optional", run: () => "" });
   const tasks = "io.modelcontextprotocol/tasks";
   for (

@@ -190,13 +190,13 @@ function judge(
       throw new TypeError(`tool ${name} ${(error as Error).message}`);
     }
   }
-  const { data, beside } = answer instanceof ResultWith
+  const { data, extra } = answer instanceof ResultWith
     ? answer
-    : { data: answer, beside: undefined };
+    : { data: answer, extra: undefined };
   return then(parseBy(output, data), (parsed) => {
     if (parsed.success) {
       const asStructured = stateless || hasObjectOutput;
-      return structuredResult(parsed.data, asStructured, beside);
+      return structuredResult(parsed.data, asStructured, extra);
     }
     throw new Error(`tool ${name} broke its output schema`, {
       cause: parsed.error,

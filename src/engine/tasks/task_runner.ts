@@ -76,7 +76,7 @@ export class TaskRunner {
   }
 
   /**
-   * Creates a task for a request and begins to work on it. Whoever asks for it
+   * Creates a task for a request and begins to work on it. Anyone who asks for it
    * later needs the scopes again.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
