@@ -8,12 +8,13 @@
  *
  * Linux hands each connection to one of the processes. Whatever else they
  * share is in the database, as always. What runs is the command that follows,
- * as often as that; its lines come out whole, and it is told to share the port
- * by `REUSE_PORT`.
+ * as often as that; its lines come out whole, it is told to share the port by
+ * `REUSE_PORT`, and to end with this process by `--with-parent`.
  *
  * @module
  */
 import { configureLog, flushLog, logger } from "../log.ts";
+import { WITH_PARENT } from "./parent.ts";
 
 /** Longer than a start takes: a process that ends sooner has a reason to. */
 const STEADY_MILLISECONDS = 5000;
@@ -79,9 +80,10 @@ class Cores {
     const [program, ...args] = this.#options.command;
     const startedMilliseconds = Date.now();
     const child = new Deno.Command(program, {
-      args,
+      args: [...args, WITH_PARENT],
       env: { REUSE_PORT: "true" },
-      stdin: "null",
+      // Nothing is written: it ends when this process does.
+      stdin: "piped",
       stdout: "piped",
       stderr: "piped",
     }).spawn();
@@ -92,6 +94,7 @@ class Cores {
       passOn(child.stderr, Deno.stderr),
     ]).then(([{ code, signal }]) => {
       this.#children.delete(child);
+      child.stdin.close().catch(() => {});
       const isSteady = Date.now() - startedMilliseconds >= STEADY_MILLISECONDS;
       if (this.#isStopping) {
         this.#hasFailed ||= code !== 0;

@@ -5,6 +5,7 @@
  */
 import { flushLog, logger } from "../log.ts";
 import type { Server } from "../server_options.ts";
+import { watchParent } from "./parent.ts";
 import type { Socket } from "./socket.ts";
 
 /**
@@ -34,7 +35,8 @@ export interface Ending {
 
 /**
  * The first signal ends the process in good order; a second one at once. A
- * terminal sends its signal to everyone, and `deno task` passes its own on.
+ * terminal sends its signal to everyone, and `deno task` passes its own on. The
+ * end of a parent is like SIGTERM.
  */
 export function stopOnSignal(ending: Ending): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
@@ -58,6 +60,10 @@ export function stopOnSignal(ending: Ending): void {
   for (const signal of signals) {
     Deno.addSignalListener(signal, () => onSignal(signal));
   }
+  watchParent(() => {
+    // It is no second signal: what stops already has its time all the same.
+    if (stoppingSinceMilliseconds === undefined) onSignal("SIGTERM");
+  });
 }
 
 async function end(

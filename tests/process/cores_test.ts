@@ -1,45 +1,63 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
-import { until } from "../kit.ts";
+import { rpc, until } from "../kit.ts";
 import {
   callHealth,
   openSession,
+  post,
   Process,
   REPOSITORY,
   TemporaryDirectory,
 } from "./kit.ts";
 
-/** Starts two processes on one database file. */
-async function startCores(
-  directory: TemporaryDirectory,
-  env: Record<string, string> = {},
-  shell?: string,
-): Promise<{ cores: Process; url: string }> {
-  const { tasks } = JSON.parse(
-    await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
-  );
-  const [, ...args] = (tasks["start:cores"] as string).split(" ");
-  const { path } = directory;
-  const server = args.lastIndexOf("run") + 1;
-  args.splice(server, 0, `--allow-read=${path}`, `--allow-write=${path}`);
-  const port = freePort();
-  const cores = new Process(shell ? ["-c", shell, "sh", ...args] : args, {
-    command: shell && "sh",
-    env: {
-      PORT: String(port),
-      PROCESSES: "2",
-      KV_PATH: `${path}/tools.db`,
-      ...env,
-    },
-  });
-  return { cores, url: `http://127.0.0.1:${port}` };
+/** The process that starts two servers on one database file. */
+class Cores extends Process {
+  readonly origin: string;
+  readonly #directory: TemporaryDirectory;
+
+  /** @param shell what runs the command, in place of the command itself */
+  constructor(env: Record<string, string> = {}, shell?: string) {
+    const { tasks } = JSON.parse(
+      Deno.readTextFileSync(new URL("deno.json", REPOSITORY)),
+    );
+    const [, ...args] = (tasks["start:cores"] as string).split(" ");
+    const directory = new TemporaryDirectory();
+    const { path } = directory;
+    const server = args.lastIndexOf("run") + 1;
+    args.splice(server, 0, `--allow-read=${path}`, `--allow-write=${path}`);
+    const { PORT = String(freePort()) } = env;
+    super(shell ? ["-c", shell, "sh", ...args] : args, {
+      command: shell && "sh",
+      env: { PROCESSES: "2", KV_PATH: `${path}/tools.db`, ...env, PORT },
+    });
+    this.origin = `http://127.0.0.1:${PORT}`;
+    this.#directory = directory;
+  }
+
+  /** Starts them, and waits for both. */
+  static async listening(): Promise<Cores> {
+    const cores = new Cores();
+    await cores.prints(/"Listening"[\s\S]*"Listening"/);
+    return cores;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await super[Symbol.asyncDispose]();
+    await this.#directory[Symbol.asyncDispose]();
+  }
 }
 
 /** The processes that a process started. */
 async function childrenOf({ pid }: Pick<Process, "pid">): Promise<number[]> {
   const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
   return text.trim().split(" ").filter(Boolean).map(Number);
+}
+
+/** Whether a process runs: one that ended may still wait to be noticed. */
+async function isAlive(pid: number): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => ") Z");
+  return !/\) [ZX]/.test(stat);
 }
 
 /** Calls over a connection of its own, which any of the processes may get. */
@@ -61,10 +79,8 @@ Deno.test({
     "processes on one port know each other's sessions, and end together with 0",
   ignore,
   async fn() {
-    await using directory = new TemporaryDirectory();
-    const { cores, url } = await startCores(directory);
-    await using _cores = cores;
-    await cores.prints(/"Listening"[\s\S]*"Listening"/);
+    await using cores = await Cores.listening();
+    const { origin: url } = cores;
     const children = await childrenOf(cores);
     assert.equal(children.length, 2);
     // Of twenty connections, all go to one process in one of 500,000 runs.
@@ -86,10 +102,8 @@ Deno.test({
   name: "a process that dies is replaced, and the others answer meanwhile",
   ignore,
   async fn() {
-    await using directory = new TemporaryDirectory();
-    const { cores, url } = await startCores(directory);
-    await using _cores = cores;
-    await cores.prints(/"Listening"[\s\S]*"Listening"/);
+    await using cores = await Cores.listening();
+    const { origin: url } = cores;
     const session = await openSession(url);
     const [victim, other] = await childrenOf(cores);
     Deno.kill(victim, "SIGKILL");
@@ -102,13 +116,46 @@ Deno.test({
   },
 });
 
+for (const first of [undefined, "SIGTERM"] as const) {
+  Deno.test({
+    name: `SIGKILL to the one that starts them ends the others in good order${
+      first ? `, after ${first} too` : ""
+    }`,
+    ignore,
+    async fn() {
+      await using cores = await Cores.listening();
+      const { origin } = cores;
+      const children = await childrenOf(cores);
+      const counting = rpc("tools/call", {
+        name: "countdown",
+        arguments: { from: 3 },
+        _meta: { progressToken: "p" },
+      });
+      const response = await post(origin, counting, await openSession(origin));
+      const reader = response.body!.pipeThrough(new TextDecoderStream())
+        .getReader();
+      let text = (await reader.read()).value!;
+      if (first) {
+        Deno.kill(cores.pid, first);
+        text += (await reader.read()).value;
+      }
+      Deno.kill(cores.pid, "SIGKILL");
+      for (let read; !(read = await reader.read()).done;) text += read.value;
+      assert.match(text, /Lift-off/);
+      await until(async () =>
+        !(await Promise.all(children.map(isAlive))).includes(true)
+      );
+      const { hostname, port } = new URL(origin);
+      Deno.listen({ hostname, port: Number(port) }).close();
+    },
+  });
+}
+
 Deno.test({
   name: "a mistake in the settings is told once, and ends all with its code",
   ignore,
   async fn() {
-    await using directory = new TemporaryDirectory();
-    const { cores } = await startCores(directory, { AUTH_STRATEGY: "magic" });
-    await using _cores = cores;
+    await using cores = new Cores({ AUTH_STRATEGY: "magic" });
     assert.equal(await cores.end(), 1);
     assert.equal(cores.output.match(/AUTH_STRATEGY: got/g)!.length, 1);
   },
@@ -118,13 +165,9 @@ Deno.test({
   name: "a port that another service shares is not shared with it",
   ignore,
   async fn() {
-    await using directory = new TemporaryDirectory();
-    const { cores, url } = await startCores(directory);
-    await using _cores = cores;
+    await using cores = new Cores();
     await cores.prints(/"Listening"/);
-    const { port } = new URL(url);
-    const { cores: second } = await startCores(directory, { PORT: port });
-    await using _second = second;
+    await using second = new Cores({ PORT: new URL(cores.origin).port });
     assert.equal(await second.end(), 1);
     assert.match(second.output, /^PORT: \d+ on 127\.0\.0\.1: .*in use.*\n$/);
   },
@@ -134,14 +177,9 @@ Deno.test({
   name: "servers go on when no one reads their log any more",
   ignore,
   async fn() {
-    await using directory = new TemporaryDirectory();
     const shell = `"${Deno.execPath()}" "$@" | head -n 1; sleep 1000`;
-    const { cores, url } = await startCores(
-      directory,
-      { LOG_LEVEL: "debug" },
-      shell,
-    );
-    await using _cores = cores;
+    await using cores = new Cores({ LOG_LEVEL: "debug" }, shell);
+    const { origin: url } = cores;
     await cores.prints(/"Listening"/);
     const session = await openSession(url);
     // The first that the shell started.
