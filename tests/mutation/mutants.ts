@@ -1,10 +1,10 @@
 /**
- * Every way to break one rule of a source file: a refusal dropped, a
- * comparison moved by one, a member taken off a list.
+ * Every way to break one rule of a source file.
  *
  * @module
  */
 import ts from "typescript";
+import { breakExpression, breakStatement, type Report } from "./breaks.ts";
 
 /** One small change to a source file. */
 export interface Mutant {
@@ -28,44 +28,22 @@ export interface Mutant {
   name: string;
 }
 
-type Report = (kind: string, node: ts.Node, replacement: string) => void;
-
 /** What it says is for people, and no rule. */
 const WORDS = /^(?:this\.)?(?:#?log|console)\b/;
 
-/** Calls in a chain that narrow what is accepted or committed. */
-const NARROWING = new Set([
-  "check",
-  "int",
-  "max",
-  "min",
-  "nonnegative",
-  "optional",
-  "refine",
-  "regex",
-  "strict",
-  "toLowerCase",
-  "trim",
-]);
-
-const MOVED: ReadonlyMap<ts.SyntaxKind, string> = new Map([
-  [ts.SyntaxKind.LessThanToken, "<="],
-  [ts.SyntaxKind.LessThanEqualsToken, "<"],
-  [ts.SyntaxKind.GreaterThanToken, ">="],
-  [ts.SyntaxKind.GreaterThanEqualsToken, ">"],
-  [ts.SyntaxKind.EqualsEqualsEqualsToken, "!=="],
-  [ts.SyntaxKind.ExclamationEqualsEqualsToken, "==="],
-]);
-
-/** The mutants of a source file, in the order of their places. */
-export function mutantsOf(path: string, source: string): Mutant[] {
-  const file = ts.createSourceFile(
+export function parsed(path: string, source: string): ts.SourceFile {
+  return ts.createSourceFile(
     path,
     source,
     ts.ScriptTarget.Latest,
     true,
     path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS,
   );
+}
+
+/** The mutants of a source file, in the order of their places. */
+export function mutantsOf(path: string, source: string): Mutant[] {
+  const file = parsed(path, source);
   const found: Mutant[] = [];
   const names = new Map<string, number>();
   const report: Report = (kind, node, replacement) => {
@@ -109,148 +87,4 @@ export function applyMutant(
   { start, end, replacement }: Mutant,
 ): string {
   return source.slice(0, start) + replacement + source.slice(end);
-}
-
-function breakStatement(node: ts.Node, report: Report): void {
-  if (ts.isIfStatement(node)) {
-    report("condition is never true", node.expression, "false");
-    report("condition is always true", node.expression, "true");
-  } else if (ts.isThrowStatement(node) && !ts.isIfStatement(node.parent)) {
-    report("not thrown", node, ";");
-  } else if (
-    ts.isExpressionStatement(node) &&
-    ts.isCallExpression(unawaited(node.expression))
-  ) {
-    report("not called", node, ";");
-  }
-}
-
-function breakExpression(
-  node: ts.Node,
-  report: Report,
-  file: ts.SourceFile,
-): void {
-  if (ts.isConditionalExpression(node)) {
-    report("choice is always the first", node.condition, "true");
-    report("choice is always the second", node.condition, "false");
-  } else if (ts.isBinaryExpression(node)) {
-    breakBinary(node, report, file);
-  } else if (
-    ts.isPrefixUnaryExpression(node) &&
-    node.operator === ts.SyntaxKind.ExclamationToken
-  ) {
-    report("not negated", node, node.operand.getText(file));
-  } else if (ts.isCallExpression(node)) {
-    breakChain(node, report, file);
-  } else if (ts.isArrayLiteralExpression(node)) {
-    breakList(node, report, file);
-  } else if (node.kind === ts.SyntaxKind.TrueKeyword) {
-    report("true is false", node, "false");
-  } else if (node.kind === ts.SyntaxKind.FalseKeyword) {
-    report("false is true", node, "true");
-  } else if (ts.isRegularExpressionLiteral(node)) {
-    breakPattern(node, report, file);
-  } else if (ts.isNumericLiteral(node) && isConstant(node)) {
-    report("ten times as much", node, `${node.getText(file)} * 10`);
-  }
-}
-
-function breakBinary(
-  node: ts.BinaryExpression,
-  report: Report,
-  file: ts.SourceFile,
-): void {
-  const { left, right, operatorToken: { kind } } = node;
-  const moved = MOVED.get(kind);
-  if (moved !== undefined) {
-    const sides = [left.getText(file), moved, right.getText(file)];
-    report(`${moved} instead`, node, sides.join(" "));
-  }
-  const isChoice = kind === ts.SyntaxKind.AmpersandAmpersandToken ||
-    kind === ts.SyntaxKind.BarBarToken;
-  if (!isChoice || isRest(node)) return;
-  report("right side alone", node, `(${right.getText(file)})`);
-  report("left side alone", node, `(${left.getText(file)})`);
-}
-
-/** `...condition && { member }`: without the condition it is always there. */
-function isRest(node: ts.Node): boolean {
-  const parent = ts.isParenthesizedExpression(node.parent)
-    ? node.parent.parent
-    : node.parent;
-  return ts.isSpreadAssignment(parent) || ts.isSpreadElement(parent);
-}
-
-function breakChain(
-  node: ts.CallExpression,
-  report: Report,
-  file: ts.SourceFile,
-): void {
-  const { expression } = node;
-  if (
-    ts.isPropertyAccessExpression(expression) &&
-    NARROWING.has(expression.name.text)
-  ) {
-    report(
-      `without .${expression.name.text}()`,
-      node,
-      expression.expression.getText(file),
-    );
-  }
-}
-
-/** A list of names loses them one by one. */
-function breakList(
-  node: ts.ArrayLiteralExpression,
-  report: Report,
-  file: ts.SourceFile,
-): void {
-  const { elements } = node;
-  const isList = elements.length > 1 &&
-    elements.every((element) =>
-      ts.isStringLiteral(element) || ts.isIdentifier(element) ||
-      ts.isTemplateExpression(element)
-    );
-  if (!isList || ts.isArrayLiteralExpression(node.parent)) return;
-  for (const element of elements) {
-    report(
-      `without ${element.getText(file)}`,
-      node,
-      `[${
-        elements.filter((other) => other !== element)
-          .map((other) => other.getText(file)).join(", ")
-      }]`,
-    );
-  }
-}
-
-/** A pattern without its ends matches what only holds the right thing. */
-function breakPattern(
-  node: ts.RegularExpressionLiteral,
-  report: Report,
-  file: ts.SourceFile,
-): void {
-  const text = node.getText(file);
-  if (text.startsWith("/^")) report("without ^", node, `/${text.slice(2)}`);
-  const end = text.lastIndexOf("/");
-  if (text[end - 1] === "$" && text[end - 2] !== "\\") {
-    report("without $", node, text.slice(0, end - 1) + text.slice(end));
-  }
-}
-
-/** A number with a name in capitals, or one that is passed to a check. */
-function isConstant(node: ts.NumericLiteral): boolean {
-  let parent: ts.Node = node.parent;
-  if (ts.isCallExpression(parent)) {
-    const { expression } = parent;
-    return ts.isPropertyAccessExpression(expression) &&
-      NARROWING.has(expression.name.text);
-  }
-  while (ts.isBinaryExpression(parent)) parent = parent.parent;
-  return ts.isVariableDeclaration(parent) &&
-    /^[A-Z_\d]+$/.test(parent.name.getText());
-}
-
-function unawaited(node: ts.Expression): ts.Expression {
-  return ts.isAwaitExpression(node) ? node.expression : node;
 }

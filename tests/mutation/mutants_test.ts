@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { applyMutant, mutantsOf } from "./mutants.ts";
-import { nearestTests } from "./nearest.ts";
 
 /** What becomes of a source, mutant by mutant. */
 function brokenOf(source: string): string[] {
@@ -43,6 +42,7 @@ Deno.test("mutantsOf() raises limits", () => {
     "x = y;",
     "x = y.max(7 * 10);",
   ]);
+  assert.deepEqual(brokenOf("const LEAST = 0;"), []);
 });
 
 Deno.test("mutantsOf() leaves words, types and imports alone", () => {
@@ -57,22 +57,4 @@ Deno.test("mutantsOf() gives two of the same kind two names", () => {
     "src/x.ts: not called: a();",
     "src/x.ts: not called: a(); #2",
   ]);
-});
-
-Deno.test("nearestTests() begins with a file's own test and goes outwards", () => {
-  const there = [
-    "tests/engine/methods/completion_test.ts",
-    "tests/engine/methods/",
-    "tests/engine/",
-    "tests/endpoint/",
-  ];
-  const found = (isNearOnly: boolean) =>
-    nearestTests(
-      "src/engine/methods/completion.ts",
-      (path) => there.includes(path),
-      isNearOnly,
-    );
-  const near = [[there[0]], [there[1], there[2]]];
-  assert.deepEqual(found(true), near);
-  assert.deepEqual(found(false), [...near, [there[3]]]);
 });

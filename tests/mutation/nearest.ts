@@ -41,3 +41,15 @@ export function nearestTests(
     .map((group) => group.filter(exists))
     .filter((group) => group.length > 0);
 }
+
+/** How many distances {@linkcode rankOf} tells apart. */
+export const RANKS = 4;
+
+/** 0 for the file's own test, 1 in its folder, 2 in others that see it work. */
+export function rankOf(path: string, test: string): number {
+  const groups = nearestTests(path, () => true);
+  const rank = groups.findIndex((group) =>
+    group.some((place) => test === place || test.startsWith(place))
+  );
+  return rank < 0 ? RANKS - 1 : rank;
+}

@@ -27,13 +27,8 @@ export class Workplace implements AsyncDisposable {
     return new Workplace(root);
   }
 
-  exists(path: string): boolean {
-    try {
-      Deno.statSync(`${this.root}/${path}`);
-      return true;
-    } catch {
-      return false;
-    }
+  read(path: string): Promise<string> {
+    return Deno.readTextFile(`${this.root}/${path}`);
   }
 
   write(path: string, text: string): Promise<void> {
@@ -75,5 +70,18 @@ export class Workplace implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Deno.remove(this.root, { recursive: true });
+  }
+}
+
+/** Every file at or below a path. */
+export async function* filesBelow(path: string): AsyncGenerator<string> {
+  const { isFile } = await Deno.stat(path);
+  if (isFile) {
+    yield path;
+    return;
+  }
+  const entries = await Array.fromAsync(Deno.readDir(path));
+  for (const { name } of entries.sort((a, b) => a.name < b.name ? -1 : 1)) {
+    yield* filesBelow(`${path}/${name}`);
   }
 }

@@ -1,0 +1,145 @@
+/**
+ * Tries mutants on the tests that reach them, nearest tests first.
+ *
+ * @module
+ */
+import { nearestTests, rankOf, RANKS } from "./nearest.ts";
+import { Suite } from "./suite.ts";
+import type { Numbered } from "./switches.ts";
+import type { Verdict } from "./workplace.ts";
+
+/** Files that take longer are not run again for each mutant that is constant. */
+const CHEAP_SECONDS = 3;
+
+/** Where and on what it is done. */
+interface HuntOptions {
+  /** A tree whose sources have switches. */
+  root: string;
+  testFiles: readonly string[];
+  mutants: readonly Numbered[];
+  jobs: number;
+  /** Only the tests of the file and of its folder. */
+  isNearOnly: boolean;
+  /** Told of each mutant that a test notices. */
+  noticed: (mutant: Numbered, verdict: Verdict) => Promise<void>;
+}
+
+/** Mutants that no test noticed yet, and what is known of the tests. */
+export class Hunt {
+  readonly alive: Map<number, Numbered>;
+  readonly #suites = new Map<string, Suite>();
+  /** Reached only while something is loaded or made once. */
+  readonly #constant = new Set<number>();
+
+  constructor(private readonly options: HuntOptions) {
+    this.alive = new Map(options.mutants.map((one) => [one.id, one]));
+  }
+
+  async run(): Promise<void> {
+    const ranks = this.options.isNearOnly ? 2 : RANKS;
+    for (let rank = 0; rank < ranks; rank++) await this.#pass(rank);
+    for (let group = 0; group < 3; group++) await this.#passConstant(group);
+  }
+
+  /** The files of tests that reach a mutant. */
+  reaching(mutant: Numbered): string[] {
+    return this.options.testFiles.filter((path) =>
+      this.#suites.get(path)?.reaches(mutant.id)
+    );
+  }
+
+  get leftOut(): string[] {
+    return [...this.#suites.values()].flatMap(({ leftOut }) => leftOut);
+  }
+
+  /** On the files of tests that are so near. */
+  async #pass(rank: number): Promise<void> {
+    const sources = new Set([...this.alive.values()].map(({ path }) => path));
+    const wanted = this.options.testFiles.filter((test) =>
+      [...sources].some((path) => rankOf(path, test) === rank)
+    );
+    await inTurns(wanted, this.options.jobs, async (path) => {
+      const suite = await this.#suiteOf(path, [path]);
+      if (rank >= 2) await suite.end();
+      else await this.#tryAll(suite, path, rank);
+    });
+    if (rank < 2) return;
+    const known = wanted.map((path) => this.#suites.get(path)!);
+    known.sort((a, b) => a.seconds - b.seconds);
+    await inTurns(known, this.options.jobs, async (suite) => {
+      await this.#tryAll(suite, suite.paths[0], rank);
+    });
+  }
+
+  async #tryAll(suite: Suite, path: string, rank: number): Promise<void> {
+    for (const mutant of [...this.alive.values()]) {
+      const isWanted = this.alive.has(mutant.id) && suite.reaches(mutant.id) &&
+        rankOf(mutant.path, path) === rank;
+      if (!isWanted) continue;
+      const { verdict, isSure } = await suite.try(mutant.id);
+      if (!isSure || suite.loading.has(mutant.id)) {
+        this.#constant.add(mutant.id);
+      }
+      await this.#settle(mutant, verdict);
+    }
+    await suite.end();
+  }
+
+  /** With processes in which the mutant is there from the start. */
+  async #passConstant(group: number): Promise<void> {
+    const waiting = [...this.alive.values()]
+      .filter(({ id }) => this.#constant.has(id));
+    const measured = new Map<string, Promise<Suite>>();
+    await inTurns(waiting, this.options.jobs, async (mutant) => {
+      const { testFiles, isNearOnly } = this.options;
+      const near = nearestTests(mutant.path, () => true, isNearOnly)[group];
+      for (const place of near ?? []) {
+        const paths = testFiles.filter((path) =>
+          path.startsWith(place) && this.#isCheap(path)
+        );
+        if (paths.length === 0) continue;
+        const name = `${place} together`;
+        if (!measured.has(name)) measured.set(name, this.#suiteOf(name, paths));
+        const suite = await measured.get(name)!;
+        await suite.end();
+        const verdict = await suite.tryFromStart(mutant.id);
+        await this.#settle(mutant, verdict);
+        if (verdict !== "passed") break;
+      }
+    });
+  }
+
+  #isCheap(path: string): boolean {
+    const suite = this.#suites.get(path);
+    return suite !== undefined && suite.seconds < CHEAP_SECONDS;
+  }
+
+  async #settle(mutant: Numbered, verdict: Verdict): Promise<void> {
+    if (verdict === "passed" || !this.alive.delete(mutant.id)) return;
+    await this.options.noticed(mutant, verdict);
+  }
+
+  async #suiteOf(name: string, paths: readonly string[]): Promise<Suite> {
+    const known = this.#suites.get(name);
+    if (known) return known;
+    const suite = await Suite.measure(this.options.root, paths);
+    this.#suites.set(name, suite);
+    return suite;
+  }
+}
+
+/** One after the other, so many at once. */
+export async function inTurns<T>(
+  all: readonly T[],
+  jobs: number,
+  act: (one: T, job: number) => Promise<void>,
+): Promise<void> {
+  const waiting = [...all];
+  await Promise.all(
+    Array.from({ length: jobs }, async (_, job) => {
+      for (let one = waiting.shift(); one; one = waiting.shift()) {
+        await act(one, job);
+      }
+    }),
+  );
+}

@@ -1,0 +1,144 @@
+/**
+ * Files of tests in one process, and what each test reaches.
+ *
+ * @module
+ */
+import { NO_MUTANT } from "./order.ts";
+import { type Run, TestProcess } from "./test_process.ts";
+import type { Verdict } from "./workplace.ts";
+
+/** For one test with nothing broken. */
+const MOST_SECONDS = 120;
+
+/** A test that passes while nothing is broken. */
+interface Test {
+  at: number;
+  name: string;
+  seconds: number;
+  /** Mutants. */
+  reached: ReadonlySet<number>;
+}
+
+/** Its process is started when it is needed; `end()` ends it. */
+export class Suite {
+  readonly tests: Test[] = [];
+  /** Tests that fail here though nothing is broken. */
+  readonly leftOut: string[] = [];
+  /** Mutants that are reached while the files are loaded. */
+  loading: ReadonlySet<number> = new Set();
+  #process: TestProcess | undefined;
+
+  private constructor(
+    private readonly root: string,
+    readonly paths: readonly string[],
+    private readonly patienceSeconds: number,
+  ) {}
+
+  /**
+   * Runs every test with nothing broken.
+   *
+   * @param patienceSeconds beyond five times as long as now, a test hangs
+   */
+  static async measure(
+    root: string,
+    paths: readonly string[],
+    patienceSeconds = 5,
+  ): Promise<Suite> {
+    const suite = new Suite(root, paths, patienceSeconds);
+    const { loaded } = await suite.#started();
+    if (!loaded) {
+      suite.leftOut.push(...paths);
+      return suite;
+    }
+    suite.loading = new Set(loaded.reached);
+    for (const [at, name] of loaded.tests.entries()) {
+      const run = await suite.#run(at, NO_MUTANT, MOST_SECONDS);
+      const { verdict, reached, seconds } = run;
+      if (verdict !== "passed") suite.leftOut.push(`${paths[0]}: ${name}`);
+      else suite.tests.push({ at, name, seconds, reached: new Set(reached) });
+    }
+    return suite;
+  }
+
+  get seconds(): number {
+    return this.tests.reduce((sum, { seconds }) => sum + seconds, 0);
+  }
+
+  reaches(mutant: number): boolean {
+    return this.loading.has(mutant) ||
+      this.tests.some(({ reached }) => reached.has(mutant));
+  }
+
+  /**
+   * What the tests that reach a mutant say of it, cheapest first, and whether
+   * all of them reached it again: what is done once in a process is not.
+   */
+  async try(mutant: number): Promise<{ verdict: Verdict; isSure: boolean }> {
+    let isSure = true;
+    const tests = this.tests.filter(({ reached }) => reached.has(mutant))
+      .sort((a, b) => a.seconds - b.seconds);
+    for (const test of tests) {
+      const { verdict, reached } = await this.#ask(test, mutant);
+      if (verdict !== "passed") return { verdict, isSure };
+      if (reached.length === 0) isSure = false;
+    }
+    return { verdict: "passed", isSure };
+  }
+
+  /** What all tests say of a mutant that is there while the files are loaded. */
+  async tryFromStart(mutant: number): Promise<Verdict> {
+    const process = await TestProcess.start(this.root, this.paths, mutant);
+    try {
+      if (!process.loaded) return "failed";
+      const names = process.loaded.tests;
+      for (const test of this.tests) {
+        const { at, name } = test;
+        const place = names[at] === name ? at : names.indexOf(name);
+        if (place < 0) continue;
+        const run = await process.run(place, mutant, this.#deadline(test));
+        if (run.verdict !== "passed") return run.verdict;
+      }
+      return "passed";
+    } finally {
+      await process.end();
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#process?.end();
+    this.#process = undefined;
+  }
+
+  /**
+   * A test that fails counts if it passes without the mutant in the same
+   * process: an earlier mutant may have left something behind.
+   */
+  async #ask(test: Test, mutant: number): Promise<Run> {
+    const { at } = test;
+    const deadline = this.#deadline(test);
+    const run = await this.#run(at, mutant, deadline);
+    if (run.verdict === "passed") return run;
+    const isClean = async () =>
+      (await this.#run(at, NO_MUTANT, deadline)).verdict === "passed";
+    if (this.#process?.loaded && await isClean()) return run;
+    await this.end();
+    // It may need a test before it: then it says nothing.
+    if (!await isClean()) return { ...run, verdict: "passed" };
+    return await this.#run(at, mutant, deadline);
+  }
+
+  #deadline({ seconds }: Test): number {
+    return 5 * seconds + this.patienceSeconds;
+  }
+
+  async #run(test: number, mutant: number, deadline: number): Promise<Run> {
+    return await (await this.#started()).run(test, mutant, deadline);
+  }
+
+  async #started(): Promise<TestProcess> {
+    if (!this.#process?.loaded) {
+      this.#process = await TestProcess.start(this.root, this.paths);
+    }
+    return this.#process;
+  }
+}
