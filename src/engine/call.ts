@@ -62,8 +62,8 @@ export abstract class Call implements Work, Running {
   readonly startedMilliseconds: number;
   /** How it ends for the log, when its method gives a result. */
   outcome: Outcome = "ok";
-  /** Whether a task goes on with it, which notes its own end. */
-  goesOn = false;
+  /** The task that goes on with it, and tells of its own end. */
+  taskId?: string;
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
@@ -238,8 +238,13 @@ export abstract class Call implements Work, Running {
     else this.stop(reason);
   }
 
+  endTask(taskId: string, outcome: Outcome): void {
+    this.#note(outcome);
+    this.#log(outcome, undefined, taskId);
+  }
+
   /** Notes how a tool call ended for the person in whose name it was made. */
-  note(outcome: Outcome): void {
+  #note(outcome: Outcome): void {
     const { engine: { ledger }, message, startedMilliseconds } = this;
     if (!ledger) return;
     noteCall(ledger, message, this, { outcome, startedMilliseconds });
@@ -289,7 +294,7 @@ export abstract class Call implements Work, Running {
   ): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    if (!this.goesOn) this.note(outcome);
+    if (this.taskId === undefined) this.#note(outcome);
     if (this.admitted.operation) this.#tell(ending, outcome, refusal);
     else this.#log(outcome, refusal);
     this.#ending = ending;
@@ -322,17 +327,21 @@ export abstract class Call implements Work, Running {
     };
   }
 
-  #log(outcome: Outcome, refusal?: string): void {
+  /** @param endedTask the task whose end is told, in place of the request's */
+  #log(outcome: Outcome, refusal?: string, endedTask?: string): void {
     const { log } = this.engine;
     if (!log.isEnabledFor("info")) return;
-    const { subject, clientId } = this.caller;
-    log.info("Request", {
-      reference: this.requestId,
+    const { subject, clientId, grantId, door } = this.caller;
+    log.info(endedTask ? "Task" : "Request", {
+      reference: endedTask ?? this.requestId,
       traceId: traceIdOf(this.meta),
       subject,
       clientId: clientId && shortClientId(clientId),
+      grantId,
+      door,
       session: this.sessionId && fingerprint(this.sessionId),
       ...this.#what,
+      task: endedTask ? undefined : this.taskId,
       durationMilliseconds: this.engine.clock() - this.startedMilliseconds,
       outcome,
       refusal,

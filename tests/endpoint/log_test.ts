@@ -13,6 +13,8 @@ import {
   type TestServer,
   until,
 } from "../kit.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
+import { Client, startOAuthServer } from "../flow/kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { CATALOGUE } from "./catalogue.ts";
@@ -50,12 +52,56 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
     traceId: undefined,
     subject: "anonymous",
     clientId: undefined,
+    grantId: undefined,
+    door: undefined,
     session: undefined,
     method: "tools/call",
     tool: "greet",
+    task: undefined,
     outcome: "ok",
     refusal: undefined,
   });
+});
+
+Deno.test("a request's event names the person, the client, the grant and the door", async () => {
+  await using server = await startOAuthServer({
+    ...CATALOGUE,
+    environment: {
+      AUTH_STRATEGY: "oauth,bearer",
+      BEARER_TOKEN: "the-only-secret-token",
+    },
+  });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const [grant] = await Array.fromAsync(
+    server.kv.list<{ id: string }>({ prefix: ["grant"] }),
+  );
+  const events: LogEvent[] = [];
+  configureLog({ level: "info", take: (event) => events.push(event) });
+  try {
+    for (const token of [access_token, "the-only-secret-token"]) {
+      await (await client.call(token, "greet")).body?.cancel();
+    }
+  } finally {
+    configureLog({ level: "off" });
+  }
+  assert.deepEqual(
+    events.map(({ properties: { subject, clientId, grantId, door } }) => [
+      subject,
+      clientId,
+      grantId,
+      door,
+    ]),
+    [
+      [
+        "github:42",
+        shortClientId(client.clientId),
+        grant.value.id,
+        "oauth",
+      ],
+      ["operator", undefined, undefined, "bearer"],
+    ],
+  );
 });
 
 Deno.test("an internal error is explained under the reference that the client has", async () => {

@@ -19,7 +19,6 @@ import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Outcome } from "../../outcome.ts";
 import type { Place } from "../limits.ts";
 import {
   checkKnowsTasks,
@@ -135,27 +134,16 @@ async function prepareAndRun(
       const run = async () =>
         await runAround(tool, input, context, call, prepared);
       try {
-        const result =
-          await (telemetry ? telemetry.task(tool.name, run) : run());
-        call.note(result.isError ? "tool_error" : "ok");
-        return result;
-      } catch (error) {
-        call.note(outcomeOfTask(error, context));
-        throw error;
+        return await (telemetry ? telemetry.task(tool.name, run) : run());
       } finally {
         place?.leave();
       }
     },
   );
-  call.goesOn = true;
+  call.taskId = task.taskId;
   // The work goes on after the call.
   if (place) place.isKept = true;
   return { resultType: "task", ...printTask(task) };
-}
-
-function outcomeOfTask(error: unknown, { signal }: Context): Outcome {
-  if (signal.aborted) return "stopped";
-  return error instanceof ToolError ? "tool_error" : "internal_error";
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
@@ -11,10 +12,11 @@ import type { Logger } from "../../log.ts";
 import {
   DIED,
   HEARTBEAT_SECONDS,
-  type Outcome,
+  type Outcome as Kept,
   type Task,
   type TaskStore,
 } from "../../store/tasks.ts";
+import type { Outcome } from "../../outcome.ts";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { CallerBound } from "../caller_bound.ts";
@@ -25,19 +27,33 @@ import type { JsonObject } from "../../json.ts";
 import { persist } from "../../store/persist.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 
+/** The end of a task. */
+interface End {
+  /** For the client. */
+  kept: Kept;
+  /** For the log, and for the person in whose name it was begun. */
+  outcome: Outcome;
+}
+
 /** What becomes of a task whose process stops; one that has ended stays so. */
-const STOPPED: Outcome = {
-  status: "failed",
-  outcome: DIED,
+const STOPPED: End = {
+  kept: { status: "failed", outcome: DIED },
+  outcome: "stopped",
 };
 
+/** What becomes of a task that its client ended already. */
+const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
+
 /** What becomes of a task whose grant has ended. */
-const EXPELLED: Outcome = {
-  status: "failed",
-  outcome: {
-    code: RpcCode.internalError,
-    message: "What allowed this task has ended, or is paused",
+const EXPELLED: End = {
+  kept: {
+    status: "failed",
+    outcome: {
+      code: RpcCode.internalError,
+      message: "What allowed this task has ended, or is paused",
+    },
   },
+  outcome: "stopped",
 };
 
 /** What one caller may have under way in one process. */
@@ -53,7 +69,13 @@ const KEPT_RETRY_SECONDS = 600;
 const LIVE_MILLISECONDS = 1000;
 
 /** What a task does: it gives its result, or throws. */
-export type TaskWork = (context: Context) => Promise<object>;
+export type TaskWork = (context: Context) => Promise<CallToolResult>;
+
+/** A request that a task goes on with. */
+export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
+  /** Tells the log how the task ended, and the person in whose name it was. */
+  endTask(taskId: string, outcome: Outcome): void;
+}
 
 /** The tasks that this process works on. */
 export class TaskRunner {
@@ -83,7 +105,7 @@ export class TaskRunner {
    * many
    */
   async start(
-    request: Work & Pick<Running, "isLive" | "countedAs">,
+    request: Beginning,
     scopes: readonly string[],
     work: TaskWork,
   ): Promise<Task> {
@@ -114,7 +136,7 @@ export class TaskRunner {
       taskId,
       () => work(context),
       abort,
-      () => request.isLive(),
+      request,
     )
       .catch((error) =>
         this.log.error("A task could not be ended", {
@@ -160,34 +182,42 @@ export class TaskRunner {
 
   async #work(
     taskId: string,
-    work: () => Promise<object>,
+    work: () => Promise<CallToolResult>,
     abort: AbortController,
-    isLive: () => Promise<boolean>,
+    request: Beginning,
   ): Promise<void> {
     let onAbort = STOPPED;
     const { signal } = abort;
-    const end = () =>
+    const endAs = (end: End) => {
+      if (signal.aborted) return;
+      onAbort = end;
       abort.abort(new DOMException("The task has ended", "AbortError"));
+    };
+    const reference = taskId;
     const heartbeat = setInterval(async () => {
       try {
-        if (!await this.tasks.renewLease(taskId)) end();
+        if (!await this.tasks.renewLease(taskId)) endAs(STOPPED);
       } catch (error) {
-        this.log.warning("A task's lease could not be renewed", { error });
+        this.log.warning("A task's lease could not be renewed", {
+          reference,
+          error,
+        });
       }
     }, HEARTBEAT_SECONDS * 1000);
     const asking = setInterval(async () => {
       try {
-        if (await isLive()) return;
-        onAbort = EXPELLED;
-        end();
+        if (!await request.isLive()) endAs(EXPELLED);
       } catch (error) {
-        this.log.warning("A task's grant could not be read", { error });
+        this.log.warning("A task's grant could not be read", {
+          reference,
+          error,
+        });
       }
     }, LIVE_MILLISECONDS);
     const watching = new AbortController();
     // Should this fail, the heartbeat will see it a little later.
     const watched = this.tasks.ended(taskId, watching.signal).then(
-      end,
+      () => endAs(CANCELLED),
       () => {},
     );
     // A tool that ignores the signal must not keep a cancelled task open.
@@ -197,17 +227,18 @@ export class TaskRunner {
       })
     );
     try {
-      const outcome = await Promise.race([work(), aborted])
+      const { kept, outcome } = await Promise.race([work(), aborted])
         .then(
-          (result): Outcome => ({
-            status: "completed",
-            outcome: result as JsonObject,
+          (result): End => ({
+            kept: { status: "completed", outcome: result as JsonObject },
+            outcome: result.isError ? "tool_error" : "ok",
           }),
-          (error) => signal.aborted ? onAbort : this.#outcomeOf(error, taskId),
+          (error) => signal.aborted ? onAbort : this.#endOf(error, taskId),
         );
+      request.endTask(taskId, outcome);
       // The work is done: a database that is away for a while must not lose it.
       await persist(
-        () => this.tasks.end(taskId, outcome),
+        () => this.tasks.end(taskId, kept),
         { signal: this.#stopping.signal },
       );
     } finally {
@@ -218,19 +249,25 @@ export class TaskRunner {
     }
   }
 
-  #outcomeOf(error: unknown, taskId: string): Outcome {
+  #endOf(error: unknown, taskId: string): End {
     if (error instanceof ToolError || error instanceof LimitError) {
-      const outcome = errorResult(error.message) as unknown as JsonObject;
-      return { status: "completed", outcome };
+      const result = errorResult(error.message) as unknown as JsonObject;
+      return {
+        kept: { status: "completed", outcome: result },
+        outcome: error instanceof ToolError ? "tool_error" : "refused",
+      };
     }
     if (error instanceof RpcError) {
       const { code, message, data } = error;
-      return { status: "failed", outcome: { code, message, data } };
+      return {
+        kept: { status: "failed", outcome: { code, message, data } },
+        outcome: "refused",
+      };
     }
     this.log.error("Internal error", { reference: taskId, error });
     const message = `Internal error (reference ${taskId})`;
     const outcome = { code: RpcCode.internalError, message };
-    return { status: "failed", outcome };
+    return { kept: { status: "failed", outcome }, outcome: "internal_error" };
   }
 }
 

@@ -12,13 +12,14 @@ type Request = Parameters<TaskRunner["start"]>[0];
 
 const BINDING = "ada";
 
-/** A request whose grant may end. */
-function requestOf(isLive: () => boolean): Request {
+/** A request whose grant may end; how its task does is kept in `ended`. */
+function requestOf(isLive: () => boolean, ended: string[] = []): Request {
   return {
     caller: { subject: "ada", scopes: "all", binding: BINDING },
     client: { capabilities: {}, revision: "2026-07-28" },
     countedAs: BINDING,
     isLive: () => Promise.resolve(isLive()),
+    endTask: (_taskId: string, outcome: string) => ended.push(outcome),
   } as unknown as Request;
 }
 
@@ -37,9 +38,12 @@ Deno.test("a task whose grant ends fails and says so, whatever its tool does", (
   withKv(async (kv) => {
     const { database, tasks, runner } = runnerOn(kv);
     let isLive = true;
-    const { taskId } = await runner.start(requestOf(() => isLive), [], never);
+    const ended: string[] = [];
+    const request = requestOf(() => isLive, ended);
+    const { taskId } = await runner.start(request, [], never);
     isLive = false;
     await until(() => runner.size === 0);
+    assert.deepEqual(ended, ["stopped"]);
     const task = await tasks.find(taskId, BINDING);
     assert.deepEqual([task?.status, task?.outcome], ["failed", {
       code: -32603,
@@ -51,8 +55,11 @@ Deno.test("a task whose grant ends fails and says so, whatever its tool does", (
 Deno.test("stop() waits for no tool that ignores its signal", () =>
   withKv(async (kv) => {
     const { database, tasks, runner } = runnerOn(kv);
-    const { taskId } = await runner.start(requestOf(() => true), [], never);
+    const ended: string[] = [];
+    const request = requestOf(() => true, ended);
+    const { taskId } = await runner.start(request, [], never);
     await runner.stop();
+    assert.deepEqual(ended, ["stopped"]);
     assert.equal(runner.size, 0);
     const task = await tasks.find(taskId, BINDING);
     assert.equal(task?.status, "failed");
