@@ -11,6 +11,7 @@ import type { Logger } from "../log.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import type { CompiledTool } from "../protocol/compiled_definitions.ts";
 import type { Database } from "../store/database.ts";
+import { detached } from "../telemetry.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY } from "./counted_as.ts";
 
@@ -121,7 +122,7 @@ export class Limits {
   #take(buckets: SharedBuckets, { name }: CountedAs, what: string): void {
     const time = this.#clock();
     const waitMilliseconds = buckets.take(name, time);
-    void buckets.exchange(time);
+    detached(() => buckets.exchange(time));
     if (waitMilliseconds > 0) {
       throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
     }

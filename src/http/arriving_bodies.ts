@@ -6,6 +6,7 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { HttpError } from "../errors.ts";
+import { detached } from "../telemetry.ts";
 
 /** For the whole body: 4 MiB in a minute is half a megabit a second. */
 export const BODY_SECONDS = 60;
@@ -33,7 +34,9 @@ export class ArrivingBodies {
     return new Promise((resolve, reject) => {
       const body = { sinceMilliseconds: this.clock(), giveUp: reject };
       this.#arriving.add(body);
-      this.#timer ??= setInterval(() => this.#look(), LOOK_MILLISECONDS);
+      this.#timer ??= detached(() =>
+        setInterval(() => this.#look(), LOOK_MILLISECONDS)
+      );
       reading.then(
         (value) => {
           this.#arriving.delete(body);

@@ -7,6 +7,7 @@
  */
 import { type Clock, now, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
+import { detached } from "../telemetry.ts";
 import { Operations } from "./operations.ts";
 import { type Poll, Polls } from "./polls.ts";
 import { type Expiring, type Marked, readRecord } from "./record.ts";
@@ -220,7 +221,7 @@ export class Database {
    * database does.
    */
   background(work: () => Promise<void>): void {
-    const done: Promise<void> = work().catch(() => {}).finally(() =>
+    const done: Promise<void> = detached(work).catch(() => {}).finally(() =>
       this.#background.delete(done)
     );
     this.#background.add(done);

@@ -6,6 +6,7 @@
  * @module
  */
 import { StorageError } from "../errors.ts";
+import { detached } from "../telemetry.ts";
 import { whileLocked } from "./locked.ts";
 
 /** How long an operation may take, with its time in the queue. */
@@ -120,7 +121,7 @@ export class Operations {
     this.#isLooking = true;
     this.#lookedMilliseconds = time;
     try {
-      await this.look();
+      await detached(this.look);
       this.#failure = undefined;
     } catch {
       // The next operation looks again.

@@ -1,0 +1,186 @@
+/**
+ * What a request begins and does not end: a timer, a loop, a write later on.
+ * It is in no request's trace, and keeps no request's context.
+ */
+import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
+import {
+  type Context,
+  context,
+  createContextKey,
+  ROOT_CONTEXT,
+} from "@opentelemetry/api";
+import { service } from "../../src/authoring/service.ts";
+import type { CountedAs } from "../../src/engine/counted_as.ts";
+import { Limits } from "../../src/engine/limits.ts";
+import { Lifecycle } from "../../src/engine/lifecycle.ts";
+import { RunningCalls } from "../../src/engine/running.ts";
+import { ArrivingBodies } from "../../src/http/arriving_bodies.ts";
+import { logger } from "../../src/log.ts";
+import { attemptStore } from "../../src/store/attempts.ts";
+import { changeStore } from "../../src/store/changes.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { ledgerStore } from "../../src/store/ledger.ts";
+import { memoryKv } from "../../src/store/memory_kv.ts";
+import { observedKv } from "../../src/store/observed_kv.ts";
+import { Operations } from "../../src/store/operations.ts";
+import { startTelemetry, telemetry } from "../../src/telemetry.ts";
+import { until } from "../kit.ts";
+
+const log = logger("test");
+const ADA: CountedAs = { name: "ada", isMany: false };
+const REQUEST = createContextKey("request");
+
+const contexts = new AsyncLocalStorage<Context>();
+
+/** What Deno does where someone collects. */
+function followContexts(): void {
+  context.setGlobalContextManager({
+    active: () => contexts.getStore() ?? ROOT_CONTEXT,
+    with: (context, act, self, ...args) =>
+      contexts.run(context, () => act.apply(self, args)),
+    bind: (_, target) => target,
+    enable() {
+      return this;
+    },
+    disable() {
+      return this;
+    },
+  });
+}
+
+/** Makes timers go off soon: it matters where they do. */
+function hurryTimers(): Disposable {
+  const { setTimeout, setInterval } = globalThis;
+  globalThis.setTimeout =
+    ((act: () => void, milliseconds: number) =>
+      setTimeout(act, Math.min(milliseconds, 50))) as typeof setTimeout;
+  globalThis.setInterval =
+    ((act: () => void) => setInterval(act, 50)) as typeof setInterval;
+  return {
+    [Symbol.dispose]: () =>
+      void Object.assign(globalThis, { setTimeout, setInterval }),
+  };
+}
+
+/** Where work begins, and how it is ended after a test. */
+interface Begun {
+  begin(): unknown;
+  end?(): unknown;
+}
+
+/** Each calls `see` from what goes on when the request is over. */
+const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
+  "the beat of running calls": (see) => {
+    const cancellations = {
+      save: () => Promise.resolve(),
+      find: () => Promise.resolve([]),
+    };
+    const running = new RunningCalls(cancellations, () => 0, log);
+    const call = {
+      beat: see,
+      cancel() {},
+      stop() {},
+      isLive: () => Promise.resolve(true),
+      expel() {},
+    };
+    return { begin: () => running.add(call), end: () => running.stop() };
+  },
+
+  "the look at bodies that arrive": (see) => {
+    let hasBegun = false;
+    const clock = () => {
+      if (hasBegun) see();
+      return 0;
+    };
+    const bodies = new ArrivingBodies(clock);
+    return {
+      begin() {
+        bodies.wait(new Promise(() => {}));
+        hasBegun = true;
+      },
+      end: () => bodies.stop(),
+    };
+  },
+
+  "the look for a database that was away": (see) => {
+    const look = () => Promise.resolve(see());
+    const operations = new Operations(look, 10);
+    const hanging = Promise.withResolvers<void>();
+    return {
+      begin: () => assert.rejects(operations.run(() => hanging.promise)),
+      end: () => hanging.resolve(),
+    };
+  },
+
+  "the exchange of rates": (_, database) => {
+    const options = { callsPerMinute: 2, tools: new Map() };
+    const limits = new Limits({ database, log }, options);
+    return { begin: () => limits.charge("tools/call", ADA) };
+  },
+
+  "the last use of a grant": (_, database) => ({
+    begin: () => grantStore(database).touch("grant"),
+  }),
+
+  "calls that are written down": (_, database) => {
+    const ledger = ledgerStore(database, { keepSeconds: 60, log });
+    const call = { at: 0, tool: "greet", outcome: "ok" } as const;
+    return { begin: () => ledger.note("grant", call), end: ledger.close };
+  },
+
+  "attempts that are written down": (_, database) => {
+    const attempts = attemptStore(database, log);
+    const attempt = { step: "POST /token", outcome: "ok", isStranger: false };
+    return { begin: () => attempts.note(attempt), end: attempts.close };
+  },
+
+  "answers that are waited for": (_, database) => {
+    let stop: () => Promise<void>;
+    return {
+      begin: () => stop = database.poll(["reply"], { onValue() {} }),
+      end: () => stop(),
+    };
+  },
+
+  "services that are started": (see) => {
+    const started = service({ name: "started", start: see });
+    const lifecycle = new Lifecycle([started], {}, log);
+    return { begin: () => lifecycle.start(), end: () => lifecycle.stop() };
+  },
+
+  "changes that are followed": (_, database) => {
+    const changes = changeStore(database, () => {});
+    return { begin: () => changes.listen(() => {}), end: changes.close };
+  },
+};
+
+for (const [name, work] of Object.entries(WORK)) {
+  Deno.test(`detached() keeps ${name} out of the request that began it`, async () => {
+    using _ = hurryTimers();
+    followContexts();
+    await startTelemetry();
+    const seen: boolean[] = [];
+    const see = () =>
+      void seen.push(context.active().getValue(REQUEST) === true);
+    telemetry!.databaseOperation = (_, operate) => {
+      see();
+      return operate();
+    };
+    const database = new Database(observedKv(memoryKv()));
+    const { begin, end } = work(see, database);
+    try {
+      await context.with(ROOT_CONTEXT.setValue(REQUEST, true), async () => {
+        await begin();
+        assert.equal(context.active().getValue(REQUEST), true);
+      });
+      await until(() => seen.length > 0);
+    } finally {
+      await end?.();
+      await database.idle();
+      context.disable();
+    }
+    assert.deepEqual(new Set(seen), new Set([false]));
+  });
+}
