@@ -42,17 +42,9 @@ export async function startServer(
   return new TestServer(app, database, kv === undefined);
 }
 
-/** A server apart from its socket; `await using` ends it. */
-export class TestServer implements AsyncDisposable {
-  constructor(
-    readonly app: Server,
-    readonly kv: Deno.Kv,
-    private readonly ownsKv: boolean,
-  ) {}
-
-  async fetch(path: string, init?: RequestInit): Promise<Response> {
-    return await this.app.fetch(new Request(BASE_URL + path, init));
-  }
+/** What sends messages to a server, wherever that is. */
+export abstract class Sender {
+  abstract fetch(path: string, init?: RequestInit): Promise<Response>;
 
   /** Posts one body: text as it stands, anything else as JSON. */
   post(
@@ -104,6 +96,21 @@ export class TestServer implements AsyncDisposable {
       { signal },
     );
   }
+}
+
+/** A server apart from its socket; `await using` ends it. */
+export class TestServer extends Sender implements AsyncDisposable {
+  constructor(
+    readonly app: Server,
+    readonly kv: Deno.Kv,
+    private readonly ownsKv: boolean,
+  ) {
+    super();
+  }
+
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    return await this.app.fetch(new Request(BASE_URL + path, init));
+  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.app.stop();
@@ -123,10 +130,10 @@ interface CallOptions {
 /** A 2025 session as its client has it. */
 export class TestSession {
   #id = 0;
-  constructor(readonly server: TestServer, readonly id: string) {}
+  constructor(readonly server: Sender, readonly id: string) {}
 
   /** The same session, seen by another server. */
-  at(server: TestServer): TestSession {
+  at(server: Sender): TestSession {
     return new TestSession(server, this.id);
   }
 

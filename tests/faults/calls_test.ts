@@ -15,10 +15,8 @@ import {
   type Json,
   messagesOf,
   rpc,
-  statelessMeta,
   until,
 } from "../kit.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
 import { FAULTS } from "./faulty_kv.ts";
 import { type Line, testFaults } from "./kit.ts";
 
@@ -34,23 +32,9 @@ const confirm = tool({
 });
 const work = tool({ name: "work", task: "required", run: () => LARGE });
 
-const STAYING = FAULTS.filter((fault) => !fault.startsWith("dies"));
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-function post(
-  line: Line,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Promise<Response> {
-  return line.fetch("/mcp", {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...headers,
-    },
-    body: JSON.stringify(body),
-  });
-}
+const STAYING = FAULTS.filter((fault) => !fault.startsWith("dies"));
 
 /** The one message of an answer; a slow one came as a stream. */
 async function answerOf(response: Response): Promise<Json> {
@@ -61,7 +45,7 @@ async function answerOf(response: Response): Promise<Json> {
 /** Opens a session, with a process that stays alive long enough. */
 async function open(line: Line, capabilities = {}) {
   for (;;) {
-    const response = await post(line, initialize("2025-11-25", capabilities));
+    const response = await line.post(initialize("2025-11-25", capabilities));
     await response.body?.cancel();
     if (response.status === 503) continue;
     assert.equal(response.status, 200);
@@ -79,11 +63,11 @@ testFaults("a session", { tools: [greet] }, async (line) => {
   };
   const level = rpc("logging/setLevel", { level: "debug" });
   assert.equal(
-    (await persistent(() => post(line, level, session))).status,
+    (await persistent(() => line.post(level, session))).status,
     200,
   );
   const call = rpc("tools/call", { name: "greet", arguments: {} });
-  const { result } = await persistent(() => post(line, call, session));
+  const { result } = await persistent(() => line.post(call, session));
   assert.equal(result.content[0].text, "hello");
   const ended = await line.fetch("/mcp", {
     method: "DELETE",
@@ -97,13 +81,12 @@ testFaults("a session", { tools: [greet] }, async (line) => {
   for (let status = ended.status; status !== 404; status = await gone()) {
     assert([202, 503].includes(status), String(status));
   }
-  assert.equal((await persistent(() => post(line, call, session))).status, 404);
+  assert.equal((await persistent(() => line.post(call, session))).status, 404);
 });
 
 testFaults("a question", { tools: [confirm] }, async (line) => {
   const session = await open(line, { elicitation: {} });
-  const response = await post(
-    line,
+  const response = await line.post(
     rpc("tools/call", { name: "confirm", arguments: {} }),
     session,
   );
@@ -112,7 +95,7 @@ testFaults("a question", { tools: [confirm] }, async (line) => {
   const { id, method } = await events.read();
   assert.equal(method, "elicitation/create");
   const answer = { jsonrpc: "2.0", id, result: { action: "decline" } };
-  const accepted = await post(line, answer, session);
+  const accepted = await line.post(answer, session);
   await accepted.body?.cancel();
   assert.equal(accepted.status, 202);
   const { result } = await events.read();
@@ -120,17 +103,9 @@ testFaults("a question", { tools: [confirm] }, async (line) => {
   await events.close();
 }, STAYING);
 
-const meta = statelessMeta({
-  extensions: { "io.modelcontextprotocol/tasks": {} },
-});
-
 async function stateless(line: Line, method: string, params: Json) {
   return await answerOf(
-    await post(line, rpc(method, { ...params, _meta: meta }), {
-      "mcp-protocol-version": STATELESS_REVISION,
-      "mcp-method": method,
-      "mcp-name": params.name ?? params.taskId,
-    }),
+    await line.call(method, params, { capabilities: TASKS }),
   );
 }
 

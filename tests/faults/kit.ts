@@ -12,7 +12,7 @@ import type { Server } from "../../src/server_options.ts";
 import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
-import { BASE_URL, INTRODUCTION } from "../kit.ts";
+import { BASE_URL, INTRODUCTION, Sender } from "../kit.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
 
 /** Short, so that what hangs is told soon. */
@@ -20,7 +20,7 @@ const DEADLINE_MILLISECONDS = 500;
 const SIDE_BY_SIDE = 16;
 
 /** The process in front of the database, and the next one when it has died. */
-export class Line implements AsyncDisposable {
+export class Line extends Sender implements AsyncDisposable {
   readonly provider = new FakeProvider();
   #server: Server;
   #faulty: FaultyKv;
@@ -31,6 +31,7 @@ export class Line implements AsyncDisposable {
     private readonly options: Definitions & { env?: Environment },
     fault?: { kind: Fault; at: number },
   ) {
+    super();
     this.#faulty = new FaultyKv(real, fault);
     this.#server = this.#start(this.#faulty.kv);
   }

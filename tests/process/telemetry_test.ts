@@ -10,12 +10,12 @@ import { BASE_URL, Client } from "../flow/kit.ts";
 import { browserOn, freePort } from "../flow/processes.ts";
 import {
   Events,
-  initialize,
   isStream,
   type Json,
   messagesOf,
   rpc,
-  statelessMeta,
+  Sender,
+  type TestSession,
   until,
 } from "../kit.ts";
 import { serveProvider } from "../upstream/fake_provider.ts";
@@ -73,69 +73,37 @@ function serveObservedProvider() {
 }
 
 /** A client of a process: what it sends has baggage. */
-class ObservedClient {
+class ObservedClient extends Sender {
   accessToken = "";
 
-  constructor(readonly url: string) {}
+  constructor(readonly url: string) {
+    super();
+  }
 
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set("baggage", `person=${PLANTED.baggage}`);
+    if (path === "/mcp") {
+      headers.set("authorization", `Bearer ${this.accessToken}`);
+    }
     return fetch(this.url + path, { ...init, headers, redirect: "manual" });
   }
 
-  post(
-    message: Json,
-    headers: Record<string, string> = {},
-  ): Promise<Response> {
-    return this.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        authorization: `Bearer ${this.accessToken}`,
-        ...headers,
-      },
-      body: JSON.stringify(message),
-    });
-  }
-
-  /** A request of 2026, which may name its trace. */
+  /** The answer to a request of 2026, which may name its trace. */
   async request(method: string, params: Json, meta: Json = {}): Promise<Json> {
-    const name = params.name ?? params.uri ?? params.taskId;
-    const _meta = statelessMeta(TASKS, meta);
-    const response = await this.post(rpc(method, { ...params, _meta }, 7), {
-      "mcp-protocol-version": STATELESS_REVISION,
-      "mcp-method": method,
-      ...(name && { "mcp-name": name }),
-    });
-    return (await messagesOf(response)).at(-1);
-  }
-
-  /** Opens a session of 2025 and gives what sends its messages. */
-  async openSession(revision: string) {
-    const response = await this.post(
-      initialize(revision, { elicitation: {} }),
-    );
-    await response.body?.cancel();
-    const id = response.headers.get("mcp-session-id")!;
-    const headers = { "mcp-session-id": id, "mcp-protocol-version": revision };
-    const post = (message: Json) => this.post(message, headers);
-    return {
-      id,
-      post,
-      /** Posts what is not answered. */
-      tell: async (message: Json) => await (await post(message)).body?.cancel(),
-    };
+    const options = { id: 7, capabilities: TASKS, meta };
+    return (await messagesOf(await this.call(method, params, options))).at(-1);
   }
 }
 
+/** Posts what is not answered. */
+async function tell(session: TestSession, message: Json): Promise<void> {
+  await (await session.post(message)).body?.cancel();
+}
+
 /** Asks the person in a session; gives the stream and the question. */
-async function ask(
-  session: { post(message: Json): Promise<Response> },
-  id: string,
-) {
-  const response = await session.post(rpc("tools/call", { name: "ask" }, id));
+async function ask(session: TestSession, id: string) {
+  const response = await session.request("tools/call", { name: "ask" }, id);
   assert(isStream(response));
   const events = new Events(response);
   return { events, question: await events.read() };
@@ -198,9 +166,10 @@ async function observe() {
     return result.status !== "working";
   });
 
-  const session = await observed.openSession("2025-11-25");
+  const capabilities = { elicitation: {} };
+  const session = await observed.openSession({ capabilities });
   const { events, question } = await ask(session, "asking");
-  await session.tell({
+  await tell(session, {
     jsonrpc: "2.0",
     id: question.id,
     result: { action: "accept", content: { many: PLANTED.answer } },
@@ -208,14 +177,14 @@ async function observe() {
   assert.match(JSON.stringify(await events.read()), /accept/);
   assert.equal((await events.next()).done, true);
   const { events: abandoned } = await ask(session, "abandoned");
-  await session.tell({
+  await tell(session, {
     jsonrpc: "2.0",
     method: "notifications/cancelled",
     params: { requestId: "abandoned", reason: PLANTED.argument },
   });
   assert.equal((await abandoned.next()).done, true);
 
-  const old = await observed.openSession("2025-03-26");
+  const old = await observed.openSession({ revision: "2025-03-26" });
   const batch = [
     rpc("tools/call", fail, 1),
     rpc(PLANTED.method, {}, 2),

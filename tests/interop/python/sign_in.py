@@ -10,43 +10,22 @@ import sys
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+from client import Storage, ask, facts_of
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 
 LANGUAGE, MODE, URL = sys.argv[1:]
-visits = 0
-
-
-class Storage:
-    """Tokens and the registration, in memory."""
-
-    tokens = None
-    client_info = None
-
-    async def get_tokens(self):
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        return self.client_info
-
-    async def set_client_info(self, client_info):
-        self.client_info = client_info
+arrivals = []
 
 
 async def send_to_browser(address):
-    global visits
-    visits += 1
-    print("AUTHORIZE", address, flush=True)
+    arrivals.append(await ask(address))
 
 
 async def arrive():
-    line = await anyio.to_thread.run_sync(sys.stdin.readline)
     query = {
         name: values[0]
-        for name, values in parse_qs(urlsplit(line.strip()).query).items()
+        for name, values in parse_qs(urlsplit(arrivals[-1]).query).items()
     }
     if LANGUAGE == "mcp1":
         return query["code"], query["state"]
@@ -67,14 +46,6 @@ PROVIDER = OAuthClientProvider(
     redirect_handler=send_to_browser,
     callback_handler=arrive,
 )
-
-
-async def facts_of(client):
-    facts = {}
-    for name in ["open", "guarded"]:
-        result = await client.call_tool(name, {})
-        facts[name] = result.content[0].text
-    return facts
 
 
 async def run_mcp1():
@@ -100,7 +71,7 @@ async def run_mcp2():
 
 async def main():
     facts = await (run_mcp1() if LANGUAGE == "mcp1" else run_mcp2())
-    print(json.dumps({**facts, "visits": visits}))
+    print(json.dumps({**facts, "visits": len(arrivals)}))
 
 
 anyio.run(main)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
+from client import Storage, ask, facts_of
 from mcp import Client
 from mcp.client.auth.extensions.client_credentials import (
     ClientCredentialsOAuthProvider,
@@ -25,29 +26,8 @@ WAY, MODE, URL, CREDENTIAL = sys.argv[1:]
 ISSUER = "{0.scheme}://{0.netloc}".format(urlsplit(URL))
 
 
-class Storage:
-    """Tokens and the registration, in memory."""
-
-    tokens = None
-    client_info = None
-
-    async def get_tokens(self):
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        return self.client_info
-
-    async def set_client_info(self, client_info):
-        self.client_info = client_info
-
-
 async def assertion(audience, resource):
-    print("AUTHORIZE", audience, flush=True)
-    line = await anyio.to_thread.run_sync(sys.stdin.readline)
-    return line.strip()
+    return await ask(audience)
 
 
 def http_client():
@@ -72,14 +52,10 @@ def http_client():
 
 
 async def main():
-    facts = {}
     async with http_client() as http:
         transport = streamable_http_client(URL, http_client=http)
         async with Client(transport, mode=MODE) as client:
-            for name in ["open", "guarded"]:
-                result = await client.call_tool(name, {})
-                facts[name] = result.content[0].text
-    print(json.dumps(facts))
+            print(json.dumps(await facts_of(client)))
 
 
 anyio.run(main)
