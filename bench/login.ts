@@ -74,7 +74,6 @@ export async function saveGrant(
   const { tokens, write } = await issueTokens(grant, {
     dataKey: crypto.getRandomValues(new Uint8Array(32)),
     scopes: grant.scopes,
-    refreshable: true,
     now: now(),
   });
   await new Database(kv).commit(write);

@@ -25,7 +25,7 @@ const KINDS: Record<string, MintedKind> = {
   tsr: "refresh_token",
 };
 
-/** A typed prefix, the grant's 16 random bytes, 32 random bytes. */
+/** A typed prefix, the grant's 16 random bytes, a secret of 32 bytes. */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
 /** A new name for a grant: 22 characters. */
@@ -33,9 +33,13 @@ export function newGrantId(): string {
   return randomId(16);
 }
 
-/** A new unguessable credential of a grant: 256 random bits. */
-export function mintCredential(kind: MintedKind, grantId: string): string {
-  return `${PREFIXES[kind]}_${grantId}_${randomId()}`;
+/** A new unguessable credential of a grant: 256 random bits unless told. */
+export function mintCredential(
+  kind: MintedKind,
+  grantId: string,
+  secret = randomId(),
+): string {
+  return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
 /** What a credential says about itself; undefined when it is none of ours. */

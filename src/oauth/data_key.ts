@@ -17,7 +17,7 @@ export function newDataKey(): Uint8Array {
 }
 
 /**
- * A key made of a secret with at least 256 bits of its own. `purpose` keeps
+ * A key made of a secret with at least 160 bits of its own. `purpose` keeps
  * keys for different ends apart.
  *
  * @see RFC 5869

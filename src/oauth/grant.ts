@@ -7,6 +7,7 @@ import type { Caller, Identity } from "../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { newGrantId } from "./credential.ts";
 import { newPersonalGrantId } from "./personal_token.ts";
+import { newRefreshKey } from "./refresh_token.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
   CODE_TTL_SECONDS,
@@ -40,6 +41,11 @@ export interface Grant {
   scopes: readonly string[];
   /** What they were before the person took some away. */
   grantedScopes?: readonly string[];
+  /**
+   * What the tags of its refresh tokens are made with; absent where there are
+   * none, or only those of an earlier version.
+   */
+  refreshKey?: string;
   /** When the person paused it: until they resume it, it opens nothing. */
   pausedAt?: number;
   /** Where its code was sent; unknown of grants from before 0.3. */
@@ -189,6 +195,7 @@ export function useGrant(
     : ACCESS_TOKEN_TTL_SECONDS;
   return {
     ...grant,
+    ...refreshable && { refreshKey: grant.refreshKey ?? newRefreshKey() },
     status: "active",
     usedAt: now,
     expiresAt: Math.min(now + ttlSeconds, grant.endsAt),

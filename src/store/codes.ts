@@ -105,7 +105,6 @@ export function codeStore(database: Database) {
         const { tokens, write } = await issueTokens(used, {
           dataKey: await unwrapDataKey(found.wrappedKey, grantId, code),
           scopes: held.scopes,
-          refreshable,
           now: time,
         });
         const usedCode: CodeRecord = {

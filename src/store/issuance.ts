@@ -7,6 +7,7 @@ import { mintCredential } from "../oauth/credential.ts";
 import type { Grant } from "../oauth/grant.ts";
 import { ACCESS_TOKEN_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { wrapDataKey } from "../oauth/data_key.ts";
+import { mintRefreshToken } from "../oauth/refresh_token.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import type { Expiring } from "./database.ts";
 import { setGrant } from "./grants.ts";
@@ -25,7 +26,7 @@ export interface AccessRecord extends Expiring {
 export interface TokenRecord extends AccessRecord {
   /** The grant's data key, sealed with the token. */
   wrappedKey: string;
-  /** When a refresh token was exchanged for its successor. */
+  /** When a refresh token was exchanged for its successors. */
   usedAt?: number;
 }
 
@@ -36,29 +37,28 @@ export interface Issuance {
 }
 
 /**
- * Makes an access token, and a refresh token if the client may have one.
+ * Makes an access token, and a refresh token if the grant may be refreshed.
  *
  * @param grant as it is to be from now on
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, refreshable, now }: {
+  { dataKey, scopes, now }: {
     dataKey: Uint8Array;
     scopes: readonly string[];
-    refreshable: boolean;
     now: number;
   },
 ): Promise<Issuance> {
-  const grantId = grant.id;
+  const { id: grantId, refreshKey } = grant;
   const accessToken = mintCredential("access_token", grantId);
   const access: TokenRecord = {
     wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
     expiresAt: Math.min(now + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
   };
-  const refreshToken = refreshable
-    ? mintCredential("refresh_token", grantId)
-    : undefined;
+  const refreshToken = refreshKey === undefined
+    ? undefined
+    : mintRefreshToken(grantId, refreshKey);
   const refresh: TokenRecord | undefined = refreshToken === undefined
     ? undefined
     : {

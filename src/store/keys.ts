@@ -162,7 +162,7 @@ export function accessTokenKey(token: string): Deno.KvKey {
   return ["access-token", fingerprint(token)];
 }
 
-/** Refresh token, used or not · as long as its grant at the time. */
+/** Refresh token · as long as its grant at the time, and 30 s once it was used. */
 export function refreshTokenKey(token: string): Deno.KvKey {
   return ["refresh-token", fingerprint(token)];
 }

@@ -1,8 +1,9 @@
 /**
  * Refresh tokens: each is exchanged once, for a new pair. For 30 seconds the
  * used one answers with that same pair, because responses get lost and some
- * clients refresh from two machines; after that it is a replay, and the grant
- * ends.
+ * clients refresh from two machines. After that nothing is left of it, and who
+ * presents it replays it: its tag says that it was one of the grant's, and the
+ * grant ends.
  *
  * @see RFC 9700 §4.14.2
  * @module
@@ -13,6 +14,7 @@ import { parseCredential } from "../oauth/credential.ts";
 import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { isMinted } from "../oauth/refresh_token.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { seal, unseal } from "../seal.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
@@ -87,19 +89,20 @@ export function refreshTokenStore(database: Database) {
       reading = read(refreshToken),
     ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
       const found = await reading;
-      const record = found?.token.value;
-      const grant = found?.grant.value;
-      if (!record || grant?.status !== "active") refuse();
+      if (!found) refuse();
+      const { token: { value: record }, successor } = found;
+      const grant = found.grant.value;
+      if (grant?.status !== "active") refuse();
       if (grant.clientId !== clientId) refuse();
       const grantId = grant.id;
-      if (record.usedAt !== undefined) {
-        const successor = found.successor.value;
-        if (successor) {
-          const key = deriveKey(refreshToken, "successor");
-          const text = await unseal(key, successor.sealed, grantId);
-          return { successors: JSON.parse(text) };
-        }
-        await grants.close(grantId);
+      if (successor.value) {
+        const key = deriveKey(refreshToken, "successor");
+        const text = await unseal(key, successor.value.sealed, grantId);
+        return { successors: JSON.parse(text) };
+      }
+      if (!record && !isTagged(refreshToken, grant)) refuse();
+      if (!record || record.usedAt !== undefined) {
+        await grants.close(grantId, { read: found.grant });
         throw new OAuthError(
           "invalid_grant",
           "The refresh token was used before",
@@ -124,10 +127,8 @@ export function refreshTokenStore(database: Database) {
       const { tokens, write } = await issueTokens(used, {
         dataKey,
         scopes,
-        refreshable: true,
         now: time,
       });
-      const spent: TokenRecord = { ...record, wrappedKey: "", usedAt: time };
       const sealed = await seal(
         deriveKey(refreshToken, "successor"),
         JSON.stringify(tokens),
@@ -136,7 +137,15 @@ export function refreshTokenStore(database: Database) {
       const won = await database.commit((transaction) =>
         write(transaction)
           .check(read.token, read.grant)
-          .set(refreshTokenKey(refreshToken), spent)
+          // With a tag it goes with its successors: until then a process that
+          // has not been updated yet gives them too.
+          .setAsSent<TokenRecord>(refreshTokenKey(refreshToken), (usedAt) => ({
+            ...record,
+            wrappedKey: "",
+            usedAt,
+            ...isTagged(refreshToken, grant) &&
+              { expiresAt: usedAt + SUCCESSOR_TTL_SECONDS },
+          }))
           // A client cannot ask for it before it is there.
           .setAsSent<SuccessorRecord>(successorKey(refreshToken), (time) => ({
             sealed,
@@ -146,6 +155,11 @@ export function refreshTokenStore(database: Database) {
       return won ? tokens : undefined;
     },
   };
+}
+
+/** Whether a refresh token is one of the grant's, used or not. */
+function isTagged(refreshToken: string, { refreshKey }: Grant): boolean {
+  return refreshKey !== undefined && isMinted(refreshToken, refreshKey);
 }
 
 function refuse(): never {

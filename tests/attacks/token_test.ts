@@ -1,6 +1,7 @@
 /** Access and refresh tokens in the wrong hands, or in the wrong place. */
 import assert from "node:assert/strict";
 import { Events, rpc, statelessMeta } from "../kit.ts";
+import { randomId } from "../../src/crypto.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
@@ -237,6 +238,66 @@ attacks("a stolen refresh token opens nothing", {
     time.tick(1);
     const status = await statusOf(target, `Bearer ${body.access_token}`);
     assert.equal(status, 401);
+  },
+  "by a use months later, of which nothing is left": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { client, tokens } = await target.person("jo");
+    let last = tokens.refresh_token;
+    for (let month = 0; month < 2; month++) {
+      time.tick(GRANT_IDLE_TTL_SECONDS - 1);
+      last = (await client.refresh(last)).body.refresh_token;
+    }
+    const replayed = await refreshed(client, tokens.refresh_token);
+    assert.equal(replayed, "400 invalid_grant");
+    assert.equal(await refreshed(client, last), "400 invalid_grant");
+  },
+  "forged for a grant whose name was in a log, which goes on": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { client, tokens } = await target.person("jo");
+    const name = tokens.refresh_token.slice("tsr_".length, -44);
+    const own = await target.person("eve");
+    await own.client.refresh(own.tokens.refresh_token);
+    time.tick(SUCCESSOR_TTL_SECONDS);
+    for (
+      const secret of [
+        // What was made for another grant, unused and used, and for another end.
+        (await target.person("eve")).tokens.refresh_token.slice(-43),
+        own.tokens.refresh_token.slice(-43),
+        own.tokens.access_token.slice(-43),
+        tokens.access_token.slice(-43),
+        "A".repeat(43),
+        "-".repeat(43),
+        randomId(),
+      ]
+    ) {
+      const forged = `tsr_${name}_${secret}`;
+      assert.equal(await refreshed(client, forged), "400 invalid_grant");
+      const { clientId: client_id } = client;
+      await target.form("/revoke", { token: forged, client_id });
+      await target.form("/revoke", { token: forged });
+    }
+    assert.equal(
+      await refreshed(client, tokens.refresh_token),
+      "200 undefined",
+    );
+  },
+  "used and replayed by another client, which ends nothing": async () => {
+    using time = new FakeTime();
+    await using target = await startTarget();
+    const { client, tokens } = await target.person("jo");
+    const { body } = await client.refresh(tokens.refresh_token);
+    time.tick(SUCCESSOR_TTL_SECONDS);
+    const thief = await target.register();
+    const theirs = await refreshed(thief, tokens.refresh_token);
+    assert.equal(theirs, "400 invalid_grant");
+    const answer = await target.form("/revoke", {
+      token: tokens.refresh_token,
+      client_id: thief.clientId,
+    });
+    assert.equal(answer.status, 200);
+    assert.equal(await refreshed(client, body.refresh_token), "200 undefined");
   },
   "for more scopes than were granted": async (target) => {
     const client = await target.register();

@@ -25,6 +25,7 @@ export class Line extends Sender implements AsyncDisposable {
   #server: Server;
   #faulty: FaultyKv;
   #hasDied = false;
+  #passedSeconds = 0;
 
   constructor(
     private readonly real: Deno.Kv,
@@ -41,6 +42,11 @@ export class Line extends Sender implements AsyncDisposable {
     return this.#hasDied;
   }
 
+  /** Lets time pass, for this line alone. */
+  tick(seconds: number): void {
+    this.#passedSeconds += seconds;
+  }
+
   get faulty(): FaultyKv {
     return this.#faulty;
   }
@@ -52,6 +58,7 @@ export class Line extends Sender implements AsyncDisposable {
     return assemble(plan, {
       kv,
       provider,
+      clock: () => Date.now() + this.#passedSeconds * 1000,
       deadlineMilliseconds: DEADLINE_MILLISECONDS,
     });
   }

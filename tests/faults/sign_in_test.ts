@@ -7,6 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { SUCCESSOR_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { browserOf, Client } from "../flow/kit.ts";
 import type { Arrival } from "../flow/browser.ts";
 import { BASE_URL, type Json } from "../kit.ts";
@@ -121,6 +122,40 @@ testFaults("refreshing", OPTIONS, async (line) => {
   }
   assert.match((await call(client, tokens.access_token)).text, /hello/);
 });
+
+/** By each way to present one; every answer is as that way says. */
+const REPLAYS: Record<
+  string,
+  (line: Line, client: Client, token: string) => Promise<void>
+> = {
+  "replaying a refresh token": async (_, client, token) => {
+    const { status } = await persistent(() => client.refresh(token));
+    assert.equal(status, 400);
+  },
+  "revoking a refresh token that was used": async (line, client, token) => {
+    const body = new URLSearchParams({ token, client_id: client.clientId });
+    const { status } = await persistent(() =>
+      read(line.fetch("/revoke", { method: "POST", body }))
+    );
+    assert.equal(status, 200);
+  },
+};
+
+for (const [name, replay] of Object.entries(REPLAYS)) {
+  testFaults(name, OPTIONS, async (line) => {
+    const client = await register(line);
+    const { refresh_token } = await signIn(line, client);
+    const { status, body } = await persistent(() =>
+      client.refresh(refresh_token)
+    );
+    assert.equal(status, 200);
+    line.tick(SUCCESSOR_TTL_SECONDS);
+    await replay(line, client, refresh_token);
+    const own = await persistent(() => client.refresh(body.refresh_token));
+    assert.equal(own.status, 400);
+    assert.equal((await call(client, body.access_token)).status, 401);
+  });
+}
 
 testFaults("refreshing at the provider too", OPTIONS, async (line) => {
   line.provider.ttlSeconds = 30;

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict";
 import { mintCredential } from "../../src/oauth/credential.ts";
+import { unwrapDataKey, wrapDataKey } from "../../src/oauth/data_key.ts";
+import type { Grant } from "../../src/oauth/grant.ts";
+import { isMinted } from "../../src/oauth/refresh_token.ts";
 import type { IssuedTokens } from "../../src/oauth/token_request.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";
 import { grantStore } from "../../src/store/grants.ts";
+import type { TokenRecord } from "../../src/store/issuance.ts";
+import { grantKey, refreshTokenKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { FakeTime } from "./fake_time.ts";
-import { signIn, VERIFIER, withKv } from "./fixture.ts";
+import { testOnDatabases } from "./databases.ts";
+import { signIn, VERIFIER } from "./fixture.ts";
 
 async function begin(kv: Deno.Kv) {
   const { code, grant, client } = await signIn(kv, {
@@ -39,8 +45,48 @@ async function refresh(
   }
 }
 
-Deno.test("rotate() exchanges a refresh token for a pair that works", () =>
-  withKv(async (kv) => {
+const UNKNOWN = {
+  code: "invalid_grant",
+  description: "The refresh token is unknown, expired or revoked",
+};
+const USED = {
+  code: "invalid_grant",
+  description: "The refresh token was used before",
+};
+
+async function statusOf(kv: Deno.Kv, grantId: string) {
+  return (await grantStore(new Database(kv)).find(grantId))?.value.status;
+}
+
+/** As an earlier version left it: no tag, and no key for one. */
+async function withoutTag(kv: Deno.Kv, refreshToken: string, grantId: string) {
+  const database = new Database(kv);
+  const untagged = mintCredential("refresh_token", grantId);
+  const [token, grant] = await database.getMany<[TokenRecord, Grant]>([
+    refreshTokenKey(refreshToken),
+    grantKey(grantId),
+  ]);
+  const dataKey = await unwrapDataKey(
+    token.value!.wrappedKey,
+    grantId,
+    refreshToken,
+  );
+  const { refreshKey: _, ...former } = grant.value!;
+  const record: TokenRecord = {
+    ...token.value!,
+    wrappedKey: await wrapDataKey(dataKey, grantId, untagged),
+  };
+  await database.commit((transaction) =>
+    transaction.delete(token.key)
+      .set(grant.key, former)
+      .set(refreshTokenKey(untagged), record)
+  );
+  return untagged;
+}
+
+testOnDatabases(
+  "rotate() exchanges a refresh token for a pair that works",
+  async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const first = await refresh(kv, refreshToken, clientId);
     const access = await accessTokenStore(new Database(kv)).find(
@@ -49,23 +95,30 @@ Deno.test("rotate() exchanges a refresh token for a pair that works", () =>
     assert.equal(access?.grant.id, grantId);
     const second = await refresh(kv, first.refreshToken!, clientId);
     assert.notEqual(second.refreshToken, first.refreshToken);
-  }));
+  },
+);
 
-Deno.test("rotate() gives fifty simultaneous refreshes the same pair", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "rotate() gives fifty simultaneous refreshes the same pair",
+  async (kv, other) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const all = await Promise.all(
-      Array.from({ length: 50 }, () => refresh(kv, refreshToken, clientId)),
+      Array.from(
+        { length: 50 },
+        (_, n) => refresh(n % 2 ? kv : other, refreshToken, clientId),
+      ),
     );
     for (const tokens of all) assert.deepEqual(tokens, all[0]);
     assert.equal(
-      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      await statusOf(kv, grantId),
       "active",
     );
-  }));
+  },
+);
 
-Deno.test("find() gives a used refresh token's successors for 30 seconds, then ends the grant", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() gives a used refresh token's successors for 30 seconds, then ends the grant",
+  async (kv) => {
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     const first = await refresh(kv, refreshToken, clientId);
@@ -75,8 +128,7 @@ Deno.test("find() gives a used refresh token's successors for 30 seconds, then e
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-    const found = await grantStore(new Database(kv)).find(grantId);
-    assert.equal(found?.value.status, "closed");
+    assert.equal(await statusOf(kv, grantId), "closed");
     await assert.rejects(refresh(kv, first.refreshToken!, clientId), {
       code: "invalid_grant",
     });
@@ -84,10 +136,12 @@ Deno.test("find() gives a used refresh token's successors for 30 seconds, then e
       await accessTokenStore(new Database(kv)).find(first.accessToken),
       undefined,
     );
-  }));
+  },
+);
 
-Deno.test("find() counts a successor's 30 seconds from when it was stored", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() counts a successor's 30 seconds from when it was stored",
+  async (kv) => {
     using time = new FakeTime();
     const { refreshToken, clientId } = await begin(kv);
     // The first commit fails after a while; the next one is stored.
@@ -116,10 +170,12 @@ Deno.test("find() counts a successor's 30 seconds from when it was stored", () =
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-  }));
+  },
+);
 
-Deno.test("find() refuses another client's refresh token and changes nothing", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() refuses another client's refresh token and changes nothing",
+  async (kv) => {
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     await assert.rejects(refresh(kv, refreshToken, "other"), {
@@ -131,13 +187,15 @@ Deno.test("find() refuses another client's refresh token and changes nothing", (
       code: "invalid_grant",
     });
     assert.equal(
-      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      await statusOf(kv, grantId),
       "active",
     );
-  }));
+  },
+);
 
-Deno.test("find() refuses what is no refresh token", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() refuses what is no refresh token",
+  async (kv) => {
     const { refreshToken, clientId } = await begin(kv);
     const { accessToken } = await refresh(kv, refreshToken, clientId);
     for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
@@ -145,29 +203,36 @@ Deno.test("find() refuses what is no refresh token", () =>
         code: "invalid_grant",
       });
     }
-  }));
+  },
+);
 
-Deno.test("find() refuses a refresh token that a live grant never gave", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() refuses a refresh token that a live grant never gave",
+  async (kv) => {
     const { clientId, grantId } = await begin(kv);
     const guessed = mintCredential("refresh_token", grantId);
     await assert.rejects(refresh(kv, guessed, clientId), {
       code: "invalid_grant",
     });
-  }));
+    assert.equal(await statusOf(kv, grantId), "active");
+  },
+);
 
-Deno.test("find() refuses a grant that was idle for 30 days", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() refuses a grant that was idle for 30 days",
+  async (kv) => {
     using time = new FakeTime();
     const { refreshToken, clientId } = await begin(kv);
     time.tick(30 * 86400);
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-  }));
+  },
+);
 
-Deno.test("rotate() never carries a grant beyond 90 days", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "rotate() never carries a grant beyond 90 days",
+  async (kv) => {
     using time = new FakeTime();
     let { refreshToken, clientId, grantId } = await begin(kv);
     for (let month = 0; month < 3; month++) {
@@ -189,19 +254,23 @@ Deno.test("rotate() never carries a grant beyond 90 days", () =>
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-  }));
+  },
+);
 
-Deno.test("find() refuses a refresh token whose grant was closed", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "find() refuses a refresh token whose grant was closed",
+  async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     await grantStore(new Database(kv)).close(grantId);
     await assert.rejects(refresh(kv, refreshToken, clientId), {
       code: "invalid_grant",
     });
-  }));
+  },
+);
 
-Deno.test("rotate() loses against a close that came in between", () =>
-  withKv(async (kv) => {
+testOnDatabases(
+  "rotate() loses against a close that came in between",
+  async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const refreshTokens = refreshTokenStore(new Database(kv));
     const found = await refreshTokens.find(refreshToken, clientId);
@@ -212,7 +281,70 @@ Deno.test("rotate() loses against a close that came in between", () =>
       undefined,
     );
     assert.equal(
-      (await grantStore(new Database(kv)).find(grantId))?.value.status,
+      await statusOf(kv, grantId),
       "closed",
     );
-  }));
+  },
+);
+
+testOnDatabases(
+  "find() ends the grant for a token that was used months ago, and of which nothing is left",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    let last = refreshToken;
+    for (let month = 0; month < 3; month++) {
+      last = (await refresh(kv, last, clientId)).refreshToken!;
+      time.tick(28 * 86400);
+    }
+    const records = await new Database(kv).list<TokenRecord>(["refresh-token"]);
+    assert.deepEqual(records.map(({ key }) => key), [refreshTokenKey(last)]);
+    await assert.rejects(refresh(other, refreshToken, clientId), USED);
+    assert.equal(await statusOf(kv, grantId), "closed");
+  },
+);
+
+testOnDatabases(
+  "find() ends nothing for a tag of another grant",
+  async (kv) => {
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    const own = await begin(kv);
+    await refresh(kv, own.refreshToken, own.clientId);
+    const secret = own.refreshToken.slice(-43);
+    const forged = mintCredential("refresh_token", grantId, secret);
+    await assert.rejects(refresh(kv, forged, clientId), UNKNOWN);
+    assert.equal(await statusOf(kv, grantId), "active");
+    await refresh(kv, refreshToken, clientId);
+  },
+);
+
+testOnDatabases(
+  "rotate() gives fifty simultaneous refreshes of a token without a tag the same pair, with one",
+  async (kv, other) => {
+    const { clientId, grantId, ...begun } = await begin(kv);
+    const untagged = await withoutTag(kv, begun.refreshToken, grantId);
+    const all = await Promise.all(
+      Array.from(
+        { length: 50 },
+        (_, n) => refresh(n % 2 ? kv : other, untagged, clientId),
+      ),
+    );
+    for (const tokens of all) assert.deepEqual(tokens, all[0]);
+    const found = await grantStore(new Database(kv)).find(grantId);
+    assert(isMinted(all[0].refreshToken!, found!.value.refreshKey!));
+  },
+);
+
+testOnDatabases(
+  "find() ends the grant for a used token without a tag while that is remembered",
+  async (kv) => {
+    using time = new FakeTime();
+    const { clientId, grantId, ...begun } = await begin(kv);
+    const untagged = await withoutTag(kv, begun.refreshToken, grantId);
+    const { refreshToken } = await refresh(kv, untagged, clientId);
+    time.tick(29 * 86400);
+    await refresh(kv, refreshToken!, clientId);
+    await assert.rejects(refresh(kv, untagged, clientId), USED);
+    assert.equal(await statusOf(kv, grantId), "closed");
+  },
+);

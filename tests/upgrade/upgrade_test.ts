@@ -6,6 +6,8 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { randomId } from "../../src/crypto.ts";
+import { SUCCESSOR_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
 import { logger } from "../../src/log.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { Database } from "../../src/store/database.ts";
@@ -32,6 +34,7 @@ interface Upgraded {
   client: Client;
   headers: { authorization: string };
   kv: Deno.Kv;
+  time: FakeTime;
 }
 
 for (const release of ["0.1.0"]) {
@@ -54,7 +57,7 @@ for (const release of ["0.1.0"]) {
       const client = new Client(server, left.clientId);
       Object.assign(client, { verifier: left.verifier, state: left.state });
       const headers = { authorization: `Bearer ${left.accessToken}` };
-      await run({ left, server, client, headers, kv });
+      await run({ left, server, client, headers, kv, time });
     });
 
   testUpgrade("an access token is good", async ({ left, client }) => {
@@ -79,6 +82,37 @@ for (const release of ["0.1.0"]) {
       const { status, body } = await client.refresh(refreshToken);
       assert.equal(status, 200);
       assert.equal(body.refresh_token, successor);
+    },
+  );
+
+  testUpgrade(
+    "a refresh token is used once, before the update or after it",
+    async ({ left, client, time }) => {
+      const { exchanged: { refreshToken, successor } } = left;
+      const { body } = await client.refresh(left.refreshToken);
+      time.tick(SUCCESSOR_TTL_SECONDS);
+      for (
+        const [used, last] of [
+          [refreshToken, successor],
+          [left.refreshToken, body.refresh_token],
+        ]
+      ) {
+        assert.equal((await client.refresh(used)).status, 400);
+        assert.equal((await client.refresh(last)).status, 400);
+      }
+    },
+  );
+
+  testUpgrade(
+    "a token that was never given ends nothing",
+    async ({ left, client }) => {
+      const guess = (token: string) => token.slice(0, -43) + randomId();
+      const { refreshToken } = left;
+      assert.equal((await client.refresh(guess(refreshToken))).status, 400);
+      const { status, body } = await client.refresh(refreshToken);
+      assert.equal(status, 200);
+      assert.equal((await client.refresh(guess(refreshToken))).status, 400);
+      assert.equal((await client.refresh(body.refresh_token)).status, 200);
     },
   );
 
