@@ -10,7 +10,7 @@ import { isSameSecret, randomId } from "../crypto.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
-import { subjectOf } from "../oauth/grant.ts";
+import { isSubjectOfOther, subjectOf } from "../oauth/subject.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import {
   ACCOUNT_SESSION_SECONDS,
@@ -49,6 +49,7 @@ export function accountSignIn(
     baseUrl,
     provider,
     providerId,
+    otherIds,
     permissions,
     accountSessions,
     checkRate,
@@ -58,6 +59,8 @@ export function accountSignIn(
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
     providerId: string;
+    /** What other issuers' subjects begin with. */
+    otherIds: readonly string[];
     permissions?: Permissions;
     accountSessions: AccountSessionStore;
     checkRate: CheckRate;
@@ -160,6 +163,7 @@ export function accountSignIn(
           issuer,
         })
       );
+      if (isSubjectOfOther(identity.subject, otherIds)) throw refused();
       const id = await save({
         subject: subjectOf(providerId, identity),
         identity: permissions?.keep(identity) ?? withoutMemberships(identity),

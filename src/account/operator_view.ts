@@ -8,7 +8,8 @@ import type { ClientDirectory } from "../authorization_server/client_directory.t
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { isMachine } from "../oauth/configured_client.ts";
-import { type Grant, ledgerIdOf, machineSubject } from "../oauth/grant.ts";
+import { type Grant, ledgerIdOf } from "../oauth/grant.ts";
+import { machineSubject } from "../oauth/subject.ts";
 import type { CallFilter, OperatorCall } from "../pages/operator_calls.tsx";
 import type { OperatorProps } from "../pages/operator_section.tsx";
 import type { AttemptStore } from "../store/attempts.ts";

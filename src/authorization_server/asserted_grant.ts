@@ -10,12 +10,11 @@ import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
-import { type Grant, openAssertedGrant, subjectOf } from "../oauth/grant.ts";
+import { type Grant, openAssertedGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import {
   badAssertion,
   checkIdentityAssertion,
-  issuerId,
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
 } from "../oauth/identity_assertion.ts";
@@ -27,6 +26,7 @@ import {
   OFFLINE_ACCESS,
   opensNothing,
 } from "../oauth/scope.ts";
+import { isSubjectOfOther, issuerId, subjectOf } from "../oauth/subject.ts";
 import type { AssertionStore } from "../store/assertions.ts";
 import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
 
@@ -43,6 +43,7 @@ export function grantByAssertion(
   {
     baseUrl,
     providerId,
+    otherIds,
     scopes: known,
     permissions,
     mayHold,
@@ -54,6 +55,8 @@ export function grantByAssertion(
     baseUrl: string;
     /** Keeps the subjects of those who sign in on a page apart. */
     providerId: string;
+    /** What other issuers' subjects begin with. */
+    otherIds: readonly string[];
     scopes: Scopes;
     permissions?: Permissions;
     /** What the grant is good for here. */
@@ -84,14 +87,17 @@ export function grantByAssertion(
       asked.length > 0 ? asked : allowed ?? [],
       known,
     ).filter((scope) => scope !== OFFLINE_ACCESS);
-    const subject = subjectOf(issuerId(by), identity);
+    const id = issuerId(by);
+    const subject = subjectOf(id, identity);
+    // A rule that names a subject alone means one of the sign-in's provider.
+    const isNamedAlone = id === providerId &&
+      !isSubjectOfOther(identity.subject, otherIds);
     const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
     const grant = openAssertedGrant({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
-      // A rule that names a subject alone means one of the sign-in's provider.
-      identity: issuerId(by) === providerId ? kept : { ...kept, subject },
+      identity: isNamedAlone ? kept : { ...kept, subject },
       clientId,
       clientName: clientName(client),
       scopes: wanted,

@@ -5,14 +5,13 @@
  */
 import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
-import type { OAuthConfig } from "../config/auth.ts";
+import { type OAuthConfig, subjectIds } from "../config/auth.ts";
 import { logger } from "../log.ts";
 import { isMachine } from "../oauth/configured_client.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import type { ScopeInWords } from "../pages/consent_page.tsx";
-import { providerId } from "../config/application.ts";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import { assertionStore } from "../store/assertions.ts";
@@ -99,12 +98,14 @@ export function authorizationServer(
     config.clients.filter(isMachine).map(({ clientId }) => clientId),
   );
   const log = logger("oauth");
+  const [ownId, ...otherIds] = subjectIds(config);
   const services = {
     ...options,
     clock,
     log,
     providerName: provider.name,
-    providerId: providerId(config.provider),
+    providerId: ownId,
+    otherIds: otherIds.filter((id) => id !== ownId),
     allowedUsers,
     clients: clientDirectory({
       baseUrl,

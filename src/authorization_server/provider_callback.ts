@@ -13,10 +13,11 @@ import {
   authorizationResponseUrl,
 } from "../oauth/authorization_response.ts";
 import { shortClientId } from "../oauth/client_id.ts";
-import { openGrant, subjectOf } from "../oauth/grant.ts";
+import { openGrant } from "../oauth/grant.ts";
 import { Parameters } from "../oauth/parameters.ts";
 import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
 import { cutScopes, opensNothing } from "../oauth/scope.ts";
+import { isSubjectOfOther, subjectOf } from "../oauth/subject.ts";
 import type { ApprovalStore } from "../store/approvals.ts";
 import { tidy } from "../store/persist.ts";
 import type {
@@ -46,6 +47,7 @@ export function providerCallbackEndpoint(
     baseUrl,
     provider,
     providerId,
+    otherIds,
     allowedUsers,
     permissions,
     approvals,
@@ -57,6 +59,8 @@ export function providerCallbackEndpoint(
     provider: Provider;
     /** Keeps its subjects apart from another provider's. */
     providerId: string;
+    /** What other issuers' subjects begin with. */
+    otherIds: readonly string[];
     /** Empty: everyone. */
     allowedUsers: readonly string[];
     permissions?: Permissions;
@@ -136,7 +140,9 @@ export function providerCallbackEndpoint(
       throw providerUnavailable(provider.name, error);
     }
     const { tokens, identity } = signedIn;
-    if (!isAllowed(identity, allowedUsers)) {
+    // A rule about someone of another issuer must not match one of this one's.
+    const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);
+    if (isTakenForOther || !isAllowed(identity, allowedUsers)) {
       return await refuse(
         c,
         leased,

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Endpoint, SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
-import type { AuthConfig } from "../config/auth.ts";
+import { type AuthConfig, subjectIds } from "../config/auth.ts";
 import { HttpError } from "../errors.ts";
 import { logger } from "../log.ts";
 import type { ProviderConfig } from "../config/application.ts";
@@ -42,7 +42,12 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
   const gate = gateOfDoors({
     oauth: server?.gate,
-    jwt: jwt && jwtGate({ ...jwt, baseUrl, clock: database.clock }),
+    jwt: jwt && jwtGate({
+      ...jwt,
+      baseUrl,
+      otherIds: oauth && subjectIds(oauth),
+      clock: database.clock,
+    }),
     ...staticDoors(auth),
   });
   return {

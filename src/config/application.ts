@@ -6,7 +6,7 @@
 import * as z from "zod";
 import type { Settings } from "./environment.ts";
 import { isLoopback } from "../loopback.ts";
-import { issuerId } from "../oauth/identity_assertion.ts";
+import { issuerId } from "../oauth/subject.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
@@ -181,15 +181,15 @@ function parseApplication(settings: Settings): ProviderApplication {
 }
 
 /**
- * What keeps a provider's subjects apart from another's: its name, or its host
- * where the name could mean several.
+ * What keeps a provider's subjects apart from another's: its name, or where the
+ * name could mean several, its place.
  */
 export function providerId(config: ProviderConfig): string {
   switch (config.provider) {
     case "dev":
       return "dev";
     case "custom":
-      return new URL(config.userinfoUrl).host;
+      return issuerId({ issuer: new URL(config.userinfoUrl).origin });
     default:
       return config.issuer === undefined
         ? config.provider

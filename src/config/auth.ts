@@ -11,6 +11,7 @@ import {
   LIST,
   parseProvider,
   type ProviderConfig,
+  providerId,
 } from "./application.ts";
 import type { Client } from "../oauth/client.ts";
 import type { ClientPolicy } from "../oauth/client_policy.ts";
@@ -19,6 +20,7 @@ import {
   parseIssuer,
   type TrustedIssuer,
 } from "../oauth/identity_assertion.ts";
+import { issuerId, MACHINE_ID } from "../oauth/subject.ts";
 import { type JwtConfig, parseJwt } from "./jwt.ts";
 import { tokenShape } from "../oauth/token_shape.ts";
 
@@ -55,6 +57,13 @@ export interface OAuthConfig {
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
+}
+
+/** What subjects begin with, first that of people who sign in on a page. */
+export function subjectIds(
+  { provider, assertionIssuers }: OAuthConfig,
+): [string, ...string[]] {
+  return [providerId(provider), ...assertionIssuers.map(issuerId), MACHINE_ID];
 }
 
 const STRATEGIES = ["none", "oauth", "bearer", "api_key", "jwt"] as const;
@@ -136,6 +145,7 @@ export function parseAuth(
   const auth: AuthConfig = {};
   if (has("oauth")) auth.oauth = parseOAuth(settings, place, scopes);
   if (has("jwt")) auth.jwt = parseJwt(settings);
+  if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
   if (has("bearer")) auth.bearer = parseBearer(settings, auth);
   if (has("api_key")) auth.apiKey = parseApiKey(settings);
   if (settings.read("AUTH_ANONYMOUS", BOOLEAN)) {
@@ -179,6 +189,38 @@ function parseApiKey(settings: Settings): AuthConfig["apiKey"] {
   });
   const header = settings.read("API_KEY_HEADER", HEADER_NAME);
   return { keys: keys ?? [], header: header ?? "x-api-key" };
+}
+
+/**
+ * The people of an issuer may be called as those who sign in only where they
+ * are the same: a custom provider is known by its host, whatever else is there.
+ */
+function complainOfNamesakes(
+  settings: Settings,
+  { provider, assertionIssuers }: OAuthConfig,
+  jwt?: JwtConfig,
+): void {
+  if (provider.provider !== "custom" || !provider.userinfoUrl) return;
+  const id = providerId(provider);
+  const complain = (
+    variable: Variable,
+    issuers: readonly TrustedIssuer[] = [],
+  ) => {
+    const namesake = issuers.find((issuer) => issuerId(issuer) === id);
+    if (namesake === undefined) return;
+    settings.complain({
+      variable,
+      got: namesake.issuer,
+      wants:
+        "issuers elsewhere than at the host of OAUTH_USERINFO_URL, whose " +
+        "people could be taken for theirs",
+      fix: "Where they are the same people, use OAUTH_PROVIDER=oidc with " +
+        `OAUTH_ISSUER=${namesake.issuer}.`,
+    });
+  };
+  complain("OAUTH_ASSERTION_ISSUERS", assertionIssuers);
+  // The people of the first have their subjects as they are.
+  complain("JWT_ISSUER", jwt?.issuers.slice(1));
 }
 
 /** A server with credentials in its settings is hardly meant to be open. */

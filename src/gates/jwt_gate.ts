@@ -22,7 +22,11 @@ import { claimAt } from "../oauth/claim.ts";
 import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import { resourceMetadataUrl } from "../oauth/resource.ts";
+import { isSubjectOfOther, issuerId, subjectOf } from "../oauth/subject.ts";
 import type { Gate } from "./gate.ts";
+
+/** Subjects of callers who are no one in particular. */
+const NO_ONES = ["anonymous", "operator"];
 
 /** What is remembered of a token for up to a second. */
 interface Verified {
@@ -32,14 +36,27 @@ interface Verified {
 
 /** Lets in anyone who holds a token of such a server, made for this resource. */
 export function jwtGate(
-  { issuers, audiences, leewaySeconds, types, scopeClaims, baseUrl, clock }:
-    & JwtConfig
-    & { baseUrl: string; clock: Clock },
+  {
+    issuers,
+    audiences,
+    leewaySeconds,
+    types,
+    scopeClaims,
+    baseUrl,
+    otherIds = [],
+    clock,
+  }: JwtConfig & {
+    baseUrl: string;
+    /** What subjects of other doors begin with. */
+    otherIds?: readonly string[];
+    clock: Clock;
+  },
 ): Gate {
   const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
     issuer,
     createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
   ]));
+  const takenIds = [...otherIds, ...issuers.map(issuerId)];
   const verified = recent(verify, { clock });
 
   async function verify(token: string): Promise<Verified> {
@@ -59,7 +76,9 @@ export function jwtGate(
         throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
       }
       return {
-        authenticated: { caller: callerOf(payload, scopeClaims) },
+        authenticated: {
+          caller: callerOf(payload, { scopeClaims, subjectIn }),
+        },
         expiresAt: payload.exp! + leewaySeconds,
       };
     } catch (cause) {
@@ -75,6 +94,16 @@ export function jwtGate(
           "retry-after": "5",
         }, { cause });
     }
+  }
+
+  /**
+   * A person's subject here. Those of the first issuer have theirs as it is,
+   * unless it is how someone else is called.
+   */
+  function subjectIn(issuer: string, sub: string): string {
+    const isFree = issuer === issuers[0].issuer && !NO_ONES.includes(sub) &&
+      !isSubjectOfOther(sub, takenIds);
+    return isFree ? sub : subjectOf(issuerId({ issuer }), { subject: sub });
   }
 
   function admit(found: Verified | undefined): Authenticated {
@@ -126,7 +155,9 @@ function mediaType(typ = ""): string {
 
 function callerOf(
   payload: JWTPayload,
-  scopeClaims: readonly string[],
+  { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
+    subjectIn(issuer: string, sub: string): string;
+  },
 ): Authenticated["caller"] {
   const text = (claim: unknown) =>
     typeof claim === "string" ? claim : undefined;
@@ -138,7 +169,7 @@ function callerOf(
   const granted = scopeClaims.map((name) => claimAt(payload, name))
     .find((claim) => claim !== undefined && claim !== null);
   return {
-    subject: sub,
+    subject: subjectIn(iss!, sub),
     door: "jwt",
     clientId,
     scopes: Array.isArray(granted)

@@ -15,6 +15,7 @@ import {
   GRANT_TTL_SECONDS,
 } from "./lifetimes.ts";
 import { cutScopes } from "./scope.ts";
+import { machineSubject, subjectOf } from "./subject.ts";
 
 /** What a person allowed a client. Times are epoch seconds. */
 export interface Grant {
@@ -23,7 +24,7 @@ export interface Grant {
   issuer: string;
   /** The resource its tokens are for. */
   resource: string;
-  /** The provider's name and its subject there: `github:583231`. */
+  /** See {@linkcode subjectOf}: `github:583231`. */
   subject: string;
   identity: Identity;
   clientId: string;
@@ -61,11 +62,6 @@ export interface Grant {
   expiresAt: number;
 }
 
-/** A person's subject here: it keeps those of different providers apart. */
-export function subjectOf(provider: string, { subject }: Identity): string {
-  return `${provider}:${subject}`;
-}
-
 /** The grant of an approved request, waiting for its code to be redeemed. */
 export function openGrant(
   request: AuthorizationRequest,
@@ -96,11 +92,6 @@ export function openGrant(
     endsAt: now + GRANT_TTL_SECONDS,
     expiresAt: now + CODE_TTL_SECONDS,
   };
-}
-
-/** The subject of a client that acts for itself. */
-export function machineSubject(clientId: string): string {
-  return `client:${clientId}`;
 }
 
 /**

@@ -45,12 +45,6 @@ export function parseIssuer(text: string): TrustedIssuer {
   return tenant === "" ? { issuer } : { issuer, tenant };
 }
 
-/** What keeps an issuer's subjects apart from another's. */
-export function issuerId({ issuer, tenant }: TrustedIssuer): string {
-  const host = issuer.replace(/^https?:\/\//, "").replace(/\/$/, "");
-  return tenant === undefined ? host : `${host}#${encodeURIComponent(tenant)}`;
-}
-
 /** What an assertion allows. */
 export interface IdentityAssertion {
   /** What the client may have at most; undefined: it does not say. */

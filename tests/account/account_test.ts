@@ -335,6 +335,17 @@ Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
   }
 });
 
+Deno.test("signing in to the account page lets no one in whose name looks like another issuer's subject", async () => {
+  await using server = await startOAuthServer({
+    environment: {
+      OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
+      OAUTH_ADMINS: "id.example.com:42",
+    },
+  });
+  const { page } = await signIn(server, { as: "id.example.com:42" });
+  assert.equal(page.status, 403);
+});
+
 Deno.test("an operator sees why the last attempts to connect failed", async () => {
   const environment = { OAUTH_ADMINS: "root@example.com" };
   await using server = await startOAuthServer({ environment });

@@ -129,6 +129,24 @@ Deno.test("POST /token gives the person of an assertion to its client, without a
   assert.equal((await call(server, body.access_token, "mail")).text, "mail");
 });
 
+Deno.test("POST /token does not match a rule about another issuer's person", async () => {
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp, {
+    environment: {
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: idp.issuer,
+      OAUTH_CLIENT_ID: "app",
+      OAUTH_CLIENT_SECRET: "hush",
+      OAUTH_ASSERTION_ISSUERS: `${idp.issuer},https://id.example.com`,
+      OAUTH_ALLOWED_USERS: "42,id.example.com:42",
+    },
+  });
+  const answerTo = async (sub: string) =>
+    refusal(await ask(server, await idp.assertion(BASE_URL, { sub })));
+  assert.equal(await answerTo("42"), "200 undefined");
+  assert.equal(await answerTo("id.example.com:42"), "400 invalid_grant");
+});
+
 Deno.test("POST /token takes an assertion once, at any process", async () => {
   await using idp = await startAssertionProvider();
   const kv = await Deno.openKv(":memory:");

@@ -94,6 +94,22 @@ Deno.test("GET /oauth/provider-callback refuses a request that no one approved",
   assert.match(refused.text, /This sign-in was not approved/);
 });
 
+Deno.test("GET /oauth/provider-callback lets no one in whose name looks like another issuer's subject", async () => {
+  const environment = { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" };
+  await using server = await startOAuthServer({ environment });
+  const client = await Client.register(server);
+  const answerTo = async (subject: string) => {
+    server.provider.subject = subject;
+    const browser = server.browser();
+    const page = await browser.open(client.authorizationUrl());
+    const { url } = await browser.press(page, "decision", "approve");
+    return new URL(url).searchParams.get("error");
+  };
+  assert.equal(await answerTo("id.example.com:42"), "access_denied");
+  assert.equal(await answerTo("client:desk"), "access_denied");
+  assert.equal(await answerTo("id.example.com"), null);
+});
+
 for (const query of ["", "?code=x", "?state=x&code=x", "?state=x&state=y"]) {
   Deno.test(`GET /oauth/provider-callback refuses ${query || "nothing"}`, async () => {
     await using server = await startOAuthServer();

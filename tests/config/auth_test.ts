@@ -26,6 +26,14 @@ const GITHUB = {
   ...APPLICATION,
 };
 
+const CUSTOM = {
+  ...GITHUB,
+  OAUTH_PROVIDER: "custom",
+  OAUTH_AUTHORIZATION_URL: "https://id.example.com/authorize",
+  OAUTH_TOKEN_URL: "https://id.example.com/token",
+  OAUTH_USERINFO_URL: "https://id.example.com/me",
+};
+
 const JWT = {
   AUTH_STRATEGY: "jwt",
   JWT_ISSUER: "https://id.example.com",
@@ -35,6 +43,18 @@ const JWT = {
 
 Deno.test("parseAuth() lets everyone in when nothing is set", () => {
   assert.deepEqual(parseConfig({}).auth, {});
+});
+
+Deno.test("parseAuth() takes a custom provider's host for another's only where it is", () => {
+  for (
+    const environment of [
+      { OAUTH_ASSERTION_ISSUERS: "https://id.example.com/t1" },
+      { OAUTH_ASSERTION_ISSUERS: "https://id.example.com:8443" },
+      { ...JWT, AUTH_STRATEGY: "oauth,jwt" },
+    ]
+  ) {
+    assert.deepEqual(complaints({ ...CUSTOM, ...environment }), []);
+  }
 });
 
 Deno.test("parseAuth() reads a provider with our application there", () => {
@@ -226,6 +246,18 @@ const REFUSALS: [string, Environment, string[]][] = [
     OAUTH_ASSERTION_ISSUERS:
       "https://id.example.com#a,https://id.example.com#b",
   }, ["OAUTH_ASSERTION_ISSUERS"]],
+  ["an issuer of assertions at a custom provider's host", {
+    ...CUSTOM,
+    OAUTH_ASSERTION_ISSUERS: "https://other.example.com,https://id.example.com",
+  }, ["OAUTH_ASSERTION_ISSUERS"]],
+  ["a second issuer of JWTs at a custom provider's host", {
+    ...CUSTOM,
+    AUTH_STRATEGY: "oauth,jwt",
+    BASE_URL: "https://tools.example.com",
+    JWT_ISSUER: "https://other.example.com,https://id.example.com",
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: "https://other.example.com/jwks,https://id.example.com/jwks",
+  }, ["JWT_ISSUER"]],
   ["none besides another strategy", { AUTH_STRATEGY: "none,bearer" }, [
     "AUTH_STRATEGY",
   ]],
@@ -424,12 +456,7 @@ Deno.test("providerId() keeps the subjects of different providers apart", () => 
     "git.example.com",
   );
   assert.equal(
-    idOf({
-      OAUTH_PROVIDER: "custom",
-      OAUTH_AUTHORIZATION_URL: "https://id.example.com/authorize",
-      OAUTH_TOKEN_URL: "https://id.example.com/token",
-      OAUTH_USERINFO_URL: "https://api.example.com/me",
-    }),
+    idOf({ ...CUSTOM, OAUTH_USERINFO_URL: "https://api.example.com/me" }),
     "api.example.com",
   );
 });

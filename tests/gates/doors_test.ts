@@ -44,11 +44,24 @@ async function call(server: TestServer, headers: HeadersOf) {
   return {
     status: response.status,
     challenge: response.headers.get("www-authenticate"),
-    door: body.result && JSON.parse(body.result.content[0].text).door,
+    ...body.result && JSON.parse(body.result.content[0].text),
   };
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+Deno.test("gateOfDoors() calls no one by one door as someone by another", async () => {
+  await using keys = await keyServer();
+  await using server = await startOAuthServer({
+    tools,
+    environment: { AUTH_STRATEGY: "oauth,jwt", ...jwtSettings(keys.url) },
+  });
+  const { access_token } = await (await Client.register(server)).connect();
+  const { subject } = await call(server, bearer(access_token));
+  const jwt = await keys.sign({ ...CLAIMS, sub: subject });
+  const other = await call(server, bearer(jwt));
+  assert.equal(other.subject, `login.example.com:${subject}`);
+});
 
 Deno.test("gateOfDoors() lets each credential in by the door it belongs to", async () => {
   await using keys = await keyServer();

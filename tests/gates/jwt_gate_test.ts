@@ -9,7 +9,7 @@ import { keyServer } from "./key_server.ts";
 const ISSUER = "https://login.example.com";
 const CLAIMS = { iss: ISSUER, aud: "tools", sub: "42", exp: now() + 600 };
 
-async function start(issuers = [ISSUER]) {
+async function start(issuers = [ISSUER], otherIds?: string[]) {
   const keys = await keyServer();
   const gate = jwtGate({
     issuers: issuers.map((issuer) => ({ issuer, jwksUrl: keys.url })),
@@ -18,6 +18,7 @@ async function start(issuers = [ISSUER]) {
     types: ["", "jwt", "at+jwt"],
     scopeClaims: ["scope", "scp"],
     baseUrl: "https://tools.example.com",
+    otherIds,
     clock: systemClock,
   });
   return {
@@ -102,11 +103,26 @@ Deno.test("jwtGate() believes an e-mail address that its issuer has checked", as
 });
 
 Deno.test("jwtGate() keeps two issuers' people apart", async () => {
-  const other = "https://other.example.com";
+  const other = "https://other.example.com/t1";
   await using server = await start([ISSUER, other]);
-  const bindings = await Promise.all([ISSUER, other].map(async (iss) => {
-    const token = await server.keys.sign({ ...CLAIMS, iss });
-    return (await server.authenticate(token)).caller.binding;
-  }));
-  assert.notEqual(bindings[0], bindings[1]);
+  const callerOf = async (claims: Record<string, string>) => {
+    const token = await server.keys.sign({ ...CLAIMS, ...claims });
+    return (await server.authenticate(token)).caller;
+  };
+  const [first, second] = [await callerOf({}), await callerOf({ iss: other })];
+  assert.notEqual(first.binding, second.binding);
+  assert.equal(first.subject, "42");
+  assert.equal(second.subject, "other.example.com/t1:42");
+  const { subject } = await callerOf({ sub: second.subject });
+  assert.equal(subject, "login.example.com:other.example.com/t1:42");
+});
+
+Deno.test("jwtGate() takes no one for a caller of another door", async () => {
+  await using server = await start([ISSUER], ["github"]);
+  for (const sub of ["anonymous", "operator", "github:42", "f:6c8:jo"]) {
+    const token = await server.keys.sign({ ...CLAIMS, sub });
+    const { caller } = await server.authenticate(token);
+    const isFree = sub === "f:6c8:jo";
+    assert.equal(caller.subject, isFree ? sub : `login.example.com:${sub}`);
+  }
 });
