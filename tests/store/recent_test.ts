@@ -116,3 +116,26 @@ Deno.test("recent() keeps no name longer than it is fresh and others come", asyn
   await names.find("later");
   assert.equal(names.size, 1);
 });
+
+Deno.test("recent() keeps nothing longer because the clock is set back", async () => {
+  const steadyNow = performance.now;
+  let time = Date.now();
+  let steady = 0;
+  performance.now = () => steady;
+  try {
+    let count = 0;
+    const { find } = recent(() => Promise.resolve(++count), {
+      clock: () => time,
+    });
+    assert.equal(await find("a"), 1);
+    time -= 60_000;
+    assert.equal(await find("a"), 2);
+    // It is set back by as much as has passed.
+    steady += 999;
+    assert.equal(find("a"), 2);
+    steady += 1;
+    assert.equal(await find("a"), 3);
+  } finally {
+    performance.now = steadyNow;
+  }
+});

@@ -193,6 +193,17 @@ Deno.test("find() fails no task that completes at the same time", () =>
     assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
   }));
 
+Deno.test("find() fails no task whose process says at the same time that it works", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "someone" });
+    time.tick(LEASE_SECONDS);
+    const slow = overtaken(kv, () => tasks.renewLease("t"));
+    const found = await taskStore(new Database(slow)).find("t", "someone");
+    assert.equal(found?.status, "working");
+  }));
+
 Deno.test("use() leaves a task to the grant that was faster", () =>
   withKv(async (kv) => {
     const binding = "someone";
