@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../src/config/environment.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { configureLog, type LogEvent } from "../../src/log.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { keyServer } from "./key_server.ts";
@@ -288,14 +289,23 @@ Deno.test("jwtGate() refuses other keys, other algorithms and other texts", asyn
   assert.equal((await call(server, {})).status, 401);
 });
 
-Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401", async () => {
+Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401, and the log says why", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
-  keys.state.isUp = false;
-  assert.equal((await call(server, { authorization })).status, 503);
-  keys.state.isUp = true;
-  assert.equal((await call(server, { authorization })).status, 200);
+  const events: LogEvent[] = [];
+  configureLog({ level: "warning", take: (event) => events.push(event) });
+  try {
+    keys.state.isUp = false;
+    assert.equal((await call(server, { authorization })).status, 503);
+    keys.state.isUp = true;
+    assert.equal((await call(server, { authorization })).status, 200);
+  } finally {
+    configureLog({ level: "off" });
+  }
+  const [{ message, properties }, ...others] = events;
+  assert.deepEqual([message, others], ["Not available", []]);
+  assert((properties.error as Error).cause instanceof errors.JOSEError);
 });
 
 Deno.test("oauthGate() names no error to who presents nothing, and all scopes", async () => {

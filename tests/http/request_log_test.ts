@@ -1,5 +1,6 @@
 /** What the log says of requests outside /mcp, and what it keeps to itself. */
 import assert from "node:assert/strict";
+import { DocumentError } from "../../src/client_documents/document_error.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { shortClientId } from "../../src/oauth/client_id.ts";
 import { configureLog, type LogEvent } from "../../src/log.ts";
@@ -135,4 +136,21 @@ Deno.test("a provider that fails is told with its cause, and the page has the re
   )!;
   assert.match(String((properties.error as Error).cause), /no route/);
   assert(page.includes(String(properties.reference)));
+});
+
+Deno.test("a client's document that cannot be fetched is told with its cause, which no answer has", async () => {
+  const cause = new Error("no route to app.example.com");
+  let answer = "";
+  const events = await eventsOf(async (server) => {
+    const client = new Client(server, "https://app.example.com/client.json");
+    const path = client.authorizationUrl().slice(BASE_URL.length);
+    answer = await (await server.fetch(path)).text();
+  }, { fetchDocument: () => Promise.reject(new DocumentError({ cause })) });
+  const { properties } = events.find(({ message }) =>
+    message === "Not available"
+  )!;
+  const failure = (properties.error as Error).cause as Error;
+  assert.equal(failure.cause, cause);
+  assert(answer.includes(String(properties.reference)));
+  assert(!answer.includes("no route"));
 });

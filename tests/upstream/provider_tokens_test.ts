@@ -100,3 +100,19 @@ Deno.test("a refresh that takes long is a 503 for who waits, and not lost", asyn
   assert.match(late, /^provider-access-/);
   assert.equal(flow.refreshes(), 1);
 });
+
+Deno.test("who waits for a refresh that ends with its process refreshes in the end", async () => {
+  using flow = await expiring();
+  const { upstreamTokens } = flow;
+  const { lease, waitForRefresh } = upstreamTokens;
+  upstreamTokens.lease = () => {
+    upstreamTokens.lease = lease;
+    return Promise.resolve(undefined);
+  };
+  upstreamTokens.waitForRefresh = () => {
+    upstreamTokens.waitForRefresh = waitForRefresh;
+    return Promise.reject(new DOMException("It was long", "TimeoutError"));
+  };
+  assert.match(await flow.token(), /^provider-access-/);
+  assert.equal(flow.refreshes(), 1);
+});
