@@ -51,8 +51,10 @@ Deno.test("the Dockerfile's command serves its files, and its health check tells
     // Nothing has been downloaded there.
     DENO_DIR: cache.path,
   };
+  // Docker hands the proxy of its configuration on to every container.
+  const proxy = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "inside" };
   const isHealthy = async () => {
-    await using checking = release.run(check, env);
+    await using checking = release.run(check, { ...env, ...proxy });
     return await checking.end() === 0;
   };
   await using server = release.run(command, env);
