@@ -27,7 +27,9 @@ import { ChallengeError, HttpError } from "./errors.ts";
 import { ArrivingBodies } from "./http/arriving_bodies.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
+import { logFailure } from "./failures.ts";
 import { type Logger, logger } from "./log.ts";
+import { newReference } from "./reference.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
 import { ledgerStore } from "./store/ledger.ts";
@@ -295,8 +297,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
 }
 
 function notStarted(error: unknown): Response {
-  logger("start").error("Not started", { error });
-  return Response.json({ error: "temporarily_unavailable" }, {
+  const reference = newReference();
+  logFailure(logger("start"), error, { reference });
+  return Response.json({ error: "temporarily_unavailable", reference }, {
     status: 503,
     headers: { ...CORS_HEADERS, "retry-after": "5" },
   });

@@ -26,6 +26,7 @@ export function requestLog(): MiddlewareHandler<Passing> {
     log[level]("Request", {
       reference: c.get("reference"),
       clientId: c.get("clientId"),
+      grantId: c.get("grantId"),
       address: address && printAddress(address),
       method: `${c.req.method} ${routePath(c, -1)}`,
       status: c.res.status,

@@ -1,8 +1,10 @@
 /** What an author says about a server, and what is added to it. */
 import assert from "node:assert/strict";
 import { createServer, type ServerOptions, service, tool } from "../src/mod.ts";
+import { configureLog, type LogEvent } from "../src/log.ts";
 import { testServer } from "../src/testing.ts";
 import { initialize, resultOf, rpc, statelessMeta } from "./kit.ts";
+import { FakeTime } from "./store/fake_time.ts";
 
 const hello = tool({ name: "hello", run: () => "hello" });
 
@@ -155,4 +157,33 @@ Deno.test("authenticate() in a route refuses with the challenge of /mcp", async 
   await refused.body?.cancel();
   const allowed = await get("t".repeat(32));
   assert.equal(await allowed.text(), "operator");
+});
+
+Deno.test("a service that does not start is told once a second, and each answer has a reference", async () => {
+  using _time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  const queue = service({
+    name: "queue",
+    start: () => Promise.reject(new Error("no connection")),
+  });
+  const job = tool({ name: "job", services: { queue }, run: () => "done" });
+  await using server = createServer({ ...described, kv, tools: [job] });
+  const events: LogEvent[] = [];
+  configureLog({ level: "debug", take: (event) => events.push(event) });
+  const references: string[] = [];
+  try {
+    for (let n = 0; n < 3; n++) {
+      const response = await server.fetch(new Request("http://localhost/"));
+      assert.equal(response.status, 503);
+      assert.equal(response.headers.get("retry-after"), "5");
+      references.push((await response.json()).reference);
+    }
+  } finally {
+    configureLog({ level: "off" });
+  }
+  assert.equal(new Set(references).size, 3);
+  const [{ level, properties }, ...others] = events;
+  assert.deepEqual(others, []);
+  assert.deepEqual([level, properties.reference], ["warning", references[0]]);
+  assert.match(String(properties.error), /service queue.*no connection/);
 });

@@ -148,6 +148,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
   /** Ends a grant; false when the person has none of this name. */
   async function endOne(
+    c: Context,
     grantId: string,
     session: AccountSession,
   ): Promise<boolean> {
@@ -158,9 +159,10 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     if (grant.subject !== session.subject && !isOperator(session)) return false;
     await endGrant(grant, found);
     log.info("Connection ended on the account page", {
+      reference: c.get("reference"),
+      subject: session.subject,
       grantId,
       client: grant.clientName,
-      by: session.subject,
     });
     return true;
   }
@@ -187,6 +189,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     async makeToken(c) {
       const { id, session, form } = await people.findForm(c);
       const { grantId, token } = await options.makeToken(session, form);
+      log.info("Access token made on the account page", {
+        reference: c.get("reference"),
+        subject: session.subject,
+        grantId,
+      });
       await accountSessions.saveMade(id, grantId, token);
       // Loading that page again makes no other token.
       return redirect(c, `${baseUrl}/account?made=${grantId}`);
@@ -195,7 +202,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     async end(c) {
       const { session, form } = await people.findForm(c);
       const ended = await Promise.all(
-        form.require("grants").split(" ").map((id) => endOne(id, session)),
+        form.require("grants").split(" ").map((id) => endOne(c, id, session)),
       );
       const count = ended.filter(Boolean).length;
       return redirect(c, `${baseUrl}/account?ended=${count}`);

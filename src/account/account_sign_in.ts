@@ -70,19 +70,22 @@ export function accountSignIn(
   const cookie = { name: "account-sign-in", baseUrl };
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
 
-  async function ask<T>(question: () => Promise<T>): Promise<T> {
+  async function ask<T>(c: Context, question: () => Promise<T>): Promise<T> {
     try {
       return await question();
     } catch (cause) {
       if (!(cause instanceof UpstreamError)) throw cause;
-      log.warning("Signing in to the account page failed", { error: cause });
       switch (cause.kind) {
         case "unavailable":
           throw cause.isCodeSpent
             ? signInInterrupted(cause)
             : providerUnavailable(provider.name, cause);
         case "denied":
-          throw refused(cause);
+          log.warning("Sign-in to the account page failed", {
+            reference: c.get("reference"),
+            error: cause,
+          });
+          throw refused();
         default:
           throw new HttpError(
             502,
@@ -94,9 +97,8 @@ export function accountSignIn(
     }
   }
 
-  function refused(cause?: unknown): HttpError {
+  function refused(): HttpError {
     return new HttpError(403, `${provider.name} refused`, {}, {
-      cause,
       situation: "provider refused",
     });
   }
@@ -121,14 +123,13 @@ export function accountSignIn(
         handle,
         keepBrowser(c, baseUrl),
       );
-      const url = await ask(() =>
+      const url = await ask(c, () =>
         provider.authorizationUrl({
           state: STATE_PREFIX + handle,
           nonce,
           codeChallenge: codeChallenge(codeVerifier),
           redirectUri,
-        })
-      );
+        }));
       return redirect(c, url.href);
     },
 
@@ -155,18 +156,22 @@ export function accountSignIn(
       }
       // The tokens are not kept. Nor are they revoked: some providers would
       // end every other connection of this person with them.
-      const { identity } = await ask(() =>
+      const { identity } = await ask(c, () =>
         provider.redeem({
           code,
           ...upstreamSecrets(handle, browser),
           redirectUri,
           issuer,
-        })
-      );
+        }));
       if (isSubjectOfOther(identity.subject, otherIds)) throw refused();
+      const subject = subjectOf(providerId, identity);
       const id = await save({
-        subject: subjectOf(providerId, identity),
+        subject,
         identity: permissions?.keep(identity) ?? withoutMemberships(identity),
+      });
+      log.info("Signed in to the account page", {
+        reference: c.get("reference"),
+        subject,
       });
       // Not before: without it the page could not be loaded again.
       dropCookie(c, cookie);

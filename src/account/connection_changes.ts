@@ -60,9 +60,10 @@ export function connectionChanges(
       );
       if (after) {
         log.info(`Connection ${changed} on the account page`, {
+          reference: c.get("reference"),
+          subject,
           grantId: after.id,
           client: after.clientName,
-          by: subject,
         });
       }
       const what = after ? `changed=${changed}` : "ended=0";

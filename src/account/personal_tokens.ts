@@ -6,7 +6,6 @@
  */
 import type { Scopes } from "../authoring/scope.ts";
 import { HttpError } from "../errors.ts";
-import type { Logger } from "../log.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import { openPersonalGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
@@ -33,17 +32,15 @@ export type MakeToken = (
 
 /** Lets people make tokens with scopes that they may have themselves. */
 export function personalTokens(
-  { baseUrl, scopes: { supported }, mayHold, grants, accessTokens, clock, log }:
-    {
-      baseUrl: string;
-      scopes: Scopes;
-      /** What a grant's token is good for here. */
-      mayHold: MayHold;
-      grants: GrantStore;
-      accessTokens: AccessTokenStore;
-      clock: Clock;
-      log: Logger;
-    },
+  { baseUrl, scopes: { supported }, mayHold, grants, accessTokens, clock }: {
+    baseUrl: string;
+    scopes: Scopes;
+    /** What a grant's token is good for here. */
+    mayHold: MayHold;
+    grants: GrantStore;
+    accessTokens: AccessTokenStore;
+    clock: Clock;
+  },
 ): MakeToken {
   return async function makeToken({ subject, identity }, form) {
     const name = form.get("name")?.trim() ?? "";
@@ -82,10 +79,6 @@ export function personalTokens(
     const token = await accessTokens.issuePersonal({
       ...grant,
       scopes: may.scopes,
-    });
-    log.info("Access token made on the account page", {
-      grantId: grant.id,
-      subject,
     });
     return { grantId: grant.id, token };
   };

@@ -7,9 +7,7 @@
 import type { Scopes } from "../authoring/scope.ts";
 import { type Clock, now } from "../clock.ts";
 import { OAuthError } from "../errors.ts";
-import type { Logger } from "../log.ts";
 import { type Client, clientName } from "../oauth/client.ts";
-import { shortClientId } from "../oauth/client_id.ts";
 import { type Grant, openAssertedGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import {
@@ -50,7 +48,6 @@ export function grantByAssertion(
     verifyAssertion,
     assertions,
     clock,
-    log,
   }: {
     baseUrl: string;
     /** Keeps the subjects of those who sign in on a page apart. */
@@ -64,7 +61,6 @@ export function grantByAssertion(
     verifyAssertion: VerifyAssertion;
     assertions: AssertionStore;
     clock: Clock;
-    log: Logger;
   },
 ): GrantByAssertion {
   return async function grant({ assertion, scopes: asked }, client, isProven) {
@@ -118,12 +114,6 @@ export function grantByAssertion(
     if (!await assertions.use(`assertion of ${printIssuer(by)}`, once)) {
       throw badAssertion("The assertion was used before");
     }
-    log.info("Signed in by an assertion", {
-      clientId: shortClientId(clientId),
-      client: grant.clientName,
-      subject,
-      grantId: grant.id,
-    });
     return { ...grant, scopes: held.scopes };
   };
 }

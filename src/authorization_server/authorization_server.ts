@@ -132,7 +132,7 @@ export function authorizationServer(
     admins: config.admins,
     configured: config.clients,
     policy: config.policy,
-    providerUrl: providerUrls({ baseUrl, provider, log }),
+    providerUrl: providerUrls({ baseUrl, provider }),
     providerTokens: providerTokens({ provider, grants, upstreamTokens, clock }),
     mayHold: heldScopes({
       issuer: baseUrl,

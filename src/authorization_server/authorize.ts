@@ -153,6 +153,7 @@ export function authorizeEndpoint(
       const handle = await requests.save(browser, pending, "upstream");
       const url = await providerUrl(handle, browser, request.wishes);
       log.info("Sent to the provider without a question", {
+        reference: c.get("reference"),
         clientId: client.clientId,
       });
       return redirect(c, url.href);

@@ -35,6 +35,7 @@ export function consentEndpoint(
     if (!await requests.finish(found)) throw answeredAlready();
     const { request, clientName } = found.value;
     log.info("Consent denied", {
+      reference: c.get("reference"),
       clientId: shortClientId(request.clientId),
       client: clientName,
     });

@@ -87,9 +87,10 @@ export function providerCallbackEndpoint(
   ): Promise<Response> {
     const { request, clientName } = found.value;
     log.warning("Sign-in failed", {
+      reference: c.get("reference"),
       clientId: shortClientId(request.clientId),
       client: clientName,
-      outcome: description,
+      refusal: description,
       ...facts,
     });
     if (!await requests.finish(found)) throw finishedAlready();
@@ -148,7 +149,7 @@ export function providerCallbackEndpoint(
         leased,
         "access_denied",
         "This account may not sign in here",
-        { subject: identity.subject },
+        { subject: subjectOf(providerId, identity) },
       );
     }
     const { request, clientName, consented = request.scopes } = leased.value;
@@ -183,6 +184,7 @@ export function providerCallbackEndpoint(
       }));
     if (ours === undefined) throw finishedAlready();
     log.info("Signed in", {
+      reference: c.get("reference"),
       clientId: shortClientId(request.clientId),
       client: clientName,
       subject: grant.subject,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Logger } from "../log.ts";
 import type { ProviderWishes } from "../oauth/authorization_request.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
@@ -19,11 +18,7 @@ export type ProviderUrl = (
 
 /** Asks the provider. What it gives throws 503 while that cannot be reached. */
 export function providerUrls(
-  { baseUrl, provider, log }: {
-    baseUrl: string;
-    provider: Provider;
-    log: Logger;
-  },
+  { baseUrl, provider }: { baseUrl: string; provider: Provider },
 ): ProviderUrl {
   return async function providerUrl(handle, browser, wishes) {
     const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
@@ -37,7 +32,6 @@ export function providerUrls(
       });
     } catch (cause) {
       if (!(cause instanceof UpstreamError)) throw cause;
-      log.warning("The provider cannot be reached", { error: cause });
       throw providerUnavailable(provider.name, cause);
     }
   };

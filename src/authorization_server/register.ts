@@ -48,7 +48,9 @@ export function registerEndpoint(
     const { client: named, clientSecret } = registerClient(body, now(clock));
     checkRedirectHosts(named.metadata.redirect_uris, policy);
     const client = await sealClient(await secrets.find("client-ids"), named);
+    c.set("clientId", named.clientId);
     log.info("Client registered", {
+      reference: c.get("reference"),
       clientId: named.clientId,
       client: clientName(client),
     });

@@ -26,7 +26,7 @@ import type { CheckRate } from "../http/rate_limit.ts";
 interface Revocable {
   /** Whose it is. */
   clientId: string;
-  revoke(): Promise<void>;
+  revoke(c: Context): Promise<void>;
 }
 
 /**
@@ -67,13 +67,14 @@ export function revokeEndpoint(
         const grant = read?.grant.value;
         return grant && {
           clientId: grant.clientId,
-          revoke: () => revokeRefresh(token, grant.clientId, read),
+          revoke: (c) => revokeRefresh(c, token, grant.clientId, read),
         };
       }
     }
   }
 
   async function revokeRefresh(
+    c: Context,
     token: string,
     clientId: string,
     read: ReadRefreshToken,
@@ -88,21 +89,33 @@ export function revokeEndpoint(
       sealed: found.read.upstream,
     });
     await endGrant(found.grant, found.read.grant);
-    log.info("Grant revoked", { grantId, clientId: shortClientId(clientId) });
+    const reference = c.get("reference");
+    log.info("Grant revoked", {
+      reference,
+      clientId: shortClientId(clientId),
+      grantId,
+    });
     try {
       await tellProvider();
     } catch (error) {
       // The provider keeps a token that no one here can open any more.
-      log.warning("The provider did not revoke", { grantId, error });
+      log.warning("The provider did not revoke", {
+        reference,
+        grantId,
+        error,
+      });
     }
   }
 
   /** Anyone who holds one may end it: it has got lost, or it is no longer used. */
-  async function revokePersonal(token: string): Promise<void> {
+  async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
     await endGrant(access.grant);
-    log.info("Access token revoked", { grantId: access.grant.id });
+    log.info("Access token revoked", {
+      reference: c.get("reference"),
+      grantId: access.grant.id,
+    });
   }
 
   async function findRefresh(
@@ -134,7 +147,7 @@ export function revokeEndpoint(
     const parameters = await readParameters(c.req.raw);
     const token = parameters.require("token");
     if (parseCredential(token)?.kind === "personal_token") {
-      await revokePersonal(token);
+      await revokePersonal(c, token);
       return c.body(null, 200);
     }
     const isNamed = headers.has("authorization") ||
@@ -150,7 +163,7 @@ export function revokeEndpoint(
     const isAllowed = found &&
       (client?.clientId === found.clientId ||
         !client && await isPublic(found.clientId));
-    if (isAllowed) await found.revoke();
+    if (isAllowed) await found.revoke(c);
     return c.body(null, 200);
   };
 }

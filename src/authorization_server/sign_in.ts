@@ -7,7 +7,6 @@
 import type { Endpoint, SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
 import { type AuthConfig, subjectIds } from "../config/auth.ts";
 import { HttpError } from "../errors.ts";
-import { logger } from "../log.ts";
 import type { ProviderConfig } from "../config/application.ts";
 import type { Provider } from "../upstream/provider.ts";
 import {
@@ -73,15 +72,14 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
 
 /** The routes of a server that is no authorization server. */
 function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
-  const log = logger("oauth");
-  const refuse = (status: number): Endpoint => (c) => {
-    log.warning("No one can sign in here", {
-      path: c.req.path,
-      strategies: Object.keys(auth).join(", ") || "none",
-      needs: "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, " +
-        "OAUTH_CLIENT_SECRET",
+  const strategies = Object.keys(auth).join(",") || "none";
+  // For the log; it is no one else's concern.
+  const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
+    "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
+  const refuse = (status: number): Endpoint => () => {
+    throw new HttpError(status, "No one signs in at this server", {}, {
+      cause,
     });
-    throw new HttpError(status, "No one signs in at this server");
   };
   // Clients take a missing document for "no sign-in", and a 5xx for trouble.
   const notFound = refuse(404);

@@ -11,6 +11,7 @@ import { type Client, clientName } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { parseClientCredentials } from "../oauth/client_authentication.ts";
 import { isMachine } from "../oauth/configured_client.ts";
+import { parseCredential } from "../oauth/credential.ts";
 import { type Grant, openClientGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
@@ -36,6 +37,7 @@ import type {
 import { tidy } from "../store/persist.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
+import type { Logger } from "../log.ts";
 import type { GrantByAssertion } from "./asserted_grant.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
@@ -61,6 +63,7 @@ export function tokenEndpoint(
     refreshTokens,
     providerTokens,
     checkRate,
+    log,
   }: {
     clock: Clock;
     codes: CodeStore;
@@ -76,6 +79,7 @@ export function tokenEndpoint(
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
     checkRate: CheckRate;
+    log: Logger;
   },
 ): (c: Context) => Promise<Response> {
   async function refresh(
@@ -203,9 +207,15 @@ export function tokenEndpoint(
           parameters,
         );
         const isProven = method !== "none";
-        return await issueWithout(
-          await grantByAssertion(request, client, isProven),
-        );
+        const grant = await grantByAssertion(request, client, isProven);
+        log.info("Signed in by an assertion", {
+          reference: c.get("reference"),
+          clientId: shortClientId(clientId),
+          client: grant.clientName,
+          subject: grant.subject,
+          grantId: grant.id,
+        });
+        return await issueWithout(grant);
       }
     }
     return await codes.use({
@@ -228,6 +238,7 @@ export function tokenEndpoint(
     c.set("clientId", shortClientId(client.clientId));
     // Nothing after this may fail: it cannot be done twice.
     const tokens = await issue(c, client, parameters, ahead);
+    c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
     await tidy(() => clients.keep(client));
     if (client.isConfigured) clientUses.touch(client.clientId);
     return c.json(printTokenResponse(tokens, now(clock)));

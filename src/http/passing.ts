@@ -18,6 +18,8 @@ export interface Passing {
     reference: string;
     /** The client, once it is known to exist. */
     clientId?: string;
+    /** The grant that tokens were issued of. */
+    grantId?: string;
     /** What a request for tokens offers in exchange. */
     grantType?: string;
     /** Why an answer that is no error refuses all the same. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { DocumentError } from "../../src/client_documents/document_error.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { shortClientId } from "../../src/oauth/client_id.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
 import { configureLog, type LogEvent } from "../../src/log.ts";
 import {
   BASE_URL,
@@ -11,6 +12,8 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../flow/kit.ts";
+import { AccountVisitor } from "../account/kit.ts";
+import { startServer } from "../kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
@@ -36,34 +39,47 @@ function requests(events: LogEvent[]) {
     .map(({ properties }) => properties);
 }
 
-Deno.test("a sign-in is one line a step, by the client's id and without a secret", async () => {
+Deno.test("a sign-in is one line a step, by the client's id and its grant, without a secret", async () => {
   const secrets: string[] = [];
   let clientId = "";
+  let grantId: string | undefined;
   const events = await eventsOf(async (server) => {
     const client = await Client.register(server);
     clientId = shortClientId(client.clientId);
     const code = await client.signIn();
     const { body } = await client.redeem(code);
+    grantId = parseCredential(body.access_token)?.grantId;
     await client.refresh(body.refresh_token);
     await client.refresh("junk-token");
     secrets.push(code, body.access_token, body.refresh_token, client.state);
     secrets.push(client.verifier, "junk-token");
   });
   assert.deepEqual(
-    requests(events).map(({ method, status, outcome, clientId }) => [
-      method,
-      status,
-      outcome,
-      clientId,
-    ]),
+    requests(events).map((
+      { method, status, outcome, clientId, grantId, refusal },
+    ) => [method, status, outcome, clientId, grantId, refusal]),
     [
-      ["POST /register", 201, "ok", undefined],
-      ["GET /authorize", 200, "ok", clientId],
-      ["POST /authorize", 303, "ok", clientId],
-      ["GET /oauth/provider-callback", 302, "ok", clientId],
-      ["POST /token", 200, "ok", clientId],
-      ["POST /token", 200, "ok", clientId],
-      ["POST /token", 400, "refused", clientId],
+      ["POST /register", 201, "ok", clientId, undefined, undefined],
+      ["GET /authorize", 200, "ok", clientId, undefined, undefined],
+      ["POST /authorize", 303, "ok", clientId, undefined, undefined],
+      [
+        "GET /oauth/provider-callback",
+        302,
+        "ok",
+        clientId,
+        undefined,
+        undefined,
+      ],
+      ["POST /token", 200, "ok", clientId, grantId, undefined],
+      ["POST /token", 200, "ok", clientId, grantId, undefined],
+      [
+        "POST /token",
+        400,
+        "refused",
+        clientId,
+        undefined,
+        "invalid_grant: The refresh token is unknown, expired or revoked",
+      ],
     ],
   );
   const text = JSON.stringify(events);
@@ -89,6 +105,66 @@ Deno.test("a refusal says why, from where, and under which reference", async () 
   );
   assert.match(String(authorize.refusal), /^invalid_client/);
   assert.notEqual(register.reference, authorize.reference);
+});
+
+Deno.test("what a request did is told with the person and the grant, under its reference", async () => {
+  const events = await eventsOf(async (server) => {
+    const client = await Client.register(server);
+    const { refresh_token } = await client.connect();
+    await server.form("/revoke", { token: refresh_token });
+    await client.connect();
+    const visitor = await AccountVisitor.signIn(server);
+    await visitor.press("/account/pause");
+    await visitor.press("/account/tokens", { name: "Backup", days: "30" });
+    await visitor.press("/account/end");
+    const browser = server.browser();
+    const consent = await browser.open(client.authorizationUrl());
+    await browser.press(consent, "decision", "deny");
+    server.provider.redeem = () =>
+      Promise.reject(new UpstreamError("denied", "not this one"));
+    await assert.rejects(client.connect());
+    await AccountVisitor.signIn(server);
+    await server.app.close();
+  });
+  const methods = new Map(
+    requests(events).map(({ reference, method }) => [reference, method]),
+  );
+  const told = events.filter(({ message }) => message !== "Request")
+    .map(({ message, properties: { reference, subject, grantId } }) => [
+      message,
+      methods.get(reference),
+      subject,
+      grantId !== undefined,
+    ]);
+  const jo = "github:42";
+  assert.deepEqual(told, [
+    ["Client registered", "POST /register", undefined, false],
+    ["Signed in", "GET /oauth/provider-callback", jo, true],
+    ["Grant revoked", "POST /revoke", undefined, true],
+    ["Signed in", "GET /oauth/provider-callback", jo, true],
+    [
+      "Signed in to the account page",
+      "GET /oauth/provider-callback",
+      jo,
+      false,
+    ],
+    ["Connection paused on the account page", "POST /account/pause", jo, true],
+    [
+      "Access token made on the account page",
+      "POST /account/tokens",
+      jo,
+      true,
+    ],
+    ["Connection ended on the account page", "POST /account/end", jo, true],
+    ["Consent denied", "POST /authorize", undefined, false],
+    ["Sign-in failed", "GET /oauth/provider-callback", undefined, false],
+    [
+      "Sign-in to the account page failed",
+      "GET /oauth/provider-callback",
+      undefined,
+      false,
+    ],
+  ]);
 });
 
 Deno.test("a database that fails is told once a second with its cause, and each answer has a reference", async () => {
@@ -118,6 +194,57 @@ Deno.test("a database that fails is told once a second with its cause, and each 
     requests(events).map(({ reference }) => reference),
     references,
   );
+});
+
+Deno.test("what answers 5xx is told once, whichever page it is", async () => {
+  for (const [kind, status] of [["unavailable", 503], ["misbehaved", 502]]) {
+    const provider = new FakeProvider();
+    provider.redeem = () =>
+      Promise.reject(new UpstreamError(kind as "unavailable", `${kind} now`));
+    const events = await eventsOf(async (server) => {
+      const { page } = await AccountVisitor.signIn(server);
+      assert.equal(page.status, status);
+    }, { provider });
+    const told = events.filter(({ message }) => message !== "Request");
+    assert.deepEqual(told.map(({ message }) => message), ["Not available"]);
+    const { cause } = told[0].properties.error as Error;
+    assert.match(String(cause), new RegExp(`${kind} now`));
+  }
+  const provider = new FakeProvider();
+  provider.authorizationUrl = () =>
+    Promise.reject(new UpstreamError("unavailable", "not reached"));
+  const events = await eventsOf(async (server) => {
+    const client = await Client.register(server);
+    const browser = server.browser();
+    const consent = await browser.open(client.authorizationUrl());
+    const { status } = await browser.press(consent, "decision", "approve");
+    assert.equal(status, 503);
+  }, { provider });
+  const warnings = events.filter(({ level }) => level !== "info");
+  assert.deepEqual(warnings.map(({ message }) => message), ["Not available"]);
+});
+
+Deno.test("where no one signs in, the log tells once why, and which setting is wanted", async () => {
+  using _time = new FakeTime();
+  const events: LogEvent[] = [];
+  await using server = await startServer();
+  configureLog({ level: "info", take: (event) => events.push(event) });
+  try {
+    for (const path of ["/token", "/register", "/token"]) {
+      const response = await server.fetch(path, { method: "POST" });
+      assert.equal(response.status, 501);
+      const text = await response.text();
+      assert.doesNotMatch(text, /AUTH_STRATEGY/);
+    }
+  } finally {
+    configureLog({ level: "off" });
+  }
+  const [{ properties }, ...others] = events.filter(({ message }) =>
+    message !== "Request"
+  );
+  assert.deepEqual(others, []);
+  const { cause } = properties.error as Error;
+  assert.match(String(cause), /^AUTH_STRATEGY is none\..*OAUTH_PROVIDER/);
 });
 
 Deno.test("a provider that fails is told with its cause, and the page has the reference", async () => {

@@ -84,6 +84,20 @@ Deno.test("a deployment with wrong settings answers 500 and logs the details", a
   assert.match(server.output, /KV_PATH/);
 });
 
+Deno.test("a deployment logs each event by a call of its level", async () => {
+  await using directory = new TemporaryDirectory();
+  const errors = `${directory.path}/errors`;
+  const script = 'exec "$@" 2>"$ERRORS"';
+  await using server = new Process(
+    ["-c", script, "sh", Deno.execPath(), ...await startArgs()],
+    { command: "sh", env: { DENO_DEPLOYMENT_ID: "d1", ERRORS: errors } },
+  );
+  await server.prints(/"Listening"/);
+  // Lines that are written together go where the first of them goes.
+  assert.doesNotMatch(server.output, /WARNING/);
+  assert.match(await Deno.readTextFile(errors), /"WARNING".*AUTH_STRATEGY/);
+});
+
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
