@@ -51,9 +51,12 @@ export function taskKey(taskId: string): Deno.KvKey {
   return ["task", bounded(taskId)];
 }
 
-/** Tasks of a person, with the grant that used each last · as the task. */
-export function tasksOfKey(binding: string, ...taskId: string[]): Deno.KvKey {
-  return ["task-of", fingerprint(binding), ...taskId];
+/**
+ * Tasks of a person, with the grant that used each last, or a part of those of
+ * a network · as the task.
+ */
+export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
+  return ["task-of", fingerprint(list), ...taskId];
 }
 
 /** That someone works on a task · 30 s, renewed every 5. */

@@ -153,11 +153,16 @@ export function taskStore(database: Database) {
     end,
     find,
 
-    /** Keeps a new task; it can be found anywhere before this resolves. */
+    /**
+     * Keeps a new task; it can be found anywhere before this resolves.
+     *
+     * @param list what it is counted under; by default its person's tasks
+     */
     async create(
       taskId: string,
       { binding, grantId }: TaskOwner,
       scopes: readonly string[] = [],
+      list = binding,
     ): Promise<Task> {
       const time = database.clock();
       const record: TaskRecord = {
@@ -173,7 +178,7 @@ export function taskStore(database: Database) {
         transaction
           .set(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
-          .set<TaskOfPerson>(tasksOfKey(binding, taskId), {
+          .set<TaskOfPerson>(tasksOfKey(list, taskId), {
             grantId,
             expiresAt: record.expiresAt,
           })
@@ -205,9 +210,9 @@ export function taskStore(database: Database) {
       return await find(taskId, binding);
     },
 
-    /** Whether at least so many tasks of a person are kept. */
-    async hasMany(binding: string, count: number): Promise<boolean> {
-      const listed = await database.list(tasksOfKey(binding), { limit: count });
+    /** Whether at least so many tasks of a list are kept. */
+    async hasMany(list: string, count: number): Promise<boolean> {
+      const listed = await database.list(tasksOfKey(list), { limit: count });
       return listed.length >= count;
     },
 

@@ -11,7 +11,10 @@ import {
   TASKS_KEPT,
   TASKS_PER_CALLER,
 } from "../../src/engine/tasks/task_runner.ts";
+import { MANY } from "../../src/engine/counted_as.ts";
 import { Database } from "../../src/store/database.ts";
+import { tasksOfKey } from "../../src/store/keys.ts";
+import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import {
   BASE_URL,
@@ -21,6 +24,7 @@ import {
   type Json,
   resultOf,
   rpc,
+  Sender,
   startServer,
   statelessMeta,
   type TestServer,
@@ -280,6 +284,68 @@ Deno.test("people who present nothing open no more sessions than they may make c
   assert.deepEqual(await open("192.0.2.2"), [200, null]);
 });
 
+/** A server as it is called from a network. */
+class From extends Sender {
+  constructor(
+    private readonly server: TestServer,
+    private readonly hostname: string,
+  ) {
+    super();
+  }
+
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    return await this.server.app.fetch(new Request(BASE_URL + path, init), {
+      remoteAddr: { hostname: this.hostname },
+    });
+  }
+
+  /** What a call that begins a task is answered with. */
+  async begin(): Promise<string> {
+    const { resultType, content } = await resultOf(
+      this.call("tools/call", run("quick"), { capabilities }),
+    );
+    return content ? content[0].text : resultType;
+  }
+}
+
+const quick = tool({ name: "quick", task: "required", run: () => "done" });
+
+Deno.test("so many tasks of a network are kept for a day, whichever process begins them", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  const options = { kv, tools: [quick], env: { CALLS_PER_MINUTE: "0" } };
+  await using first = await startServer(options);
+  await using second = await startServer(options);
+  assert.equal(await new From(first, "192.0.2.1").begin(), "task");
+  const lists = Array.from(
+    { length: MANY },
+    (_, list) => tasksOfKey(`network 4:c0000201 ${list}`),
+  );
+  const [{ key, value }] = await Array.fromAsync(
+    kv.list({ prefix: ["task-of"] }),
+  );
+  assert(lists.some(([, list]) => list === key[1]));
+  // As if as many were begun as there may be.
+  for (const list of lists) {
+    for (let count = 0; count < TASKS_KEPT; count += 500) {
+      const operation = kv.atomic();
+      for (let id = count; id < count + 500; id++) {
+        operation.set([...list, `${id}`], value);
+      }
+      await operation.commit();
+    }
+  }
+  for (const server of [first, second]) {
+    assert.match(
+      await new From(server, "192.0.2.1").begin(),
+      /^Too many tasks a day: try again in/,
+    );
+    assert.equal(await new From(server, "192.0.2.2").begin(), "task");
+  }
+  time.tick(TASK_SECONDS);
+  assert.equal(await new From(second, "192.0.2.1").begin(), "task");
+});
+
 Deno.test("people who present nothing on this machine have no limit", async () => {
   await using server = await startServer({
     tools: [echo],
@@ -517,7 +583,6 @@ Deno.test("a caller has so many tasks under way, and a task that ends makes room
 });
 
 Deno.test("so many tasks of a person are kept for a day, and no more begin", async () => {
-  const quick = tool({ name: "quick", task: "required", run: () => "done" });
   await using server = await start(0, { tools: [quick] });
   const headers = await signIn(server);
   const call = () =>

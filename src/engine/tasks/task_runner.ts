@@ -20,7 +20,7 @@ import type { Outcome } from "../../outcome.ts";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { CallerBound } from "../caller_bound.ts";
-import type { CountedAs } from "../counted_as.ts";
+import { type CountedAs, MANY } from "../counted_as.ts";
 import { CallContext, type Work } from "../call_context.ts";
 import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
@@ -59,7 +59,7 @@ const EXPELLED: End = {
 /** What one caller may have under way in one process. */
 export const TASKS_PER_CALLER = 100;
 
-/** Tasks of a person that are kept for a day, in whatever state. */
+/** Tasks of a person, or in a list, kept for a day in whatever state. */
 export const TASKS_KEPT = 1000;
 
 /** They end one by one, as the calls that made them came. */
@@ -67,6 +67,15 @@ const KEPT_RETRY_SECONDS = 600;
 
 /** How often a task is asked whether it may still go on. */
 const LIVE_MILLISECONDS = 1000;
+
+/**
+ * Where a new task is listed. What many people share has many lists, filled
+ * evenly, so that counting one costs no more than counting a person's.
+ */
+function listOf({ binding }: Caller, countedAs?: CountedAs): string {
+  if (!countedAs?.isMany) return binding;
+  return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
+}
 
 /** What a task does: it gives its result, or throws. */
 export type TaskWork = (context: Context) => Promise<CallToolResult>;
@@ -157,12 +166,11 @@ export class TaskRunner {
     { caller, countedAs }: Pick<Work, "caller"> & Pick<Running, "countedAs">,
     scopes: readonly string[],
   ): Promise<Task> {
-    // What many people share is bounded by their calls alone.
-    const isPerson = countedAs !== undefined && !countedAs.isMany;
-    if (isPerson && await this.tasks.hasMany(caller.binding, TASKS_KEPT)) {
+    const list = listOf(caller, countedAs);
+    if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
       throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
     }
-    return await this.tasks.create(taskId, caller, scopes);
+    return await this.tasks.create(taskId, caller, scopes, list);
   }
 
   /** Takes no new tasks from now on. */
