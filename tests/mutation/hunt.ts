@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { nearestTests, rankOf, RANKS } from "./nearest.ts";
+import { DISTANCES, nearestTests, rankOf } from "./nearest.ts";
 import { Suite } from "./suite.ts";
 import type { Numbered } from "./switches.ts";
 import type { Verdict } from "./workplace.ts";
@@ -36,9 +36,15 @@ export class Hunt {
   }
 
   async run(): Promise<void> {
-    const ranks = this.options.isNearOnly ? 2 : RANKS;
-    for (let rank = 0; rank < ranks; rank++) await this.#pass(rank);
-    for (let group = 0; group < 3; group++) await this.#passConstant(group);
+    const ranks = this.options.isNearOnly ? 2 : DISTANCES.length;
+    for (let rank = 0; rank < ranks; rank++) {
+      await this.#pass(rank);
+      console.log(`${this.alive.size} left by ${DISTANCES[rank]}`);
+    }
+    for (let group = 0; group < 3; group++) {
+      await this.#passConstant(group);
+    }
+    console.log(`${this.alive.size} left when there from the start`);
   }
 
   /** The files of tests that reach a mutant. */

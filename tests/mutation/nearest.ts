@@ -42,14 +42,19 @@ export function nearestTests(
     .filter((group) => group.length > 0);
 }
 
-/** How many distances {@linkcode rankOf} tells apart. */
-export const RANKS = 4;
+/** What {@linkcode rankOf} tells apart, nearest first. */
+export const DISTANCES = [
+  "the file's own test",
+  "its folder's",
+  "those that see it work",
+  "all others",
+];
 
-/** 0 for the file's own test, 1 in its folder, 2 in others that see it work. */
+/** A place in {@linkcode DISTANCES}. */
 export function rankOf(path: string, test: string): number {
   const groups = nearestTests(path, () => true);
   const rank = groups.findIndex((group) =>
     group.some((place) => test === place || test.startsWith(place))
   );
-  return rank < 0 ? RANKS - 1 : rank;
+  return rank < 0 ? DISTANCES.length - 1 : rank;
 }

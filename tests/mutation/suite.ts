@@ -42,7 +42,7 @@ export class Suite {
   static async measure(
     root: string,
     paths: readonly string[],
-    patienceSeconds = 5,
+    patienceSeconds = 3,
   ): Promise<Suite> {
     const suite = new Suite(root, paths, patienceSeconds);
     const { loaded } = await suite.#started();
