@@ -31,20 +31,14 @@ export class Suite {
   private constructor(
     private readonly root: string,
     readonly paths: readonly string[],
-    private readonly patienceSeconds: number,
   ) {}
 
-  /**
-   * Runs every test with nothing broken.
-   *
-   * @param patienceSeconds beyond five times as long as now, a test hangs
-   */
+  /** Runs every test with nothing broken. */
   static async measure(
     root: string,
     paths: readonly string[],
-    patienceSeconds = 3,
   ): Promise<Suite> {
-    const suite = new Suite(root, paths, patienceSeconds);
+    const suite = new Suite(root, paths);
     const { loaded } = await suite.#started();
     if (!loaded) {
       suite.leftOut.push(...paths);
@@ -95,7 +89,7 @@ export class Suite {
         const { at, name } = test;
         const place = names[at] === name ? at : names.indexOf(name);
         if (place < 0) continue;
-        const run = await process.run(place, mutant, this.#deadline(test));
+        const run = await process.run(place, mutant, patience(test));
         if (run.verdict !== "passed") return run.verdict;
       }
       return "passed";
@@ -111,13 +105,14 @@ export class Suite {
 
   /**
    * A test that fails counts if it passes without the mutant in the same
-   * process: an earlier mutant may have left something behind.
+   * process: an earlier mutant may have left something behind. One that seems
+   * to hang is asked again with more patience.
    */
   async #ask(test: Test, mutant: number): Promise<Run> {
     const { at } = test;
-    const deadline = this.#deadline(test);
-    const run = await this.#run(at, mutant, deadline);
+    const run = await this.#run(at, mutant, patience(test, 1));
     if (run.verdict === "passed") return run;
+    const deadline = patience(test);
     const isClean = async () =>
       (await this.#run(at, NO_MUTANT, deadline)).verdict === "passed";
     if (this.#process?.loaded && await isClean()) return run;
@@ -125,10 +120,6 @@ export class Suite {
     // It may need a test before it: then it says nothing.
     if (!await isClean()) return { ...run, verdict: "passed" };
     return await this.#run(at, mutant, deadline);
-  }
-
-  #deadline({ seconds }: Test): number {
-    return 5 * seconds + this.patienceSeconds;
   }
 
   async #run(test: number, mutant: number, deadline: number): Promise<Run> {
@@ -141,4 +132,9 @@ export class Suite {
     }
     return this.#process;
   }
+}
+
+/** How long a test may take before it hangs: the machine may be busy. */
+function patience({ seconds }: Test, more = 3): number {
+  return 5 * seconds + more;
 }

@@ -36,7 +36,7 @@ async function measured(): Promise<
     withSwitches("src/x.ts", SOURCE, mutants, () => {}),
   );
   await Deno.writeTextFile(`${root}/tests/x_test.ts`, TESTS);
-  const suite = await Suite.measure(root, ["tests/x_test.ts"], 1);
+  const suite = await Suite.measure(root, ["tests/x_test.ts"]);
   return {
     suite,
     idOf: (kind) => mutants.find((one) => one.kind === kind)!.id,
