@@ -58,22 +58,22 @@ export class Hunt {
     return [...this.#suites.values()].flatMap(({ leftOut }) => leftOut);
   }
 
-  /** On the files of tests that are so near. */
+  /** On the files of tests that are so near, cheapest first. */
   async #pass(rank: number): Promise<void> {
     const sources = new Set([...this.alive.values()].map(({ path }) => path));
     const wanted = this.options.testFiles.filter((test) =>
       [...sources].some((path) => rankOf(path, test) === rank)
     );
+    const suites: Suite[] = [];
     await inTurns(wanted, this.options.jobs, async (path) => {
       const suite = await this.#suiteOf(path, [path]);
-      if (rank >= 2) await suite.end();
-      else await this.#tryAll(suite, path, rank);
+      await suite.end();
+      suites.push(suite);
     });
-    if (rank < 2) return;
-    const known = wanted.map((path) => this.#suites.get(path)!);
-    known.sort((a, b) => a.seconds - b.seconds);
-    await inTurns(known, this.options.jobs, async (suite) => {
+    suites.sort((a, b) => a.seconds - b.seconds);
+    await inTurns(suites, this.options.jobs, async (suite) => {
       await this.#tryAll(suite, suite.paths[0], rank);
+      await suite.end();
     });
   }
 
@@ -88,7 +88,6 @@ export class Hunt {
       }
       await this.#settle(mutant, verdict);
     }
-    await suite.end();
   }
 
   /** With processes in which the mutant is there from the start. */
