@@ -8,6 +8,7 @@
 export const ENV_EXAMPLE =
   `# Copy to .env and take away the # where you want something else. What is
 # commented out is the default. \`deno task dev\` and \`deno task start\` read it.
+# A value with # or $ in it goes between two '.
 # This file is written by \`deno task settings\`.
 
 # --- The server -------------------------------------------------------------

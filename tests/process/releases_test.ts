@@ -108,6 +108,28 @@ function judges(): boolean {
 const ignore = !judges();
 
 Deno.test({
+  name: "systemd finds nothing to complain of in its unit" +
+    (ignore ? ", left out: systemd-analyze cannot tell here" : ""),
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const path = `${directory.path}/tool-server.service`;
+    const unit = await read("deploy/tool-server.service");
+    const here = unit.replace("/usr/local/bin/deno", Deno.execPath());
+    await Deno.writeTextFile(path, here);
+    await using judging = new Process(["verify", path], {
+      command: "systemd-analyze",
+    });
+    assert.equal(await judging.end(), 0);
+    // What it ignores it only warns of.
+    assert.equal(judging.output, "");
+    // By itself it gives up after five failures within ten seconds.
+    assert.match(unit, /^Restart=always$/m);
+    assert.match(unit, /^StartLimitIntervalSec=0$/m);
+  },
+});
+
+Deno.test({
   name: "the systemd unit is exposed to less than 3 of 10" +
     (ignore ? ", left out: systemd-analyze cannot tell here" : ""),
   ignore,
