@@ -122,7 +122,7 @@ export function createApp(options: AppOptions): App {
   app.use(observedRoutes(baseUrl));
 
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
-  app.delete("/mcp", (c) => mcp.delete(c.req.raw));
+  app.delete("/mcp", (c) => mcp.delete(c.req.raw, c.env));
   app.get("/mcp", (c, next) => {
     checkOrigin(c.req.raw);
     if (!prefersPage(c)) return next();

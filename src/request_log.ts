@@ -51,7 +51,10 @@ export function judge(
   const { error } = c;
   const refusal = c.get("refusal");
   if (error === undefined) {
-    return refusal ? { outcome: "refused", refusal } : { outcome: "ok" };
+    if (refusal) return { outcome: "refused", refusal };
+    const { status } = c.res;
+    if (status < 400) return { outcome: "ok" };
+    return { outcome: status < 500 ? "refused" : "internal_error" };
   }
   const isOurs = error instanceof OAuthError || error instanceof HttpError;
   if (!isOurs) return { outcome: "internal_error" };

@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
  */
+import { printAddress } from "../address.ts";
 import { logFailure } from "../failures.ts";
 import { newReference } from "../reference.ts";
 import { telemetry } from "../telemetry.ts";
@@ -24,6 +25,7 @@ import {
   checkContentType,
   readBody,
 } from "../protocol/transport.ts";
+import { clientAddress } from "../http/client_address.ts";
 import type { ConnectionInfo } from "../http/connection_info.ts";
 import { countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
@@ -43,7 +45,7 @@ import { type MaybePromise, then } from "./then.ts";
 export interface McpEndpoint {
   /** @param info where the request came from, if that is known */
   post(request: Request, info?: ConnectionInfo): Promise<Response>;
-  delete(request: Request): Promise<Response>;
+  delete(request: Request, info?: ConnectionInfo): Promise<Response>;
 }
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
@@ -69,7 +71,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
         return await sessions.serveBatch(
           body,
           admitted,
-          (error, id) => refuse(error, { id, request, inBand: true }),
+          (error, id) => refuse(error, { id, request, info, inBand: true }),
         );
       }
       id = salvageId(body);
@@ -80,21 +82,24 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
           { message, admitted },
           (admitted) => serve(message, admitted),
           (error) => {
-            const refusal = refuse(error, { id, request });
+            const refusal = refuse(error, { id, request, info });
             return { refusal, answer: responseOf(refusal) };
           },
         )
         : serve(message, admitted));
     } catch (error) {
-      return refusedResponse(error, id, request);
+      return responseOf(refuse(error, { id, request, info }));
     }
   }
 
-  async function end(request: Request): Promise<Response> {
+  async function end(
+    request: Request,
+    info: ConnectionInfo = {},
+  ): Promise<Response> {
     try {
-      return await sessions.end(await admit(request, {}));
+      return await sessions.end(await admit(request, info));
     } catch (error) {
-      return refusedResponse(error, undefined, request);
+      return responseOf(refuse(error, { id: undefined, request, info }));
     }
   }
 
@@ -147,7 +152,9 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
 
   function refuse(
     error: unknown,
-    refused: Pick<Refused, "id" | "request" | "inBand">,
+    { info, ...refused }: Pick<Refused, "id" | "request" | "inBand"> & {
+      info: ConnectionInfo;
+    },
   ): Refusal {
     const { id, request } = refused;
     const version = request.headers.get("mcp-protocol-version");
@@ -157,19 +164,27 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     if (refusal) {
       const { outcome, reason, status = 200 } = refusal;
       if (status >= 500) logFailure(log, error, { reference });
-      log.debug("Request", { reference, outcome, refusal: reason });
+      // Every client without a token is refused once, and scanners are always.
+      if (log.isEnabledFor("debug")) {
+        const { remoteAddr } = info;
+        const address = clientAddress(
+          remoteAddr?.hostname,
+          request.headers,
+          engine.trustedProxies,
+        );
+        log.debug("Request", {
+          reference,
+          address: address && printAddress(address),
+          method: `${request.method} /mcp`,
+          status,
+          outcome,
+          refusal: reason,
+        });
+      }
       return refusal;
     }
     log.error("Internal error", { reference, error });
     return internalRefusal(reference, id);
-  }
-
-  function refusedResponse(
-    error: unknown,
-    id: RequestId | undefined,
-    request: Request,
-  ): Response {
-    return responseOf(refuse(error, { id, request }));
   }
 
   return { post, delete: end };

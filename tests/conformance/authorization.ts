@@ -1,6 +1,6 @@
 /**
  * Runs the official conformance suite against the authorization server, which
- * is two processes on one database that take turns. The development provider
+ * is three processes on one database that take turns. The development provider
  * signs in, and a scripted browser does what the person would.
  *
  *     deno task conformance:authorization
@@ -74,6 +74,7 @@ async function main(): Promise<boolean> {
     };
     await using _first = await startOwn(options, targets);
     await using _second = await startOwn(options, targets);
+    await using _third = await startOwn(options, targets);
     return await runSuite(proxy.url);
   } finally {
     await Deno.remove(directory, { recursive: true });

@@ -219,6 +219,53 @@ Deno.test("the log tells what a tool said, what we broke and what was refused ap
   );
 });
 
+Deno.test("what is refused before its method is told where it came from, to who looks closely", async () => {
+  const send = (server: TestServer, method: string) =>
+    server.app.fetch(
+      new Request("http://127.0.0.1:3000/mcp", {
+        method,
+        headers: { "x-forwarded-for": "198.51.100.7, ::ffff:192.0.2.1" },
+      }),
+      { remoteAddr: { hostname: "127.0.0.1" } },
+    );
+  for (const level of ["debug", "info"] as const) {
+    const events: LogEvent[] = [];
+    await using server = await startServer({
+      env: {
+        AUTH_STRATEGY: "bearer",
+        BEARER_TOKEN: "the-only-secret-token",
+        TRUSTED_PROXIES: "127.0.0.1",
+      },
+    });
+    configureLog({ level, take: (event) => events.push(event) });
+    try {
+      for (const method of ["POST", "DELETE"]) {
+        const response = await send(server, method);
+        assert.equal(response.status, 401);
+        await response.body?.cancel();
+      }
+    } finally {
+      configureLog({ level: "off" });
+    }
+    const told = events.map(({ properties: { reference: _, ...rest } }) =>
+      rest
+    );
+    const refused = (method: string) => ({
+      address: "192.0.2.1",
+      method: `${method} /mcp`,
+      status: 401,
+      outcome: "refused",
+      refusal: "unauthorized",
+    });
+    assert.deepEqual(
+      told.filter(({ refusal }) => refusal !== undefined),
+      level === "debug" ? ["POST", "DELETE"].map(refused) : [],
+    );
+    // `/mcp` has routes too, whose lines say the same.
+    for (const { outcome } of told) assert.equal(outcome, "refused");
+  }
+});
+
 Deno.test("lines of one session have one name, which does not open it", async () => {
   const ids: string[] = [];
   const records = await recordsOf(async (server) => {

@@ -224,6 +224,29 @@ Deno.test("what answers 5xx is told once, whichever page it is", async () => {
   assert.deepEqual(warnings.map(({ message }) => message), ["Not available"]);
 });
 
+Deno.test("an author's route that answers an error is not told as ok", async () => {
+  const events: LogEvent[] = [];
+  await using server = await startServer({
+    routes(app) {
+      for (const status of [200, 404, 422, 500] as const) {
+        app.get(`/hook/${status}`, (c) => c.text("", status));
+      }
+    },
+  });
+  configureLog({ level: "debug", take: (event) => events.push(event) });
+  try {
+    for (const status of [200, 404, 422, 500]) {
+      await server.fetch(`/hook/${status}`);
+    }
+  } finally {
+    configureLog({ level: "off" });
+  }
+  assert.deepEqual(
+    requests(events).map(({ status, outcome }) => [status, outcome]),
+    [[200, "ok"], [404, "refused"], [422, "refused"], [500, "internal_error"]],
+  );
+});
+
 Deno.test("where no one signs in, the log tells once why, and which setting is wanted", async () => {
   using _time = new FakeTime();
   const events: LogEvent[] = [];
