@@ -12,6 +12,10 @@ function backUp(...paths: string[]): Process {
   return new Process(["task", "--quiet", "backup", ...paths]);
 }
 
+function restore(...paths: string[]): Process {
+  return new Process(["task", "--quiet", "restore", ...paths]);
+}
+
 async function fileNames(path: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(path));
   return entries.map(({ name }) => name).sort();
@@ -75,4 +79,117 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
   }
   assert.equal(await Deno.readTextFile(older), "older");
   assert.deepEqual(await fileNames(directory.path), before);
+});
+
+/** Writes a value into a database, or reads what is there. */
+async function open(path: string, value?: number): Promise<unknown> {
+  using kv = await Deno.openKv(path);
+  if (value !== undefined) await kv.set(["value"], value);
+  return (await kv.get(["value"])).value;
+}
+
+Deno.test("a restore puts the copy in the place of a database, and keeps what was there", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const copy = `${directory.path}/copy.db`;
+  await open(path, 1);
+  {
+    await using copying = backUp(path, copy);
+    assert.equal(await copying.end(), 0, copying.output);
+  }
+  {
+    // What a killed server leaves.
+    using kv = await Deno.openKv(path);
+    await kv.set(["value"], 2);
+    for (const end of ["", "-wal"]) {
+      await Deno.copyFile(path + end, `${directory.path}/killed${end}`);
+    }
+  }
+  for (const end of ["", "-wal"]) {
+    await Deno.rename(`${directory.path}/killed${end}`, path + end);
+  }
+  // What a killed restore leaves.
+  await Deno.writeTextFile(`${path}.restored`, "half");
+  await using restoring = restore(copy, path);
+  assert.equal(await restoring.end(), 0, restoring.output);
+  assert.deepEqual(await fileNames(directory.path), [
+    "copy.db",
+    "tools.db",
+    "tools.db.replaced",
+  ]);
+  assert.equal((await Deno.stat(path)).mode! & 0o777, 0o600);
+  assert.equal(await open(path), 1);
+  assert.equal(await open(`${path}.replaced`), 2);
+});
+
+Deno.test("a restore into an empty folder leaves nothing of another database", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const copy = `${directory.path}/copy.db`;
+  await open(copy, 1);
+  const other = `${directory.path}/other.db`;
+  {
+    using kv = await Deno.openKv(other);
+    await kv.set(["value"], 2);
+    for (const end of ["-wal", "-shm"]) {
+      await Deno.copyFile(other + end, path + end);
+    }
+  }
+  await using restoring = restore(copy, path);
+  assert.equal(await restoring.end(), 0, restoring.output);
+  assert.deepEqual(await fileNames(directory.path), [
+    "copy.db",
+    "other.db",
+    "tools.db",
+  ]);
+  assert.equal(await open(path), 1);
+});
+
+Deno.test({
+  name: "a restored database belongs to whom the one before did, or its folder",
+  // Only root gives files away.
+  ignore: Deno.uid() !== 0,
+  async fn() {
+    const SERVICE = 65532;
+    await using directory = new TemporaryDirectory();
+    await using other = new TemporaryDirectory();
+    const copy = `${other.path}/copy.db`;
+    const path = `${directory.path}/tools.db`;
+    await open(copy, 1);
+    await Deno.chown(directory.path, SERVICE, SERVICE);
+    for (const owner of [SERVICE, SERVICE + 1]) {
+      await using restoring = restore(copy, path);
+      assert.equal(await restoring.end(), 0, restoring.output);
+      const { uid, gid } = await Deno.stat(path);
+      assert.deepEqual([uid, gid], [owner, owner]);
+      await Deno.chown(path, SERVICE + 1, SERVICE + 1);
+    }
+  },
+});
+
+Deno.test("a restore changes nothing when a server runs, the copy is none, or it would lose what it replaced before", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  const copy = `${directory.path}/copy.db`;
+  const none = `${directory.path}/none.db`;
+  await open(path, 2);
+  await open(copy, 1);
+  await Deno.writeTextFile(none, "none");
+  const refuse = async (from: string, reason: RegExp) => {
+    const before = await fileNames(directory.path);
+    await using restoring = restore(from, path);
+    assert.equal(await restoring.end(), 1, restoring.output);
+    assert.match(restoring.output.trim(), reason);
+    assert.deepEqual(await fileNames(directory.path), before);
+  };
+  {
+    using _kv = await Deno.openKv(path);
+    await refuse(copy, /^\S+tools\.db: database is locked\. Stop every .+$/);
+  }
+  await refuse(none, /^file is not a database$/);
+  await refuse(`${directory.path}/nowhere.db`, /^No such file .+$/);
+  await Deno.writeTextFile(`${path}.replaced`, "older");
+  await refuse(copy, /^File exists .+\.replaced'$/);
+  assert.equal(await open(path), 2);
+  assert.equal(await Deno.readTextFile(`${path}.replaced`), "older");
 });

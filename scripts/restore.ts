@@ -1,0 +1,74 @@
+/**
+ * `deno task restore COPY DATABASE`: puts a copy in the place of a database
+ * that no process has open. What was there is kept next to it.
+ *
+ * @module
+ */
+import { DatabaseSync } from "node:sqlite";
+import { dirname } from "node:path";
+import { backUp } from "./backup.ts";
+
+const USAGE = "Usage: deno task restore backups/tools.db data/tools.db";
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/**
+ * Ends a database's `-wal` and `-shm`, which would be taken for those of
+ * another file with its name.
+ */
+function settle(path: string): void {
+  try {
+    using database = new DatabaseSync(path);
+    // SQLite does so only for who is alone with it.
+    database.exec("PRAGMA journal_mode = DELETE");
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(
+      `${path}: ${message}. Stop every process that has it open, or move away what is damaged.`,
+    );
+  }
+}
+
+/**
+ * Restores a database from a copy of it. Whenever this ends, there is wholly
+ * the one or the other, of the same owner; in an empty folder, of the folder's.
+ *
+ * @throws {Error} when the copy is not whole, the database is open somewhere,
+ *   or what an earlier restore replaced is still there
+ */
+export async function restore(copy: string, path: string): Promise<void> {
+  const restored = `${path}.restored`;
+  const clean = () => Deno.remove(restored).catch(() => {});
+  await using _cleaning = { [Symbol.asyncDispose]: clean };
+  // Of one that was killed.
+  await clean();
+  await backUp(copy, restored);
+  const isReplacing = await isThere(path);
+  const { uid, gid } = await Deno.stat(isReplacing ? path : dirname(path));
+  if (uid !== null) await Deno.chown(restored, uid, gid);
+  if (isReplacing) {
+    settle(path);
+    await Deno.link(path, `${path}.replaced`);
+  } else {
+    for (const end of ["-wal", "-shm"]) {
+      if (await isThere(path + end)) await Deno.remove(path + end);
+    }
+  }
+  await Deno.rename(restored, path);
+}
+
+if (import.meta.main) {
+  const [copy, path] = Deno.args;
+  if (path === undefined) {
+    console.error(USAGE);
+    Deno.exit(1);
+  }
+  try {
+    await restore(copy, path);
+  } catch (error) {
+    console.error((error as Error).message);
+    Deno.exit(1);
+  }
+}
