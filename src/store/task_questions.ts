@@ -44,10 +44,14 @@ export function taskQuestions(database: Database) {
       question: InputRequest,
       signal: AbortSignal,
     ): Promise<JsonObject> {
-      const ref = await saveText(database, JSON.stringify(question), {
-        expiresAt: database.now() + TASK_SECONDS,
-        inlineCharacters: QUESTION_CHARACTERS,
-      });
+      const ref = await persist(
+        () =>
+          saveText(database, JSON.stringify(question), {
+            expiresAt: database.now() + TASK_SECONDS,
+            inlineCharacters: QUESTION_CHARACTERS,
+          }),
+        { signal },
+      );
       await persist(
         () =>
           updateTask(database, taskId, ({ questions }) => ({

@@ -22,17 +22,32 @@ import { type Line, testFaults } from "./kit.ts";
 
 const LARGE = "x".repeat(100_000);
 
+const WORD = z.object({ word: z.string() });
+const ANSWER = { action: "accept", content: { word: LARGE } };
+
 const greet = tool({ name: "greet", run: () => "hello" });
 const confirm = tool({
   name: "confirm",
   run: async (_, { ask }) => {
-    const { action } = await ask({ message: "Really?", schema: z.object({}) });
-    return action;
+    const answer = await ask({ message: "Which?", schema: WORD });
+    return answer.action === "accept" ? answer.content.word : answer.action;
   },
 });
 const work = tool({ name: "work", task: "required", run: () => LARGE });
+const discuss = tool({
+  name: "discuss",
+  task: "required",
+  run: async (_, { ask, progress }) => {
+    await progress(1, 2, "Asking");
+    const answer = await ask({ message: LARGE, schema: WORD, key: "word" });
+    return answer.action === "accept" ? answer.content.word : answer.action;
+  },
+});
 
-const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+const capabilities = {
+  elicitation: {},
+  extensions: { "io.modelcontextprotocol/tasks": {} },
+};
 
 const STAYING = FAULTS.filter((fault) => !fault.startsWith("dies"));
 
@@ -94,35 +109,63 @@ testFaults("a question", { tools: [confirm] }, async (line) => {
   const events = new Events(response);
   const { id, method } = await events.read();
   assert.equal(method, "elicitation/create");
-  const answer = { jsonrpc: "2.0", id, result: { action: "decline" } };
+  const answer = { jsonrpc: "2.0", id, result: ANSWER };
   const accepted = await line.post(answer, session);
   await accepted.body?.cancel();
   assert.equal(accepted.status, 202);
   const { result } = await events.read();
-  assert.equal(result.content[0].text, "decline");
+  assert.equal(result.content[0].text, LARGE);
   await events.close();
 }, STAYING);
 
 async function stateless(line: Line, method: string, params: Json) {
   return await answerOf(
-    await line.call(method, params, { capabilities: TASKS }),
+    await line.call(method, params, { capabilities }),
   );
 }
 
-testFaults("a task", { tools: [work], env: { BASE_URL } }, async (line) => {
-  const begun = await stateless(line, "tools/call", {
-    name: "work",
-    arguments: {},
-  });
-  if (line.hasDied) return;
-  const { taskId } = begun.result;
+/** Begins a task; undefined when its process has died meanwhile. */
+async function begin(line: Line, name: string): Promise<string | undefined> {
+  const params = { name, arguments: {} };
+  const { result } = await stateless(line, "tools/call", params);
+  return line.hasDied ? undefined : result.taskId;
+}
+
+/** The task once it has changed; undefined when its process has died meanwhile. */
+async function next(
+  line: Line,
+  taskId: string,
+  status = "working",
+): Promise<Json | undefined> {
   let task: Json;
   await until(async () => {
     const { result } = await stateless(line, "tasks/get", { taskId });
     task = result;
-    return line.hasDied || task.status !== "working";
+    return line.hasDied || task.status !== status;
   });
-  if (line.hasDied) return;
+  return line.hasDied ? undefined : task;
+}
+
+testFaults("a task", { tools: [work], env: { BASE_URL } }, async (line) => {
+  const taskId = await begin(line, "work");
+  const task = taskId && await next(line, taskId);
+  if (!task) return;
   assert.equal(task.status, "completed");
   assert.equal(task.result.content[0].text, LARGE);
 }, FAULTS);
+
+testFaults("a task that asks", { tools: [discuss] }, async (line) => {
+  const taskId = (await begin(line, "discuss"))!;
+  const { status, inputRequests } = await next(line, taskId);
+  assert.equal(status, "input_required");
+  assert.equal(inputRequests.word.params.message, LARGE);
+  const inputResponses = { word: ANSWER };
+  const taken = await stateless(line, "tasks/update", {
+    taskId,
+    inputResponses,
+  });
+  assert.equal(taken.status, 200);
+  const task = await next(line, taskId);
+  assert.equal(task.status, "completed");
+  assert.equal(task.result.content[0].text, LARGE);
+}, STAYING);

@@ -44,6 +44,32 @@ testOnDatabases("waitFor() ends with the signal's reason", async (kv) => {
   );
 });
 
+Deno.test("waitFor() goes on while the database does not answer, and fails for what is no fault of it", async () => {
+  const kv = await Deno.openKv(":memory:");
+  await kv.set(KEY, 1);
+  let failures = 0;
+  const away = (times: number, error: Error) =>
+    new Proxy(kv, {
+      get(kv, name) {
+        if (name === "watch") return () => new ReadableStream();
+        if (name === "getMany" && times-- > 0) {
+          return () => Promise.reject(error);
+        }
+        return (kv[name as keyof Deno.Kv] as () => unknown).bind(kv);
+      },
+    });
+  const waitOn = (kv: Deno.Kv) =>
+    waitFor(new Database(kv), KEY, (n) => n === 1, never, {
+      onFailure: () => failures++,
+    });
+  // Each read is tried three times.
+  assert.equal(await waitOn(away(6, new Error("connection reset"))), 1);
+  assert.equal(failures, 2);
+  const ours = new TypeError("Key too large for read");
+  await assert.rejects(waitOn(away(1, ours)), ours);
+  kv.close();
+});
+
 Deno.test("waitFor() need not read to hear a write of its own handle", async () => {
   const kv = await Deno.openKv(":memory:");
   const nothing = { key: KEY, value: null, versionstamp: null };
