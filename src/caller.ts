@@ -165,7 +165,8 @@ export interface Authenticated {
    * Whether what the caller was allowed still holds, at most a second stale;
    * absent where it cannot be revoked.
    *
+   * @param grantId another grant of theirs, which may allow the same
    * @throws {import("./errors.ts").StorageError} when that cannot be looked up
    */
-  isLive?(): Promise<boolean>;
+  isLive?(grantId?: string): Promise<boolean>;
 }

@@ -96,7 +96,7 @@ function reasonOf(error: ChallengeError | HttpError): string {
 }
 
 /** A refusal with what its status and headers would have told to do. */
-function inWords(error: ChallengeError | HttpError): string {
+export function inWords(error: ChallengeError | HttpError): string {
   const { message } = error;
   if (error instanceof ChallengeError) {
     return `${message}. Send the request again by itself: the answer tells how to sign in`;

@@ -78,7 +78,7 @@ export function oauthGate(
         caller: callerOf(grant, held),
         upstream: dataKey &&
           providerTokens.upstream({ grantId: grant.id, dataKey }),
-        isLive: () => isStillHeld(grant.id, held.scopes),
+        isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
       },
       expiresAt,
       isPaused,

@@ -226,6 +226,12 @@ export function taskStore(database: Database) {
       );
     },
 
+    /** The grant that used a task last. */
+    async userOf(taskId: string, binding: string): Promise<string | undefined> {
+      const key = tasksOfKey(binding, taskId);
+      return (await database.find<TaskOfPerson>(key))?.value.grantId;
+    },
+
     /** Ends every task that a grant used last. */
     async endAllOf(binding: string, grantId: string): Promise<void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));

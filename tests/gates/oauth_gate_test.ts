@@ -31,7 +31,12 @@ function start({ grant = GRANT, dataKey }: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
     } as unknown as Parts["accessTokens"],
     grants: {
-      find: () => Promise.resolve(state.isThere ? { value: grant } : undefined),
+      find: (id: string) =>
+        Promise.resolve(
+          state.isThere || id === "again"
+            ? { value: { ...grant, id } }
+            : undefined,
+        ),
       touch: (id: string) => void touched.push(id),
     } as unknown as Parts["grants"],
     providerTokens: {
@@ -61,6 +66,12 @@ Deno.test("oauthGate() says that a caller's grant is live as long as it holds th
   assert.equal(await isStillLive(), true);
   state.isThere = false;
   assert.equal(await isStillLive(), false);
+  // They have signed in again.
+  assert.equal(await isLive!("again"), true);
+  assert.equal(await isLive!("another"), false);
+  state.held = ["a"];
+  time.tick(2);
+  assert.equal(await isLive!("again"), false);
 });
 
 Deno.test("oauthGate() notes the use of a token that a person made, and of no other", async () => {

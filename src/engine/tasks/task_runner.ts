@@ -4,10 +4,17 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Caller, Upstream } from "../../caller.ts";
+import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
-import { HttpError, LimitError, RpcCode, RpcError } from "../../errors.ts";
+import {
+  ChallengeError,
+  HttpError,
+  LimitError,
+  RpcCode,
+  RpcError,
+} from "../../errors.ts";
+import { logFailure } from "../../failures.ts";
 import type { Logger } from "../../log.ts";
 import {
   DIED,
@@ -22,9 +29,10 @@ import { ToolError } from "../../authoring/tool.ts";
 import { CallerBound } from "../caller_bound.ts";
 import { type CountedAs, MANY } from "../counted_as.ts";
 import { CallContext, type Work } from "../call_context.ts";
+import { inWords } from "../refusal.ts";
 import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
-import { persist } from "../../store/persist.ts";
+import { persist, tidy } from "../../store/persist.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
 
 /** The end of a task. */
@@ -82,6 +90,7 @@ export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
 /** A request that a task goes on with. */
 export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
+  readonly authenticated: Authenticated;
   /** Tells the log how the task ended, and the person in whose name it was. */
   endTask(taskId: string, outcome: Outcome): void;
 }
@@ -214,7 +223,7 @@ export class TaskRunner {
     }, HEARTBEAT_SECONDS * 1000);
     const asking = setInterval(async () => {
       try {
-        if (!await request.isLive()) endAs(EXPELLED);
+        if (!await this.#isAllowed(taskId, request)) endAs(EXPELLED);
       } catch (error) {
         this.log.warning("A task's grant could not be read", {
           reference,
@@ -257,13 +266,23 @@ export class TaskRunner {
     }
   }
 
+  /** By the grant that it began with, or by the one that uses it now. */
+  async #isAllowed(taskId: string, request: Beginning): Promise<boolean> {
+    if (await request.isLive()) return true;
+    const { caller, authenticated } = request;
+    const grantId = await this.tasks.userOf(taskId, caller.binding);
+    return grantId !== undefined &&
+      await authenticated.isLive?.(grantId) === true;
+  }
+
   #endOf(error: unknown, taskId: string): End {
-    if (error instanceof ToolError || error instanceof LimitError) {
-      const result = errorResult(error.message) as unknown as JsonObject;
-      return {
-        kept: { status: "completed", outcome: result },
-        outcome: error instanceof ToolError ? "tool_error" : "refused",
-      };
+    if (error instanceof ToolError) return told(error.message, "tool_error");
+    if (error instanceof LimitError) return told(error.message, "refused");
+    if (error instanceof HttpError || error instanceof ChallengeError) {
+      if (error.status >= 500) {
+        logFailure(this.log, error, { reference: taskId });
+      }
+      return told(inWords(error), "refused");
     }
     if (error instanceof RpcError) {
       const { code, message, data } = error;
@@ -277,6 +296,12 @@ export class TaskRunner {
     const outcome = { code: RpcCode.internalError, message };
     return { kept: { status: "failed", outcome }, outcome: "internal_error" };
   }
+}
+
+/** The end of a task that tells the model what went wrong. */
+function told(text: string, outcome: Outcome): End {
+  const result = errorResult(text) as unknown as JsonObject;
+  return { kept: { status: "completed", outcome: result }, outcome };
 }
 
 const MESSAGE_MILLISECONDS = 1000;
@@ -333,7 +358,8 @@ class WorkOfTask implements Work {
     const now = this.#clock();
     if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
     this.#lastMessageMilliseconds = now;
-    await this.#tasks.setMessage(this.requestId, message);
+    // Only words: the work goes on without them.
+    await tidy(() => this.#tasks.setMessage(this.requestId, message));
   }
 
   async request(
