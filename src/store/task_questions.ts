@@ -52,15 +52,20 @@ export function taskQuestions(database: Database) {
           }),
         { signal },
       );
+      const answerKey = taskAnswerKey(taskId, key);
+      let tries = 0;
       await persist(
         () =>
-          updateTask(database, taskId, ({ questions }) => ({
-            status: "input_required",
-            questions: { ...questions, [key]: ref },
-          })),
+          updateTask(database, taskId, async ({ questions }) => {
+            // It was asked all the same, and has its answer already.
+            if (tries++ > 0 && await database.find(answerKey)) return;
+            return {
+              status: "input_required",
+              questions: { ...questions, [key]: ref },
+            };
+          }),
         { signal },
       );
-      const answerKey = taskAnswerKey(taskId, key);
       try {
         const answer = await database.waitFor<AnswerRecord>(
           answerKey,

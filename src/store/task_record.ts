@@ -4,6 +4,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
+import type { MaybePromise } from "../authoring/service.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskKey } from "./keys.ts";
 import type { TextRef } from "./texts.ts";
@@ -56,14 +57,16 @@ export function nextUpdate(
 export async function updateTask(
   database: Database,
   taskId: string,
-  change: (record: TaskRecord) => Partial<TaskRecord> | undefined,
+  change: (
+    record: TaskRecord,
+  ) => MaybePromise<Partial<TaskRecord> | undefined>,
   also: (transaction: Transaction) => unknown = () => {},
 ): Promise<boolean> {
   for (;;) {
     const found = await database.find<TaskRecord>(taskKey(taskId));
     if (!found || isTerminal(found.value.status)) return false;
     const { key, value } = found;
-    const changes = change(value);
+    const changes = await change(value);
     if (!changes) return false;
     const record: TaskRecord = {
       ...value,

@@ -35,6 +35,38 @@ Deno.test("ask() has room for many long questions at once", () =>
     assert.deepEqual(await Promise.all(asked), keys.map((k) => ({ k })));
   }));
 
+Deno.test("ask() asks once, although it hears of the answer before it hears that it asked", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "someone" });
+    let isLost = false;
+    const losing = new Proxy(kv, {
+      get(kv, name) {
+        const member = Reflect.get(kv, name).bind(kv);
+        if (name !== "atomic" || isLost) return member;
+        return () => {
+          const operation: Deno.AtomicOperation = member();
+          const commit = operation.commit.bind(operation);
+          operation.commit = async () => {
+            isLost = true;
+            await commit();
+            await tasks.answer("t", { key: { n: 1 } });
+            throw new Error("connection reset");
+          };
+          return operation;
+        };
+      },
+    });
+    const asking = taskStore(new Database(losing));
+    const answer = await asking.ask("t", "key", question("?"), never);
+    assert.deepEqual(answer, { n: 1 });
+    const task = await tasks.find("t", "someone");
+    assert.deepEqual([task?.status, task?.inputRequests], [
+      "working",
+      undefined,
+    ]);
+  }));
+
 Deno.test("ask() leaves nothing of a long answer behind", () =>
   withKv(async (kv) => {
     const tasks = taskStore(new Database(kv));
