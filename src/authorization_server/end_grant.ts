@@ -26,11 +26,12 @@ export function grantEnd(
 ): EndGrant {
   return async function endGrant(grant, read) {
     const binding = bindingOf(grant);
-    const [endSessions] = await Promise.all([
+    const [ending] = await Promise.all([
       sessions.endAllOf(binding, grant.id),
       tasks.endAllOf(binding, grant.id),
     ]);
     // Last: who asks again after a failure finds nothing by a closed grant.
-    await grants.close(grant.id, { read, also: endSessions });
+    await grants.close(grant.id, { read, also: ending.write });
+    ending.tell();
   };
 }

@@ -174,10 +174,13 @@ export abstract class Call implements Work, Running {
   }
 
   #finish(result: string): void {
+    const { outcome, message: { id } } = this;
     const wasStopped = this.#abort?.signal.aborted;
+    const isToolError = outcome === "tool_error" ||
+      outcome === "internal_error";
     this.end(
-      { body: printResult(this.message.id, result) },
-      wasStopped ? "stopped" : this.outcome,
+      { body: printResult(id, result), isToolError },
+      wasStopped ? "stopped" : outcome,
     );
   }
 
@@ -271,6 +274,7 @@ export abstract class Call implements Work, Running {
       const result = printer.result(errorResult(refusal.inWords));
       refusal.body = printResult(id, result);
       refusal.code = undefined;
+      refusal.isToolError = true;
     }
     this.end(refusal, refusal.outcome, refusal.reason);
   }
@@ -283,7 +287,8 @@ export abstract class Call implements Work, Running {
     }
     const { message: reason } = error;
     const result = this.introduction.printer.result(errorResult(reason));
-    return { body: printResult(id, result), outcome: "refused", reason };
+    const body = printResult(id, result);
+    return { body, isToolError: true, outcome: "refused", reason };
   }
 
   /** Answers the request, once. */
@@ -308,6 +313,7 @@ export abstract class Call implements Work, Running {
     operation!.end({
       outcome,
       code: ending?.code,
+      isToolError: ending?.isToolError,
       revision: client.revision,
       reference: requestId,
     });

@@ -38,6 +38,8 @@ export interface Ending {
   headers?: Readonly<Record<string, string>>;
   /** The JSON-RPC error code in it. */
   code?: number;
+  /** Whether it is a result by which a tool says that it failed. */
+  isToolError?: boolean;
 }
 
 /** A response that may still become either a JSON object or a stream. */

@@ -20,6 +20,16 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
   return ["session-of", fingerprint(binding), ...rest];
 }
 
+/** The session that a key of {@linkcode sessionsOfKey} lists. */
+export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
+  return ["session", session];
+}
+
+/** That the end of a session has been told · 1 h. */
+export function sessionEndKey([, session]: Deno.KvKey): Deno.KvKey {
+  return ["session-end", session];
+}
+
 /** A question put to a 2025 client, then its answer · 1 h. */
 export function replyKey(
   sessionId: string,

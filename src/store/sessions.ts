@@ -14,9 +14,10 @@ import { fingerprint, randomId } from "../crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../protocol/revisions.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { sessionKey, sessionsOfKey } from "./keys.ts";
+import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import type { Transaction, Write } from "./transaction.ts";
+import { type EndingSessions, sessionEnds } from "./session_ends.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** How long a session lives after its last use. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -31,6 +32,8 @@ export interface Session extends Expiring {
   /** The grant that used it last, and that it ends with. */
   grantId?: string;
   revision: SessionRevision;
+  /** Epoch milliseconds; unknown of what began under version 0.2 or before. */
+  startedMilliseconds?: number;
   clientInfo: Implementation;
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
@@ -49,6 +52,7 @@ export type SessionStore = ReturnType<typeof sessionStore>;
 /** Sessions in a database. */
 export function sessionStore(database: Database) {
   const sessions = recent(read, { clock: database.clock });
+  const ends = sessionEnds(database);
 
   async function read(id: string): Promise<Session | undefined> {
     const found = await database.find<Session>(sessionKey(id));
@@ -72,31 +76,35 @@ export function sessionStore(database: Database) {
     return { expiresAt: database.now() + SESSION_SECONDS };
   }
 
-  /** Deletions of the sessions of a binding that a grant used last. */
-  async function deletionsOf(
+  /** Where the sessions of a binding are listed that a grant used last. */
+  async function listOf(
     binding: string,
     grantId: string,
-  ): Promise<Write[]> {
+  ): Promise<Deno.KvKey[]> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
     // Up to version 0.2 a grant was named by the session alone.
     const silent = listed.filter(({ value }) => value.grantId === undefined);
     const sessions = await database.getMany<Session[]>(
-      silent.map(({ key }) => sessionKeyOf(key)),
+      silent.map(({ key }) => listedSessionKey(key)),
     );
     return [
       ...listed.filter(({ value }) => value.grantId === grantId),
       ...silent.filter((_, n) => sessions[n].value?.grantId === grantId),
-    ].map(({ key }) => (transaction) =>
-      transaction.delete(key, sessionKeyOf(key))
-    );
+    ].map(({ key }) => key);
   }
 
   return {
     /** Keeps a new session and gives its id: 43 visible characters, unguessable. */
-    async save(session: Omit<Session, "expiresAt">): Promise<string> {
+    async save(
+      session: Omit<Session, "startedMilliseconds" | "expiresAt">,
+    ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
-        write(transaction, id, { ...session, ...lifetime() })
+        write(transaction, id, {
+          ...session,
+          startedMilliseconds: database.clock(),
+          ...lifetime(),
+        })
       );
       return id;
     },
@@ -171,7 +179,9 @@ export function sessionStore(database: Database) {
           transaction.check(found).end(found.key, database.now())
             .delete(sessionsOfKey(bound, fingerprint(id)))
         );
-        if (isDone) return true;
+        if (!isDone) continue;
+        ends.tell([found], "ok");
+        return true;
       }
     },
 
@@ -179,20 +189,24 @@ export function sessionStore(database: Database) {
      * Ends every session that a grant used last, in the commit that this gives
      * what to write in; more than fit into it are ended before.
      */
-    async endAllOf(binding: string, grantId: string): Promise<Write> {
-      const deletions = await deletionsOf(binding, grantId);
-      const last = deletions.splice(-DELETIONS_PER_COMMIT);
+    async endAllOf(binding: string, grantId: string): Promise<EndingSessions> {
+      const listed = await listOf(binding, grantId);
+      const last = listed.splice(-DELETIONS_PER_COMMIT);
       const before = [];
-      while (deletions.length > 0) {
-        before.push(deletions.splice(-DELETIONS_PER_COMMIT));
+      while (listed.length > 0) {
+        before.push(listed.splice(-DELETIONS_PER_COMMIT));
       }
-      await Promise.all(before.map((some) => database.commit(all(some))));
-      return all(last);
+      await Promise.all(before.map(async (some) => {
+        const { write, tell } = await ends.begin(some);
+        await database.commit(write);
+        tell();
+      }));
+      return await ends.begin(last);
     },
 
     /** How many live sessions a grant used last. */
     async countOf(binding: string, grantId: string): Promise<number> {
-      return (await deletionsOf(binding, grantId)).length;
+      return (await listOf(binding, grantId)).length;
     },
   };
 }
@@ -209,16 +223,4 @@ function write(
       grantId,
       expiresAt,
     });
-}
-
-/** The session that a record of its person is about. */
-function sessionKeyOf([, , id]: Deno.KvKey): Deno.KvKey {
-  return ["session", id];
-}
-
-/** Several writes as one. */
-function all(writes: readonly Write[]): Write {
-  return (transaction) => {
-    for (const write of writes) write(transaction);
-  };
 }

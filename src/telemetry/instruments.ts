@@ -35,11 +35,19 @@ const OPERATION_SECONDS = [
 /** Seconds, as the conventions for databases have them. */
 const DATABASE_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
+/** How every message of MCP arrives. */
+export const TRANSPORT = {
+  "network.protocol.name": "http",
+  "network.transport": "tcp",
+} as const;
+
 /** What is measured with. */
 export interface Instruments {
   tracer: Tracer;
   /** Messages of clients, until they are answered. */
   operations: Histogram;
+  /** Sessions of clients, from `initialize` to their end. */
+  sessions: Histogram;
   /** Work of tools that outlives its request. */
   tasks: Histogram;
   /** Questions to clients, until they are answered. */
@@ -66,6 +74,11 @@ export function makeInstruments(): Instruments {
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",
+      OPERATION_SECONDS,
+    ),
+    sessions: seconds(
+      "mcp.server.session.duration",
+      "Sessions of MCP clients that have ended",
       OPERATION_SECONDS,
     ),
     tasks: seconds(

@@ -15,7 +15,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import type { Instruments } from "./instruments.ts";
+import { type Instruments, TRANSPORT } from "./instruments.ts";
 import { Work } from "./work.ts";
 
 /** What is known of a message before it is served: nothing in its client's words. */
@@ -40,6 +40,8 @@ export interface OperationEnding {
   outcome: string;
   /** The JSON-RPC error code of the answer. */
   code?: number;
+  /** Whether it was answered with a result whose `isError` is true. */
+  isToolError?: boolean;
   revision?: string;
   /** The request's name in the log. */
   reference?: string;
@@ -61,8 +63,7 @@ export class Operation {
     this.#instruments = instruments;
     this.#attributes = {
       "mcp.method.name": method,
-      "network.protocol.name": "http",
-      "network.transport": "tcp",
+      ...TRANSPORT,
       ...(tool !== undefined && { "gen_ai.tool.name": tool }),
       ...(prompt !== undefined && { "gen_ai.prompt.name": prompt }),
       ...(method === "tools/call" &&
@@ -99,14 +100,16 @@ export class Operation {
   }
 
   /** Ends it: to be called once. */
-  end({ outcome, code, revision, reference }: OperationEnding): void {
+  end(
+    { outcome, code, isToolError, revision, reference }: OperationEnding,
+  ): void {
     const span = this.#span;
     const ending: Attributes = { "tool_server.outcome": outcome };
     if (revision !== undefined) ending["mcp.protocol.version"] = revision;
     if (code !== undefined) ending["rpc.response.status_code"] = String(code);
     const errorType = code !== undefined
       ? String(code)
-      : outcome === "tool_error" || outcome === "internal_error"
+      : isToolError
       ? "tool_error"
       : undefined;
     if (errorType !== undefined) {

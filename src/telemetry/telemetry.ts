@@ -15,7 +15,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { type Instruments, makeInstruments } from "./instruments.ts";
+import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
 import { Work } from "./work.ts";
@@ -41,6 +41,13 @@ export interface SignInStep {
   /** An error code of OAuth, or an HTTP status. */
   errorType?: string;
   startedMilliseconds: number;
+}
+
+/** A session that has ended. */
+export interface EndedSession {
+  revision: string;
+  outcome: string;
+  milliseconds: number;
 }
 
 /** Others are a stranger's words, and one name. */
@@ -118,6 +125,19 @@ export class Telemetry {
   /** Begins to serve a message of an MCP client. */
   operation(facts: MessageFacts): Operation {
     return new Operation(this.#instruments, facts);
+  }
+
+  /** Tells of a session that has ended. */
+  tellSession({ revision, outcome, milliseconds }: EndedSession): void {
+    this.#instruments.sessions.record(
+      // Clocks of two machines may differ.
+      Math.max(0, milliseconds / 1000),
+      {
+        ...TRANSPORT,
+        "mcp.protocol.version": revision,
+        "tool_server.outcome": outcome,
+      },
+    );
   }
 
   /** Does the work of a task, which outlives the call that began it. */

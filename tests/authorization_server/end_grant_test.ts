@@ -16,7 +16,8 @@ Deno.test("grantEnd() ends sessions and tasks before the grant, by which they ar
   const ended: unknown[] = [];
   const endAllOf = (what: string) => (binding: string, grantId: string) => {
     ended.push([what, binding, grantId]);
-    return Promise.resolve((transaction: unknown) => transaction);
+    const tell = () => ended.push([`told of ${what}`]);
+    return Promise.resolve({ write: () => {}, tell });
   };
   const end = grantEnd({
     sessions: { endAllOf: endAllOf("sessions") } as never,
@@ -34,5 +35,6 @@ Deno.test("grantEnd() ends sessions and tasks before the grant, by which they ar
     ["sessions", binding, grant.id],
     ["tasks", binding, grant.id],
     ["grant", grant.id],
+    ["told of sessions"],
   ]);
 });

@@ -25,6 +25,12 @@ const crash = tool({
   },
 });
 
+const rare = tool({
+  name: "rare",
+  limit: { callsPerMinute: 1 },
+  run: () => "",
+});
+
 const ask = tool({
   name: "ask",
   async run(_input, { ask }) {
@@ -59,6 +65,6 @@ const note = resource({
 await serve({
   name: "observed",
   version: "1.0.0",
-  tools: [look, fail, crash, ask, profile, ponder],
+  tools: [look, fail, crash, rare, ask, profile, ponder],
   resources: [note],
 });

@@ -40,6 +40,12 @@ const PLANTED = {
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
+/** Of the histograms for MCP, in seconds, as the conventions have them. */
+// deno-fmt-ignore
+const OPERATION_BOUNDS = [
+  0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
+];
+
 /** A trace that a client has begun. */
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
@@ -154,6 +160,8 @@ async function observe() {
   const fail = { name: "fail", arguments: { text: PLANTED.argument } };
   await observed.request("tools/call", fail);
   await observed.request("tools/call", { name: "crash" });
+  await observed.request("tools/call", { name: "rare" });
+  await observed.request("tools/call", { name: "rare" });
   await observed.request("tools/call", { name: PLANTED.name });
   await observed.request(PLANTED.method, {});
   const uri = `note://${PLANTED.resource}`;
@@ -191,6 +199,20 @@ async function observe() {
     { jsonrpc: "2.0", method: "notifications/initialized" },
   ];
   assert.equal((await (await old.post(batch)).json()).length, 2);
+
+  // One session ends by its client's word, the other with its grant.
+  const ended = await old.end();
+  await ended.body?.cancel();
+  assert.equal(ended.status, 202);
+  const revoked = await observed.fetch("/revoke", {
+    method: "POST",
+    body: new URLSearchParams({
+      client_id: client.clientId,
+      token: tokens.refresh_token,
+    }),
+  });
+  await revoked.body?.cancel();
+  assert.equal(revoked.status, 200);
 
   // Written down a second after the first.
   await until(() =>
@@ -341,6 +363,9 @@ Deno.test("a collector of telemetry", async (t) => {
     const crashed = span("tools/call crash").attributes;
     assert.equal(crashed["error.type"], "tool_error");
     assert.equal(crashed["tool_server.outcome"], "internal_error");
+    const refused = span("tools/call rare", ({ statusCode }) => statusCode > 0);
+    assert.equal(refused.attributes["error.type"], "tool_error");
+    assert.equal(refused.attributes["tool_server.outcome"], "refused");
     const unknown = span("tools/call").attributes;
     assert.equal(unknown["error.type"], "-32602");
     assert.equal(unknown["rpc.response.status_code"], "-32602");
@@ -421,10 +446,7 @@ Deno.test("a collector of telemetry", async (t) => {
     const metric = "mcp.server.operation.duration";
     const point = points.find((point) => point.metric === metric)!;
     assert.equal(point.unit, "s");
-    assert.deepEqual(
-      point.bounds,
-      [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300],
-    );
+    assert.deepEqual(point.bounds, OPERATION_BOUNDS);
     const counts = {
       look: { "tool_server.outcome": "ok" },
       fail: { "error.type": "tool_error" },
@@ -443,6 +465,23 @@ Deno.test("a collector of telemetry", async (t) => {
     for (const one of ["jsonrpc.request.id", "mcp.session.id"]) {
       assert(!names.has(one), one);
     }
+  });
+
+  await t.step("measures sessions that ended, each once", () => {
+    const ended = points.filter(({ metric }) =>
+      metric === "mcp.server.session.duration"
+    );
+    const told = ended.map(({ count, unit, bounds, attributes }) => {
+      const { "mcp.protocol.version": revision, ...rest } = attributes;
+      const { "tool_server.outcome": outcome, ...transport } = rest;
+      assert.deepEqual(transport, {
+        "network.protocol.name": "http",
+        "network.transport": "tcp",
+      });
+      assert.deepEqual([unit, bounds], ["s", OPERATION_BOUNDS]);
+      return `${revision} ${outcome} ${count}`;
+    });
+    assert.deepEqual(told.sort(), ["2025-03-26 ok 1", "2025-11-25 stopped 1"]);
   });
 
   await t.step("measures sign-ins, refreshes and what was refused", () => {

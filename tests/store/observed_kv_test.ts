@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
-import { startTelemetry, telemetry } from "../../src/telemetry.ts";
-
-/** Where someone who collects is found. */
-const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+import { telemetry } from "../../src/telemetry.ts";
+import { startCollecting } from "../telemetry/collecting.ts";
 
 /** What telemetry is told of the database while something is done. */
 async function operationsIn(
@@ -37,9 +35,8 @@ for (
 ) {
   Deno.test(`observedKv() does what ${name} does, and tells verbs, kinds and numbers of keys`, async () => {
     const plain = await open();
-    Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
+    using _ = await startCollecting();
     try {
-      await startTelemetry();
       const kv = observedKv(plain);
       assert.notEqual(kv, plain);
       const told = await operationsIn(async () => {
@@ -78,7 +75,6 @@ for (
       );
       await watching.cancel();
     } finally {
-      Reflect.deleteProperty(globalThis, REGISTERED);
       plain.close();
     }
   });

@@ -1,0 +1,18 @@
+/**
+ * A process whose telemetry someone collects, as far as the code can tell.
+ *
+ * @module
+ */
+import { startTelemetry } from "../../src/telemetry.ts";
+
+/** Where someone who collects is found. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/** Begins to collect, until it is disposed of; telemetry stays loaded. */
+export async function startCollecting(): Promise<Disposable> {
+  Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
+  await startTelemetry();
+  return {
+    [Symbol.dispose]: () => void Reflect.deleteProperty(globalThis, REGISTERED),
+  };
+}
