@@ -18,10 +18,19 @@ export interface DevClient {
   comeBack(): Promise<void>;
 }
 
+/** What the page has and is told. */
+interface Surroundings {
+  /** As the server lists them. */
+  tools: readonly Loose[];
+  onRefused(kind: "sign-in" | "token"): void;
+  /** A call goes on as a task, which is in this state now. */
+  onTask(task: Loose): void;
+}
+
 /** Its own text runs in the page, so it uses nothing from outside. */
 export function devClient(
   page: Loose,
-  onRefused: (kind: "sign-in" | "token") => void,
+  { tools, onRefused, onTask }: Surroundings,
 ): DevClient {
   const { sessionStorage: kept, location, crypto } = page;
   const here = location.origin + location.pathname;
@@ -51,6 +60,55 @@ export function devClient(
     return response.ok ? await response.json() : undefined;
   }
 
+  /** As it is where a header may hold it, else encoded. */
+  function headerValue(value: unknown): string {
+    const text = String(value);
+    const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) &&
+      !text.startsWith("=?base64?");
+    if (isPlain) return text;
+    const bytes = new TextEncoder().encode(text);
+    return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`;
+  }
+
+  /** The arguments that a tool wants repeated in headers. */
+  function paramHeaders(
+    { properties = {} }: Loose,
+    args: Loose,
+  ): [string, string][] {
+    return Object.entries(properties).flatMap(([name, schema]: Loose) => {
+      if (!Object.hasOwn(Object(args), name)) return [];
+      const [value, header] = [args[name], schema["x-mcp-header"]];
+      if (value === undefined || value === null) return [];
+      return header === undefined
+        ? paramHeaders(schema, value)
+        : [[`mcp-param-${header}`, headerValue(value)]];
+    });
+  }
+
+  function headersOf(method: string, params: Loose): Record<string, string> {
+    const name = params.name ?? params.uri ?? params.taskId;
+    const tool = method === "tools/call" &&
+      tools.find((tool) => tool.name === name);
+    return {
+      ...(name !== undefined && { "mcp-name": headerValue(name) }),
+      ...(tool &&
+        Object.fromEntries(paramHeaders(tool.inputSchema, params.arguments))),
+    };
+  }
+
+  /** What a task comes to. @throws {Error} when it fails */
+  async function resultOf(task: Loose): Promise<Loose> {
+    while (task.status === "working") {
+      onTask(task);
+      await new Promise((resolve) => setTimeout(resolve, task.pollIntervalMs));
+      task = await send("tasks/get", { taskId: task.taskId });
+    }
+    onTask(task);
+    if (task.status === "completed") return task.result;
+    const { code, message = `The task is ${task.status}` } = task.error ?? {};
+    throw Object.assign(new Error(message), { code });
+  }
+
   /** An answer may be a stream, whose last event is the response. */
   async function readAnswer(response: Response): Promise<Loose> {
     const text = await response.text();
@@ -60,51 +118,56 @@ export function devClient(
     return JSON.parse(events.at(-1)!.slice("data:".length));
   }
 
-  return {
-    async request(method, params) {
-      const token = kept.getItem("token");
-      const name = params.name ?? params.uri;
-      const prefix = "io.modelcontextprotocol/";
-      const response = await fetch(mcp, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          "mcp-protocol-version": "2026-07-28",
-          "mcp-method": method,
-          ...(name !== undefined && { "mcp-name": name }),
-          ...(token && { authorization: `Bearer ${token}` }),
-        },
-        body: JSON.stringify({
-          jsonrpc: "2.0",
-          id: ++lastId,
-          method,
-          params: {
-            ...params,
-            _meta: {
-              [`${prefix}protocolVersion`]: "2026-07-28",
-              [`${prefix}clientInfo`]: { name: "Views", version: "1" },
-              [`${prefix}clientCapabilities`]: {
-                extensions: {
-                  [`${prefix}ui`]: { mimeTypes: ["text/html;profile=mcp-app"] },
-                },
+  async function send(method: string, params: Loose): Promise<Loose> {
+    const token = kept.getItem("token");
+    const prefix = "io.modelcontextprotocol/";
+    const response = await fetch(mcp, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": method,
+        ...headersOf(method, params),
+        ...(token && { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: ++lastId,
+        method,
+        params: {
+          ...params,
+          _meta: {
+            [`${prefix}protocolVersion`]: "2026-07-28",
+            [`${prefix}clientInfo`]: { name: "Views", version: "1" },
+            [`${prefix}clientCapabilities`]: {
+              extensions: {
+                [`${prefix}tasks`]: {},
+                [`${prefix}ui`]: { mimeTypes: ["text/html;profile=mcp-app"] },
               },
             },
           },
-        }),
-      });
-      const challenge = response.headers.get("www-authenticate");
-      if (response.status === 401 || response.status === 403 && challenge) {
-        scope = /scope="([^"]*)"/.exec(challenge ?? "")?.[1] ?? "";
-        kept.removeItem("token");
-        onRefused(await metadata() ? "sign-in" : "token");
-      }
-      const { result, error } = await readAnswer(response);
-      if (error) {
-        const words = error.message ?? error;
-        throw Object.assign(new Error(words), { code: error.code });
-      }
-      return result;
+        },
+      }),
+    });
+    const challenge = response.headers.get("www-authenticate");
+    if (response.status === 401 || response.status === 403 && challenge) {
+      scope = /scope="([^"]*)"/.exec(challenge ?? "")?.[1] ?? "";
+      kept.removeItem("token");
+      onRefused(await metadata() ? "sign-in" : "token");
+    }
+    const { result, error } = await readAnswer(response);
+    if (error) {
+      const words = error.message ?? error;
+      throw Object.assign(new Error(words), { code: error.code });
+    }
+    return result;
+  }
+
+  return {
+    async request(method, params) {
+      const result = await send(method, params);
+      return result.resultType === "task" ? await resultOf(result) : result;
     },
 
     async signIn(token) {

@@ -42,9 +42,15 @@ export async function runHostPage(
     shown: {},
     ...JSON.parse(kept.getItem("views") ?? "{}"),
   };
-  const client: DevClient = parts.devClient(page, (kind) => {
-    at("sign-in").hidden = false;
-    at("token-field").hidden = kind !== "token";
+  const client: DevClient = parts.devClient(page, {
+    tools,
+    onRefused(kind) {
+      at("sign-in").hidden = false;
+      at("token-field").hidden = kind !== "token";
+    },
+    onTask({ status, statusMessage = "", ...task }) {
+      note("host", `task ${status} ${statusMessage}`, task);
+    },
   });
   let host: HostedView | undefined;
   let tool: Loose;

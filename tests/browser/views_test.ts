@@ -5,6 +5,8 @@ import type {
   FrameLocator,
   Page,
 } from "playwright-core";
+import * as z from "zod";
+import type { Tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/config/environment.ts";
 import { until } from "../kit.ts";
 import { Process, REPOSITORY } from "../process/kit.ts";
@@ -17,11 +19,11 @@ async function withViews(
   test: (
     parts: { page: Page; frame: FrameLocator; site: ViewSite },
   ) => Promise<void>,
-  { script = "", env, ...looks }:
-    & { script?: string; env?: Environment }
+  { script = "", tools = barTools(html(script)), env, ...looks }:
+    & { script?: string; tools?: Tool[]; env?: Environment }
     & BrowserContextOptions = {},
 ): Promise<void> {
-  await using site = new ViewSite(barTools(html(script)), env);
+  await using site = new ViewSite(tools, env);
   const browser = await startChromium();
   try {
     const page = await browser.newPage(looks);
@@ -47,6 +49,21 @@ Deno.test("a view is shown with its input and its result, and calls a tool back"
       frame.getByRole("link", { name: "A link" }).click(),
     ]);
     assert.match(link.url(), /^(http:\/\/127\.0\.0\.1:9\/|about:blank|chrome)/);
+  }));
+
+Deno.test("a view is shown what a task comes to, and messages say how far it is", () =>
+  withViews(async ({ page, frame }) => {
+    await frame.getByText("done sample 1,2").waitFor();
+    await page.getByText("task completed").waitFor();
+    await page.getByLabel("Arguments").fill('{"from": "Grünau"}');
+    await page.getByRole("button", { name: "Call the tool" }).click();
+    await frame.getByText("done Grünau 1,2 Bars from Grünau.").waitFor();
+  }, {
+    tools: barTools(html("")).slice(0, 1).map((bars) => ({
+      ...bars,
+      task: "required",
+      input: z.object({ from: z.string().meta({ "x-mcp-header": "From" }) }),
+    })),
   }));
 
 Deno.test("a view has every look: theme, phone, moments of its call", () =>
