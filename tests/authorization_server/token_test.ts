@@ -31,6 +31,50 @@ Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", 
   assert.equal(body.scope, "");
 });
 
+/** A database that keeps which keys are checked and written. */
+function keepKeys(real: Deno.Kv) {
+  const keys: string[] = [];
+  const kv = new Proxy(real, {
+    get(real, name) {
+      if (name !== "atomic") {
+        const member = Reflect.get(real, name);
+        return typeof member === "function" ? member.bind(real) : member;
+      }
+      return () => {
+        const operation = real.atomic();
+        const { check, set } = operation;
+        operation.check = (...entries) => {
+          keys.push(...entries.map(({ key }) => JSON.stringify(key)));
+          return check.apply(operation, entries);
+        };
+        operation.set = (key, ...rest) => {
+          keys.push(JSON.stringify(key));
+          return set.call(operation, key, ...rest);
+        };
+        return operation;
+      };
+    },
+  });
+  return { kv, keys };
+}
+
+Deno.test("POST /token writes no key that a refresh of another connection writes", async () => {
+  using real = await Deno.openKv(":memory:");
+  const { kv, keys } = keepKeys(real);
+  await using server = await startOAuthServer({ kv });
+  const client = await Client.register(server);
+  const tokens = [await client.connect(), await client.connect()];
+  const written = [];
+  for (const { refresh_token } of tokens) {
+    keys.length = 0;
+    assert.equal((await client.refresh(refresh_token)).status, 200);
+    written.push(new Set(keys));
+  }
+  const [one, other] = written;
+  assert(one.size > 2);
+  assert.deepEqual(one.intersection(other), new Set());
+});
+
 Deno.test("POST /token takes JSON too", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
