@@ -11,6 +11,12 @@ import type { Verdict } from "./workplace.ts";
 /** Files that take longer are not run again for each mutant that is constant. */
 const CHEAP_SECONDS = 3;
 
+/**
+ * Of a file that is neither a source's own nor in its folder: what all of them
+ * reach is mostly noticed by the first.
+ */
+const FAR_TESTS = 3;
+
 /** Where and on what it is done. */
 interface HuntOptions {
   /** A tree whose sources have switches. */
@@ -41,9 +47,7 @@ export class Hunt {
       await this.#pass(rank);
       console.log(`${this.alive.size} left by ${DISTANCES[rank]}`);
     }
-    for (let group = 0; group < 3; group++) {
-      await this.#passConstant(group);
-    }
+    for (const group of [0, 1]) await this.#passConstant(group);
     console.log(`${this.alive.size} left when there from the start`);
   }
 
@@ -82,7 +86,8 @@ export class Hunt {
       const isWanted = this.alive.has(mutant.id) && suite.reaches(mutant.id) &&
         rankOf(mutant.path, path) === rank;
       if (!isWanted) continue;
-      const { verdict, isSure } = await suite.try(mutant.id);
+      const most = rank < 2 ? Infinity : FAR_TESTS;
+      const { verdict, isSure } = await suite.try(mutant.id, most);
       if (!isSure || suite.loading.has(mutant.id)) {
         this.#constant.add(mutant.id);
       }
@@ -90,16 +95,14 @@ export class Hunt {
     }
   }
 
-  /** With processes in which the mutant is there from the start. */
+  /** With a process for each mutant, in which it is there from the start. */
   async #passConstant(group: number): Promise<void> {
     const waiting = [...this.alive.values()]
       .filter(({ id }) => this.#constant.has(id));
     const measured = new Map<string, Promise<Suite>>();
     await inTurns(waiting, this.options.jobs, async (mutant) => {
-      const { testFiles, isNearOnly } = this.options;
-      const near = nearestTests(mutant.path, () => true, isNearOnly)[group];
-      for (const place of near ?? []) {
-        const paths = testFiles.filter((path) =>
+      for (const place of nearestTests(mutant.path, () => true)[group]) {
+        const paths = this.options.testFiles.filter((path) =>
           path.startsWith(place) && this.#isCheap(path)
         );
         if (paths.length === 0) continue;

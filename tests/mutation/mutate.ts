@@ -148,10 +148,11 @@ async function tryAll(waiting: readonly Mutant[]): Promise<void> {
   );
   await inTurns(left, jobs, async (mutant, job) => {
     const reaching = switched.has(mutant) ? hunt.reaching(mutant) : undefined;
-    const verdict = reaching?.length === 0
-      ? "unreached"
-      : await places[job].try(mutant, groupsOf(mutant, reaching));
-    await results.add(mutant, verdict);
+    if (reaching?.length === 0) return await results.add(mutant, "unreached");
+    // Only they notice what is not released.
+    const isRelease = !reaching || mutant.kind === "not called";
+    const groups = isRelease ? groupsOf(mutant, reaching) : [];
+    await results.add(mutant, await places[job].try(mutant, groups));
   });
 }
 

@@ -66,11 +66,17 @@ export class Suite {
   /**
    * What the tests that reach a mutant say of it, cheapest first, and whether
    * all of them reached it again: what is done once in a process is not.
+   *
+   * @param most how many of them are asked
    */
-  async try(mutant: number): Promise<{ verdict: Verdict; isSure: boolean }> {
+  async try(
+    mutant: number,
+    most = Infinity,
+  ): Promise<{ verdict: Verdict; isSure: boolean }> {
     let isSure = true;
     const tests = this.tests.filter(({ reached }) => reached.has(mutant))
-      .sort((a, b) => a.seconds - b.seconds);
+      .sort((a, b) => a.seconds - b.seconds)
+      .slice(0, most);
     for (const test of tests) {
       const { verdict, reached } = await this.#ask(test, mutant);
       if (verdict !== "passed") return { verdict, isSure };
