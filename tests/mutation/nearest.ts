@@ -4,6 +4,11 @@
  * @module
  */
 
+/** Where a folder's own tests are besides. */
+const OWN: Readonly<Record<string, readonly string[]>> = {
+  engine: ["tests/endpoint/"],
+};
+
 /** Where else a folder's rules are seen to work. */
 const WIDER: Readonly<Record<string, readonly string[]>> = {
   oauth: ["authorization_server", "gates", "client_documents", "attacks"],
@@ -14,7 +19,7 @@ const WIDER: Readonly<Record<string, readonly string[]>> = {
   gates: ["authorization_server", "endpoint", "attacks"],
   http: ["authorization_server", "account", "pages", "attacks"],
   protocol: ["endpoint", "engine", "attacks", "fuzz"],
-  engine: ["endpoint", "protocol", "attacks"],
+  engine: ["protocol", "flow", "attacks"],
   store: ["authorization_server", "endpoint", "flow", "faults", "attacks"],
   pages: ["authorization_server", "account", "attacks"],
 };
@@ -35,7 +40,9 @@ export function nearestTests(
   const folders = inner.split("/").slice(0, -1)
     .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
     .reverse();
-  const wider = (WIDER[inner.split("/")[0]] ?? ["attacks", "flow"])
+  const [area] = inner.split("/");
+  folders.push(...OWN[area] ?? []);
+  const wider = (WIDER[area] ?? ["attacks", "flow"])
     .map((folder) => `tests/${folder}/`);
   return [[own, `${own}x`], folders, isNearOnly ? [] : wider]
     .map((group) => group.filter(exists))

@@ -7,6 +7,7 @@ Deno.test("nearestTests() begins with a file's own test and goes outwards", () =
     "tests/engine/methods/",
     "tests/engine/",
     "tests/endpoint/",
+    "tests/protocol/",
   ];
   const found = (isNearOnly: boolean) =>
     nearestTests(
@@ -14,9 +15,9 @@ Deno.test("nearestTests() begins with a file's own test and goes outwards", () =
       (path) => there.includes(path),
       isNearOnly,
     );
-  const near = [[there[0]], [there[1], there[2]]];
+  const near = [[there[0]], [there[1], there[2], there[3]]];
   assert.deepEqual(found(true), near);
-  assert.deepEqual(found(false), [...near, [there[3]]]);
+  assert.deepEqual(found(false), [...near, [there[4]]]);
 });
 
 Deno.test("rankOf() tells how near a test is", () => {
