@@ -192,7 +192,7 @@ export function createApp(options: AppOptions): App {
   if (options.viewHost) app.route("/", options.viewHost);
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
   app.notFound((c) => {
-    const { method, path } = c.req;
+    const { path } = c.req;
     const known = app.routes.filter((route) =>
       route.path === path && route.method !== "ALL"
     );
@@ -201,7 +201,7 @@ export function createApp(options: AppOptions): App {
     }
     const allowed = new Set([...known.map(({ method }) => method), "OPTIONS"]);
     const allow = [...allowed].join(", ");
-    throw new HttpError(405, `${method} must be one of ${allow} here`, {
+    throw new HttpError(405, `The method must be one of ${allow} here`, {
       allow,
     });
   });

@@ -7,6 +7,7 @@ import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
 import { printAddress } from "./address.ts";
 import { HttpError, OAuthError } from "./errors.ts";
+import { methodName } from "./method.ts";
 import type { Passing } from "./http/passing.ts";
 import { type Logger, logger } from "./log.ts";
 
@@ -28,7 +29,7 @@ export function requestLog(): MiddlewareHandler<Passing> {
       clientId: c.get("clientId"),
       grantId: c.get("grantId"),
       address: address && printAddress(address),
-      method: `${c.req.method} ${routePath(c, -1)}`,
+      method: `${methodName(c.req.method)} ${routePath(c, -1)}`,
       status: c.res.status,
       durationMilliseconds: Date.now() - startedMilliseconds,
       outcome,

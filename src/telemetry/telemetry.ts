@@ -15,6 +15,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
+import { methodName } from "../method.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
@@ -49,9 +50,6 @@ export interface EndedSession {
   outcome: string;
   milliseconds: number;
 }
-
-/** Others are a stranger's words, and one name. */
-const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
 /** How something is observed. */
 interface Observation<T> {
@@ -94,7 +92,7 @@ export class Telemetry {
   /** Names the span of an HTTP request by its route. */
   nameRoute(method: string, route: string): void {
     const span = trace.getActiveSpan();
-    span?.updateName(`${METHODS.test(method) ? method : "HTTP"} ${route}`);
+    span?.updateName(`${methodName(method)} ${route}`);
     span?.setAttribute("http.route", route);
   }
 

@@ -39,6 +39,44 @@ function requests(events: LogEvent[]) {
     .map(({ properties }) => properties);
 }
 
+/** Ends a line, looks like a field, and is longer than any name. */
+const WORDS = 'FORGED\r\n","level":"ERROR","x":"'.repeat(30);
+
+/** Where a stranger may write, by method and path. */
+const WRITABLE = {
+  "GET /authorize": ["client_id", "redirect_uri", "scope", "state", "prompt"],
+  "POST /authorize": ["request", "decision"],
+  "GET /oauth/provider-callback": ["code", "state", "error", "iss"],
+  "POST /token": ["grant_type", "client_id", "code", "refresh_token", "scope"],
+  "POST /revoke": ["client_id", "token"],
+};
+
+Deno.test("a stranger's words are in no line, wherever they write them", async () => {
+  const events = await eventsOf(async (server) => {
+    for (const [step, fields] of Object.entries(WRITABLE)) {
+      const [method, path] = step.split(" ");
+      for (const field of fields) {
+        const words = new URLSearchParams({ client_id: "x", [field]: WORDS });
+        await (method === "GET"
+          ? server.fetch(`${path}?${words}`)
+          : server.fetch(path, { method, body: words }));
+      }
+    }
+    for (const field of ["client_name", "redirect_uris", "scope", "logo_uri"]) {
+      const redirect_uris = ["http://127.0.0.1/callback"];
+      await server.fetch("/register", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ redirect_uris, [field]: WORDS }),
+      });
+    }
+    await server.fetch("/token", { method: "FORGED".repeat(1000) });
+    await server.fetch(`/${encodeURIComponent(WORDS)}`, { method: "POST" });
+  });
+  assert(requests(events).length > 20);
+  assert(!JSON.stringify(events).includes("FORGED"));
+});
+
 Deno.test("a sign-in is one line a step, by the client's id and its grant, without a secret", async () => {
   const secrets: string[] = [];
   let clientId = "";
