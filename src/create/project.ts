@@ -51,8 +51,8 @@ function printJson(value: unknown): string {
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
 const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
-const CORES =
-  "deno run --quiet --allow-run --allow-net --allow-env=HOST,PORT,PROCESSES " +
+const CORES = "deno run --quiet --allow-run --allow-net " +
+  "--allow-env=HOST,PORT,PROCESSES,OTEL_RESOURCE_ATTRIBUTES " +
   `--env-file=.env ${PACKAGE}/cores ` +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =

@@ -81,7 +81,7 @@ class Cores {
     const startedMilliseconds = Date.now();
     const child = new Deno.Command(program, {
       args: [...args, WITH_PARENT],
-      env: { REUSE_PORT: "true" },
+      env: { REUSE_PORT: "true", OTEL_RESOURCE_ATTRIBUTES: ofOneProcess() },
       // Nothing is written: it ends when this process does.
       stdin: "piped",
       stdout: "piped",
@@ -136,6 +136,13 @@ class Cores {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
     }
   }
+}
+
+/** What metrics are exported with: those of two processes must differ in it. */
+function ofOneProcess(): string {
+  const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
+  const own = `service.instance.id=${crypto.randomUUID()}`;
+  return given ? `${given},${own}` : own;
 }
 
 /** Writes whole lines, so that those of several processes do not mix. */

@@ -27,6 +27,8 @@ export interface CollectedSpan {
 export interface CollectedPoint {
   metric: string;
   unit: string;
+  kind: "histogram" | "gauge" | "sum";
+  /** Of a histogram, as its bounds. */
   count: number;
   bounds: number[];
   attributes: Record<string, unknown>;
@@ -46,6 +48,8 @@ export class Collector implements AsyncDisposable {
   readonly records: CollectedRecord[] = [];
   /** As of the last export. */
   points: CollectedPoint[] = [];
+  /** Whose metrics they are. */
+  readonly resources: Record<string, unknown>[] = [];
   /** The bodies as they arrived. */
   exported = "";
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -102,6 +106,9 @@ export class Collector implements AsyncDisposable {
     for (const { logRecords } of scopesOf(resourceLogs, "scopeLogs")) {
       for (const record of logRecords) this.records.push(recordOf(record));
     }
+    for (const { resource } of resourceMetrics ?? []) {
+      this.resources.push(attributesOf(resource.attributes));
+    }
     const metrics = scopesOf(resourceMetrics, "scopeMetrics")
       .flatMap(({ metrics }) => metrics);
     if (metrics.length > 0) this.points = metrics.flatMap(pointsOf);
@@ -136,14 +143,17 @@ function recordOf(
   return { severity: severityNumber, traceId, spanId, body: body.stringValue };
 }
 
-function pointsOf({ name, unit, histogram }: Json): CollectedPoint[] {
-  return (histogram?.dataPoints ?? []).map((point: Json) => ({
-    metric: name,
-    unit,
-    count: Number(point.count),
-    bounds: point.explicitBounds,
-    attributes: attributesOf(point.attributes),
-  }));
+function pointsOf({ name, unit, ...data }: Json): CollectedPoint[] {
+  return (["histogram", "gauge", "sum"] as const).flatMap((kind) =>
+    (data[kind]?.dataPoints ?? []).map((point: Json) => ({
+      metric: name,
+      unit,
+      kind,
+      count: Number(point.count ?? 0),
+      bounds: point.explicitBounds ?? [],
+      attributes: attributesOf(point.attributes),
+    }))
+  );
 }
 
 function attributesOf(list: Json[] = []): Record<string, unknown> {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
 import { rpc, until } from "../kit.ts";
+import { Collector } from "./collector.ts";
 import {
   callHealth,
   openSession,
@@ -150,6 +151,27 @@ for (const first of [undefined, "SIGTERM"] as const) {
     },
   });
 }
+
+Deno.test({
+  name: "each process exports its metrics as an instance of the service",
+  ignore,
+  async fn() {
+    await using collector = new Collector();
+    await using _ = new Cores({
+      ...collector.environment,
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+    });
+    const instances = new Set<unknown>();
+    await until(() => {
+      for (const resource of collector.resources) {
+        const { "service.instance.id": instance, ...rest } = resource;
+        assert.equal(rest["deployment.environment.name"], "test");
+        if (instance !== undefined) instances.add(instance);
+      }
+      return instances.size === 2;
+    });
+  },
+});
 
 Deno.test({
   name: "a mistake in the settings is told once, and ends all with its code",

@@ -20,7 +20,8 @@ import {
 } from "../kit.ts";
 import { serveProvider } from "../upstream/fake_provider.ts";
 import { type CollectedSpan, Collector } from "./collector.ts";
-import { REPOSITORY, startProcess } from "./kit.ts";
+import { startProcess } from "./kit.ts";
+import { askable, askedBy, queries } from "./promql.ts";
 
 /** Written by clients and the provider wherever they can. */
 const PLANTED = {
@@ -557,27 +558,17 @@ Deno.test("a collector of telemetry", async (t) => {
     },
   );
 
-  await t.step("has what the queries in the docs ask for", async () => {
-    const text = await Deno.readTextFile(
-      new URL("docs/telemetry.md", REPOSITORY),
-    );
-    const queries = [...text.matchAll(/```promql\n(.*?)```/gs)]
-      .map(([, query]) => query);
-    assert(queries.length > 8);
-    const inPrometheus = (name: string) => name.replaceAll(".", "_");
-    const metrics = points.map(({ metric }) => inPrometheus(metric));
-    const labels = points.flatMap(({ attributes }) =>
-      Object.keys(attributes).map(inPrometheus)
-    );
-    for (const query of queries) {
-      for (const [, name] of query.matchAll(/(\w+)_seconds_\w+/g)) {
-        assert(metrics.includes(name), name);
-      }
-      const grouped = [...query.matchAll(/by \(([^)]*)\)/g)]
-        .flatMap(([, names]) => names.split(", "));
-      const chosen = [...query.matchAll(/(\w+)!?="/g)].map(([, name]) => name);
-      for (const label of [...grouped, ...chosen]) {
-        assert(label === "le" || labels.includes(label), label);
+  await t.step("has what the docs and the dashboard ask for", async () => {
+    const { metrics, labels, values } = askable(points);
+    for (const query of await queries()) {
+      const asked = askedBy(query);
+      assert(asked.metrics.length > 0, query);
+      for (const metric of asked.metrics) assert(metrics.has(metric), metric);
+      for (const label of asked.labels) assert(labels.has(label), label);
+      for (const value of asked.values) {
+        // How the provider fails when it is away.
+        const isRare = value === 'error_type="unavailable"';
+        assert(isRare || values.has(value), value);
       }
     }
   });
