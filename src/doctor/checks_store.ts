@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { checkSkills } from "./checks_skills.ts";
 import { introduce, type Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
@@ -134,6 +135,7 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
     },
   },
   { name: "Views", stores: STORES, run: checkViews },
+  { name: "Skills", stores: ["chatgpt"], run: checkSkills },
   { name: "Server card", stores: STORES, run: checkCard },
   {
     name: "Domain challenge",

@@ -25,6 +25,8 @@ export interface Introduction {
   isOnePage: boolean;
   /** Reads a resource. */
   read(uri: string): Promise<Json>;
+  /** The skills that are listed. */
+  skills(): Promise<readonly Json[]>;
 }
 
 /** Pages of a list, because one may have no end. */
@@ -77,17 +79,24 @@ export async function introduce(
     return answerTo(method, answer).result;
   }
 
-  const tools: Json[] = [];
-  let cursor: unknown;
-  let pages = 0;
-  do {
-    const page = await ask(
-      "tools/list",
-      cursor === undefined ? {} : { cursor },
-    );
-    tools.push(...Array.isArray(page.tools) ? page.tools : []);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && ++pages < MAX_PAGES);
+  /** All of a list, and whether it is on one page. */
+  async function list(
+    method: string,
+    member: string,
+  ): Promise<{ items: Json[]; isOnePage: boolean }> {
+    const items: Json[] = [];
+    let cursor: unknown;
+    let pages = 0;
+    do {
+      const page = await ask(method, cursor === undefined ? {} : { cursor });
+      const some = page[member];
+      items.push(...Array.isArray(some) ? some : []);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined && ++pages < MAX_PAGES);
+    return { items, isOnePage: pages === 0 };
+  }
+
+  const { items: tools, isOnePage } = await list("tools/list", "tools");
   const about = result._meta as Json | undefined;
   const info = result.serverInfo ??
     about?.["io.modelcontextprotocol/serverInfo"];
@@ -96,8 +105,9 @@ export async function introduce(
     instructions: result.instructions as string | undefined,
     capabilities: (result.capabilities ?? {}) as Json,
     tools,
-    isOnePage: pages === 0,
+    isOnePage,
     read: (uri) => ask("resources/read", { uri }),
+    skills: async () => (await list("skills/list", "skills")).items,
   };
 }
 

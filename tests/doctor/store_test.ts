@@ -6,6 +6,7 @@ import { examine, type ExamineOptions } from "../../src/doctor/examine.ts";
 import { type Finding, printFinding } from "../../src/doctor/finding.ts";
 import { createServer } from "../../src/server.ts";
 import type { ServerOptions } from "../../src/server_options.ts";
+import { skill } from "../../src/skill.ts";
 import health from "../../health.ts";
 import { Browser } from "../flow/browser.ts";
 
@@ -142,6 +143,59 @@ for (const [what, options, found] of CASES) {
     assert.match(complaints[0], found);
   });
 }
+
+const KIBIBYTE = 1024;
+
+/** A skill whose `SKILL.md` has so many bytes. */
+function skillOf(name: string, bytes: number, files = {}) {
+  const head = `---\nname: ${name}\ndescription: Does it.\n---\n`;
+  const rest = bytes - head.length;
+  const manual = head + "x".repeat(rest % 2) + "\u00e9".repeat(rest / 2);
+  return skill({ files: { "SKILL.md": manual, ...files } });
+}
+
+for (
+  const [what, skills, found] of [
+    [
+      "six skills",
+      [..."abcdef"].map((name) => skillOf(name, KIBIBYTE)),
+      /6 are listed, of which ChatGPT takes 5/,
+    ],
+    [
+      "a manual of more than 256 KiB",
+      [skillOf("ab", 256 * KIBIBYTE + 2)],
+      /skill:\/\/ab\/SKILL\.md has 262146 bytes, of which ChatGPT takes 262144/,
+    ],
+    [
+      "a skill of more than 5 MiB",
+      [skillOf("ab", KIBIBYTE, {
+        "a.bin": new Uint8Array(5 * KIBIBYTE * KIBIBYTE - KIBIBYTE + 1),
+      })],
+      /the skill of skill:\/\/ab\/SKILL\.md has 5242881 bytes/,
+    ],
+  ] as const
+) {
+  Deno.test(`examine() finds for ChatGPT's reviewers ${what}`, async () => {
+    const complaints = bad(await findings({ tools: [tool(GOOD)], skills }));
+    assert.equal(complaints.length, 1, complaints.join("\n"));
+    assert.match(complaints[0], /^FAILED +Skills \(ChatGPT's directory\)/);
+    assert.match(complaints[0], found);
+  });
+}
+
+Deno.test("examine() is content with as many and as large skills as ChatGPT takes", async () => {
+  const largest = new Uint8Array((5 * KIBIBYTE - 256) * KIBIBYTE);
+  const skills = ["ab", "cd", "ef", "gh", "ij"].map((name) =>
+    skillOf(name, 256 * KIBIBYTE, { "a.bin": largest })
+  );
+  const all = await findings({ tools: [tool(GOOD)], skills });
+  assert.deepEqual(bad(all), []);
+  const { found } = all.find(({ name }) => name.startsWith("Skills"))!;
+  assert.equal(found, "5 within what ChatGPT takes");
+  const none = await findings({ tools: [tool(GOOD)] });
+  const { result } = none.find(({ name }) => name.startsWith("Skills"))!;
+  assert.equal(result, "skipped");
+});
 
 Deno.test("examine() finds a card and a challenge that are not there", async () => {
   const complaints = bad(

@@ -1,0 +1,64 @@
+/**
+ * What ChatGPT takes of a server's skills. What every client takes is looked at
+ * when a server of ours starts.
+ *
+ * @module
+ */
+import type { Introduction } from "./conversation.ts";
+import { Fault, Skipped } from "./finding.ts";
+import type { Json, Site } from "./site.ts";
+
+const EXTENSION = "io.modelcontextprotocol/skills";
+
+/** How many ChatGPT takes. */
+const SKILLS = 5;
+const KIBIBYTE = 1024;
+/** Of a `SKILL.md`, in bytes. */
+const MANUAL_BYTES = 256 * KIBIBYTE;
+/** Of all files of a skill. */
+const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
+
+/** Looks at number and sizes. @throws {Fault} @throws {Skipped} */
+export async function checkSkills(
+  _site: Site,
+  meet: () => Promise<Introduction>,
+): Promise<string> {
+  const { capabilities, skills: list, read } = await meet();
+  const extensions = capabilities.extensions as Json | undefined;
+  if (!extensions || !(EXTENSION in extensions)) {
+    throw new Skipped("this server has none");
+  }
+  const skills = await list();
+  if (skills.length > SKILLS) {
+    throw new Fault(
+      `${skills.length} are listed, of which ChatGPT takes ${SKILLS}`,
+      "Put those together that belong together.",
+    );
+  }
+  for (const { uri, resources } of skills) {
+    const { contents } = await read(String(uri));
+    const [content] = Array.isArray(contents) ? contents as Json[] : [];
+    if (typeof content?.text !== "string") {
+      throw new Fault(`${uri} is no text`, "Serve it as text/markdown.");
+    }
+    checkSize(`${uri}`, bytesOf(content.text), MANUAL_BYTES);
+    // The files of others are not known before they are asked for.
+    const files = Array.isArray(resources) ? resources as Json[] : [];
+    const bytes = files.reduce((sum, { size }) => sum + Number(size), 0);
+    checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);
+  }
+  return `${skills.length} within what ChatGPT takes`;
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+function checkSize(what: string, bytes: number, most: number): void {
+  if (bytes <= most) return;
+  throw new Fault(
+    `${what} has ${bytes} bytes, of which ChatGPT takes ${most}`,
+    "Move parts of SKILL.md to files of their own, and leave out what no one " +
+      "reads.",
+  );
+}
