@@ -11,34 +11,8 @@ import {
   REPOSITORY,
   TemporaryDirectory,
 } from "./kit.ts";
+import { originOf, serveFiles } from "./file_server.ts";
 import { bundleInto } from "./release.ts";
-
-/** Serves the files of a directory as a plain web server would. */
-function serveFiles(root: URL): Deno.HttpServer<Deno.NetAddr> {
-  const types: Record<string, string> = {
-    json: "application/json",
-    js: "text/javascript",
-  };
-  return Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    async ({ url }) => {
-      const path = new URL(url).pathname.slice(1);
-      try {
-        const body = await Deno.readFile(new URL(path, root));
-        const extension = path.split(".").at(-1)!;
-        return new Response(body, {
-          headers: { "content-type": types[extension] ?? "text/plain" },
-        });
-      } catch {
-        return new Response(null, { status: 404 });
-      }
-    },
-  );
-}
-
-function originOf({ addr }: Deno.HttpServer<Deno.NetAddr>): string {
-  return `http://${addr.hostname}:${addr.port}`;
-}
 
 /** Starts it, on a terminal, in a directory that has nothing to do with it. */
 function run(directory: TemporaryDirectory, ...args: string[]): Process {

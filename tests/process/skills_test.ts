@@ -1,0 +1,96 @@
+/**
+ * Skills where no file is next to the program: in a bundle, and at a URL.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { type Json, resultOf, Sender } from "../kit.ts";
+import { originOf, serveFiles } from "./file_server.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
+
+const EXAMPLES = new URL("examples/", REPOSITORY);
+
+/** A server at an address. */
+class Remote extends Sender {
+  constructor(private readonly origin: string) {
+    super();
+  }
+
+  fetch(path: string, init?: RequestInit): Promise<Response> {
+    return fetch(this.origin + path, init);
+  }
+}
+
+/** Every file of the example's skill, read as clients read it. */
+async function checkSkill(program: Process): Promise<void> {
+  const server = new Remote(await program.url());
+  const { skills } = await resultOf(server.call("skills/list"));
+  assert.equal(skills.length, 1, program.output);
+  const uris = skills[0].resources.map(({ uri }: Json) => uri);
+  assert.deepEqual(uris, [
+    "skill://refunds/SKILL.md",
+    "skill://refunds/references/terms.md",
+  ]);
+  for (const uri of uris) {
+    const { contents: [{ text }] } = await resultOf(
+      server.call("resources/read", { uri }),
+    );
+    const file = new URL(uri.replace("skill://", "skills/"), EXAMPLES);
+    assert.equal(text, await Deno.readTextFile(file));
+  }
+}
+
+/** Runs it in a directory that has nothing to do with it. */
+function run(directory: TemporaryDirectory, ...args: string[]): Process {
+  return new Process(["run", "--no-prompt", "--allow-net", ...args], {
+    cwd: directory.path,
+  });
+}
+
+/** `DIRECTORY/skills.js`, and parts of it that are needed later. */
+async function bundle(directory: TemporaryDirectory): Promise<void> {
+  await using bundling = new Process([
+    ..."bundle --quiet --code-splitting --outdir".split(" "),
+    directory.path,
+    "skills.ts",
+  ], { cwd: EXAMPLES });
+  assert.equal(await bundling.end(), 0, bundling.output);
+}
+
+Deno.test("a bundle serves its skills, from a folder and from a URL", async () => {
+  await using directory = new TemporaryDirectory();
+  await bundle(directory);
+  await using elsewhere = new TemporaryDirectory();
+  {
+    await using server = run(elsewhere, `${directory.path}/skills.js`);
+    await checkSkill(server);
+  }
+  await using files = serveFiles(new URL(`file://${directory.path}/`));
+  await using server = run(elsewhere, `${originOf(files)}/skills.js`);
+  await checkSkill(server);
+});
+
+Deno.test("the sources serve their skills from a URL", async () => {
+  await using directory = new TemporaryDirectory();
+  await using files = serveFiles(REPOSITORY);
+  const origin = originOf(files);
+  const { imports } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
+  );
+  // In place of the registry, where the package would be.
+  const map = {
+    imports: {
+      ...imports,
+      "@tool-server/tool-server": `${origin}/src/mod.ts`,
+      "@tool-server/tool-server/skill": `${origin}/src/skill.ts`,
+    },
+  };
+  const path = `${directory.path}/map.json`;
+  await Deno.writeTextFile(path, JSON.stringify(map));
+  await using server = run(
+    directory,
+    `--import-map=${path}`,
+    `${origin}/examples/skills.ts`,
+  );
+  await checkSkill(server);
+});
