@@ -3,24 +3,23 @@
  *
  * @module
  */
-import { fingerprint, randomId } from "../src/crypto.ts";
-import {
-  mintCredential,
-  newGrantId,
-  parseCredential,
-} from "../src/oauth/credential.ts";
-import type { Grant } from "../src/oauth/grant.ts";
+import { randomId } from "../src/crypto.ts";
+import { bindingOf, openGrant, useGrant } from "../src/oauth/grant.ts";
+import { APPROVAL_TTL_SECONDS } from "../src/oauth/lifetimes.ts";
+import { seal } from "../src/seal.ts";
+import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";
-import { setGrant } from "../src/store/grants.ts";
-import type { TokenRecord } from "../src/store/issuance.ts";
-import {
-  accessTokenKey,
-  grantKey,
-  sessionKey,
-  sessionsOfKey,
-} from "../src/store/keys.ts";
-import { type Session, sessionStore } from "../src/store/sessions.ts";
+import { issueTokens } from "../src/store/issuance.ts";
+import { approvalKey, ledgerKey, upstreamKey } from "../src/store/keys.ts";
+import { sessionStore } from "../src/store/sessions.ts";
+import { copyRecords } from "./copies.ts";
 import { saveGrant } from "./login.ts";
+
+const client = {
+  revision: "2025-11-25",
+  clientInfo: { name: "bench", version: "1.0.0" },
+  capabilities: {},
+} as const;
 
 /** Saves sessions of no one in particular and gives their ids. */
 export async function saveSessions(
@@ -29,67 +28,136 @@ export async function saveSessions(
 ): Promise<string[]> {
   using kv = await Deno.openKv(kvPath);
   const { save } = sessionStore(new Database(kv));
-  return await Promise.all(
-    Array.from({ length: count }, () =>
-      save({
-        binding: "anonymous",
-        revision: "2025-11-25",
-        clientInfo: { name: "bench", version: "1.0.0" },
-        capabilities: {},
-      })),
-  );
+  return await times(count, () => save({ ...client, binding: "anonymous" }));
 }
 
-/** A commit takes 1,000 mutations; a session has two, a grant four. */
-const BATCH = 160;
+/** Saves grants of a server at an address and gives their access tokens. */
+export async function saveGrants(
+  kvPath: string,
+  baseUrl: string,
+  count: number,
+): Promise<string[]> {
+  using kv = await Deno.openKv(kvPath);
+  const issued = await times(count, () => saveGrant(kv, baseUrl));
+  return issued.map(({ accessToken }) => accessToken);
+}
+
+/** So many at once are done within the database's deadline. */
+const AT_ONCE = 100;
+
+async function times<T>(count: number, make: () => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  while (made.length < count) {
+    const length = Math.min(AT_ONCE, count - made.length);
+    made.push(...await Promise.all(Array.from({ length }, make)));
+  }
+  return made;
+}
+
+/** Copies end so much later, so that none ends while it is measured. */
+const LATER_MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * A database with as many sessions, grants and access tokens, kept from one
- * run to the next, for it takes minutes to fill. They are copies of one that
- * the stores themselves wrote, under names of their own.
+ * A database with as many connections, kept from one run to the next, for it
+ * takes minutes to fill. They are copies of one that the stores themselves
+ * wrote, under names of their own.
  */
-export async function fill(records: number): Promise<string> {
-  const kvPath = `data/bench-${records}.db`;
+export async function fill(connections: number): Promise<string> {
+  const kvPath = `data/bench-${connections}.db`;
   await Deno.mkdir("data", { recursive: true });
-  const partial = `${kvPath}.partial`;
   if (await exists(kvPath)) return kvPath;
   console.error(`filling ${kvPath}`);
-  const [sessionId] = await saveSessions(partial, 1);
-  {
-    using kv = await Deno.openKv(partial);
-    const { accessToken: token } = await saveGrant(
-      kv,
-      "https://tools.example.com",
-    );
-    const session = await read<Session>(kv, sessionKey(sessionId));
-    const tokenRecord = await read<TokenRecord>(kv, accessTokenKey(token));
-    const grant = await read<Grant>(
-      kv,
-      grantKey(parseCredential(token)!.grantId),
-    );
-    for (let done = 0; done < records; done += BATCH) {
-      await new Database(kv).commit((transaction) => {
-        for (let index = 0; index < Math.min(BATCH, records - done); index++) {
-          const id = newGrantId();
-          const name = randomId();
-          const { expiresAt } = session;
-          setGrant(transaction, { ...grant, id })
-            .set(
-              accessTokenKey(mintCredential("access_token", id)),
-              { ...tokenRecord, expiresAt: grant.expiresAt },
-            )
-            .set(sessionKey(name), { ...session, binding: id })
-            .set(sessionsOfKey(id, fingerprint(name)), { expiresAt });
-        }
-      });
-    }
-  }
+  const directory = await Deno.makeTempDir({ dir: "data" });
+  const [few, full, partial] = ["few", "full", "partial"].map((name) =>
+    `${directory}/${name}.db`
+  );
+  await saveConnection(few, FEW_CALLS);
+  await saveConnection(full, CALLS);
+  (await Deno.openKv(partial)).close();
+  copyRecords(partial, connections, {
+    modelOf: (copy) => copy % FULL_LIST === 0 ? full : few,
+    laterMilliseconds: LATER_MILLISECONDS,
+  });
   await Deno.rename(partial, kvPath);
+  await Deno.remove(directory, { recursive: true });
   return kvPath;
 }
 
-async function read<T>(kv: Deno.Kv, key: Deno.KvKey): Promise<T> {
-  return (await kv.get<T>(key)).value!;
+/** As long as a registration makes it. */
+const CLIENT_ID = `${randomId(16)}.${randomId(225)}`;
+
+/** As long as those of a provider that does not tell who the person is. */
+const UPSTREAM_TOKENS = JSON.stringify({
+  accessToken: randomId(30),
+  tokenType: "Bearer",
+  refreshToken: randomId(30),
+  scope: "openid profile email",
+  expiresAt: 2_000_000_000,
+});
+
+/** One connection in so many has a full list of calls; the others have few. */
+const FULL_LIST = 10;
+const FEW_CALLS = 8;
+
+/**
+ * Saves what is left of a person who connected a 2025 client through a provider
+ * and called tools: a grant, its tokens, a session, and a list of calls.
+ */
+async function saveConnection(kvPath: string, calls: number): Promise<void> {
+  using kv = await Deno.openKv(kvPath);
+  const database = new Database(kv);
+  const now = database.now();
+  const baseUrl = "https://tools.example.com";
+  const opened = openGrant({
+    clientId: CLIENT_ID,
+    redirectUri: "http://127.0.0.1:49152/callback",
+    scopes: ["openid", "offline_access"],
+    resource: `${baseUrl}/mcp`,
+    codeChallenge: "",
+  }, {
+    issuer: baseUrl,
+    provider: "id.example.com",
+    identity: {
+      subject: "00u1a2b3c4",
+      name: "Ada Example",
+      email: "ada@example.com",
+      emailVerified: true,
+    },
+    clientName: "Bench",
+    now,
+  });
+  const grant = useGrant(opened, { refreshable: true, now });
+  const { id: grantId, scopes } = grant;
+  const dataKey = crypto.getRandomValues(new Uint8Array(32));
+  const { write } = await issueTokens(grant, { dataKey, scopes, now });
+  const sealed = await seal(dataKey, UPSTREAM_TOKENS, grantId);
+  await database.commit((transaction) => {
+    write(transaction);
+    transaction
+      .set(upstreamKey(grantId), { sealed, expiresAt: grant.endsAt })
+      .set(approvalKey(randomId(), grantId), {
+        scopes,
+        expiresAt: now + APPROVAL_TTL_SECONDS,
+      })
+      .set(ledgerKey(grantId), {
+        calls: latestCalls(calls, now),
+        expiresAt: grant.expiresAt,
+      });
+  });
+  await sessionStore(database).save({
+    ...client,
+    binding: bindingOf(grant),
+    grantId,
+  });
+}
+
+/** Calls of tools in turn, so far apart that each is a line. */
+function latestCalls(count: number, now: number): NotedCall[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = now - 2 * index * 60 * 60;
+    const tool = `tool_${index % 7}`;
+    return { at, firstAt: at - 600, tool, outcome: "ok", count: 3 };
+  });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -6,7 +6,7 @@
  *     --only=a,b      servers whose names begin with a or b
  *     --rows=a,b      what to measure: call, echo, tools, list, streams, cold;
  *                     and when asked for database (fills data/ for minutes), flood
- *     --records=N     sessions and grants in the big database, a million
+ *     --records=N     connections in the big database, a million
  *
  * @module
  */

@@ -1,33 +1,44 @@
 /**
- * A call among a million sessions and a million grants, and the same call in
- * an empty database.
+ * A call among a million connections, and the same call in an empty database.
  *
  * @module
  */
+import { DatabaseSync } from "node:sqlite";
 import { callHealth } from "../client.ts";
-import { fill, saveSessions } from "../filler.ts";
+import { fill, saveGrants, saveSessions } from "../filler.ts";
 import { load } from "../load.ts";
 import { type Running, start } from "../process.ts";
 import type { Server } from "../servers.ts";
-import { median, ratios, type Sample, spread, table } from "../statistics.ts";
+import {
+  median,
+  print,
+  ratios,
+  type Sample,
+  spread,
+  table,
+} from "../statistics.ts";
 import type { Row } from "./row.ts";
 
-/** More than are read again within the second that a session is remembered. */
-const SESSIONS = 5000;
+/** More than are read again within the second that each is remembered. */
+const CALLERS = 5000;
+
+/** Who calls, and how many they are. */
+const CALLS = { one: "1", many: "5,000" } as const;
 
 export const database: Row = {
   name: "database",
   title: "`tools/call health` in a big database and in an empty one",
-  takes: ({ name }) => name === "this 2025 none" || name === "this 2025 oauth",
+  takes: ({ name }) => name === "this 2025 none" || name === "this 2026 oauth",
   async measure(server, { seconds, records }) {
     const empty = await open(
       server,
       await Deno.makeTempFile({ suffix: ".db" }),
     );
     const full = await open(server, await fill(records));
+    const rowsBefore = rowsIn(full.kvPath);
     try {
-      const sample: Record<string, number> = {};
-      for (const name of server.login === "none" ? ["one", "many"] : ["one"]) {
+      const sample: Record<string, number> = { calls: 0 };
+      for (const name of ["one", "many"] as const) {
         const loads = { empty: [] as Sample[], full: [] as Sample[] };
         // Second by second in turns, so that both meet the same machine.
         for (let slice = 0; slice < 2 * seconds; slice++) {
@@ -41,9 +52,13 @@ export const database: Row = {
             );
           }
         }
+        for (const { requests } of loads.full) sample.calls += requests;
       }
       sample["empty resident"] = empty.running.residentBytes() / 2 ** 20;
       sample["full resident"] = full.running.residentBytes() / 2 ** 20;
+      // What was called is written within five seconds.
+      await new Promise((resolve) => setTimeout(resolve, 6000));
+      sample.left = rowsIn(full.kvPath) - rowsBefore;
       return sample;
     } finally {
       await empty.running.stop();
@@ -54,48 +69,57 @@ export const database: Row = {
   report,
 };
 
-/** A server, and sessions in its database. */
+/** A server, and the sessions or the access tokens in its database. */
 interface Opened {
   kvPath: string;
   running: Running;
-  sessionIds: readonly string[];
+  /** What each caller has of its own. */
+  values: readonly string[];
 }
 
 async function open(server: Server, kvPath: string): Promise<Opened> {
-  const sessionIds = await saveSessions(kvPath, SESSIONS);
-  return { kvPath, sessionIds, running: await start(server, { kvPath }) };
+  const sessions = server.login === "none"
+    ? await saveSessions(kvPath, CALLERS)
+    : undefined;
+  const running = await start(server, { kvPath });
+  const values = sessions ??
+    await saveGrants(kvPath, `http://127.0.0.1:${running.port}`, CALLERS);
+  return { kvPath, running, values };
 }
 
-/** One second of calls in one session, or in many in turn. */
+function rowsIn(kvPath: string): number {
+  using sqlite = new DatabaseSync(kvPath, { readOnly: true });
+  return Number(sqlite.prepare("select count(*) as n from kv").get()!.n);
+}
+
+/** One second of calls by one caller, or by many in turn. */
 async function measureSlice(
-  { running, sessionIds }: Opened,
-  name: string,
+  { running, values }: Opened,
+  name: keyof typeof CALLS,
 ): Promise<Sample> {
-  const sessionId = "VALUE".padEnd(sessionIds[0].length, "#");
+  const value = "VALUE".padEnd(values[0].length, "#");
+  const own = running.authorization
+    ? { authorization: `Bearer ${value}` }
+    : { sessionId: value };
   const before = running.cpuSeconds();
   const { requests, p50, refused, broken } = name === "one"
     ? await load(running, callHealth, { seconds: 1 })
-    : await load({ ...running, sessionId }, callHealth, {
-      seconds: 1,
-      values: sessionIds,
-    });
+    : await load({ ...running, ...own }, callHealth, { seconds: 1, values });
   if (refused + broken > 0) throw new Error("a call was not answered");
-  return { p50, cpu: (running.cpuSeconds() - before) / requests * 1000 };
+  const cpu = (running.cpuSeconds() - before) / requests * 1000;
+  return { p50, cpu, requests };
 }
 
 function report(samples: ReadonlyMap<Server, readonly Sample[]>): string {
   const lines: string[][] = [];
   for (const [server, own] of samples) {
     const values = (name: string) => own.map((sample) => sample[name]);
-    for (const [name, title] of [["one", "1"], ["many", "5,000"]]) {
-      if (own.some((sample) => sample[`full ${name} p50`] === undefined)) {
-        continue;
-      }
+    for (const [name, callers] of Object.entries(CALLS)) {
       const full = values(`full ${name} p50`);
       const empty = values(`empty ${name} p50`);
       lines.push([
         server.name,
-        title,
+        callers,
         spread(empty),
         spread(full),
         spread(ratios(full, empty)),
@@ -104,17 +128,21 @@ function report(samples: ReadonlyMap<Server, readonly Sample[]>): string {
         ),
         spread(values("empty resident")),
         spread(values("full resident")),
+        print(median(values("calls"))),
+        print(median(values("left"))),
       ]);
     }
   }
   return table([
     "",
-    "sessions called",
+    "callers",
     "p50 ms, empty",
     "p50 ms, full",
     "full / empty",
     "the same by CPU",
     "resident MB, empty",
     "resident MB, full",
+    "calls in full",
+    "rows they left",
   ], lines);
 }
