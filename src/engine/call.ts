@@ -28,7 +28,7 @@ import {
 } from "../protocol/request_meta.ts";
 import { errorResult } from "../protocol/tool_result.ts";
 import { CallContext, type Work } from "./call_context.ts";
-import type { CountedAs } from "./counted_as.ts";
+import { type CountedAs, countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { noteCall } from "./noted.ts";
 import { type Ending, PendingResponse } from "./pending_response.ts";
@@ -67,6 +67,7 @@ export abstract class Call implements Work, Running {
   #context?: Context;
   #abort?: AbortController;
   #requestId?: string;
+  #countedAs?: CountedAs;
   #response?: PendingResponse;
   #hasEnded = false;
   #ending?: Ending;
@@ -94,7 +95,8 @@ export abstract class Call implements Work, Running {
     return this.authenticated.caller;
   }
   get countedAs(): CountedAs | undefined {
-    return this.admitted.countedAs;
+    const { admitted, engine: { trustedProxies } } = this;
+    return this.#countedAs ??= countedAs(admitted, trustedProxies);
   }
   get upstream(): Upstream | undefined {
     return this.authenticated.upstream;
@@ -153,7 +155,7 @@ export abstract class Call implements Work, Running {
     this.admitted.operation?.take();
     try {
       running.check(this);
-      limits.charge(this.message.method, this.countedAs);
+      limits.charge(this.message.method, this);
       const result = method(this);
       if (result instanceof Promise) return this.#linger(result);
       this.#finish(result);

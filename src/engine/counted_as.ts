@@ -4,9 +4,15 @@
  * @module
  */
 import type { Network } from "../address.ts";
-import { ANONYMOUS, type Caller, isStranger } from "../caller.ts";
+import {
+  ANONYMOUS,
+  type Authenticated,
+  type Caller,
+  isStranger,
+} from "../caller.ts";
 import { fingerprint } from "../crypto.ts";
 import { clientAddress, networkName } from "../http/client_address.ts";
+import type { ConnectionInfo } from "../http/connection_info.ts";
 import { isLoopback } from "../loopback.ts";
 
 /** A caller in the eyes of limits. */
@@ -27,29 +33,31 @@ export const MANY = 10;
 const people = new WeakMap<Caller, CountedAs>();
 
 /**
- * What a caller is counted as: a person or a machine by what it owns, a
- * credential that is handed out by the network it comes from, and who presents
+ * What a request's caller is counted as: a person or a machine by what it owns,
+ * a credential that is handed out by the network it comes from, and who presents
  * nothing by the network alone. Undefined for those whom nothing tells apart: on
- * this machine, or where no one knows where requests come from.
+ * this machine, or where no one knows where requests come from. An address is
+ * not for nothing: ask when a limit does.
+ *
+ * @param trusted proxies whose word counts
  */
 export function countedAs(
-  caller: Caller,
-  { peer, headers, trusted }: {
-    /** The address of the connection. */
-    peer: string | undefined;
-    headers: Headers;
-    /** Proxies whose word counts. */
-    trusted: readonly Network[];
+  { request, info, authenticated: { caller } }: {
+    request: Pick<Request, "headers">;
+    info: ConnectionInfo;
+    authenticated: Authenticated;
   },
+  trusted: readonly Network[],
 ): CountedAs | undefined {
   const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) return personOf(caller);
+  const peer = info.remoteAddr?.hostname;
   if (peer !== undefined && trusted.length === 0 && isNobody) {
     // Spares a server for this machine alone the work.
     if (isLoopback({ hostname: peer })) return undefined;
   }
-  const address = clientAddress(peer, headers, trusted);
+  const address = clientAddress(peer, request.headers, trusted);
   const network = address && networkName(address);
   if (isShared) return { name: `operator ${network ?? ""}`, isMany: true };
   return network === undefined

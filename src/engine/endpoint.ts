@@ -27,7 +27,6 @@ import {
 } from "../protocol/transport.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { ConnectionInfo } from "../http/connection_info.ts";
-import { countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { serveObserved } from "./observed.ts";
 import {
@@ -106,24 +105,17 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   /** Anyone who may not call learns nothing else. */
   function admit(
     request: Request,
-    { remoteAddr }: ConnectionInfo,
+    info: ConnectionInfo,
   ): MaybePromise<Admitted> {
     const { headers } = request;
     checkOrigin(request);
-    return then(gate.authenticate(headers), (authenticated) => {
-      const { caller } = authenticated;
-      return {
-        request,
-        version: headers.get("mcp-protocol-version"),
-        authenticated,
-        countedAs: countedAs(caller, {
-          peer: remoteAddr?.hostname,
-          headers,
-          trusted: engine.trustedProxies,
-        }),
-        catalogue: engine.catalogue.within(caller.ceiling),
-      };
-    });
+    return then(gate.authenticate(headers), (authenticated) => ({
+      request,
+      info,
+      version: headers.get("mcp-protocol-version"),
+      authenticated,
+      catalogue: engine.catalogue.within(authenticated.caller.ceiling),
+    }));
   }
 
   /** Reads the session together with the token: one round trip for both. */

@@ -10,6 +10,7 @@ import type { Gate } from "../gates/gate.ts";
 import type { CheckOrigin } from "../gates/origin.ts";
 import type { Around } from "../authoring/around.ts";
 import type { ArrivingBodies } from "../http/arriving_bodies.ts";
+import type { ConnectionInfo } from "../http/connection_info.ts";
 import type { Logger } from "../log.ts";
 import type { CancellationStore } from "../store/cancellations.ts";
 import type { ChangeStore } from "../store/changes.ts";
@@ -21,7 +22,6 @@ import type { TaskStore } from "../store/tasks.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import type { Operation } from "../telemetry/telemetry.ts";
 import type { CallerBound } from "./caller_bound.ts";
-import type { CountedAs } from "./counted_as.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
@@ -58,11 +58,10 @@ export interface Engine {
 /** An HTTP request that has passed the gate. */
 export interface Admitted {
   request: Request;
+  info: ConnectionInfo;
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;
-  /** What limits know the caller by. */
-  countedAs?: CountedAs;
   /** What there is for the caller. */
   catalogue: Catalogue;
   /** The message as those who collect telemetry see it. */

@@ -14,6 +14,7 @@ import type { Database } from "../store/database.ts";
 import { detached } from "../telemetry.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY } from "./counted_as.ts";
+import type { Running } from "./running.ts";
 
 /** Methods that run what an author wrote; the others are cheap. */
 const COUNTED: ReadonlySet<string> = new Set([
@@ -91,12 +92,13 @@ export class Limits {
   }
 
   /** Charges a caller for a request. @throws {LimitError} */
-  charge(method: string, caller: CountedAs | undefined): void {
-    if (!this.#callers || caller === undefined) return;
+  charge(method: string, request: Pick<Running, "countedAs">): void {
+    const opensSession = method === "initialize";
+    if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
+    const caller = request.countedAs;
+    if (caller === undefined) return;
     // Sessions are kept: those of people whom nothing bounds are counted.
-    const isCounted = COUNTED.has(method) ||
-      caller.isMany && method === "initialize";
-    if (!isCounted) return;
+    if (opensSession && !caller.isMany) return;
     const buckets = this.#callers[caller.isMany ? "many" : "one"];
     this.#take(buckets, caller, CALLS_A_MINUTE);
   }

@@ -63,8 +63,9 @@ export class RunningCalls {
    *
    * @throws {import("../errors.ts").HttpError} 429 when its caller has too many
    */
-  check({ countedAs }: Running): void {
-    if (this.#running.size >= CALLS_PER_CALLER) this.#bound.check(countedAs);
+  check(call: Running): void {
+    if (this.#running.size < CALLS_PER_CALLER) return;
+    this.#bound.check(call.countedAs);
   }
 
   /** A call that goes on. */

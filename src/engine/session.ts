@@ -22,6 +22,7 @@ import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
 import type { Session } from "../store/sessions.ts";
+import { countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { initialize } from "./methods/initialize.ts";
 import { permitted, SESSION_METHODS } from "./methods/table.ts";
@@ -66,7 +67,9 @@ export function sessionServer(engine: Engine): SessionServer {
   ): MaybePromise<Response> {
     if (message.kind === "notification") return notice(message, admitted);
     if (message.method === "initialize") {
-      engine.limits.charge(message.method, admitted.countedAs);
+      engine.limits.charge(message.method, {
+        countedAs: countedAs(admitted, engine.trustedProxies),
+      });
       return initialize(engine, message, admitted.authenticated.caller);
     }
     return then(find(admitted), (found) => {

@@ -12,22 +12,23 @@ const KEY: Caller = {
 };
 const PROXY = parseNetwork("10.0.0.0/8")!;
 
-function name(
+function counted(
   caller: Caller,
-  peer?: string,
+  hostname?: string,
   headers: Record<string, string> = {},
   trusted = [PROXY],
 ) {
-  return countedAs(caller, { peer, headers: new Headers(headers), trusted })
-    ?.name;
+  const request = new Request("http://localhost/mcp", { headers });
+  const info = { remoteAddr: { hostname } };
+  return countedAs({ request, info, authenticated: { caller } }, trusted);
+}
+
+function name(...parameters: Parameters<typeof counted>) {
+  return counted(...parameters)?.name;
 }
 
 Deno.test("countedAs() knows a person wherever they call from, and by no name of theirs", () => {
-  const home = countedAs(ADA, {
-    peer: "192.0.2.1",
-    headers: new Headers(),
-    trusted: [],
-  })!;
+  const home = counted(ADA, "192.0.2.1")!;
   assert.equal(home.isMany, false);
   assert.equal(name({ ...ADA, scopes: ["mail"] }, "192.0.2.2"), home.name);
   assert.notEqual(name({ ...ADA, binding: "bob" }), home.name);

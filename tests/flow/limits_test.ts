@@ -5,6 +5,7 @@ import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
+import type { ConnectionInfo } from "../../src/http/connection_info.ts";
 import { CALLS_PER_CALLER } from "../../src/engine/running.ts";
 import { SUBSCRIPTIONS_PER_CALLER } from "../../src/engine/subscriptions.ts";
 import {
@@ -201,9 +202,18 @@ Deno.test("0 calls a minute is no limit", async () => {
 });
 
 /** A call from somewhere. */
-async function callFrom(
+function callFrom(
   server: TestServer,
   hostname: string | undefined,
+  headers?: HeadersOf,
+): Promise<boolean> {
+  const remoteAddr = hostname === undefined ? undefined : { hostname };
+  return callWith(server, { remoteAddr }, headers);
+}
+
+async function callWith(
+  server: TestServer,
+  info: ConnectionInfo,
   headers: HeadersOf = {},
 ): Promise<boolean> {
   const params = { ...run("echo"), _meta: statelessMeta() };
@@ -219,8 +229,7 @@ async function callFrom(
     },
     body: JSON.stringify(rpc("tools/call", params)),
   });
-  const remoteAddr = hostname === undefined ? undefined : { hostname };
-  const response = server.app.fetch(request, { remoteAddr });
+  const response = server.app.fetch(request, info);
   return (await wordsOf(Promise.resolve(response)))[1];
 }
 
@@ -345,6 +354,24 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
   time.tick(TASK_SECONDS);
   assert.equal(await new From(second, "192.0.2.1").begin(), "task");
 });
+
+for (const [calls, asked] of [["0", 0], ["1", 1]] as const) {
+  Deno.test(`where ${calls} calls a minute come from is found out ${asked} times a call`, async () => {
+    await using server = await startServer({
+      tools: [echo],
+      env: { CALLS_PER_MINUTE: calls },
+    });
+    let count = 0;
+    const info = {
+      get remoteAddr() {
+        count++;
+        return { hostname: "192.0.2.1" };
+      },
+    };
+    assert(await callWith(server, info));
+    assert.equal(count, asked);
+  });
+}
 
 Deno.test("people who present nothing on this machine have no limit", async () => {
   await using server = await startServer({

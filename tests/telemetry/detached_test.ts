@@ -117,7 +117,7 @@ const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   "the exchange of rates": (_, database) => {
     const options = { callsPerMinute: 2, tools: new Map() };
     const limits = new Limits({ database, log }, options);
-    return { begin: () => limits.charge("tools/call", ADA) };
+    return { begin: () => limits.charge("tools/call", { countedAs: ADA }) };
   },
 
   "the last use of a grant": (_, database) => ({

@@ -41,6 +41,7 @@ function check(
     catalogue,
     request,
     authenticated: { caller },
+    info: {},
     version: null,
   };
   const found = permitted(run, message, admitted, { clock: Date.now });
