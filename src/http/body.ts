@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { HttpError, OAuthError } from "../errors.ts";
+import { readBytes } from "../body_bytes.ts";
+import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { ArrivingBodies } from "./arriving_bodies.ts";
 import { Parameters } from "../oauth/parameters.ts";
@@ -11,7 +12,10 @@ import { Parameters } from "../oauth/parameters.ts";
 /** Nothing an OAuth client sends is longer. */
 const MAX_BYTES = 16 * 1024;
 
-/** @throws {HttpError} 413 for a body beyond 16 KiB, 408 for one that is late */
+/**
+ * @throws {HttpError} 413 for a body beyond 16 KiB, 400 for one in too many
+ * chunks, 408 for one that is late
+ */
 async function readText(request: Request): Promise<string> {
   const bodies = new ArrivingBodies();
   try {
@@ -22,15 +26,7 @@ async function readText(request: Request): Promise<string> {
 }
 
 async function readAll(request: Request): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BYTES) throw new HttpError(413, "The body is too long");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  return new TextDecoder().decode(await readBytes(request, MAX_BYTES));
 }
 
 /**

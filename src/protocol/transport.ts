@@ -4,6 +4,7 @@
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
  */
+import { readBytes, tooLarge } from "../body_bytes.ts";
 import { HttpError, RpcCode, RpcError } from "../errors.ts";
 import { BODY_BYTES, checkBodyLimits, SLICE_BYTES } from "./body_limits.ts";
 
@@ -37,19 +38,21 @@ export function checkAccept(headers: Headers): void {
  * The body as JSON.
  *
  * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
- * when it ends early
+ * when it ends early or comes in too many chunks
  * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
  * HTTP 400 when it is beyond the limits
  */
 export async function readBody(request: Request): Promise<unknown> {
   const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > BODY_BYTES) throw tooLarge();
+  if (length !== null && Number(length) > BODY_BYTES) {
+    throw tooLarge(BODY_BYTES);
+  }
   let bytes: Uint8Array;
   try {
     // The server reads no more than was announced. @hono/node-server knows no
     // `bytes()`.
     bytes = length === null
-      ? await readChunks(request)
+      ? await readBytes(request, BODY_BYTES)
       : new Uint8Array(await request.arrayBuffer());
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
@@ -87,20 +90,4 @@ const strict = new TextDecoder("utf-8", { fatal: true });
 function decode(bytes: Uint8Array): string {
   const text = lenient.decode(bytes);
   return text.includes("\uFFFD") ? strict.decode(bytes) : text;
-}
-
-/** @throws {HttpError} 413 as soon as they are too many */
-async function readChunks({ body }: Request): Promise<Uint8Array> {
-  const chunks: BlobPart[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > BODY_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return await new Blob(chunks).bytes();
-}
-
-function tooLarge(): HttpError {
-  return new HttpError(413, `The body must have at most ${BODY_BYTES} bytes`);
 }
