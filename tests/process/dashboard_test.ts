@@ -1,5 +1,8 @@
 /** The dashboard in deploy/; `telemetry_test.ts` looks up what it asks for. */
 import assert from "node:assert/strict";
+import { load } from "js-yaml";
+import type { Json } from "../kit.ts";
+import { REPOSITORY } from "./kit.ts";
 import { askedBy, readDashboard } from "./promql.ts";
 
 Deno.test("the dashboard shows labels that its queries give, and chooses among services", async () => {
@@ -19,4 +22,14 @@ Deno.test("the dashboard shows labels that its queries give, and chooses among s
   const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(job.query)!;
   assert.equal(label, "job");
   assert(askedBy(panels[0].targets[0].expr).metrics.includes(metric));
+});
+
+Deno.test("the two servers of compose.yaml are two instances", async () => {
+  const { services } = load(
+    await Deno.readTextFile(new URL("deploy/compose.yaml", REPOSITORY)),
+  ) as Json;
+  for (const name of ["server-1", "server-2"]) {
+    const { OTEL_RESOURCE_ATTRIBUTES } = services[name].environment;
+    assert.equal(OTEL_RESOURCE_ATTRIBUTES, `service.instance.id=${name}`);
+  }
 });
