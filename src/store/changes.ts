@@ -9,10 +9,13 @@ import type { ChangingList } from "../authoring/context.ts";
 import { detached } from "../telemetry.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
+import { pause } from "./persist.ts";
 
 const CHANGE_SECONDS = 5 * 60;
 /** One wait serves all listeners of a process: it may look often. */
 const POLL_MILLISECONDS = 100;
+/** When it reads on after a failure. */
+const AGAIN_MILLISECONDS = 1000;
 
 /** Something that changed. */
 export type Change =
@@ -88,7 +91,7 @@ export function changeStore(
       } catch (error) {
         if (signal.aborted) return;
         onFailure(error);
-        await pause(signal);
+        await pause(AGAIN_MILLISECONDS, signal);
       }
     }
   }
@@ -140,17 +143,4 @@ export function changeStore(
     /** Stops following the database. */
     close: stopFollowing,
   };
-}
-
-/** A second, or less when the signal fires. */
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, 1000);
-    signal.addEventListener("abort", done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

@@ -44,7 +44,11 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   }
 }
 
-function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** So long, or less when the signal fires. */
+export function pause(
+  milliseconds: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, milliseconds);
     signal?.addEventListener("abort", done, { once: true });

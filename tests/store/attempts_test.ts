@@ -7,7 +7,10 @@ import {
   ATTEMPTS,
 } from "../../src/store/attempt_list.ts";
 import { type AttemptStore, attemptStore } from "../../src/store/attempts.ts";
+import { until } from "../kit.ts";
 import { withKv } from "./fixture.ts";
+import { losing, overtaken } from "./overtaken_kv.ts";
+import { HastyTimers } from "./timers.ts";
 
 const NOW = 1_800_000_000;
 const FAILED: Attempt = {
@@ -95,6 +98,34 @@ Deno.test("addAttempt() lets no frequent cause push out a rare one", () => {
   assert.equal(list[0].client, "app-999");
 });
 
+Deno.test("addAttempt() keeps 30 failures, 15 connections and 15 strangers", () => {
+  const list = addAll(
+    range(100).flatMap((n) => [
+      { ...FAILED, client: `${n}` },
+      { ...FAILED, client: `${n}`, failure: undefined },
+      { ...FAILED, failure: `code-${n}: junk`, isStranger: true },
+    ]),
+  );
+  const known = list.filter(({ isStranger }) => !isStranger);
+  const failed = known.filter(({ failure }) => failure !== undefined);
+  assert.deepEqual([failed.length, known.length, list.length], [30, 45, 60]);
+  assert.equal(ATTEMPTS, 60);
+});
+
+Deno.test("addAttempt() cuts what a client says of itself", () => {
+  const long = "x".repeat(1000);
+  const [{ client, failure }] = addAttempt([], {
+    ...FAILED,
+    client: long,
+    failure: long,
+  });
+  assert.deepEqual([client?.length, failure?.length], [100, 300]);
+});
+
+Deno.test("addAttempt() keeps steps apart", () => {
+  assert.equal(addAll([FAILED, { ...FAILED, step: "POST /token" }]).length, 2);
+});
+
 /** Counts commits. */
 function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
   const counter = { kv, commits: 0 };
@@ -146,4 +177,56 @@ Deno.test("a full list fits a value, whatever strangers send", () =>
       }
     }
     assert.equal((await attempts.list()).length, ATTEMPTS);
+  }));
+
+const NOTED = { step: "POST /token", client: "app", isStranger: false };
+
+Deno.test("note() writes by itself, a second later", () =>
+  withKv(async (kv) => {
+    const counter = counted(kv);
+    {
+      using timers = new HastyTimers([1000]);
+      attemptStore(new Database(counter.kv), logger("test")).note(NOTED);
+      assert.deepEqual(timers.milliseconds, [1000]);
+    }
+    await until(() => counter.commits > 0);
+    const others = attemptStore(new Database(kv), logger("test"));
+    await until(async () => (await others.list()).length === 1);
+  }));
+
+Deno.test("list() writes each attempt once, and nothing when there is none", () =>
+  withKv(async (kv) => {
+    const counter = counted(kv);
+    const attempts = attemptStore(new Database(counter.kv), logger("test"));
+    await attempts.list();
+    assert.equal(counter.commits, 0);
+    attempts.note(NOTED);
+    await attempts.list();
+    attempts.note({ ...NOTED, client: "other" });
+    const counts = (await attempts.list()).map(({ count }) => count);
+    assert.deepEqual(counts, [1, 1]);
+  }));
+
+Deno.test("an attempt that is noted while others are written is written next", () =>
+  withKv(async (kv) => {
+    const slow = overtaken(kv, () => {
+      attempts.note({ ...NOTED, client: "late" });
+      return Promise.resolve();
+    });
+    const attempts = attemptStore(new Database(slow), logger("test"));
+    attempts.note(NOTED);
+    await attempts.list();
+    const clients = (await attempts.list()).map(({ client }) => client);
+    assert.deepEqual(clients.sort(), ["app", "late"]);
+  }));
+
+Deno.test("attempts that others outrun are tried five times, and kept", () =>
+  withKv(async (kv) => {
+    const place = losing(kv);
+    const attempts = attemptStore(new Database(place.kv), logger("test"));
+    attempts.note(NOTED);
+    assert.deepEqual(await attempts.list(), []);
+    assert.equal(place.commits, 5);
+    await attempts.close();
+    assert.equal(place.commits, 10);
   }));

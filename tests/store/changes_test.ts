@@ -3,6 +3,7 @@ import { Database } from "../../src/store/database.ts";
 import { type Change, changeStore } from "../../src/store/changes.ts";
 import { changeHeadKey } from "../../src/store/keys.ts";
 import { until } from "../kit.ts";
+import { HastyTimers } from "./timers.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 
 /** A store whose failures end the test. */
@@ -201,7 +202,8 @@ testOnDatabases(
   },
 );
 
-Deno.test("listen() goes on after a change that could not be read, and misses none", async () => {
+Deno.test("listen() goes on a second after a change that could not be read, and misses none", async () => {
+  using timers = new HastyTimers([1000]);
   using kv = await Deno.openKv(":memory:");
   let failures = 3;
   const failing = new Proxy(kv, {
@@ -224,5 +226,29 @@ Deno.test("listen() goes on after a change that could not be read, and misses no
   await until(() => heard.length === 2);
   assert.deepEqual(heard, ["tools", "prompts"]);
   assert.equal(told.length, 1);
+  assert(timers.milliseconds.includes(1000));
   await store.close();
+});
+
+Deno.test("close() waits for what stopped before it too", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const cancelled = Promise.withResolvers<void>();
+  const database = new Database(kv);
+  const watch = database.watch.bind(database);
+  database.watch = (key, onValue) => {
+    const stop = watch(key, onValue);
+    return async () => {
+      await cancelled.promise;
+      await stop();
+    };
+  };
+  const store = openOn(database);
+  const { leave } = await listen(store);
+  leave();
+  let isClosed = false;
+  const closing = store.close().then(() => isClosed = true);
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.equal(isClosed, false);
+  cancelled.resolve();
+  await closing;
 });

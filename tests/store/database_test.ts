@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { now } from "../../src/clock.ts";
-import { Database } from "../../src/store/database.ts";
+import { Database, MAX_LISTED } from "../../src/store/database.ts";
 import { whileLocked } from "../../src/store/locked.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { withKv } from "./fixture.ts";
+import { HastyTimers, SteadyTime } from "./timers.ts";
 
 const KEY = ["a"];
 
@@ -281,3 +282,102 @@ Deno.test("idle() waits for what goes on in the background, between its operatio
     await database.idle();
     assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
   }));
+
+/** A handle whose commits fail, and how often it was asked for what. */
+function failingCommits(kv: Deno.Kv, failures: number, error: Error) {
+  const asked = { commits: 0, reads: 0 };
+  const handle = replacing(kv, {
+    getMany: (keys: Deno.KvKey[]) => {
+      asked.reads++;
+      return kv.getMany(keys);
+    },
+    atomic() {
+      const operation = kv.atomic();
+      const commit = operation.commit.bind(operation);
+      operation.commit = () =>
+        ++asked.commits > failures ? commit() : Promise.reject(error);
+      return operation;
+    },
+  });
+  return { asked, handle };
+}
+
+const write = (database: Database) =>
+  database.commit((transaction) =>
+    transaction.set(KEY, { expiresAt: now() + 60 })
+  );
+
+Deno.test("commit() that fails at once is tried three times, a little later each time", () =>
+  withKv(async (kv) => {
+    using timers = new HastyTimers([20, 40]);
+    const away = new TypeError("connection refused");
+    const twice = failingCommits(kv, 2, away);
+    const version = await write(new Database(twice.handle));
+    assert.equal(version, (await kv.get(KEY)).versionstamp);
+    const pauses = timers.milliseconds.filter((it) => it < 1000);
+    assert.deepEqual(pauses, [20, 40]);
+
+    const always = failingCommits(kv, Infinity, away);
+    await assert.rejects(write(new Database(always.handle)), StorageError);
+    assert.equal(always.asked.commits, 3);
+  }));
+
+Deno.test("what a closed database is asked is tried once", () =>
+  withKv(async (kv) => {
+    for (const name of ["BadResource", "Interrupted"]) {
+      const closed = Object.assign(new Error("closed"), { name });
+      const { asked, handle } = failingCommits(kv, Infinity, closed);
+      await assert.rejects(write(new Database(handle)), StorageError);
+      assert.deepEqual(asked, { commits: 1, reads: 0 });
+    }
+  }));
+
+Deno.test("commit() reads nothing back where it has written nothing", () =>
+  withKv(async (kv) => {
+    await kv.set(KEY, 1);
+    const { asked, handle } = failingCommits(kv, 0, new Error());
+    const version = await new Database(handle).commit((transaction) =>
+      transaction.check({ key: KEY, versionstamp: null }).delete(KEY)
+    );
+    assert.equal(version, undefined);
+    assert.deepEqual(asked, { commits: 1, reads: 0 });
+  }));
+
+Deno.test("getMany() reads ten keys at once", () =>
+  withKv(async (kv) => {
+    const { asked, handle } = failingCommits(kv, 0, new Error());
+    const keys = Array.from({ length: 20 }, (_, n) => [n]);
+    assert.equal((await new Database(handle).getMany(keys)).length, 20);
+    assert.equal(asked.reads, 2);
+  }));
+
+Deno.test("list() reads five hundred records at once, and a page for people has a thousand", () =>
+  withKv(async (kv) => {
+    let options: Deno.KvListOptions | undefined;
+    const database = new Database(replacing(kv, {
+      list: (selector: Deno.KvListSelector, given: Deno.KvListOptions) => {
+        options = given;
+        return kv.list(selector, given);
+      },
+    }));
+    await database.list([], { limit: MAX_LISTED });
+    assert.deepEqual(options, { limit: 1000, batchSize: 500 });
+  }));
+
+for (const [isRemote, pause] of [[true, 5000], [false, 30]] as const) {
+  Deno.test(`poll() of a database that is ${isRemote ? "" : "not "}remote pauses for ${pause} ms`, () =>
+    withKv(async (kv) => {
+      using _time = new SteadyTime();
+      using timers = new HastyTimers([]);
+      const database = new Database(kv, {
+        isRemote,
+        deadlineMilliseconds: 7000,
+      });
+      const stop = database.poll(KEY, { onValue() {} });
+      const paused = () =>
+        timers.milliseconds.find((it) => 0 < it && it < 7000);
+      while (!paused()) await new Promise((resolve) => setTimeout(resolve));
+      await stop();
+      assert.equal(paused(), pause);
+    }));
+}

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { logger } from "../../src/log.ts";
-import {
-  openClientGrant,
-  openPersonalGrant,
-  useGrant,
-} from "../../src/oauth/grant.ts";
+import { useGrant } from "../../src/oauth/grant.ts";
 import {
   addCall,
   CALLS,
@@ -14,15 +10,23 @@ import {
   type NotedCall,
 } from "../../src/store/call_list.ts";
 import { Database } from "../../src/store/database.ts";
-import { grantStore, setGrant } from "../../src/store/grants.ts";
+import { grantStore } from "../../src/store/grants.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
-import { type LedgerStore, ledgerStore } from "../../src/store/ledger.ts";
+import { ledgerStore } from "../../src/store/ledger.ts";
 import { testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
 import { withKv } from "./fixture.ts";
+import {
+  call,
+  counted,
+  DAY,
+  ledgerOn,
+  newGrant,
+  newMachineGrant,
+  range,
+} from "./ledger_fixture.ts";
 
 const NOW = 1_800_000_000;
-const DAY = 24 * 60 * 60;
 
 const WENT: NotedCall = {
   at: NOW,
@@ -32,10 +36,6 @@ const WENT: NotedCall = {
   count: 1,
 };
 const FAILED: NotedCall = { ...WENT, tool: "send", outcome: "tool_error" };
-
-function range(length: number): number[] {
-  return Array.from({ length }, (_, n) => n);
-}
 
 Deno.test("listCalls() puts alike calls together, newest first", () => {
   assert.deepEqual(
@@ -78,6 +78,13 @@ Deno.test("listCalls() lets no number of calls push out what failed last", () =>
   assert.equal(listCalls([...many, ...failures], 0).length, CALLS);
 });
 
+Deno.test("listCalls() keeps the latest forty, and ten older failures", () => {
+  const calls = (outcome: EndedCall["outcome"]) =>
+    range(100).map((n) => ({ ...WENT, tool: `${n}`, outcome }));
+  assert.equal(listCalls(calls("ok"), 0).length, 40);
+  assert.equal(listCalls(calls("internal_error"), 0).length, 50);
+});
+
 Deno.test("listCalls() leaves out what is older than is wanted", () => {
   assert.deepEqual(listCalls([WENT, FAILED], NOW + 1), []);
   assert.equal(listCalls([WENT, FAILED], NOW).length, 2);
@@ -113,48 +120,6 @@ Deno.test("failuresFirst() puts what was not done first, each newest first", () 
     "ok",
   ]);
 });
-
-function ledgerOn(kv: Deno.Kv, keepSeconds = 30 * DAY): LedgerStore {
-  const database = new Database(kv);
-  return ledgerStore(database, { keepSeconds, log: logger("test") });
-}
-
-const WHOSE = {
-  issuer: "https://tools.example.com",
-  resource: "https://tools.example.com/mcp",
-  scopes: [],
-};
-
-/** A live grant, without its token. */
-async function newGrant(kv: Deno.Kv, seconds = 365 * DAY) {
-  const database = new Database(kv);
-  const grant = openPersonalGrant({
-    ...WHOSE,
-    subject: "dev:jo",
-    identity: { subject: "jo" },
-    name: "Backup",
-    seconds,
-    now: database.now(),
-  });
-  await database.commit((transaction) => setGrant(transaction, grant));
-  return grant;
-}
-
-async function newMachineGrant(kv: Deno.Kv) {
-  const database = new Database(kv);
-  const grant = openClientGrant({
-    ...WHOSE,
-    clientId: "ci",
-    clientName: "Nightly build",
-    now: database.now(),
-  });
-  await database.commit((transaction) => setGrant(transaction, grant));
-  return grant;
-}
-
-function call(tool = "search", outcome: EndedCall["outcome"] = "ok") {
-  return { at: Math.floor(Date.now() / 1000), tool, outcome };
-}
 
 testOnDatabases(
   "note() of two processes for one connection loses nothing",
@@ -234,20 +199,6 @@ testOnDatabases(
     assert.equal(count, 2);
   },
 );
-
-/** Counts what a store does. */
-function counted(kv: Deno.Kv) {
-  const counter = { kv, reads: 0, commits: 0 };
-  counter.kv = new Proxy(kv, {
-    get(target, name) {
-      if (name === "atomic") counter.commits++;
-      if (name === "getMany") counter.reads++;
-      const member = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-  return counter;
-}
 
 Deno.test("note() writes nothing, and a thousand calls are one commit", () =>
   withKv(async (kv) => {

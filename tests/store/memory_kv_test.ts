@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { packKey } from "../../src/store/memory_key.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { FakeTime } from "./fake_time.ts";
 
@@ -108,9 +109,33 @@ both("refuses what no database can keep", async (kv) => {
   await assert.rejects(set(["a"], () => {}));
   await assert.rejects(set(["x".repeat(2100)], 1), /Key too large/);
   await assert.rejects(set(["a"], 1, { expireIn: -5 }), TypeError);
-  const eleven = Array.from({ length: 11 }, (_, i) => [i]);
-  await assert.rejects(async () => await kv.getMany(eleven), /Too many/);
 });
+
+both("takes ten keys at once, and no more", async (kv) => {
+  const keys = Array.from({ length: 11 }, (_, i) => [i]);
+  assert.equal((await kv.getMany(keys.slice(1))).length, 10);
+  await assert.rejects(async () => await kv.getMany(keys), /Too many/);
+  const watch = async (keys: Deno.KvKey[]) =>
+    await kv.watch(keys).getReader().cancel();
+  await watch(keys.slice(1));
+  await assert.rejects(() => watch(keys), /Too many/);
+});
+
+both(
+  "takes a hundred checks and a thousand writes at once, and no more",
+  async (kv) => {
+    const check = { key: ["a"], versionstamp: null };
+    const checks = Array.from({ length: 101 }, () => check);
+    const commit = async (checks: Deno.AtomicCheck[], writes: number) => {
+      const operation = kv.atomic().check(...checks);
+      for (let i = 0; i < writes; i++) operation.delete(["b", i]);
+      return await operation.commit();
+    };
+    assert((await commit(checks.slice(1), 1000)).ok);
+    await assert.rejects(() => commit(checks, 1), /Too many/i);
+    await assert.rejects(() => commit([], 1001), /Too many/i);
+  },
+);
 
 both("lists a prefix in the order of keys", async (kv) => {
   const keys = [
@@ -160,6 +185,19 @@ both("shows a watcher the present, then the newest change", async (kv) => {
 });
 
 for (const [name, open] of Object.entries(DATABASES)) {
+  Deno.test(`${name} is closed where its scope ends, unless it was before`, async () => {
+    let kept: Deno.Kv;
+    {
+      using kv = await open();
+      kept = kv;
+    }
+    await assert.rejects(async () => await kept.get(["a"]), {
+      name: "BadResource",
+    });
+    using closed = await open();
+    closed.close();
+  });
+
   Deno.test(`${name} ends its watchers and refuses work once closed`, async () => {
     const kv = await open();
     const reader = kv.watch([["a"]]).getReader();
@@ -197,4 +235,62 @@ Deno.test("memoryKv() forgets what has expired", async () => {
   const stale = await kv.atomic().check({ key: ["a"], versionstamp })
     .set(["a"], 3).commit();
   assert.equal(stale.ok, false);
+});
+
+Deno.test("memoryKv() gathers nothing for a watcher that does not read", async () => {
+  using kv = memoryKv();
+  const reader = kv.watch<[number]>([["a"]]).getReader();
+  const read = async () => (await reader.read()).value![0].value;
+  assert.equal(await read(), null);
+  for (const n of [1, 2, 3, 4]) await kv.set(["a"], n);
+  assert.deepEqual([await read(), await read()], [1, 4]);
+  await reader.cancel();
+});
+
+/** How many rows a database in memory drops meanwhile. */
+async function droppedIn(act: () => Promise<unknown>): Promise<number> {
+  const remove = Map.prototype.delete;
+  let dropped = 0;
+  Map.prototype.delete = function (key) {
+    const isThere = remove.call(this, key);
+    if (isThere) dropped++;
+    return isThere;
+  };
+  try {
+    await act();
+    return dropped;
+  } finally {
+    Map.prototype.delete = remove;
+  }
+}
+
+Deno.test("memoryKv() drops what has expired when it is written to, once a minute", async () => {
+  using time = new FakeTime();
+  using kv = memoryKv();
+  const write = () => droppedIn(() => kv.set(["b"], 2));
+  await kv.set(["a"], 1, { expireIn: 60_000 });
+  time.tick(59);
+  assert.equal(await write(), 0);
+  time.tick(1);
+  assert.equal(await write(), 1);
+  await kv.set(["a"], 1, { expireIn: 1000 });
+  time.tick(59);
+  assert.equal(await write(), 0);
+  time.tick(1);
+  assert.equal(await write(), 1);
+  assert.equal(await droppedIn(() => kv.delete(["b"])), 1);
+});
+
+Deno.test("memoryKv() takes a value that is gone at once, and refuses one that was never there", async () => {
+  using kv = memoryKv();
+  await kv.set(["a"], 1, { expireIn: 0 });
+  assert.equal((await kv.get(["a"])).value, null);
+  await assert.rejects(async () => await kv.set(["a"], 1, { expireIn: -1 }));
+});
+
+Deno.test("packKey() takes 2,048 bytes, and no bigint", () => {
+  // A part has a byte before it and one behind it.
+  assert.equal(packKey(["x".repeat(2046)]).length, 2048);
+  assert.throws(() => packKey(["x".repeat(2047)]), /Key too large/);
+  assert.throws(() => packKey([1n]), /A bigint cannot be part of a key/);
 });

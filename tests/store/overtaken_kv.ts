@@ -30,3 +30,24 @@ export function overtaken(
     },
   });
 }
+
+/** A handle like `kv`, ahead of whose every commit someone else is faster. */
+export function losing(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
+  const place = { kv, commits: 0 };
+  place.kv = new Proxy(kv, {
+    get(kv, name) {
+      const member = Reflect.get(kv, name);
+      if (typeof member !== "function") return member;
+      if (name !== "atomic") return member.bind(kv);
+      return () => {
+        const operation = kv.atomic();
+        operation.commit = () => {
+          place.commits++;
+          return Promise.resolve({ ok: false });
+        };
+        return operation;
+      };
+    },
+  });
+  return place;
+}

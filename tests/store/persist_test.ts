@@ -5,6 +5,7 @@ import { grantStore } from "../../src/store/grants.ts";
 import { persist, tidy } from "../../src/store/persist.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { withKv } from "./fixture.ts";
+import { countedSignal, HastyTimers } from "./timers.ts";
 
 /** Fails so often, and then gives how often it was asked. */
 function failing(times: number, error: unknown = new StorageError()) {
@@ -25,6 +26,23 @@ Deno.test("persist() ends with the last failure once no one waits or the time is
     persist(failing(1), { forMilliseconds: 0 }),
     StorageError,
   );
+});
+
+Deno.test("persist() pauses twice as long each time, and no longer than two seconds", async () => {
+  using timers = new HastyTimers();
+  assert.equal(await persist(failing(7), {}), 8);
+  assert.deepEqual(timers.milliseconds, [100, 200, 400, 800, 1600, 2000, 2000]);
+});
+
+Deno.test("persist() ends its pause once no one waits, and leaves no timer and no listener", async () => {
+  const { abort, signal, listeners } = countedSignal();
+  const ending = persist(failing(2), { signal });
+  // The first failure is behind it.
+  await Promise.resolve().then(() => {}).then(() => {});
+  assert.equal(listeners(), 1);
+  abort();
+  await assert.rejects(ending, StorageError);
+  assert.equal(listeners(), 0);
 });
 
 Deno.test("tidy() leaves what the database does not take, and hides no other fault", async () => {

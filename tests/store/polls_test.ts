@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { nextPause, Polls } from "../../src/store/polls.ts";
 import { until } from "../kit.ts";
+import { HastyTimers, SteadyTime } from "./timers.ts";
 
 /** Polls of a database that holds nothing, and which keys were read together. */
 function startPolls(pauseMilliseconds?: number) {
@@ -31,11 +32,12 @@ Deno.test("Polls reads what several wait for together, and one key once", async 
 Deno.test("Polls reads at most a hundred keys side by side", async () => {
   const { polls, reads } = startPolls();
   const stops = Array.from(
-    { length: 250 },
+    { length: 201 },
     (_, n) => polls.start([`${n}`], { onValue() {} }),
   );
   await until(() => reads.flat().length > 500);
   assert.equal(Math.max(...reads.map(({ length }) => length)), 100);
+  assert(reads.every(({ length }) => length > 0));
   await Promise.all(stops.map((stop) => stop()));
 });
 
@@ -81,4 +83,41 @@ Deno.test("nextPause() grows to a tenth of a second, then with the wait, to two 
   assert.equal(nextPause(100, 10_000), 500);
   assert.equal(nextPause(500, 3_600_000), 2000);
   assert.equal(nextPause(100, 3_600_000, 100), 100);
+});
+
+Deno.test("Polls reads at once what is waited for now, and with it what is due within a quarter of its pause", async () => {
+  using time = new SteadyTime();
+  const { polls, reads } = startPolls();
+  const start = async (name: string) => {
+    const stop = polls.start([name], { onValue() {} });
+    const read = reads.at(-1);
+    await new Promise((resolve) => setTimeout(resolve));
+    return { stop, read };
+  };
+  const first = await start("a");
+  assert.deepEqual(first.read, ["a"]);
+  // It is due at 30.
+  time.tick(22);
+  const early = await start("b");
+  assert.deepEqual(early.read, ["b"]);
+  time.tick(0.5);
+  const late = await start("c");
+  assert.deepEqual(late.read, ["a", "c"]);
+  await Promise.all([first, early, late].map(({ stop }) => stop()));
+});
+
+Deno.test("Polls keeps one timer, and none once nothing is waited for", async () => {
+  const { polls, reads } = startPolls(60_000);
+  const stops = [];
+  for (const name of ["a", "b"]) {
+    stops.push(polls.start([name], { onValue() {} }));
+    await until(() => reads.at(-1)?.[0] === name);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  await Promise.all(stops.map((stop) => stop()));
+  using timers = new HastyTimers();
+  const stop = polls.start(["c"], { onValue() {} });
+  await stop();
+  await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual(timers.milliseconds.filter((it) => it > 0), []);
 });

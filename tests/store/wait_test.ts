@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
+import { StorageError } from "../../src/errors.ts";
+import type { Poll } from "../../src/store/polls.ts";
 import { waitFor } from "../../src/store/wait.ts";
 import { testOnDatabases } from "./databases.ts";
+import { countedSignal } from "./timers.ts";
 
 const KEY = ["a"];
 const never = new AbortController().signal;
@@ -83,4 +86,52 @@ Deno.test("waitFor() need not read to hear a write of its own handle", async () 
   await kv.set(KEY, 1);
   assert.equal(await found, 1);
   kv.close();
+});
+
+/** A database that tells nothing by itself: a test says what its poll finds. */
+function polled() {
+  const stop = () => Promise.resolve();
+  const place = { found: {} as Poll<unknown>, stopped: 0 };
+  const database = {
+    watch: () => stop,
+    poll<T>(_: Deno.KvKey, poll: Poll<T>) {
+      place.found = poll as Poll<unknown>;
+      return () => Promise.resolve(void place.stopped++);
+    },
+  };
+  return { place, database };
+}
+
+Deno.test("waitFor() tells of a database that does not answer, and goes on", async () => {
+  const { place, database } = polled();
+  const failures: unknown[] = [];
+  const found = waitFor(database, KEY, (n) => n === 1, never, {
+    onFailure: (error) => failures.push(error),
+  });
+  const failure = new StorageError();
+  place.found.onFailure!(failure);
+  place.found.onValue(1);
+  assert.equal(await found, 1);
+  assert.deepEqual(failures, [failure]);
+});
+
+Deno.test("waitFor() ends with any other fault, and tells no one", async () => {
+  const { place, database } = polled();
+  const failures: unknown[] = [];
+  const found = waitFor(database, KEY, () => true, never, {
+    onFailure: (error) => failures.push(error),
+  });
+  place.found.onFailure!(new Error("no"));
+  await assert.rejects(found, /no/);
+  assert.deepEqual([failures, place.stopped], [[], 1]);
+});
+
+Deno.test("waitFor() leaves nothing on the signal", async () => {
+  const { place, database } = polled();
+  const { signal, listeners } = countedSignal();
+  const found = waitFor(database, KEY, () => true, signal);
+  assert.equal(listeners(), 1);
+  place.found.onValue(1);
+  await found;
+  assert.equal(listeners(), 0);
 });

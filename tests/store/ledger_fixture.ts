@@ -1,0 +1,73 @@
+/**
+ * Ledgers, and grants whose calls are in them.
+ *
+ * @module
+ */
+import { logger } from "../../src/log.ts";
+import { openClientGrant, openPersonalGrant } from "../../src/oauth/grant.ts";
+import type { EndedCall } from "../../src/store/call_list.ts";
+import { Database } from "../../src/store/database.ts";
+import { setGrant } from "../../src/store/grants.ts";
+import { type LedgerStore, ledgerStore } from "../../src/store/ledger.ts";
+
+export const DAY = 24 * 60 * 60;
+
+export function range(length: number): number[] {
+  return Array.from({ length }, (_, n) => n);
+}
+
+export function ledgerOn(kv: Deno.Kv, keepSeconds = 30 * DAY): LedgerStore {
+  const database = new Database(kv);
+  return ledgerStore(database, { keepSeconds, log: logger("test") });
+}
+
+const WHOSE = {
+  issuer: "https://tools.example.com",
+  resource: "https://tools.example.com/mcp",
+  scopes: [],
+};
+
+/** A live grant, without its token. */
+export async function newGrant(kv: Deno.Kv, seconds = 365 * DAY) {
+  const database = new Database(kv);
+  const grant = openPersonalGrant({
+    ...WHOSE,
+    subject: "dev:jo",
+    identity: { subject: "jo" },
+    name: "Backup",
+    seconds,
+    now: database.now(),
+  });
+  await database.commit((transaction) => setGrant(transaction, grant));
+  return grant;
+}
+
+export async function newMachineGrant(kv: Deno.Kv) {
+  const database = new Database(kv);
+  const grant = openClientGrant({
+    ...WHOSE,
+    clientId: "ci",
+    clientName: "Nightly build",
+    now: database.now(),
+  });
+  await database.commit((transaction) => setGrant(transaction, grant));
+  return grant;
+}
+
+export function call(tool = "search", outcome: EndedCall["outcome"] = "ok") {
+  return { at: Math.floor(Date.now() / 1000), tool, outcome };
+}
+
+/** Counts what a store does. */
+export function counted(kv: Deno.Kv) {
+  const counter = { kv, reads: 0, commits: 0 };
+  counter.kv = new Proxy(kv, {
+    get(target, name) {
+      if (name === "atomic") counter.commits++;
+      if (name === "getMany") counter.reads++;
+      const member = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  return counter;
+}

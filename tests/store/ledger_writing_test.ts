@@ -1,0 +1,155 @@
+/**
+ * When calls are written, and what becomes of those that cannot be.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { logger } from "../../src/log.ts";
+import { Database } from "../../src/store/database.ts";
+import { ledgerKey } from "../../src/store/keys.ts";
+import { ledgerStore } from "../../src/store/ledger.ts";
+import { until } from "../kit.ts";
+import { FakeTime } from "./fake_time.ts";
+import { withKv } from "./fixture.ts";
+import {
+  call,
+  counted,
+  DAY,
+  ledgerOn,
+  newGrant,
+  newMachineGrant,
+  range,
+} from "./ledger_fixture.ts";
+import { losing } from "./overtaken_kv.ts";
+import { HastyTimers } from "./timers.ts";
+
+/** A log that keeps its warnings. */
+function warningsOf() {
+  const warnings: string[] = [];
+  const log = {
+    ...logger("test"),
+    warning: (message: string) => void warnings.push(message),
+  };
+  return { warnings, log };
+}
+
+/** A database that can be away. */
+function switchable(kv: Deno.Kv) {
+  const place = { kv, isUp: false };
+  place.kv = new Proxy(kv, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== "function") return member;
+      return place.isUp ? member.bind(target) : () => {
+        throw new Error("no database");
+      };
+    },
+  });
+  return place;
+}
+
+Deno.test("calls that cannot be written are told once, until they can, and when they are lost", () =>
+  withKv(async (kv) => {
+    const { warnings, log } = warningsOf();
+    const place = switchable(kv);
+    const ledger = ledgerStore(new Database(place.kv), {
+      keepSeconds: DAY,
+      log,
+    });
+    const write = async () => {
+      ledger.note((await newGrant(kv)).id, call());
+      await ledger.list([]).catch(() => {});
+      return warnings.length;
+    };
+    assert.equal(await write(), 1);
+    assert.equal(await write(), 1);
+    place.isUp = true;
+    assert.equal(await write(), 1);
+    place.isUp = false;
+    assert.equal(await write(), 2);
+    await ledger.close();
+    assert.equal(warnings.length, 3);
+    ledger.note((await newGrant(kv)).id, call());
+    await ledger.close();
+    assert.equal(warnings.length, 4, "what is noted then is not kept");
+  }));
+
+Deno.test("calls of many connections are kept while the database is away", () =>
+  withKv(async (kv) => {
+    const grants = await Promise.all(range(95).map(() => newGrant(kv)));
+    const place = switchable(kv);
+    const ledger = ledgerOn(place.kv);
+    for (const { id } of grants) ledger.note(id, call());
+    await assert.rejects(ledger.list([grants[0].id]));
+    place.isUp = true;
+    const lists = await ledger.list(grants.map(({ id }) => id));
+    assert(lists.every(({ length }) => length === 1));
+    await ledger.close();
+  }));
+
+Deno.test("calls that others outrun are tried five times, and kept", () =>
+  withKv(async (kv) => {
+    const grant = await newGrant(kv);
+    const place = losing(kv);
+    const ledger = ledgerOn(place.kv);
+    ledger.note(grant.id, call());
+    assert.deepEqual(await ledger.list([grant.id]), [[]]);
+    assert.equal(place.commits, 5);
+    await ledger.close();
+    assert.equal(place.commits, 10);
+  }));
+
+Deno.test("calls of a grant that has ended are read for once, and nothing is written", () =>
+  withKv(async (kv) => {
+    const counter = counted(kv);
+    const ledger = ledgerOn(counter.kv);
+    ledger.note("ended", call());
+    await ledger.close();
+    assert.deepEqual([counter.reads, counter.commits], [1, 0]);
+  }));
+
+Deno.test("note() writes by itself, five seconds later, and sets no other timer", () =>
+  withKv(async (kv) => {
+    const grant = await newGrant(kv);
+    // So that no timer of an operation looks like one of the ledger's.
+    const database = new Database(kv, { deadlineMilliseconds: 7000 });
+    const log = logger("test");
+    const ledger = ledgerStore(database, { keepSeconds: DAY, log });
+    const written = async () =>
+      (await kv.get(ledgerKey(grant.id))).value !== null;
+    {
+      using timers = new HastyTimers([5000]);
+      ledger.note(grant.id, call());
+      assert.deepEqual(timers.milliseconds, [5000]);
+      await until(written);
+      await ledger.list([]);
+      const writing = timers.milliseconds.filter((it) => it === 5000);
+      assert.equal(writing.length, 1);
+    }
+    await ledger.close();
+  }));
+
+Deno.test("a ledger that is closed takes no call, and says nothing of what was not left out", () =>
+  withKv(async (kv) => {
+    const { warnings, log } = warningsOf();
+    const grant = await newGrant(kv);
+    const ledger = ledgerStore(new Database(kv), { keepSeconds: DAY, log });
+    ledger.note(grant.id, call("early"));
+    await ledger.close();
+    ledger.note(grant.id, call("late"));
+    const [calls] = await ledger.list([grant.id]);
+    assert.deepEqual(calls.map(({ tool }) => tool), ["early"]);
+    assert.deepEqual(warnings, []);
+  }));
+
+Deno.test("a machine's ledger outlives its grant", () =>
+  withKv(async (kv) => {
+    using _time = new FakeTime();
+    const grant = await newMachineGrant(kv);
+    const ledger = ledgerOn(kv, 7 * DAY);
+    ledger.note(grant.id, call());
+    await ledger.close();
+    const key = ledgerKey(grant.subject);
+    const { value } = await kv.get<{ expiresAt: number }>(key);
+    assert.equal(value!.expiresAt - Math.floor(Date.now() / 1000), 7 * DAY);
+  }));

@@ -1,0 +1,107 @@
+/**
+ * How long records live, as `src/store/keys.ts` says.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { logger } from "../../src/log.ts";
+import { accountSessionStore } from "../../src/store/account_sessions.ts";
+import { attemptStore } from "../../src/store/attempts.ts";
+import { cancellationStore } from "../../src/store/cancellations.ts";
+import { changeStore } from "../../src/store/changes.ts";
+import { clientUseStore } from "../../src/store/client_uses.ts";
+import { Database } from "../../src/store/database.ts";
+import { rateStore } from "../../src/store/rate.ts";
+import { replyStore } from "../../src/store/replies.ts";
+import { sessionStore } from "../../src/store/sessions.ts";
+import { taskStore } from "../../src/store/tasks.ts";
+import { memoryKv } from "../../src/store/memory_kv.ts";
+
+const NOW = 1_800_000_000;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const IDENTITY = { subject: "42" };
+
+/** What is written, and how long each of its records lives. */
+const LIVES: [
+  what: string,
+  seconds: number[],
+  write: (database: Database) => unknown,
+][] = [
+  [
+    "a session and its place in a list",
+    [30 * DAY, 30 * DAY],
+    (database) =>
+      sessionStore(database).save({
+        binding: "ada",
+        revision: "2025-11-25",
+        clientInfo: { name: "c", version: "1" },
+        capabilities: {},
+      }),
+  ],
+  [
+    "a session of the account page",
+    [HOUR],
+    (database) =>
+      accountSessionStore(database).save({
+        subject: "dev:42",
+        identity: IDENTITY,
+      }),
+  ],
+  [
+    "an access token for the page that shows it",
+    [5 * MINUTE],
+    (database) =>
+      accountSessionStore(database).saveMade("cookie", "grant", "token"),
+  ],
+  ["an attempt to connect", [30 * DAY], (database) => {
+    const attempts = attemptStore(database, logger("test"));
+    attempts.note({ step: "POST /token", isStranger: false });
+    return attempts.close();
+  }],
+  [
+    "a wish to cancel",
+    [5 * MINUTE],
+    (database) => cancellationStore(database).save("session", 1),
+  ],
+  [
+    "a change",
+    [5 * MINUTE],
+    (database) => changeStore(database, () => {}).listChanged("tools"),
+  ],
+  ["the last use of a client", [90 * DAY], (database) => {
+    clientUseStore(database).touch("ci");
+    return database.idle();
+  }],
+  [
+    "a question to a client",
+    [HOUR],
+    (database) => replyStore(database).expect("session", "1"),
+  ],
+  [
+    "what a process took from its buckets",
+    [MINUTE],
+    (database) => rateStore(database, "token").exchange({ a: 1 }),
+  ],
+  [
+    "a task, its place in a list and its lease",
+    [30, DAY, DAY],
+    (database) => taskStore(database).create("task", { binding: "ada" }),
+  ],
+];
+
+for (const [what, expected, write] of LIVES) {
+  Deno.test(`${what} lives ${expected.join(", ")} seconds`, async () => {
+    using kv = memoryKv();
+    await write(new Database(kv, { clock: () => NOW * 1000 }));
+    const entries = await Array.fromAsync(kv.list<unknown>({ prefix: [] }));
+    const seconds = entries.flatMap(({ value }) =>
+      typeof value === "object"
+        ? [(value as { expiresAt: number }).expiresAt - NOW]
+        : []
+    );
+    assert.deepEqual(seconds.sort((a, b) => a - b), expected);
+  });
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { whileLocked } from "../../src/store/locked.ts";
+import { DeadlineError, Operations } from "../../src/store/operations.ts";
+import { HastyTimers, SteadyTime } from "./timers.ts";
+
+const hang = () => new Promise<never>(() => {});
+const answer = () => Promise.resolve("here");
+const turn = () => new Promise((resolve) => setTimeout(resolve));
+
+/** Operations on a database at which a test looks. */
+function openOperations() {
+  const looks: PromiseWithResolvers<void>[] = [];
+  const operations = new Operations(() => {
+    const look = Promise.withResolvers<void>();
+    looks.push(look);
+    return look.promise;
+  });
+  return { looks, operations };
+}
+
+Deno.test("run() gives an operation five seconds, and what was answered a tenth more", async () => {
+  using timers = new HastyTimers();
+  const { operations } = openOperations();
+  const isDeadline = ({ cause }: StorageError) =>
+    cause instanceof DeadlineError && /for 5000 ms/.test(cause.message);
+  await assert.rejects(operations.run(hang), isDeadline);
+  assert.deepEqual(timers.milliseconds, [5000, 100]);
+});
+
+Deno.test("run() looks for a database that hung at once, then once a second, one look at a time", async () => {
+  using _timers = new HastyTimers();
+  using time = new SteadyTime();
+  const { looks, operations } = openOperations();
+  await assert.rejects(operations.run(hang), StorageError);
+  assert.equal(looks.length, 1);
+  const looksAfter = async (milliseconds: number) => {
+    time.tick(milliseconds);
+    await assert.rejects(operations.run(answer), StorageError);
+    return looks.length;
+  };
+  assert.equal(await looksAfter(5000), 1, "the first goes on");
+  looks[0].reject(new Error("away"));
+  await turn();
+  assert.equal(await looksAfter(0), 2);
+  looks[1].reject(new Error("away"));
+  await turn();
+  assert.equal(await looksAfter(999), 2);
+  assert.equal(await looksAfter(1), 3);
+  looks[2].resolve();
+  await turn();
+  assert.equal(await operations.run(answer), "here");
+});
+
+Deno.test("what waits for its turn too long says nothing of the database", async () => {
+  using _timers = new HastyTimers();
+  const { looks, operations } = openOperations();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const all = Array.from({ length: 128 }, () => operations.run(() => promise));
+  await Promise.allSettled(all);
+  looks[0].resolve();
+  await turn();
+  await assert.rejects(operations.run(answer), StorageError);
+  resolve();
+  await turn();
+  assert.equal(await operations.run(answer), "here");
+});
+
+Deno.test("run() passes on what Deno KV says of arguments, and nothing else", async () => {
+  const { operations } = openOperations();
+  for (
+    const misuse of [
+      new DOMException("no function", "DataCloneError"),
+      new TypeError("Value too large (max 65536 bytes)"),
+    ]
+  ) {
+    await assert.rejects(operations.run(() => Promise.reject(misuse)), misuse);
+  }
+  for (
+    const failure of [
+      new DOMException("gone", "AbortError"),
+      new TypeError("connection refused"),
+    ]
+  ) {
+    await assert.rejects(
+      operations.run(() => Promise.reject(failure)),
+      StorageError,
+    );
+  }
+});
+
+Deno.test("whileLocked() pauses a little longer each time, up to 50 ms", async () => {
+  using timers = new HastyTimers();
+  const { random } = Math;
+  Math.random = () => 1;
+  try {
+    let tries = 0;
+    await whileLocked(() => {
+      if (++tries <= 30) throw new TypeError("database is locked");
+      return answer();
+    });
+  } finally {
+    Math.random = random;
+  }
+  const { milliseconds } = timers;
+  assert.deepEqual(milliseconds.slice(0, 3), [2, 4, 6]);
+  assert.deepEqual(milliseconds.slice(-6), [50, 50, 50, 50, 50, 50]);
+});
