@@ -34,6 +34,7 @@ import type {
   RefreshableGrant,
   RefreshTokenStore,
 } from "../store/refresh_tokens.ts";
+import type { Write } from "../store/transaction.ts";
 import { tidy } from "../store/persist.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
@@ -100,25 +101,29 @@ export function tokenEndpoint(
         : narrowScopes(scopes, grantedScopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
-      const grant = await keepUpstream(found);
-      const held = mayHold(grant, narrowed);
-      if (!held) throw ended();
-      const tokens = await refreshTokens.rotate(
-        refreshToken,
-        { ...found, grant },
-        held.scopes,
-      );
+      const tokens = await keepUpstream(found, async (grant, also) => {
+        const held = mayHold(grant, narrowed);
+        if (!held) throw ended();
+        return await refreshTokens.rotate(
+          refreshToken,
+          { ...found, grant },
+          held.scopes,
+          also,
+        );
+      });
       if (tokens) return tokens;
     }
   }
 
   /**
-   * Keeps the provider's tokens valid. Where permission follows from what a
-   * person belongs to, the provider is asked for that again.
+   * Keeps the provider's tokens valid, and then rotates ours. Where permission
+   * follows from what a person belongs to, the provider is asked for that again:
+   * meanwhile its tokens are stored already.
    */
-  async function keepUpstream(
+  async function keepUpstream<T>(
     { grant, dataKey, read }: RefreshableGrant,
-  ): Promise<Grant> {
+    rotate: (grant: Grant, also?: Write) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     const key = {
       grantId: grant.id,
       dataKey: () => Promise.resolve(dataKey),
@@ -127,11 +132,10 @@ export function tokenEndpoint(
     try {
       if (permissions && permissions.memberships.size > 0) {
         const known = await providerTokens.identify(key, grant.identity);
-        return { ...grant, identity: permissions.keep(known) };
+        return await rotate({ ...grant, identity: permissions.keep(known) });
       }
       if (!mayHold(grant)) throw ended();
-      await providerTokens.keep(key);
-      return grant;
+      return await providerTokens.keep(key, (also) => rotate(grant, also));
     } catch (error) {
       throw error instanceof ChallengeError ? ended(error) : error;
     }

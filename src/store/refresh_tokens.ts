@@ -26,6 +26,7 @@ import {
   successorKey,
   upstreamKey,
 } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 interface SuccessorRecord extends Expiring {
@@ -116,11 +117,16 @@ export function refreshTokenStore(database: Database) {
       return { grant, dataKey, record, read: found };
     },
 
-    /** Exchanges a token; undefined when someone was faster: find it again. */
+    /**
+     * Exchanges a token; undefined when someone was faster: find it again.
+     *
+     * @param also what is written in the same commit
+     */
     async rotate(
       refreshToken: string,
       { grant, dataKey, record, read }: RefreshableGrant,
       scopes: readonly string[],
+      also: Write = () => {},
     ): Promise<IssuedTokens | undefined> {
       const time = database.now();
       const used = useGrant(grant, { refreshable: true, now: time });
@@ -134,7 +140,8 @@ export function refreshTokenStore(database: Database) {
         JSON.stringify(tokens),
         grant.id,
       );
-      const won = await database.commit((transaction) =>
+      const won = await database.commit((transaction) => {
+        also(transaction);
         write(transaction)
           .check(read.token, read.grant)
           // With a tag it goes with its successors: until then a process that
@@ -150,8 +157,8 @@ export function refreshTokenStore(database: Database) {
           .setAsSent<SuccessorRecord>(successorKey(refreshToken), (time) => ({
             sealed,
             expiresAt: time + SUCCESSOR_TTL_SECONDS,
-          }))
-      );
+          }));
+      });
       return won ? tokens : undefined;
     },
   };

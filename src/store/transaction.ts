@@ -18,6 +18,9 @@ type Send = (operation: Deno.AtomicOperation, clock: Clock) => void;
 /** Adds to a transaction what belongs to it. */
 export type Write = (transaction: Transaction) => unknown;
 
+/** Commits something together with what it is given; false: it did not. */
+export type CommitWith = (also: Write) => Promise<boolean>;
+
 /** A transaction that is being put together; a store says what belongs to it. */
 export class Transaction {
   /** In every record it writes, so that it is recognized when it was applied. */

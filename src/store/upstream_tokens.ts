@@ -14,6 +14,7 @@ import {
   isFound,
 } from "./database.ts";
 import { upstreamKey } from "./keys.ts";
+import type { CommitWith, Write } from "./transaction.ts";
 
 /** What is in the database. */
 export interface UpstreamRecord extends Expiring {
@@ -42,6 +43,10 @@ export function upstreamTokenStore(database: Database) {
     return database.commit((transaction) =>
       transaction.check(found).set(found.key, record)
     );
+  }
+
+  async function commitAlone(write: Write): Promise<boolean> {
+    return await database.commit(write) !== undefined;
   }
 
   return {
@@ -80,11 +85,21 @@ export function upstreamTokenStore(database: Database) {
       await change(leased, { ...leased.value, leaseUntil: undefined });
     },
 
-    /** Replaces the tokens; false when the grant ended or the lease had lapsed. */
-    async replace(leased: FoundTokens, tokens: string): Promise<boolean> {
-      const { value: { expiresAt }, grantId, dataKey } = leased;
+    /**
+     * Replaces the tokens; false when the grant ended or the lease had lapsed.
+     *
+     * @param commit what they are stored together with
+     */
+    async replace(
+      leased: FoundTokens,
+      tokens: string,
+      commit: CommitWith = commitAlone,
+    ): Promise<boolean> {
+      const { key, value: { expiresAt }, grantId, dataKey } = leased;
       const sealed = await seal(dataKey, tokens, grantId);
-      return await change(leased, { sealed, expiresAt }) !== undefined;
+      return await commit((transaction) =>
+        transaction.check(leased).set(key, { sealed, expiresAt })
+      );
     },
 
     /** Waits until anyone who refreshes has finished, or has had its time. */

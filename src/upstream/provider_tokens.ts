@@ -16,6 +16,7 @@ import { withoutMemberships } from "../oauth/permissions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type { Entry } from "../store/database.ts";
+import type { CommitWith, Write } from "../store/transaction.ts";
 import type {
   FoundTokens,
   UpstreamRecord,
@@ -41,12 +42,18 @@ export interface GrantKey {
 export interface ProviderTokens {
   /**
    * Refreshes what would soon expire, where that is possible at all: a grant
-   * may outlive a provider token that cannot be refreshed.
+   * may outlive a provider token that cannot be refreshed. Then it commits what
+   * depends on that, and gives what came of it; undefined: nothing was committed.
    *
+   * @param commit new tokens are stored by `also`, or alone where it commits
+   * nothing
    * @throws {ChallengeError} when they are dead; the grant has then ended
    * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
    */
-  keep(key: GrantKey): Promise<void>;
+  keep<T>(
+    key: GrantKey,
+    commit: (also?: Write) => Promise<T | undefined>,
+  ): Promise<T | undefined>;
   /**
    * Who the person is today, by tokens that were refreshed for this where that
    * is possible. What the provider cannot be asked again is no longer known.
@@ -61,6 +68,14 @@ export interface ProviderTokens {
    * provider that they are no longer needed.
    */
   revocation(key: GrantKey): Promise<() => Promise<void>>;
+}
+
+/** Why, and how, tokens are refreshed. */
+interface Refresh {
+  /** The access token that the provider no longer takes. */
+  rejected?: string;
+  /** What the new ones may be stored together with. */
+  commit?: CommitWith;
 }
 
 /** How long to wait before another try at storing tokens, in milliseconds. */
@@ -108,14 +123,14 @@ export function providerTokens({
   /** Tokens that are good: those that were found, or what they became. */
   async function keepGood(
     found: FoundTokens,
-    rejected?: string,
+    { rejected, commit }: Refresh = {},
   ): Promise<UpstreamTokens> {
     const { grantId } = found;
     const current = parse(found);
     if (isGood(current, rejected)) return current;
     let refresh = refreshing.get(grantId);
     if (!refresh) {
-      refresh = refreshOnce(found, rejected)
+      refresh = refreshOnce(found, { rejected, commit })
         .finally(() => refreshing.delete(grantId));
       refreshing.set(grantId, refresh);
     }
@@ -124,7 +139,7 @@ export function providerTokens({
 
   async function refreshOnce(
     found: FoundTokens,
-    rejected: string | undefined,
+    { rejected, commit }: Refresh,
   ): Promise<UpstreamTokens> {
     const { grantId, dataKey } = found;
     for (;;) {
@@ -139,7 +154,11 @@ export function providerTokens({
       }
       const leased = await upstreamTokens.lease(found);
       if (leased) {
-        const refreshed = await refreshLeased(leased, current.refreshToken);
+        const refreshed = await refreshLeased(
+          leased,
+          current.refreshToken,
+          commit,
+        );
         if (refreshed) return refreshed;
       } else {
         await upstreamTokens.waitForRefresh(
@@ -158,6 +177,7 @@ export function providerTokens({
   async function refreshLeased(
     leased: FoundTokens,
     refreshToken: string,
+    commit?: CommitWith,
   ): Promise<UpstreamTokens | undefined> {
     let refreshed: UpstreamTokens;
     try {
@@ -176,7 +196,8 @@ export function providerTokens({
     // A provider that does not rotate sends no refresh token (RFC 6749 §6).
     const kept = { ...refreshed };
     kept.refreshToken ??= refreshToken;
-    return await store(leased, JSON.stringify(kept)) ? kept : undefined;
+    const isStored = await store(leased, JSON.stringify(kept), commit);
+    return isStored ? kept : undefined;
   }
 
   /**
@@ -184,12 +205,16 @@ export function providerTokens({
    * ended those, so this is tried until it is done; meanwhile the tokens live
    * in this promise only. False when the grant has ended.
    */
-  async function store(leased: FoundTokens, tokens: string): Promise<boolean> {
+  async function store(
+    leased: FoundTokens,
+    tokens: string,
+    commit?: CommitWith,
+  ): Promise<boolean> {
     const { grantId, dataKey } = leased;
     const endsAt = now(clock) + REFRESH_STORE_SECONDS;
-    for (let current = leased;;) {
+    for (let current = leased;; commit = undefined) {
       try {
-        if (await upstreamTokens.replace(current, tokens)) return true;
+        if (await upstreamTokens.replace(current, tokens, commit)) return true;
         const again = await upstreamTokens.find(grantId, dataKey);
         // Someone may have leased the old ones too; ours are newer.
         if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
@@ -227,7 +252,7 @@ export function providerTokens({
     const isAlive = await ask(rejected);
     if (isAlive) return undefined;
     if (current.refreshToken !== undefined) {
-      return await keepGood(found, rejected);
+      return await keepGood(found, { rejected });
     }
     // What no one can tell ends nothing.
     if (isAlive === undefined) return undefined;
@@ -270,7 +295,7 @@ export function providerTokens({
     const fresh = current.refreshToken === undefined
       // An id_token that is not new says nothing of today.
       ? { ...current, idToken: undefined }
-      : await keepGood(found, current.accessToken);
+      : await keepGood(found, { rejected: current.accessToken });
     if (!provider.identify || !isAlive(fresh)) return withoutMemberships(known);
     try {
       const identity = await provider.identify(fresh);
@@ -291,11 +316,26 @@ export function providerTokens({
         renew: (rejected) => renew(key, rejected),
       }),
 
-    async keep(key) {
+    async keep(key, commit) {
       const found = await find(key);
-      if (found && parse(found).refreshToken !== undefined) {
-        await keepGood(found);
+      if (!found || parse(found).refreshToken === undefined) {
+        return await commit();
       }
+      let committing: ReturnType<typeof commit> | undefined;
+      let isWaiting = true;
+      try {
+        await keepGood(found, {
+          commit: async (also) => {
+            // Who no longer waits has told its client to try again.
+            if (!isWaiting) return false;
+            committing = commit(also);
+            return await committing.catch(() => undefined) !== undefined;
+          },
+        });
+      } finally {
+        isWaiting = false;
+      }
+      return await (committing ?? commit());
     },
 
     async revocation(key) {

@@ -160,11 +160,15 @@ for (const [name, replay] of Object.entries(REPLAYS)) {
 testFaults("refreshing at the provider too", OPTIONS, async (line) => {
   line.provider.ttlSeconds = 30;
   const client = await register(line);
-  const tokens = await signIn(line, client);
-  const { status, body } = await persistent(() =>
-    client.refresh(tokens.refresh_token)
-  );
-  assert.equal(status, 200, JSON.stringify(body));
+  let tokens = await signIn(line, client);
+  // The second one needs what the provider gave for the first.
+  for (let round = 0; round < 2; round++) {
+    const { status, body } = await persistent(() =>
+      client.refresh(tokens.refresh_token)
+    );
+    assert.equal(status, 200, JSON.stringify(body));
+    tokens = body;
+  }
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
 testFaults("revoking", OPTIONS, async (line) => {

@@ -48,6 +48,8 @@ export class FakeProvider implements Provider {
     string,
     { challenge: string; nonce: string }
   >();
+  /** Refresh tokens: each counts once. */
+  readonly #used = new Set<string>();
   #count = 0;
 
   async authorizationUrl(request: UpstreamRequest): Promise<URL> {
@@ -105,6 +107,10 @@ export class FakeProvider implements Provider {
   async refresh(refreshToken: string): Promise<UpstreamTokens> {
     await this.#answer("refresh");
     assert.match(refreshToken, /^provider-refresh-/);
+    if (this.#used.has(refreshToken)) {
+      throw new UpstreamError("dead", "Used before");
+    }
+    this.#used.add(refreshToken);
     return this.#issue();
   }
 

@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
+import { parseCredential } from "../../src/oauth/credential.ts";
+import { pauseGrant } from "../../src/oauth/grant.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";
@@ -113,6 +117,31 @@ Deno.test("a refresh that was overtaken takes the other's tokens, and does not e
   } finally {
     kv.close();
   }
+});
+
+Deno.test("a refresh whose grant was changed meanwhile keeps what the provider gave, and goes on", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using server = await startOAuthServer({ kv, tools: [token] });
+  const { provider } = server;
+  provider.ttlSeconds = 30;
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const grants = grantStore(new Database(kv));
+  const grantId = parseCredential(refresh_token)!.grantId;
+  const refresh = provider.refresh.bind(provider);
+  provider.refresh = async (refreshToken) => {
+    const found = await grants.find(grantId);
+    await grants.change(found, (grant) => pauseGrant(grant, 1));
+    provider.refresh = refresh;
+    // Good for so long that nothing else refreshes it.
+    provider.ttlSeconds = 3600;
+    return await refresh(refreshToken);
+  };
+  const { status, body } = await client.refresh(refresh_token);
+  assert.equal(status, 200);
+  assert.equal((await grants.find(grantId))!.value.pausedAt, 1);
+  assert.equal((await client.refresh(body.refresh_token)).status, 200);
+  assert.deepEqual(provider.log, ["authorize", "redeem", "refresh"]);
 });
 
 Deno.test("a provider token that died becomes a 401, and the grant ends", async () => {

@@ -90,7 +90,7 @@ testBudgets("a client with a document", walkDocumentSignIn, {
 });
 
 testBudgets("a refresh at the provider", walkProviderRefresh, {
-  "refresh, at the provider too": ["4 (5)", "4 (4)"],
+  "refresh, at the provider too": ["3 (4)", "3 (3)"],
 });
 
 for (const door of ["none", "bearer"] as const) {

@@ -5,9 +5,11 @@ import { seal } from "../../src/seal.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { upstreamKey } from "../../src/store/keys.ts";
+import type { Write } from "../../src/store/transaction.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { providerTokens } from "../../src/upstream/provider_tokens.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
+import { until } from "../kit.ts";
 
 const GRANT = "g".repeat(22);
 
@@ -41,6 +43,9 @@ async function expiring(waitSeconds?: number) {
   return {
     provider,
     upstreamTokens,
+    database,
+    keep: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
+      tokens.keep(key, commit),
     token: () => tokens.upstream(key).token(),
     stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
     refreshes: () => provider.log.filter((it) => it === "refresh").length,
@@ -115,4 +120,68 @@ Deno.test("who waits for a refresh that ends with its process refreshes in the e
   };
   assert.match(await flow.token(), /^provider-access-/);
   assert.equal(flow.refreshes(), 1);
+});
+
+Deno.test("keep() stores what the provider gave together with what rests on it", async () => {
+  using flow = await expiring();
+  const { database, provider, keep } = flow;
+  let issued = "";
+  provider.onIssue = (accessToken) => issued = accessToken;
+  let commits = 0;
+  const commit = database.commit.bind(database);
+  database.commit = (write) => (commits++, commit(write));
+  const version = await keep((also) =>
+    database.commit((transaction) =>
+      also!(transaction.set(["mine"], { expiresAt: database.now() + 60 }))
+    )
+  );
+  const [mine, upstream] = await database.getMany([
+    ["mine"],
+    upstreamKey(GRANT),
+  ]);
+  assert.equal(mine.versionstamp, version);
+  assert.equal(upstream.versionstamp, version);
+  // The lease, and everything else.
+  assert.equal(commits, 2);
+  assert.match((await flow.stored())!, RegExp(issued));
+});
+
+for (
+  const [what, commit, outcome] of [
+    ["loses its race", () => Promise.resolve(undefined), undefined],
+    ["fails", () => Promise.reject(new StorageError()), StorageError],
+  ] as const
+) {
+  Deno.test(`keep() stores what the provider gave although the caller's commit ${what}`, async () => {
+    using flow = await expiring();
+    let calls = 0;
+    const kept = flow.keep(() => (calls++, commit()));
+    if (outcome) await assert.rejects(kept, outcome);
+    else assert.equal(await kept, undefined);
+    assert.equal(calls, 1);
+    assert.doesNotMatch((await flow.stored())!, /provider-refresh-old/);
+    assert.equal(await flow.keep(() => Promise.resolve("next")), "next");
+    assert.equal(flow.refreshes(), 1);
+  });
+}
+
+Deno.test("keep() commits nothing for a caller who no longer waits", async () => {
+  using flow = await expiring(0.01);
+  const { provider } = flow;
+  const refresh = provider.refresh.bind(provider);
+  const gate = Promise.withResolvers<void>();
+  provider.refresh = async (refreshToken) => {
+    await gate.promise;
+    return await refresh(refreshToken);
+  };
+  let commits = 0;
+  await assert.rejects(
+    flow.keep(() => Promise.resolve(commits++)),
+    { status: 503 },
+  );
+  gate.resolve();
+  await until(async () =>
+    !(await flow.stored())!.includes("provider-refresh-old")
+  );
+  assert.equal(commits, 0);
 });
