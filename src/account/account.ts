@@ -87,9 +87,10 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   async function accountPage(
     c: Context,
     { id, session }: SignedIn,
-    { ended, changed, made, filter }: {
+    { ended, changed, filter, ...asked }: {
       ended?: number;
       changed?: Changed;
+      /** The grant of an access token that was made a moment ago. */
       made?: string;
       filter: CallFilter;
     },
@@ -105,6 +106,17 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       own,
       ({ kind }) => kind === "token" ? kind : "connection",
     );
+    const clients = await byClient(
+      connections,
+      (grant) => connectionInWords(grant, options, callsOf.get(grant.id)),
+    );
+    const view = isOperator(session)
+      ? await operatorView(options, filter)
+      : undefined;
+    // Last: after a failure the page is loaded again, and the token is shown.
+    const made = asked.made === undefined
+      ? undefined
+      : await accountSessions.takeMade(id, asked.made);
     return page(
       c,
       AccountPage({
@@ -113,10 +125,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         about,
         person: nameOf(session),
         providerName,
-        clients: await byClient(
-          connections,
-          (grant) => connectionInWords(grant, options, callsOf.get(grant.id)),
-        ),
+        clients,
         csrf,
         now: time,
         ended,
@@ -133,14 +142,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
           csrf,
           now: time,
         }),
-        children: isOperator(session)
-          ? OperatorSection({
-            base,
-            csrf,
-            now: time,
-            ...await operatorView(options, filter),
-          })
-          : undefined,
+        children: view && OperatorSection({ base, csrf, now: time, ...view }),
       }),
       { forms: "self" },
     );
@@ -176,9 +178,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
           ended: ended === undefined ? undefined : Number(ended) || 0,
           changed: isChanged(changed) ? changed : undefined,
           filter: filterOf(asked),
-          made: made === undefined
-            ? undefined
-            : await accountSessions.takeMade(found.id, made),
+          made,
         });
       }
       return page(c, SignInPage({ base, serverTitle, about, providerName }), {

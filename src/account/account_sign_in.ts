@@ -23,7 +23,7 @@ import {
 } from "../upstream/unavailable.ts";
 import { browserOf, keepBrowser } from "../http/browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "../http/cookie.ts";
-import type { CheckRate } from "../http/rate_limit.ts";
+import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "../authorization_server/upstream_secrets.ts";
 
@@ -53,6 +53,7 @@ export function accountSignIn(
     permissions,
     accountSessions,
     checkRate,
+    waiveRate,
     log,
   }: {
     baseUrl: string;
@@ -64,6 +65,7 @@ export function accountSignIn(
     permissions?: Permissions;
     accountSessions: AccountSessionStore;
     checkRate: CheckRate;
+    waiveRate: WaiveRate;
     log: Logger;
   },
 ): AccountSignIn {
@@ -173,6 +175,7 @@ export function accountSignIn(
         reference: c.get("reference"),
         subject,
       });
+      waiveRate(c);
       // Not before: without it the page could not be loaded again.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);

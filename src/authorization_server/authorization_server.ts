@@ -156,14 +156,11 @@ export function authorizationServer(
   const limited = (limit: RateLimit) => ({
     ...services,
     checkRate: limit.check,
+    waiveRate: limit.waive,
   });
   const authorizing = limited(rateLimit(services, "authorize", 10));
   // What fails here costs little, and others behind the same address refresh.
   const tokenRate = rateLimit(services, "token", 200);
-  const issueTokens = tokenEndpoint({
-    ...limited(tokenRate),
-    grantByAssertion: byAssertion,
-  });
   const callbackRate = rateLimit(services, "callback", 10);
   const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
   const account = accountEndpoints({
@@ -171,7 +168,7 @@ export function authorizationServer(
     makeToken: personalTokens(services),
   });
   const change = connectionChanges(services);
-  const providerCallback = providerCallbackEndpoint(services);
+  const providerCallback = providerCallbackEndpoint(limited(callbackRate));
   const recorded = attemptRecorder(services);
   return {
     endpoints: {
@@ -191,15 +188,17 @@ export function authorizationServer(
       consent: recorded(consentEndpoint(authorizing)),
       providerCallback: recorded(async (c) => {
         await callbackRate.check(c);
-        return await (signIn.isReturning(c)
-          ? signIn.finish(c)
-          : providerCallback(c));
-      }),
-      token: recorded(async (c) => {
-        const response = await issueTokens(c);
-        tokenRate.waive(c);
+        if (!signIn.isReturning(c)) return await providerCallback(c);
+        const response = await signIn.finish(c);
+        callbackRate.waive(c);
         return response;
       }),
+      token: recorded(
+        tokenEndpoint({
+          ...limited(tokenRate),
+          grantByAssertion: byAssertion,
+        }),
+      ),
       revoke: revokeEndpoint(limited(tokenRate)),
       account: account.show,
       accountSignIn: signIn.start,

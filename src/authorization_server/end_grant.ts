@@ -26,12 +26,14 @@ export function grantEnd(
 ): EndGrant {
   return async function endGrant(grant, read) {
     const binding = bindingOf(grant);
-    const [ending] = await Promise.all([
+    const [endSessions, endTasks] = await Promise.all([
       sessions.endAllOf(binding, grant.id),
       tasks.endAllOf(binding, grant.id),
     ]);
-    // Last: who asks again after a failure finds nothing by a closed grant.
-    await grants.close(grant.id, { read, also: ending.write });
-    ending.tell();
+    // Who asks again after a failure finds nothing by a closed grant, so its
+    // sessions end with it. Its tasks would end by themselves.
+    await grants.close(grant.id, { read, also: endSessions.write });
+    endSessions.tell();
+    endTasks();
   };
 }

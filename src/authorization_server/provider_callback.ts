@@ -38,6 +38,7 @@ import {
   signInInterrupted,
 } from "../upstream/unavailable.ts";
 import { findOwnRequest } from "./own_request.ts";
+import type { WaiveRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
 
@@ -52,6 +53,7 @@ export function providerCallbackEndpoint(
     permissions,
     approvals,
     requests,
+    waiveRate,
     clock,
     log,
   }: {
@@ -66,6 +68,7 @@ export function providerCallbackEndpoint(
     permissions?: Permissions;
     approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
+    waiveRate: WaiveRate;
     clock: Clock;
     log: Logger;
   },
@@ -183,6 +186,7 @@ export function providerCallbackEndpoint(
         also: await approvalOf(leased, browser),
       }));
     if (ours === undefined) throw finishedAlready();
+    waiveRate(c);
     log.info("Signed in", {
       reference: c.get("reference"),
       clientId: shortClientId(request.clientId),

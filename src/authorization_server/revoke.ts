@@ -20,7 +20,7 @@ import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { EndGrant } from "./end_grant.ts";
-import type { CheckRate } from "../http/rate_limit.ts";
+import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
 /** A token that is known. */
 interface Revocable {
@@ -41,6 +41,7 @@ export function revokeEndpoint(
     providerTokens,
     endGrant,
     checkRate,
+    waiveRate,
     log,
   }: {
     clients: ClientDirectory;
@@ -49,6 +50,7 @@ export function revokeEndpoint(
     providerTokens: ProviderTokens;
     endGrant: EndGrant;
     checkRate: CheckRate;
+    waiveRate: WaiveRate;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
@@ -112,6 +114,7 @@ export function revokeEndpoint(
     const access = await accessTokens.find(token);
     if (!access) return;
     await endGrant(access.grant);
+    waiveRate(c);
     log.info("Access token revoked", {
       reference: c.get("reference"),
       grantId: access.grant.id,
@@ -163,7 +166,10 @@ export function revokeEndpoint(
     const isAllowed = found &&
       (client?.clientId === found.clientId ||
         !client && await isPublic(found.clientId));
-    if (isAllowed) await found.revoke(c);
+    if (isAllowed) {
+      await found.revoke(c);
+      waiveRate(c);
+    }
     return c.body(null, 200);
   };
 }

@@ -41,7 +41,7 @@ import { readParameters } from "../http/body.ts";
 import type { Logger } from "../log.ts";
 import type { GrantByAssertion } from "./asserted_grant.ts";
 import type { ClientDirectory } from "./client_directory.ts";
-import type { CheckRate } from "../http/rate_limit.ts";
+import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
 /** What was presented, on its way from the database. */
 interface Ahead {
@@ -64,6 +64,7 @@ export function tokenEndpoint(
     refreshTokens,
     providerTokens,
     checkRate,
+    waiveRate,
     log,
   }: {
     clock: Clock;
@@ -80,6 +81,7 @@ export function tokenEndpoint(
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
     checkRate: CheckRate;
+    waiveRate: WaiveRate;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
@@ -243,6 +245,7 @@ export function tokenEndpoint(
     // Nothing after this may fail: it cannot be done twice.
     const tokens = await issue(c, client, parameters, ahead);
     c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
+    waiveRate(c);
     await tidy(() => clients.keep(client));
     if (client.isConfigured) clientUses.touch(client.clientId);
     return c.json(printTokenResponse(tokens, now(clock)));

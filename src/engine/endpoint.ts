@@ -7,9 +7,12 @@
  */
 import { printAddress } from "../address.ts";
 import { logFailure } from "../failures.ts";
+import { isObject } from "../json.ts";
+import type { ReadReply } from "../store/replies.ts";
 import { newReference } from "../reference.ts";
 import { telemetry } from "../telemetry.ts";
 import {
+  isRequestId,
   parseMessage,
   type RequestId,
   type RpcMessage,
@@ -40,6 +43,16 @@ import { sessionServer } from "./session.ts";
 import { serveStateless } from "./stateless.ts";
 import { type MaybePromise, then } from "./then.ts";
 
+/** What is read before anyone knows who is calling. */
+interface Ahead {
+  body?: Promise<unknown>;
+  /** The question that the message answers, if it does. */
+  reply?: Promise<ReadReply | undefined>;
+}
+
+/** Anyone may send as much, and have it read. */
+const AHEAD_BYTES = 16_384;
+
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
   /** @param info where the request came from, if that is known */
@@ -59,13 +72,14 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     let id: RequestId | undefined;
     try {
       let admitted = admit(request, info);
+      let ahead: Ahead = {};
       if (admitted instanceof Promise) {
-        lookAhead(request.headers);
+        ahead = lookAhead(request);
         admitted = await admitted;
       }
       checkContentType(request.headers);
       checkAccept(request.headers);
-      const body = await bodies.wait(readBody(request));
+      const body = await (ahead.body ?? readBodyOf(request));
       if (Array.isArray(body)) {
         return await sessions.serveBatch(
           body,
@@ -85,7 +99,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
             return { refusal, answer: responseOf(refusal) };
           },
         )
-        : serve(message, admitted));
+        : serve(message, admitted, ahead));
     } catch (error) {
       return responseOf(refuse(error, { id, request, info }));
     }
@@ -118,19 +132,41 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     }));
   }
 
-  /** Reads the session together with the token: one round trip for both. */
-  function lookAhead(headers: Headers): void {
+  function readBodyOf(request: Request): Promise<unknown> {
+    return bodies.wait(readBody(request));
+  }
+
+  /**
+   * Reads the session together with the token, and the question that a short
+   * message answers: one round trip for all of them.
+   */
+  function lookAhead(request: Request): Ahead {
+    const { headers } = request;
     const sessionId = headers.get("mcp-session-id");
-    const session = sessionId && engine.sessions.find(sessionId);
+    if (!sessionId) return {};
+    const session = engine.sessions.find(sessionId);
     // The one who needs it reads it again.
     if (session instanceof Promise) session.catch(() => {});
+    const length = headers.get("content-length");
+    if (length === null || Number(length) > AHEAD_BYTES) return {};
+    const body = readBodyOf(request);
+    const reply = body.then((body) =>
+      isAnswer(body) ? engine.replies.read(sessionId, body.id) : undefined
+    );
+    // What failed is told to who waits for it, if anyone does.
+    body.catch(() => {});
+    reply.catch(() => {});
+    return { body, reply };
   }
 
   function serve(
     message: RpcMessage,
     admitted: Admitted,
+    { reply }: Ahead = {},
   ): MaybePromise<Response> {
-    if (message.kind === "response") return sessions.take(message, admitted);
+    if (message.kind === "response") {
+      return sessions.take(message, admitted, reply);
+    }
     const claimed = metaOf(message.params)[Meta.protocolVersion];
     const { version } = admitted;
     // How a client opens decides: `initialize` without a claim is of 2025.
@@ -180,6 +216,10 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   }
 
   return { post, delete: end };
+}
+
+function isAnswer(body: unknown): body is { id: RequestId } {
+  return isObject(body) && isRequestId(body.id) && !("method" in body);
 }
 
 function responseOf({ body, status, headers }: Refusal): Response {

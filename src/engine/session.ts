@@ -21,6 +21,7 @@ import { Meta, metaOf } from "../protocol/request_meta.ts";
 import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
+import type { ReadReply } from "../store/replies.ts";
 import type { Session } from "../store/sessions.ts";
 import { countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
@@ -46,7 +47,12 @@ export interface SessionServer {
     admitted: Admitted,
   ): MaybePromise<Response>;
   /** An answer to a question of ours. */
-  take(message: RpcResponse, admitted: Admitted): Promise<Response>;
+  take(
+    message: RpcResponse,
+    admitted: Admitted,
+    /** The question that it answers, if reading it has begun. */
+    reading?: Promise<ReadReply | undefined>,
+  ): Promise<Response>;
   /** An array of messages. */
   serveBatch(
     values: readonly unknown[],
@@ -147,6 +153,7 @@ export function sessionServer(engine: Engine): SessionServer {
   async function take(
     message: RpcResponse,
     admitted: Admitted,
+    reading?: Promise<ReadReply | undefined>,
   ): Promise<Response> {
     if (admitted.version === STATELESS_REVISION) {
       throw invalidRequest(
@@ -155,7 +162,10 @@ export function sessionServer(engine: Engine): SessionServer {
     }
     const sessionId = sessionIdOf(admitted.request.headers);
     // An answer no one waits for any more is accepted and dropped.
-    await replies.save(sessionId, message, findOnce(admitted));
+    await replies.save(sessionId, message, {
+      allowed: findOnce(admitted),
+      reading,
+    });
     return emptyResponse(202);
   }
 

@@ -30,12 +30,14 @@ const EVERYONE = "everyone";
 /** @throws {HttpError} 429 */
 export type CheckRate = (c: Context) => Promise<void>;
 
+/** Charges nothing for a request that has proved whose it is. */
+export type WaiveRate = (c: Context) => void;
+
 /** The limit of one endpoint. */
 export interface RateLimit {
   /** Charges a request. @throws {HttpError} 429 with `Retry-After` */
   check: CheckRate;
-  /** Charges nothing for a request that has proved whose it is. */
-  waive(c: Context): void;
+  waive: WaiveRate;
 }
 
 /** Limits an endpoint to so many requests a second of one network. */

@@ -66,7 +66,7 @@ export function accountSessionStore(database: Database) {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
       if (!found) return undefined;
       const isFirst = await database.commit((transaction) =>
-        transaction.check(found).delete(found.key)
+        transaction.check(found).end(found.key, database.now())
       );
       if (!isFirst) return undefined;
       return await unseal(keyOf(id), found.value.sealed, grantId);

@@ -5,7 +5,7 @@
  * @module
  */
 import type { RpcResponse } from "../protocol/messages.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry, Expiring, Found } from "./database.ts";
 import { replyKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
 import {
@@ -23,6 +23,9 @@ export const REPLY_SECONDS = 60 * 60;
 interface Reply extends Expiring {
   answer?: TextRef;
 }
+
+/** A question as it was read. */
+export type ReadReply = Found<Reply>;
 
 export type ReplyStore = ReturnType<typeof replyStore>;
 
@@ -53,7 +56,16 @@ export function replyStore(database: Database) {
     );
   }
 
+  function read(
+    sessionId: string,
+    requestId: string | number,
+  ): Promise<ReadReply | undefined> {
+    return database.find<Reply>(replyKey(sessionId, requestId));
+  }
+
   return {
+    read,
+
     /** Opens a question, before it is written to the stream. */
     async expect(sessionId: string, requestId: string): Promise<void> {
       const reply: Reply = { expiresAt: database.now() + REPLY_SECONDS };
@@ -66,15 +78,19 @@ export function replyStore(database: Database) {
      * Takes a posted answer, once; false when no one waits for it. Nothing is
      * written before it is `allowed`.
      *
+     * @param options `reading`: the question, if that has begun
      * @throws what `allowed` throws
      */
     async save(
       sessionId: string,
       response: RpcResponse,
-      allowed?: unknown,
+      { allowed, reading }: {
+        allowed?: Promise<unknown>;
+        reading?: Promise<ReadReply | undefined>;
+      } = {},
     ): Promise<boolean> {
       const [found] = await Promise.all([
-        database.find<Reply>(replyKey(sessionId, response.id)),
+        reading ?? read(sessionId, response.id),
         allowed,
       ]);
       if (!found || found.value.answer) return false;

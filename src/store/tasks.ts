@@ -10,7 +10,7 @@ import { type Bound, type Caller, formerBinding } from "../caller.ts";
 import { RpcCode } from "../errors.ts";
 import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
-import type { Database, Expiring } from "./database.ts";
+import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
@@ -144,6 +144,15 @@ export function taskStore(database: Database) {
     };
   }
 
+  /** Which grant of a person used a task last. */
+  async function readUse(
+    taskId: string,
+    { binding }: TaskOwner,
+  ): Promise<Found<TaskOfPerson> | undefined> {
+    if (taskId.length > ID_CHARACTERS) return undefined;
+    return await database.find(tasksOfKey(binding, taskId));
+  }
+
   function lease(): Expiring {
     return { expiresAt: database.now() + LEASE_SECONDS };
   }
@@ -216,13 +225,23 @@ export function taskStore(database: Database) {
       return listed.length >= count;
     },
 
-    /** Remembers that a grant of the same person uses a task. */
-    async use(taskId: string, { binding, grantId }: TaskOwner): Promise<void> {
-      const key = tasksOfKey(binding, taskId);
-      const listed = await database.find<TaskOfPerson>(key);
+    readUse,
+
+    /**
+     * Remembers that a grant of the same person uses a task.
+     *
+     * @param reading who used it last, if reading that has begun
+     */
+    async use(
+      taskId: string,
+      owner: TaskOwner,
+      reading = readUse(taskId, owner),
+    ): Promise<void> {
+      const listed = await reading;
+      const { grantId } = owner;
       if (!listed || listed.value.grantId === grantId) return;
       await database.commit((transaction) =>
-        transaction.check(listed).set(key, { ...listed.value, grantId })
+        transaction.check(listed).set(listed.key, { ...listed.value, grantId })
       );
     },
 
@@ -232,18 +251,24 @@ export function taskStore(database: Database) {
       return (await database.find<TaskOfPerson>(key))?.value.grantId;
     },
 
-    /** Ends every task that a grant used last. */
-    async endAllOf(binding: string, grantId: string): Promise<void> {
+    /**
+     * Finds every task that a grant used last, and gives what ends them once the
+     * grant is closed. No one waits for that: whoever works on one of them sees
+     * within a second that its grant has ended, and ends it too.
+     */
+    async endAllOf(binding: string, grantId: string): Promise<() => void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
-      await Promise.all(
-        listed.filter(({ value }) => value.grantId === grantId)
-          .map(({ key }) =>
-            end(key[2] as string, {
+      const used = listed.filter(({ value }) => value.grantId === grantId);
+      return () => {
+        for (const { key } of used) {
+          database.background(async () => {
+            await end(key[2] as string, {
               status: "cancelled",
               statusMessage: "The connection has ended",
-            })
-          ),
-      );
+            });
+          });
+        }
+      };
     },
 
     /**

@@ -5,7 +5,12 @@
  */
 import assert from "node:assert/strict";
 import type { Arrival, Browser } from "../flow/browser.ts";
-import { BASE_URL, type OAuthServer } from "../flow/kit.ts";
+import {
+  type Answering,
+  BASE_URL,
+  browserOf,
+  type OAuthServer,
+} from "../flow/kit.ts";
 
 /** The part of a page that holds one form, by its action. */
 export function formOf(page: Arrival, action: string, nth = 0): Arrival {
@@ -21,12 +26,12 @@ export class AccountVisitor {
   private constructor(readonly browser: Browser, public page: Arrival) {}
 
   static async signIn(
-    server: OAuthServer,
+    server: Answering & Pick<OAuthServer, "provider">,
     { as = "42", email = "jo@example.com" } = {},
   ): Promise<AccountVisitor> {
     server.provider.subject = as;
     server.provider.email = email;
-    const browser = server.browser();
+    const browser = browserOf(server);
     const page = await browser.open(`${BASE_URL}/account`);
     return new AccountVisitor(
       browser,

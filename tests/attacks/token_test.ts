@@ -98,8 +98,11 @@ attacks("a call needs a live access token, in its header", {
     assert.equal((await target.json("/mcp", note)).status, 401);
   },
   "before anything is said about the message": async (target) => {
-    for (const body of ["{", "[]", "x".repeat(5_000_000)]) {
-      assert.equal((await target.json("/mcp", body)).status, 401);
+    const answer = { jsonrpc: "2.0", id: "x", result: {} };
+    for (const body of ["{", "[]", answer, "x".repeat(5_000_000)]) {
+      for (const headers of [undefined, { "mcp-session-id": "x" }]) {
+        assert.equal((await target.json("/mcp", body, headers)).status, 401);
+      }
     }
   },
   "for an hour": async () => {

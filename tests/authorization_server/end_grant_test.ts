@@ -12,29 +12,33 @@ const grant = openGrant(requestOf(newClient()), {
   now: now(),
 });
 
-Deno.test("grantEnd() ends sessions and tasks before the grant, by which they are found", async () => {
-  const ended: unknown[] = [];
+Deno.test("grantEnd() finds sessions and tasks before the grant is closed, by which they are found", async () => {
+  const steps: unknown[] = [];
   const endAllOf = (what: string) => (binding: string, grantId: string) => {
-    ended.push([what, binding, grantId]);
-    const tell = () => ended.push([`told of ${what}`]);
-    return Promise.resolve({ write: () => {}, tell });
+    steps.push([`find ${what}`, binding, grantId]);
+    const end = () => steps.push(`end ${what}`);
+    const tell = () => steps.push(`tell of ${what}`);
+    return Promise.resolve(Object.assign(end, { write: end, tell }));
   };
   const end = grantEnd({
     sessions: { endAllOf: endAllOf("sessions") } as never,
     tasks: { endAllOf: endAllOf("tasks") } as never,
     grants: {
-      close: (grantId: string) => {
-        ended.push(["grant", grantId]);
+      close: (grantId: string, { also }: { also: () => void }) => {
+        also();
+        steps.push(["close", grantId]);
         return Promise.resolve();
       },
     } as never,
   });
   await end(grant);
   const binding = bindingOf(grant);
-  assert.deepEqual(ended, [
-    ["sessions", binding, grant.id],
-    ["tasks", binding, grant.id],
-    ["grant", grant.id],
-    ["told of sessions"],
+  assert.deepEqual(steps, [
+    ["find sessions", binding, grant.id],
+    ["find tasks", binding, grant.id],
+    "end sessions",
+    ["close", grant.id],
+    "tell of sessions",
+    "end tasks",
   ]);
 });

@@ -199,6 +199,33 @@ function formOf(page: Arrival, action: string): Arrival | undefined {
     : { ...page, text: `<form${text.split("</form>")[0]}` };
 }
 
+testFaults("making an access token", OPTIONS, async (line) => {
+  const browser = browserOf(line);
+  let page = await persistent(() => browser.open(`${BASE_URL}/account`));
+  for (let tries = 0; formOf(page, "/account/sign-in"); tries++) {
+    assert(tries < 10, "It is wedged");
+    await browser.press(formOf(page, "/account/sign-in")!, "", "");
+    page = await persistent(() => browser.open(`${BASE_URL}/account`));
+  }
+  const form = formOf(page, "/account/tokens")!;
+  const fields = { name: "Backup", days: "30" };
+  let made = await browser.press(form, "", "", fields);
+  // A person sends the form again, or loads the page again, that says 503.
+  for (let tries = 0; made.status === 503; tries++) {
+    assert(tries < 5, "503 for ever");
+    made = made.url.endsWith("/tokens")
+      ? await browser.press(form, "", "", fields)
+      : await browser.open(made.url);
+  }
+  const tokenOf = ({ text }: Arrival) => /tsp_\w{58}/.exec(text)?.[0];
+  const token = tokenOf(made)!;
+  assert(token, "Who made a token sees it");
+  const client = new Client(line, "");
+  assert.match((await call(client, token)).text, /hello/);
+  const again = await persistent(() => browser.open(made.url));
+  assert.equal(tokenOf(again), undefined, "and once only");
+}, FAULTS.filter((fault) => !fault.startsWith("dies")));
+
 testFaults("ending a connection on the account page", OPTIONS, async (line) => {
   const client = await register(line);
   const { access_token } = await signIn(line, client);

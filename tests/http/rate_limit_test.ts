@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
+import { now } from "../../src/clock.ts";
+import { openPersonalGrant } from "../../src/oauth/grant.ts";
+import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { type Address, parseAddress } from "../../src/address.ts";
 import type { HttpError } from "../../src/errors.ts";
@@ -7,7 +10,9 @@ import { rateLimit } from "../../src/http/rate_limit.ts";
 import { logger } from "../../src/log.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
+  type Answering,
   BASE_URL,
+  browserOf,
   Client,
   type OAuthServer,
   startOAuthServer,
@@ -162,6 +167,68 @@ Deno.test("POST /token charges a network for what failed, and for nothing that s
   for (let n = 0; n < 20; n++) assert.equal(await token(refresh), 200);
   assert.equal(await refused(11, () => token(JUNK_REFRESH)), 1);
 });
+
+Deno.test("POST /revoke charges a network for what it did not end", async () => {
+  using _time = new FakeTime();
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const revoke = (token: string, client_id = client.clientId) =>
+    send(server, "192.0.2.1", "/revoke", {
+      method: "POST",
+      body: new URLSearchParams({ token, client_id }),
+    });
+  assert.equal(await refused(980, () => revoke("junk")), 0);
+  const thief = await Client.register(server);
+  const { issuePersonal } = accessTokenStore(new Database(server.kv));
+  for (let n = 0; n < 10; n++) {
+    const personal = openPersonalGrant({
+      issuer: BASE_URL,
+      resource: `${BASE_URL}/mcp`,
+      subject: "github:42",
+      identity: { subject: "42" },
+      scopes: [],
+      name: "Backup",
+      seconds: 60,
+      now: now(),
+    });
+    assert.equal(await revoke(await issuePersonal(personal)), 200);
+    const { access_token, refresh_token } = await client.connect();
+    assert.equal(await revoke(access_token, thief.clientId), 200);
+    assert.equal(await revoke(access_token), 200);
+    assert.equal(await revoke(refresh_token), 200);
+  }
+  assert.equal(await refused(11, () => revoke("junk")), 1);
+});
+
+for (const path of ["/account", "/authorize"]) {
+  Deno.test(`a sign-in from ${path} is not charged by the provider's callback, and one that fails is`, async () => {
+    using _time = new FakeTime();
+    await using server = await startOAuthServer();
+    const remoteAddr = { hostname: "192.0.2.1" };
+    const office: Answering = {
+      fetch: async (path, init) =>
+        await server.app.fetch(new Request(BASE_URL + path, init), {
+          remoteAddr,
+        }),
+    };
+    const client = await Client.register(server);
+    const signIn = async () => {
+      const browser = browserOf(office);
+      const page = await browser.open(
+        path === "/account" ? `${BASE_URL}/account` : client.authorizationUrl(),
+      );
+      return await browser.press(page, "decision", "approve");
+    };
+    const junk = () =>
+      send(server, "192.0.2.1", "/oauth/provider-callback", { method: "GET" });
+    assert.equal(await refused(990, junk), 0);
+    for (let n = 0; n < 20; n++) {
+      const { url } = await signIn();
+      assert.match(url, path === "/account" ? /\/account$/ : /[?&]code=/);
+    }
+    assert.equal(await refused(11, junk), 1);
+  });
+}
 
 Deno.test("waive() charges nothing for a request that has proved whose it is", async () => {
   using _time = new FakeTime();

@@ -7,9 +7,19 @@
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/config/environment.ts";
-import { type Answering, FakeProvider, startOAuthServer } from "../flow/kit.ts";
-import type { FetchDocument } from "../../src/store/documents.ts";
-import { startServer, type TestServer } from "../kit.ts";
+import {
+  type Answering,
+  FakeProvider,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../flow/kit.ts";
+import { Sender, startServer, type TestServer } from "../kit.ts";
+
+/** What a walk has of its own. */
+export type ProcessOptions = Pick<
+  OAuthServerOptions,
+  "environment" | "fetchDocument"
+>;
 
 /** How a client is let in. */
 export type Door = "none" | "bearer" | "oauth";
@@ -58,6 +68,13 @@ const tools = [
     run: async (_, { ask }) =>
       (await ask({ message: "Really?", schema: z.object({}) })).action,
   }),
+  tool({ name: "mail", scopes: ["mail:read"], run: () => "You have mail" }),
+  tool({
+    name: "work",
+    task: "required",
+    input: z.object({ isEndless: z.boolean() }),
+    run: ({ isEndless }) => isEndless ? new Promise<string>(() => {}) : "done",
+  }),
   tool({
     name: "upstream",
     run: async (_, { upstream }) => (await upstream.token()).slice(0, 8),
@@ -69,7 +86,22 @@ const OF_BROWSER: Readonly<Record<string, string>> = {
   "GET /authorize": "authorize",
   "POST /authorize": "approve",
   "GET /oauth/provider-callback": "callback",
+  "GET /account": "page",
+  "GET /account?made": "page with a new token",
+  "POST /account/sign-in": "go to the provider",
+  "POST /account/pause": "pause",
+  "POST /account/resume": "resume",
+  "POST /account/narrow": "narrow",
+  "POST /account/tokens": "make a token",
+  "POST /account/end": "end",
 };
+
+/** Requests to whichever process is next. */
+class Next extends Sender {
+  constructor(readonly fetch: Answering["fetch"]) {
+    super();
+  }
+}
 
 /** Processes in front of one database. */
 export class Processes implements Steps, AsyncDisposable {
@@ -79,7 +111,7 @@ export class Processes implements Steps, AsyncDisposable {
   constructor(
     private readonly door: Door,
     private readonly surroundings: Surroundings,
-    private readonly fetchDocument?: FetchDocument,
+    private readonly options: ProcessOptions = {},
   ) {}
 
   /** The process that the next request reaches. */
@@ -93,31 +125,23 @@ export class Processes implements Steps, AsyncDisposable {
     return this.surroundings.step(name, action);
   }
 
-  as(name: string): Answering {
+  as(name: string): Next {
     const { step } = this.surroundings;
-    return {
-      fetch: async (path, init) => {
-        const server = await this.next();
-        const request = `${init?.method ?? "GET"} ${path.split("?")[0]}`;
-        return await step(
-          OF_BROWSER[request] ?? name,
-          () => server.fetch(path, init),
-        );
-      },
-    };
+    return new Next(async (path, init) => {
+      const server = await this.next();
+      const request = `${init?.method ?? "GET"} ${path.split("=")[0]}`;
+      return await step(
+        OF_BROWSER[request] ?? OF_BROWSER[request.split("?")[0]] ?? name,
+        () => server.fetch(path, init),
+      );
+    });
   }
 
   async #start(): Promise<TestServer> {
-    const { door, provider, fetchDocument, surroundings: { kv } } = this;
-    const environment = { ...REMOTE, ...ENV[door] };
+    const { door, provider, options, surroundings: { kv } } = this;
+    const environment = { ...REMOTE, ...ENV[door], ...options.environment };
     const server = door === "oauth"
-      ? await startOAuthServer({
-        kv,
-        provider,
-        fetchDocument,
-        tools,
-        environment,
-      })
+      ? await startOAuthServer({ kv, provider, tools, ...options, environment })
       : await startServer({ kv, tools, env: environment });
     this.#started.push(server);
     return server;

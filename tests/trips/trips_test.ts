@@ -14,6 +14,9 @@ import {
   walkSession,
   walkSignIn,
 } from "./walk.ts";
+import { walkAccount } from "./walk_account.ts";
+import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
+import { walkTasks } from "./walk_tasks.ts";
 
 /**
  * By step, in a process that has just started, and in one that goes on: round
@@ -93,6 +96,38 @@ testBudgets("a refresh at the provider", walkProviderRefresh, {
   "refresh, at the provider too": ["3 (4)", "3 (3)"],
 });
 
+testBudgets("the account page", walkAccount, {
+  "go to the provider": ["0 (0)", "0 (0)"],
+  callback: ["1 (1)", "1 (1)"],
+  page: ["5 (5)", "5 (5)"],
+  "page with a new token": ["7 (8)", "7 (8)"],
+  pause: ["3 (3)", "3 (3)"],
+  resume: ["3 (3)", "3 (3)"],
+  narrow: ["3 (3)", "3 (3)"],
+  "make a token": ["5 (5)", "5 (5)"],
+  end: ["4 (5)", "4 (5)"],
+});
+
+testBudgets("tasks", walkTasks, {
+  create: ["3 (4)", "2 (3)"],
+  poll: ["2 (3)", "1 (2)"],
+  result: ["2 (3)", "1 (2)"],
+  cancel: ["4 (5)", "3 (4)"],
+  "revoke, with open tasks": ["3 (10)", "3 (9)"],
+});
+
+testBudgets("tokens by assertions", walkAssertions, {
+  private_key_jwt: ["2 (3)", "2 (3)"],
+  "identity assertion": ["2 (3)", "2 (3)"],
+});
+
+testBudgets("a person who may call because of a group", walkMemberships, {
+  callback: ["3 (4)", "3 (4)"],
+  // The provider's new tokens are stored before it is asked who the person is.
+  refresh: ["4 (5)", "4 (4)"],
+  call: ["1 (1)", "1 (1)"],
+});
+
 for (const door of ["none", "bearer"] as const) {
   testBudgets(`a session, ${door}`, (it) => walkSession(door, it), {
     initialize: ["1 (1)", "1 (1)"],
@@ -113,8 +148,8 @@ testBudgets("a session, oauth", (it) => walkSession("oauth", it), {
   call: ["1 (2)", "1 (1)"],
   "next call": ["1 (2)", "0 (0)"],
   question: ["2 (4)", "1 (2)"],
-  answer: ["3 (4)", "2 (2)"],
-  elicitation: ["5 (8)", "3 (4)"],
+  answer: ["2 (4)", "2 (2)"],
+  elicitation: ["4 (8)", "3 (4)"],
   end: ["3 (4)", "2 (3)"],
 });
 

@@ -84,7 +84,7 @@ export async function walkDocumentSignIn(
   await using processes = new Processes(
     "oauth",
     surroundings,
-    () => Promise.resolve({ document, expiresAt }),
+    { fetchDocument: () => Promise.resolve({ document, expiresAt }) },
   );
   // Once fetched it is in the database.
   const server = processes.as("browse");
@@ -146,14 +146,18 @@ export async function walkManyRefreshes(
     ));
 }
 
-async function signIn(processes: Processes, client: Client): Promise<Json> {
+/** The way of a client to its tokens. */
+export async function signIn(
+  processes: Processes,
+  client: Client,
+): Promise<Json> {
   const browser = browserOf(processes.as("browse"));
   const code = await client.signIn({ browser });
   client.server = processes.as("token");
   return accepted(await client.redeem(code));
 }
 
-async function refresh(
+export async function refresh(
   server: Answering,
   client: Client,
   tokens: Json,
@@ -184,7 +188,7 @@ async function credentials(
   }
 }
 
-function authorizationOf(token: string): HeadersOf {
+export function authorizationOf(token: string): HeadersOf {
   return { authorization: `Bearer ${token}` };
 }
 
@@ -229,14 +233,16 @@ async function send(
   headers: HeadersOf,
   message: Json,
 ): Promise<Response> {
+  const body = JSON.stringify(message);
   const response = await server.fetch("/mcp", {
     method: "POST",
     headers: {
       "content-type": "application/json",
+      "content-length": String(body.length),
       accept: "application/json, text/event-stream",
       ...headers,
     },
-    body: JSON.stringify(message),
+    body,
   });
   assert(response.ok, String(response.status));
   return response;

@@ -111,8 +111,13 @@ async function findOwnTask(call: Call): Promise<Task> {
   if (typeof taskId !== "string") {
     throw invalidParams("taskId must be a string");
   }
-  const task = await findTask(engine.tasks, caller, taskId);
+  const { tasks } = engine;
+  const reading = caller.grantId === undefined
+    ? undefined
+    : tasks.readUse(taskId, caller);
+  reading?.catch(() => {});
+  const task = await findTask(tasks, caller, taskId);
   if (task === undefined) throw invalidParams("Unknown task");
-  if (caller.grantId !== undefined) await engine.tasks.use(taskId, caller);
+  if (reading) await tasks.use(taskId, caller, reading);
   return task;
 }

@@ -1,0 +1,24 @@
+/**
+ * What people do with their connections on the account page.
+ *
+ * @module
+ */
+import { AccountVisitor } from "../account/kit.ts";
+import { Client } from "../flow/kit.ts";
+import { Processes, type Surroundings } from "./processes.ts";
+import { signIn } from "./walk.ts";
+
+/** From signing in to ending a connection. */
+export async function walkAccount(surroundings: Surroundings): Promise<void> {
+  await using processes = new Processes("oauth", surroundings);
+  const client = await Client.register(processes.as("register"));
+  for (let count = 0; count < 2; count++) await signIn(processes, client);
+  const { provider } = processes;
+  const { fetch } = processes.as("account");
+  const visitor = await AccountVisitor.signIn({ fetch, provider });
+  await visitor.press("/account/pause");
+  await visitor.press("/account/resume");
+  await visitor.press("/account/narrow");
+  await visitor.press("/account/tokens", { name: "Backup", days: "30" });
+  await visitor.press("/account/end", {}, 1);
+}

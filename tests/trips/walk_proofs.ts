@@ -1,0 +1,87 @@
+/**
+ * Token requests that prove something first: a client's key, an identity
+ * provider's word, what a person belongs to.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { randomId } from "../../src/crypto.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { startAssertionProvider } from "../flow/assertion_provider.ts";
+import { BASE_URL, Client, postForm } from "../flow/kit.ts";
+import type { Json } from "../kit.ts";
+import { Processes, type Surroundings } from "./processes.ts";
+import { refresh, signIn } from "./walk.ts";
+
+const SECRET = "a-secret-of-many-letters";
+
+/** A machine that signs, and one that has a person's identity assertion. */
+export async function walkAssertions(
+  surroundings: Surroundings,
+): Promise<void> {
+  const { privateKey, publicKey } = await generateKeyPair("EdDSA");
+  await using issuer = await startAssertionProvider();
+  const clients = [
+    {
+      client_id: "signs",
+      grant_types: ["client_credentials"],
+      token_endpoint_auth_method: "private_key_jwt",
+      jwks: { keys: [await exportJWK(publicKey)] },
+    },
+    {
+      client_id: "desk",
+      grant_types: [JWT_BEARER_GRANT_TYPE],
+      client_secret_env: "OAUTH_CLIENT_SECRET_DESK",
+    },
+  ];
+  await using processes = new Processes("oauth", surroundings, {
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify(clients),
+      OAUTH_CLIENT_SECRET_DESK: SECRET,
+      OAUTH_ASSERTION_ISSUERS: issuer.issuer,
+    },
+  });
+  await ask(processes, "private_key_jwt", {
+    grant_type: "client_credentials",
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: await new SignJWT({ jti: randomId() })
+      .setProtectedHeader({ alg: "EdDSA" }).setIssuer("signs")
+      .setSubject("signs").setAudience(BASE_URL).setExpirationTime("5m")
+      .sign(privateKey),
+  });
+  await ask(processes, "identity assertion", {
+    grant_type: JWT_BEARER_GRANT_TYPE,
+    assertion: await issuer.assertion(BASE_URL),
+    client_id: "desk",
+    client_secret: SECRET,
+  });
+}
+
+/** A person who may call because of a group. */
+export async function walkMemberships(
+  surroundings: Surroundings,
+): Promise<void> {
+  await using processes = new Processes("oauth", surroundings, {
+    environment: { OAUTH_PERMISSIONS: "group:staff=mail:read" },
+  });
+  processes.provider.memberships = { groups: ["staff"] };
+  const client = await Client.register(processes.as("register"));
+  const tokens = await signIn(processes, client);
+  await refresh(processes.as("refresh"), client, tokens);
+  client.server = processes.as("call");
+  const answer = await client.call(tokens.access_token, "mail");
+  assert.match(await answer.text(), /You have mail/);
+}
+
+async function ask(
+  processes: Processes,
+  step: string,
+  parameters: Record<string, string>,
+): Promise<Json> {
+  const response = await postForm(processes.as(step), "/token", parameters);
+  const body = await response.json();
+  assert.equal(response.status, 200, JSON.stringify(body));
+  return body;
+}
