@@ -147,7 +147,7 @@ export function taskStore(database: Database) {
   /** Which grant of a person used a task last. */
   async function readUse(
     taskId: string,
-    { binding }: TaskOwner,
+    { binding }: Pick<TaskOwner, "binding">,
   ): Promise<Found<TaskOfPerson> | undefined> {
     if (taskId.length > ID_CHARACTERS) return undefined;
     return await database.find(tasksOfKey(binding, taskId));
@@ -247,8 +247,7 @@ export function taskStore(database: Database) {
 
     /** The grant that used a task last. */
     async userOf(taskId: string, binding: string): Promise<string | undefined> {
-      const key = tasksOfKey(binding, taskId);
-      return (await database.find<TaskOfPerson>(key))?.value.grantId;
+      return (await readUse(taskId, { binding }))?.value.grantId;
     },
 
     /**
