@@ -82,6 +82,7 @@ export async function serve<
     const plan = planServer(options, environment, denied);
     checkDatabase(plan.config, options, {
       systemdPid: environment.SYSTEMD_EXEC_PID,
+      image: environment.DENO_USE_CGROUPS,
       terminal,
     });
     configureLog({ level: plan.config.logLevel, terminal, captured });
@@ -159,7 +160,7 @@ function readClients(environment: Record<string, string | undefined>): void {
 function checkDatabase(
   { kvPath, deployed }: Config,
   { kv }: ServeOptions,
-  origin: Pick<Origin, "systemdPid" | "terminal">,
+  origin: Omit<Origin, "pid" | "ppid">,
 ): void {
   // Where there is no Deno KV, nothing is kept anyway, and a warning says so.
   const isKept = typeof Deno.openKv === "function" && drains();

@@ -57,6 +57,7 @@ export const VARIABLES = [
   "JWT_TYPE",
   "JWT_SCOPE_CLAIM",
   "DENO_DEPLOYMENT_ID",
+  "DENO_USE_CGROUPS",
   "SYSTEMD_EXEC_PID",
 ] as const;
 

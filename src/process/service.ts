@@ -14,6 +14,8 @@ export interface Origin {
   ppid: number;
   /** `SYSTEMD_EXEC_PID`: systemd says whom it started, and all heirs see it. */
   systemdPid?: string;
+  /** `DENO_USE_CGROUPS`: Deno's images set it, whose first process is `tini`. */
+  image?: string;
   /** Whether a person looks at what it prints. */
   terminal: boolean;
 }
@@ -23,9 +25,13 @@ export interface Origin {
  * container runs. `INVOCATION_ID` would not tell: a desktop's terminals inherit
  * it from the service that they run in. Nor would a container's marks, for
  * people develop in containers too; nor a parent with the number 1, which
- * adopts whatever is left to run in the background.
+ * adopts whatever is left to run in the background; but in Deno's images it is
+ * what starts the service.
  */
-export function isService({ pid, ppid, systemdPid, terminal }: Origin) {
+export function isService(
+  { pid, ppid, systemdPid, image, terminal }: Origin,
+): boolean {
   if (terminal) return false;
-  return pid === FIRST || [pid, ppid].map(String).includes(systemdPid ?? "");
+  if (pid === FIRST || image !== undefined && ppid === FIRST) return true;
+  return [pid, ppid].map(String).includes(systemdPid ?? "");
 }

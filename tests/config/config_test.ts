@@ -215,7 +215,7 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
 const ROOT = new URL("../../", import.meta.url);
 
 /** Set by the platform, not by people. */
-const PLATFORM = ["DENO_DEPLOYMENT_ID", "SYSTEMD_EXEC_PID"];
+const PLATFORM = ["DENO_DEPLOYMENT_ID", "DENO_USE_CGROUPS", "SYSTEMD_EXEC_PID"];
 
 Deno.test("ENV_EXAMPLE names every variable of the server once", () => {
   const named = [...ENV_EXAMPLE.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]

@@ -161,6 +161,41 @@ Deno.test("a service that is not told where its database is does not start", asy
   assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
 });
 
+/** Arguments of `unshare` for a process that is the first of its own. */
+const FIRST = "--map-root-user --pid --fork --kill-child".split(" ");
+
+/** Whether who runs the tests may start one. */
+function hasFirst(): boolean {
+  try {
+    return new Deno.Command("unshare", { args: [...FIRST, "true"] })
+      .outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: "nor does a container, by itself or behind the init of Deno's image" +
+    (hasFirst() ? "" : ", left out: unshare cannot start one here"),
+  ignore: !hasFirst(),
+  async fn() {
+    for (
+      const [init, env] of [
+        [[], {}],
+        [["sh", "-c", '"$@"; exit $?', "sh"], { DENO_USE_CGROUPS: "1" }],
+      ] as const
+    ) {
+      const deno = [Deno.execPath(), ...await startArgs()];
+      await using server = new Process([...FIRST, ...init, ...deno], {
+        command: "unshare",
+        env: { ...env, KV_PATH: "" },
+      });
+      assert.equal(await server.end(), 1, server.output);
+      assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
+    }
+  },
+});
+
 Deno.test("a service with a database starts, and what restarts on changes needs none", async () => {
   await using told = await startAsService([], { KV_PATH: ":memory:" });
   await checkServes(told);

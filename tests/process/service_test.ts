@@ -13,11 +13,16 @@ Deno.test("isService() knows whom systemd started, and who merely inherited its 
 
 Deno.test("isService() knows the first process of a container, and no orphan", () => {
   assert(isService({ ...person, pid: 1, ppid: 0 }));
+  // In Deno's image, whose first process is an init.
+  assert(isService({ ...person, pid: 8, ppid: 1, image: "1" }));
+  // What a person runs in it.
+  assert(!isService({ ...person, image: "1" }));
   // Left in the background by a shell that has ended.
   assert(!isService({ ...person, ppid: 1 }));
 });
 
 Deno.test("isService() takes nothing that a person looks at for a service", () => {
   assert(!isService({ pid: 1, ppid: 0, terminal: true }));
+  assert(!isService({ pid: 8, ppid: 1, image: "1", terminal: true }));
   assert(!isService({ ...person, systemdPid: "500", terminal: true }));
 });
