@@ -69,6 +69,7 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
     [/\/etc\/letsencrypt\S+fullchain\.pem/g, `${path}/cert.pem`],
     [/\/etc\/letsencrypt\S+privkey\.pem/g, `${path}/key.pem`],
     [/\/var\/log\/nginx\/tool-server\.log/g, log],
+    [/\/var\/log\/nginx\/error\.log/g, "stderr"],
     [/127\.0\.0\.1:3000/g, `127.0.0.1:${ports.servers[0]}`],
   ]);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -90,16 +91,18 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
 }
 
 async function startCaddy(path: string, ports: Ports): Promise<Running> {
-  await Deno.writeTextFile(
-    `${path}/Caddyfile`,
-    `{
-      admin off
-      skip_install_trust
-      http_port ${ports.http}
-      https_port ${ports.https}
-    }
-    ${await fileOf("Caddyfile")}`,
-  );
+  const file = adapt(await fileOf("Caddyfile"), [
+    [
+      /^\{\n/gm,
+      `{
+        admin off
+        skip_install_trust
+        http_port ${ports.http}
+        https_port ${ports.https}
+      `,
+    ],
+  ]);
+  await Deno.writeTextFile(`${path}/Caddyfile`, file);
   const process = new Process([
     ...["run", "--adapter", "caddyfile", "--config", `${path}/Caddyfile`],
   ], {
@@ -277,15 +280,23 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
 
     await t.step("what a query says is in no log", async () => {
       const code = "a-code-that-is-secret";
-      await statusOf(client.fetch(`/oauth/callback?code=${code}`));
-      const { log, process } = proxy;
-      if (log) {
-        await until(async () =>
-          (await Deno.readTextFile(log)).includes("/oauth/callback")
-        );
+      const path = `/oauth/callback?code=${code}`;
+      const written = async () =>
+        proxy.process.output + server.output +
+        (proxy.log ? await Deno.readTextFile(proxy.log) : "");
+      await statusOf(client.fetch(path));
+      if (proxy.log) {
+        await until(async () => (await written()).includes("/oauth/callback"));
       }
-      const written = log ? await Deno.readTextFile(log) : "";
-      assert(!(written + process.output + server.output).includes(code));
+      assert(!(await written()).includes(code));
+      server.kill("SIGKILL");
+      await server.end();
+      const isAway = async () => await statusOf(client.fetch(path)) > 500;
+      await until(isAway);
+      await until(async () =>
+        /\/oauth\/callback.*50[23]/.test(await written())
+      );
+      assert(!(await written()).includes(code), await written());
     });
   });
 }
