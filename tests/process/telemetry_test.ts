@@ -51,6 +51,9 @@ const OPERATION_BOUNDS = [
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
+/** Another one, which its request's header names. */
+const HEADER_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+const HEADER_PARENT = "00f067aa0ba902b7";
 
 /** A provider that signs everyone in, and the API behind it. */
 function serveObservedProvider() {
@@ -157,6 +160,11 @@ async function observe() {
     traceparent: TRACEPARENT,
     baggage: `person=${PLANTED.baggage}`,
   });
+  const traceparent = `00-${HEADER_TRACE}-${HEADER_PARENT}-01`;
+  const listed = await observed.call("tools/list", {}, {
+    headers: { traceparent },
+  });
+  await listed.body?.cancel();
   await observed.request("tools/call", { name: "profile" });
   const fail = { name: "fail", arguments: { text: PLANTED.argument } };
   await observed.request("tools/call", fail);
@@ -325,6 +333,15 @@ Deno.test("a collector of telemetry", async (t) => {
       });
     },
   );
+
+  await t.step("finds a call in the trace that its header named", () => {
+    const { traceId, parentSpanId } = span("tools/list");
+    const brought = spans.find(({ spanId }) => spanId === parentSpanId)!;
+    assert.deepEqual(
+      [traceId, brought.traceId, brought.parentSpanId],
+      [HEADER_TRACE, HEADER_TRACE, HEADER_PARENT],
+    );
+  });
 
   await t.step("finds a call without a trace beneath its HTTP request", () => {
     const { parentSpanId, traceId, links } = span("tools/call profile");
