@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { rpc } from "../kit.ts";
+import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { Events, rpc, statelessMeta } from "../kit.ts";
 import { callHealth, openSession, post, startProcess } from "./kit.ts";
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -78,6 +79,55 @@ Deno.test("SIGTERM lets a call finish that takes seconds, and its answer is no e
   assert.match(server.output, /"tool":"countdown".*"outcome":"ok"/);
 });
 
+/** Listens to changes of tools. */
+async function listen(url: string): Promise<Events> {
+  const method = "subscriptions/listen";
+  const notifications = { toolsListChanged: true };
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": STATELESS_REVISION,
+      "mcp-method": method,
+    },
+    body: JSON.stringify(
+      rpc(method, { notifications, _meta: statelessMeta() }),
+    ),
+  });
+  const events = new Events(response);
+  await events.read();
+  return events;
+}
+
+Deno.test("SIGTERM ends what only listens at once, and calls go on", async () => {
+  await using server = await startProcess();
+  const url = await server.url();
+  const listening = await listen(url);
+  const call = rpc("tools/call", {
+    name: "countdown",
+    arguments: { from: 2 },
+    _meta: { progressToken: "p" },
+  });
+  const counting = new Events(await post(url, call, await openSession(url)));
+  await counting.read();
+  const ended: string[] = [];
+  const drain = async (name: string, events: Events) => {
+    const messages = await Array.fromAsync(events);
+    ended.push(name);
+    return messages.at(-1).result;
+  };
+  server.kill("SIGTERM");
+  const [complete, counted] = await Promise.all([
+    drain("listening", listening),
+    drain("counting", counting),
+  ]);
+  assert.deepEqual(ended, ["listening", "counting"]);
+  assert.equal(complete.resultType, "complete");
+  assert.notEqual(counted.isError, true);
+  assert.equal(await server.end(), 0);
+});
+
 Deno.test("SIGTERM makes a server unready, whose answers then end their connections", async () => {
   await using server = await startProcess();
   const url = await server.url();
@@ -100,6 +150,23 @@ Deno.test("SIGTERM waits for a stuck request no longer than ten seconds", async 
   assert.equal(await server.end(), 0);
   const seconds = (performance.now() - killed) / 1000;
   assert(seconds > 9 && seconds < 15, `${seconds} s`);
+});
+
+Deno.test("SIGTERM waits for a stuck request no longer than five seconds on Deno Deploy", async () => {
+  await using server = await startProcess({
+    env: {
+      DENO_DEPLOYMENT_ID: "d1",
+      KV_PATH: "",
+      // Where Deno.openKv() opens the platform's database.
+      DENO_KV_DEFAULT_PATH: ":memory:",
+    },
+  });
+  using _stuck = await stick(await server.url());
+  const killed = performance.now();
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+  const seconds = (performance.now() - killed) / 1000;
+  assert(seconds > 4 && seconds < 8, `${seconds} s`);
 });
 
 Deno.test("a second signal ends the server at once", async () => {
