@@ -73,10 +73,11 @@ export function sessionServer(engine: Engine): SessionServer {
   ): MaybePromise<Response> {
     if (message.kind === "notification") return notice(message, admitted);
     if (message.method === "initialize") {
-      engine.limits.charge(message.method, {
-        countedAs: countedAs(admitted, engine.trustedProxies),
-      });
-      return initialize(engine, message, admitted.authenticated.caller);
+      const { authenticated: { caller } } = admitted;
+      const counted = countedAs(admitted, engine.trustedProxies);
+      engine.limits.charge(message.method, { countedAs: counted });
+      const isPersons = counted?.isMany === false;
+      return initialize(engine, message, { caller, isPersons });
     }
     return then(find(admitted), (found) => {
       const method = methodOf(message, found);

@@ -47,12 +47,21 @@ interface SessionOfPerson extends Expiring {
 /** Two keys each; a commit takes a thousand, and other things end in it. */
 const DELETIONS_PER_COMMIT = 200;
 
+/** What a person may have: no client needs so many, but one may run wild. */
+const MOST_SESSIONS = 10_000;
+/** Those of who opens a process's next session after so many are counted. */
+const UNCOUNTED_SESSIONS = 1000;
+
 export type SessionStore = ReturnType<typeof sessionStore>;
 
 /** Sessions in a database. */
-export function sessionStore(database: Database) {
+export function sessionStore(
+  database: Database,
+  { most = MOST_SESSIONS, uncounted = UNCOUNTED_SESSIONS } = {},
+) {
   const sessions = recent(read, { clock: database.clock });
   const ends = sessionEnds(database);
+  let opened = 0;
 
   async function read(id: string): Promise<Session | undefined> {
     const found = await database.find<Session>(sessionKey(id));
@@ -93,10 +102,35 @@ export function sessionStore(database: Database) {
     ].map(({ key }) => key);
   }
 
+  /** Ends the sessions of a binding beyond the most, the least used first. */
+  async function endOldest(binding: string): Promise<void> {
+    const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
+    listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
+    await endListed(listed.slice(most).map(({ key }) => key));
+  }
+
+  /** Ends listed sessions, in as many commits as that takes. */
+  async function endListed(listed: Deno.KvKey[]): Promise<void> {
+    const parts = [];
+    while (listed.length > 0) {
+      parts.push(listed.splice(-DELETIONS_PER_COMMIT));
+    }
+    await Promise.all(parts.map(async (some) => {
+      const { write, tell } = await ends.begin(some);
+      await database.commit(write);
+      tell();
+    }));
+  }
+
   return {
-    /** Keeps a new session and gives its id: 43 visible characters, unguessable. */
+    /**
+     * Keeps a new session and gives its id: 43 visible characters, unguessable.
+     *
+     * @param isPersons whether its binding is one person's, who may have so many
+     */
     async save(
       session: Omit<Session, "startedMilliseconds" | "expiresAt">,
+      isPersons = false,
     ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
@@ -106,6 +140,10 @@ export function sessionStore(database: Database) {
           ...lifetime(),
         })
       );
+      if (++opened > uncounted && isPersons) {
+        opened = 0;
+        database.background(() => endOldest(session.binding));
+      }
       return id;
     },
 
@@ -192,15 +230,7 @@ export function sessionStore(database: Database) {
     async endAllOf(binding: string, grantId: string): Promise<EndingSessions> {
       const listed = await listOf(binding, grantId);
       const last = listed.splice(-DELETIONS_PER_COMMIT);
-      const before = [];
-      while (listed.length > 0) {
-        before.push(listed.splice(-DELETIONS_PER_COMMIT));
-      }
-      await Promise.all(before.map(async (some) => {
-        const { write, tell } = await ends.begin(some);
-        await database.commit(write);
-        tell();
-      }));
+      await endListed(listed);
       return await ends.begin(last);
     },
 

@@ -265,6 +265,44 @@ for (
   );
 }
 
+testOnDatabases(
+  "save() ends the sessions that a person used least when there are too many",
+  async (kv) => {
+    using time = new FakeTime();
+    const database = new Database(kv);
+    const sessions = sessionStore(database, { most: 7, uncounted: 3 });
+    const save = () => sessions.save(SESSION, true);
+    const used = await save();
+    time.tick(1);
+    const unused = await save();
+    time.tick(48 * HOUR);
+    await sessions.find(used);
+    const later = [];
+    for (let n = 0; n < 6; n++) {
+      time.tick(1);
+      later.push(await save());
+    }
+    await database.idle();
+    time.tick(1);
+    assert.equal(await sessions.find(unused), undefined);
+    for (const id of [used, ...later]) assert.ok(await sessions.find(id));
+    const kept = await Array.fromAsync(kv.list({ prefix: [] }));
+    assert.equal(kept.length, 2 * 7);
+  },
+);
+
+testOnDatabases(
+  "save() ends no session where many people share a binding",
+  async (kv) => {
+    const database = new Database(kv);
+    const sessions = sessionStore(database, { most: 1, uncounted: 1 });
+    const ids = [];
+    for (let n = 0; n < 5; n++) ids.push(await sessions.save(SESSION));
+    await database.idle();
+    for (const id of ids) assert.ok(await sessions.find(id));
+  },
+);
+
 Deno.test("a session lives 30 days after its last use", () => {
   assert.equal(SESSION_SECONDS, 30 * 24 * HOUR);
 });

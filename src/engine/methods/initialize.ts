@@ -28,7 +28,11 @@ const DESCRIPTION_CHARACTERS = 24_000;
 export async function initialize(
   { catalogue, sessions }: Pick<Engine, "catalogue" | "sessions">,
   { id, params }: RpcRequest,
-  { binding, grantId }: Caller,
+  { caller: { binding, grantId }, isPersons }: {
+    caller: Caller;
+    /** Whether the caller is one person, and not what many may be. */
+    isPersons: boolean;
+  },
 ): Promise<Response> {
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
@@ -54,7 +58,7 @@ export async function initialize(
     revision,
     capabilities,
     clientInfo: info as unknown as Implementation,
-  });
+  }, isPersons);
   const result = JSON.stringify({
     protocolVersion: revision,
     capabilities: catalogue.session.capabilities,
