@@ -191,6 +191,9 @@ testFaults("revoking", OPTIONS, async (line) => {
   assert.equal((await call(client, access_token)).status, 401);
 });
 
+/** A token that a person made. */
+const TOKEN = /tsp_\w{58}/;
+
 /** One form of a page. */
 function formOf(page: Arrival, action: string): Arrival | undefined {
   const text = page.text.split("<form").find((part) => part.includes(action));
@@ -226,19 +229,69 @@ testFaults("making an access token", OPTIONS, async (line) => {
   assert.equal(tokenOf(again), undefined, "and once only");
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
+/**
+ * Fills in a form of the account page, and again where that failed, until the
+ * page is as it should be.
+ */
+async function onAccountPage(
+  line: Line,
+  action: string,
+  isDone: (page: Arrival) => unknown,
+  fields: Record<string, string> = {},
+): Promise<Arrival> {
+  const browser = browserOf(line);
+  let page = await browser.open(`${BASE_URL}/account`);
+  for (let tries = 0; tries < 10; tries++) {
+    const signIn = formOf(page, "/account/sign-in");
+    if (page.status === 200 && !signIn && isDone(page)) return page;
+    const form = formOf(page, action);
+    if (signIn) page = await browser.press(signIn, "", "");
+    else if (form) page = await browser.press(form, "", "", fields);
+    else {
+      assert.equal(page.status, 503, page.text);
+      page = await browser.open(`${BASE_URL}/account`);
+    }
+  }
+  throw new Error("It is wedged");
+}
+
 testFaults("ending a connection on the account page", OPTIONS, async (line) => {
   const client = await register(line);
   const { access_token } = await signIn(line, client);
-  const browser = browserOf(line);
-  for (let tries = 0;; tries++) {
-    assert(tries < 10, "It is wedged");
-    const page = await browser.open(`${BASE_URL}/account`);
-    const signIn = formOf(page, "/account/sign-in");
-    const end = formOf(page, "/account/end");
-    if (signIn) await browser.press(signIn, "", "");
-    else if (end) await browser.press(end, "", "");
-    else if (page.status === 200) break;
-    else assert.equal(page.status, 503, page.text);
-  }
+  await onAccountPage(
+    line,
+    "/account/end",
+    (page) => !formOf(page, "/account/end"),
+  );
   assert.equal((await call(client, access_token)).status, 401);
+});
+
+testFaults(
+  "pausing a connection on the account page",
+  OPTIONS,
+  async (line) => {
+    const client = await register(line);
+    const { access_token } = await signIn(line, client);
+    for (
+      const [action, next, status] of [
+        ["/account/pause", "/account/resume", 403],
+        ["/account/resume", "/account/pause", 200],
+      ] as const
+    ) {
+      await onAccountPage(line, action, (page) => formOf(page, next));
+      line.tick(1);
+      assert.equal((await call(client, access_token)).status, status);
+    }
+  },
+);
+
+testFaults("making a token on the account page", OPTIONS, async (line) => {
+  const page = await onAccountPage(
+    line,
+    "/account/tokens",
+    ({ text }) => TOKEN.test(text),
+    { name: "Backup", days: "30" },
+  );
+  const [token] = TOKEN.exec(page.text)!;
+  assert.match((await call(new Client(line, ""), token)).text, /hello/);
 });

@@ -197,6 +197,10 @@ const SIGN_INS: Client[] = [
         name: `Python ${PYTHON.mcp2} (auto)`,
         command: python("mcp2", "auto", "sign_in.py"),
       },
+      {
+        name: `Python ${PYTHON.fastmcp}`,
+        command: python("fastmcp", "auto", "sign_in.py"),
+      },
     ]
     : [],
   ...hasGo ? [{ name: "Go", command: go("sign-in") }] : [],

@@ -1,13 +1,17 @@
-"""How a client of the official SDK, 1 or 2, signs in and steps up.
+"""How a client of the official SDK, 1 or 2, or of FastMCP signs in and steps up.
 
-Usage: sign_in.py mcp1|mcp2 legacy|auto URL
+Usage: sign_in.py mcp1|mcp2|fastmcp legacy|auto URL
 Prints "AUTHORIZE " and an address for each sign-in, and reads from standard
 input where the browser arrived; then one line of JSON.
 """
 
 import json
 import sys
+import webbrowser
+from threading import Thread
+from urllib.error import URLError
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import urlopen
 
 import anyio
 from client import Storage, ask, facts_of
@@ -69,8 +73,33 @@ async def run_mcp2():
             return await facts_of(client)
 
 
+def visit(address):
+    """What a browser does, in a thread of its own: FastMCP listens meanwhile."""
+    arrivals.append(anyio.run(ask, address))
+    while True:
+        try:
+            return urlopen(arrivals[-1]).close()
+        except URLError as error:
+            # Its listener may be on the way still.
+            if not isinstance(error.reason, ConnectionRefusedError):
+                raise
+
+
+async def run_fastmcp():
+    from fastmcp import Client
+
+    webbrowser.open = lambda address: Thread(
+        target=visit, args=[address], daemon=True
+    ).start()
+    async with Client(URL, auth="oauth") as client:
+        return await facts_of(client)
+
+
+RUNS = {"mcp1": run_mcp1, "mcp2": run_mcp2, "fastmcp": run_fastmcp}
+
+
 async def main():
-    facts = await (run_mcp1() if LANGUAGE == "mcp1" else run_mcp2())
+    facts = await RUNS[LANGUAGE]()
     print(json.dumps({**facts, "visits": len(arrivals)}))
 
 
