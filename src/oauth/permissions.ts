@@ -87,7 +87,7 @@ function parseWho(text: string): Who | undefined {
 export function parseMembership(
   text: string,
 ): { kind: Membership; name: string; isPrefixed: boolean } {
-  const [, prefix, name] = /^(\w+):(.+)$/.exec(text) ?? [];
+  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
   return Object.hasOwn(PREFIXES, prefix)
     ? { kind: PREFIXES[prefix], name: name.trim(), isPrefixed: true }
     : { kind: "groups", name: text, isPrefixed: false };

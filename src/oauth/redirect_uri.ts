@@ -117,7 +117,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
 
 /** A host that browsers read as an IPv4 address although it is not written as one. */
 function isOddNumber(authority: string): boolean {
-  const host = authority.replace(/:\d+$/, "");
+  const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) && !IPV4.test(host);
 }

@@ -25,7 +25,7 @@ const NAMES = [
 ];
 
 /** What separates host and path, for every reader of URLs. */
-const PATH = /[/?\\].*$/s;
+const PATH = /[/?\\].*/s;
 
 /**
  * What keeps an issuer's subjects apart from another's: its host, port and

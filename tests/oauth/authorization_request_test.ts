@@ -48,6 +48,7 @@ for (
       login_hint: "jo@example.com",
       prompt: "consent select_account",
     }, { loginHint: "jo@example.com", prompts: ["select_account"] }],
+    ["a prompt for the password", { prompt: "login" }, { prompts: ["login"] }],
     ["a prompt that is ours", { prompt: "consent" }, undefined],
     ["a prompt that cannot be kept", { prompt: "none" }, undefined],
     ["a hint longer than an address", {

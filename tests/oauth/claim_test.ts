@@ -8,6 +8,7 @@ const CLAIMS = {
   "realm_access.roles": ["d"],
   resource_access: { "my.app": { roles: ["e"] } },
   list: ["f"],
+  nothing: null,
 };
 
 for (
@@ -19,6 +20,7 @@ for (
     ["scope.length", undefined],
     ["missing", undefined],
     ["missing.roles", undefined],
+    ["nothing.roles", undefined],
     ["realm_access.missing", undefined],
     ["constructor", undefined],
     ["realm_access.constructor.name", undefined],

@@ -238,6 +238,11 @@ const REFUSED_DOCUMENTS: [string, unknown, string][] = [
     "invalid_client_metadata",
   ],
   [
+    "with an empty name",
+    { ...DOCUMENT, client_name: "" },
+    "invalid_client_metadata",
+  ],
+  [
     "with a secret",
     { ...DOCUMENT, client_secret: "s" },
     "invalid_client_metadata",
@@ -291,6 +296,33 @@ Deno.test("checkDocumentUrl() refuses a domain that is not on the list", () => {
     assert.throws(() => checkDocumentUrl(URL, [listed]), {
       code: "invalid_client",
     });
+  }
+});
+
+Deno.test("parseClientMetadata() keeps the grant types that a client of its kind may use", () => {
+  const jwt = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+  const all = ["authorization_code", "client_credentials", jwt];
+  const kept = (options: Parameters<typeof parseClientMetadata>[1]) =>
+    parseClientMetadata({ ...REDIRECTS, grant_types: all }, options)
+      .grant_types;
+  assert.deepEqual(kept({}), ["authorization_code"]);
+  assert.deepEqual(kept({ vouched: true }), ["authorization_code", jwt]);
+  assert.deepEqual(kept({ machines: true }), all);
+});
+
+Deno.test("parseClientMetadata() asks no page of who never shows one", () => {
+  for (
+    const grantType of [
+      "client_credentials",
+      "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    ]
+  ) {
+    const bare = { grant_types: [grantType] };
+    parseClientMetadata(bare, { machines: true });
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, ...bare }, { vouched: true }),
+      { code: "invalid_client_metadata" },
+    );
   }
 });
 

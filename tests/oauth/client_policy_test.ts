@@ -20,6 +20,7 @@ for (
     [["app.example.com"], [HTTPS, "https://evil.example.org/cb"], false],
     [["app.example.com"], ["https://evil.example.org/app.example.com"], false],
     [["app.example.com"], [LOOPBACK], false],
+    [["app.example.com"], ["https://["], false],
     [["localhost"], [LOOPBACK, "http://localhost/cb", "http://[::1]:1/"], true],
     [["localhost"], [HTTPS], false],
     [["cursor:"], [SCHEME], true],

@@ -5,6 +5,7 @@ import {
   parseConfiguredClients,
   secretVariables,
 } from "../../src/oauth/configured_client.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
 
 const SECRET = "a-secret-of-many-letters";
 /** `printf %s a-secret-of-many-letters | sha256sum` */
@@ -104,6 +105,17 @@ for (
       }],
       /64 hexadecimal/,
     ],
+    ...[`00${HASH}`, `${HASH}00`, [HASH]].map((hash) =>
+      [
+        `${JSON.stringify(hash)} for a hash`,
+        [{
+          ...MACHINE,
+          client_secret_env: undefined,
+          client_secret_sha256: hash,
+        }],
+        /64 hexadecimal/,
+      ] as const
+    ),
     [
       "a variable that is not set",
       [{ ...MACHINE, client_secret_env: "OTHER" }],
@@ -112,6 +124,11 @@ for (
     [
       "a machine that anyone could be",
       [{ ...MACHINE, client_secret_env: undefined }],
+      /needs a secret/,
+    ],
+    [
+      "an organization's client that anyone could be",
+      [{ ...APP, grant_types: [JWT_BEARER_GRANT_TYPE] }],
       /needs a secret/,
     ],
     [
@@ -158,6 +175,15 @@ for (
     );
   });
 }
+
+Deno.test("parseConfiguredClients() takes a secret of 16 characters, and none of 15", () => {
+  const withSecret = (secret: string) =>
+    parseConfiguredClients(JSON.stringify([MACHINE]), () => secret);
+  const secret = "0123456789abcdef";
+  const [client] = withSecret(` ${secret}\n`);
+  assert.equal(client.secretFingerprint, fingerprint(secret));
+  assert.throws(() => withSecret(` ${secret.slice(1)}\n`), /at least 16/);
+});
 
 Deno.test("secretVariables() finds the variables that a text names", () => {
   assert.deepEqual(

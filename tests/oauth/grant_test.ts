@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
-import { parseCredential } from "../../src/oauth/credential.ts";
-import { isDocumentUrl } from "../../src/oauth/document_url.ts";
+import { newGrantId, parseCredential } from "../../src/oauth/credential.ts";
+import {
+  isDocumentUrl,
+  parseDocumentUrl,
+} from "../../src/oauth/document_url.ts";
 import {
   bindingOf,
+  callerOf,
   closeGrant,
   type Grant,
   isGrantOf,
+  isPassing,
   ledgerIdOf,
   narrowGrant,
   openClientGrant,
@@ -85,6 +90,13 @@ Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {
   assert(!isDocumentUrl("https://user@app.example.com/c.json"));
 });
 
+Deno.test("parseDocumentUrl() says of what is no URL what it must be", () => {
+  assert.throws(
+    () => parseDocumentUrl("c.json"),
+    /It must be a plain https URL/,
+  );
+});
+
 Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it", () => {
   const paused = pauseGrant(active, NOW + 5);
   assert.deepEqual(paused, { ...active, pausedAt: NOW + 5 });
@@ -114,4 +126,27 @@ Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () =>
   });
   assert.equal(one[0], one[1]);
   assert.notEqual(one[0], other[0]);
+});
+
+Deno.test("ledgerIdOf() is one for all that an assertion gives a person in a client", () => {
+  const listed = (change: Partial<Grant> = {}) =>
+    ledgerIdOf({ ...active, kind: "assertion", id: newGrantId(), ...change });
+  assert.equal(listed(), listed());
+  assert.notEqual(listed(), listed({ clientId: "other" }));
+  assert.notEqual(listed(), listed({ subject: "github:43" }));
+});
+
+Deno.test("isPassing() is what ends with its token", () => {
+  const passing = ([undefined, "token", "client", "assertion"] as const)
+    .filter((kind) => isPassing({ kind }));
+  assert.deepEqual(passing, ["client", "assertion"]);
+});
+
+Deno.test("callerOf() names the door, and the client where there is one", () => {
+  const byClient = callerOf(active, { scopes: ["files"] });
+  assert.equal(byClient.door, "oauth");
+  assert.equal(byClient.clientId, "client");
+  const byToken = callerOf({ ...active, kind: "token" }, { scopes: ["files"] });
+  assert.equal(byToken.door, "token");
+  assert(!("clientId" in byToken));
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../../src/caller.ts";
 import {
+  parseMembership,
   parsePermissions,
   permissionsOf,
 } from "../../src/oauth/permissions.ts";
@@ -40,6 +41,7 @@ for (
     "group:Staff",
     "group:cn=admins,ou=groups",
     "role:editor",
+    "role: editor",
     "org:ACME",
     "org:id:9919",
     "team:Acme/On-Call",
@@ -114,6 +116,12 @@ Deno.test("an author's rule and an operator's allow what both allow", () => {
   assert.deepEqual(author.ceiling(person), SUPPORTED);
 });
 
+Deno.test("everyones is what is granted whoever comes", () => {
+  assert.deepEqual(rulesOf("*=files; 42=mail:read").everyones, ["files"]);
+  const author = permissionsOf({ decide: () => [], supported: SUPPORTED })!;
+  assert.deepEqual(author.everyones, SUPPORTED);
+});
+
 Deno.test("keep() leaves of an identity what a rule names", () => {
   const permissions = rulesOf("group:Staff=files;org:Acme=files;42=files");
   assert.deepEqual(permissions.keep(JO), {
@@ -124,6 +132,23 @@ Deno.test("keep() leaves of an identity what a rule names", () => {
     organizations: ["acme"],
   });
   assert.deepEqual([...permissions.memberships], ["groups", "organizations"]);
+});
+
+Deno.test("keep() leaves to an author's rule names of 8192 characters together", () => {
+  const author = permissionsOf({ decide: () => "all", supported: SUPPORTED })!;
+  const roles = ["a".repeat(4096), "b".repeat(4096), "c"];
+  assert.deepEqual(
+    author.keep({ subject: "1", roles }).roles,
+    roles.slice(0, 2),
+  );
+});
+
+Deno.test("parseMembership() takes no word before the kind", () => {
+  assert.deepEqual(parseMembership("my-role:editor"), {
+    kind: "groups",
+    name: "my-role:editor",
+    isPrefixed: false,
+  });
 });
 
 Deno.test("keep() leaves to an author's rule what fits into a grant", () => {

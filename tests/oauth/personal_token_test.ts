@@ -28,6 +28,7 @@ for (
     ],
     ["a character too few", TOKEN.slice(0, -1)],
     ["a character too many", TOKEN + "0"],
+    ["a character in front", "0" + TOKEN],
     ["another prefix", TOKEN.replace("tsp_", "tsa_")],
     ["a sign that is no word character", TOKEN.replace("AbC", "A-C")],
   ]
@@ -37,6 +38,23 @@ for (
     assert.equal(parseCredential(token), undefined);
   });
 }
+
+Deno.test("mintPersonalToken() makes no character likelier than another", () => {
+  const draws = [248, 255, 247];
+  const getRandomValues = <T extends ArrayBufferView>(bytes: T): T => {
+    (bytes as unknown as Uint8Array)[0] = draws.shift() ?? 0;
+    return bytes;
+  };
+  Object.defineProperty(crypto, "getRandomValues", {
+    value: getRandomValues,
+    configurable: true,
+  });
+  try {
+    assert.equal(newPersonalGrantId(), "z".padEnd(22, "0"));
+  } finally {
+    Reflect.deleteProperty(crypto, "getRandomValues");
+  }
+});
 
 Deno.test("mintPersonalToken() makes what scanners find, and never the same", () => {
   const tokens = Array.from({ length: 100 }, () => {

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { checkResources } from "../../src/oauth/resource.ts";
+import {
+  checkResources,
+  resourceMetadataUrl,
+} from "../../src/oauth/resource.ts";
 import { isSid } from "../../src/gates/sid.ts";
 
 const BASE_URL = "https://tools.example.com";
@@ -30,6 +33,7 @@ for (
     "https://tools.example.com/mcp/more",
     "https://tools.example.com/mcp#fragment",
     "https://user@tools.example.com/mcp",
+    "https://:password@tools.example.com/mcp",
     "https://tools.example.com.evil.example/mcp",
     "mcp",
   ]
@@ -46,6 +50,12 @@ Deno.test("checkResources() refuses a list with one stranger in it", () => {
     () => checkResources([BASE_URL, "https://other.example.com"], BASE_URL),
     { code: "invalid_target" },
   );
+});
+
+Deno.test("resourceMetadataUrl() passes a sid on, where there is one", () => {
+  const url = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`;
+  assert.equal(resourceMetadataUrl(BASE_URL), url);
+  assert.equal(resourceMetadataUrl(BASE_URL, "a~1"), `${url}?sid=a~1`);
 });
 
 Deno.test("isSid() takes 1 to 128 unreserved characters", () => {

@@ -103,6 +103,22 @@ Deno.test("sealClient() refuses what would not fit into an address", async () =>
   });
 });
 
+Deno.test("sealClient() makes an ID of as many characters as one may have", async () => {
+  const ofLength = async (length: number) => {
+    const redirect_uris = [1200, length - 1200].map((each) =>
+      "https://app.example.com/".padEnd(each, "x")
+    );
+    return (await seal({ redirect_uris })).clientId.length;
+  };
+  const usual = await ofLength(1800);
+  // Three bytes are four characters.
+  let length = 1800 + Math.floor((CLIENT_ID_MAX_CHARACTERS - usual) * 3 / 4) -
+    4;
+  let found;
+  do found = await ofLength(length++); while (found < CLIENT_ID_MAX_CHARACTERS);
+  assert.equal(found, CLIENT_ID_MAX_CHARACTERS);
+});
+
 Deno.test("shortClientId() leaves other IDs as they are", () => {
   for (const id of ["https://app.example.com/client.json", "a", "a.b"]) {
     assert.equal(shortClientId(id), id);
@@ -113,6 +129,9 @@ Deno.test("shortClientId() leaves other IDs as they are", () => {
 Deno.test("isSealedClientId() knows a name of 22 characters, a dot and no more", () => {
   const sealed = `${"a".repeat(22)}.b.c`;
   assert(isSealedClientId(sealed));
+  const longest = sealed.padEnd(CLIENT_ID_MAX_CHARACTERS, "b");
+  assert(isSealedClientId(longest));
+  assert(!isSealedClientId(`${longest}b`));
   for (const other of [`a${sealed}`, `${sealed}!`, `${sealed}\n`, "a.b"]) {
     assert(!isSealedClientId(other), other);
   }

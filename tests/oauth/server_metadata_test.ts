@@ -31,6 +31,31 @@ Deno.test("authorizationServerMetadata() advertises what clients look for", () =
   assert.equal(metadata.client_id_metadata_document_supported, true);
 });
 
+Deno.test("authorizationServerMetadata() names the grant types that someone here may use", () => {
+  const told = (more: { machines?: boolean; assertions?: boolean }) => {
+    const metadata = authorizationServerMetadata({
+      baseUrl: BASE_URL,
+      scopesSupported: [],
+      metadataDocuments: true,
+      ...more,
+    });
+    return [
+      metadata.grant_types_supported,
+      metadata.authorization_grant_profiles_supported,
+    ];
+  };
+  const usual = ["authorization_code", "refresh_token"];
+  assert.deepEqual(told({}), [usual, undefined]);
+  assert.deepEqual(told({ machines: true }), [
+    [...usual, "client_credentials"],
+    undefined,
+  ]);
+  assert.deepEqual(told({ assertions: true }), [
+    [...usual, "urn:ietf:params:oauth:grant-type:jwt-bearer"],
+    ["urn:ietf:params:oauth:grant-profile:id-jag"],
+  ]);
+});
+
 Deno.test("both documents name the pages about the server, where it has them", () => {
   const about = {
     websiteUrl: "https://example.com/",

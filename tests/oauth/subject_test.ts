@@ -63,6 +63,7 @@ for (
     ["https://id.example.com", "8443:a", "id.example.com::8443:a"],
     ["https://id.example.com/t:1", "a", "id.example.com/t%3A1:a"],
     ["https://gitlab", "42", "https://gitlab:42"],
+    ["https://https", "42", "https://https:42"],
   ]
 ) {
   Deno.test(`subjectOf() calls ${name} of ${issuer} ${subject}`, () => {

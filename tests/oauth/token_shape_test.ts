@@ -16,6 +16,8 @@ for (
     ["a JWT", `${HEADER}.e30.c2ln`, "jwt"],
     ["a JWT whose header has spaces", "eyAiYWxnIjogIkVTMjU2IiB9.e30.x", "jwt"],
     ["an unsigned JWT", "eyJhbGciOiJub25lIn0.e30.", "jwt"],
+    ["a JWT with our prefix inside", `${HEADER}.e30.tsa_`, "jwt"],
+    ["a JWT behind another sign", `+${HEADER}.e30.c2ln`, "static"],
     ["three words with dots", "one.two.three", "static"],
     ["a header without alg", "e30.e30.c2ln", "static"],
     ["a header that is null", "bnVsbA.e30.c2ln", "static"],
