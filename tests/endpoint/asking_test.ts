@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
+import { mintCredential, newGrantId } from "../../src/oauth/credential.ts";
+import { startOAuthServer } from "../flow/kit.ts";
 import { REPLY_SECONDS } from "../../src/store/replies.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
@@ -277,3 +279,30 @@ Deno.test("a question ends when its client closes the stream", async () => {
   await events.close();
   assert.match(await ended.promise, /left before it answered roots\/list/);
 });
+
+for (const [bytes, isRead] of [[16_384, true], [16_385, false]] as const) {
+  Deno.test(`what a stranger may answer in ${bytes} bytes is ${isRead ? "" : "not "}read before they are refused`, async () => {
+    await using server = await startOAuthServer(TOOLS);
+    let wasRead = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        wasRead = true;
+        controller.enqueue(new Uint8Array(bytes).fill(32));
+        controller.close();
+      },
+    }, { highWaterMark: 0 });
+    const response = await server.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${mintCredential("access_token", newGrantId())}`,
+        "content-type": "application/json",
+        "content-length": String(bytes),
+        "mcp-session-id": "x",
+      },
+      body,
+    });
+    assert.equal(response.status, 401);
+    await response.body?.cancel();
+    assert.equal(wasRead, isRead);
+  });
+}
