@@ -1,5 +1,6 @@
 /** `POST /token` with an identity assertion (ID-JAG). */
 import assert from "node:assert/strict";
+import { configureLog, type LogEvent } from "../../src/log.ts";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/crypto.ts";
@@ -145,6 +146,28 @@ Deno.test("POST /token does not match a rule about another issuer's person", asy
     refusal(await ask(server, await idp.assertion(BASE_URL, { sub })));
   assert.equal(await answerTo("42"), "200 undefined");
   assert.equal(await answerTo("id.example.com:42"), "400 invalid_grant");
+});
+
+Deno.test("the log tells whom an assertion signed in, under the reference of its request", async () => {
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp);
+  const events: LogEvent[] = [];
+  configureLog({ level: "info", take: (event) => events.push(event) });
+  try {
+    await ask(server, await idp.assertion(BASE_URL));
+  } finally {
+    configureLog({ level: "off" });
+  }
+  assert.deepEqual(events.map(({ message }) => message), [
+    "Signed in by an assertion",
+    "Request",
+  ]);
+  const [signedIn, request] = events.map(({ properties }) => properties);
+  assert.equal(signedIn.subject, `${new URL(idp.issuer).host}:ada`);
+  for (const name of ["reference", "clientId", "grantId"]) {
+    assert(signedIn[name] !== undefined, name);
+    assert.equal(signedIn[name], request[name]);
+  }
 });
 
 Deno.test("POST /token takes an assertion once, at any process", async () => {
