@@ -40,8 +40,11 @@ const ASKING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A call that takes longer than this becomes a stream: only then is a
- * disconnect noticed at once, and it is what cancels.
+ * A call that takes longer than this becomes a stream, with nothing to send yet:
+ * leaving is the only way to cancel, and where the body came in a later packet
+ * than its headers Deno notices that a client left when the response has begun,
+ * not before. The price is that a large result of a slow call is one event,
+ * which some clients refuse beyond 1 MiB (Python SDK 2.3).
  */
 const SLOW_MILLISECONDS = 1000;
 
