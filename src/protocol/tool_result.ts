@@ -77,15 +77,16 @@ export function errorResult(text: string): CallToolResult {
 }
 
 /** Which arguments were wrong and how, one line each. */
-export function inputErrorText(error: z.ZodError): string {
+export function inputErrorText(error: z.ZodError, hasMore = false): string {
   return [
     "The arguments do not match the input schema:",
     issueText(error, "arguments"),
+    ...(hasMore ? ["- and more"] : []),
   ].join("\n");
 }
 
 /** Issues that are told of one value: enough to act on. */
-const ISSUES = 10;
+export const ISSUES = 10;
 
 /** The longest line about one of them, in characters. */
 const ISSUE_CHARACTERS = 300;

@@ -224,6 +224,8 @@ attacks("what a message holds is bounded, and so is the refusal", {
     const answer = await call(target, "sum", { numbers });
     assert.equal(answer.status, 200);
     assert(answer.text.length < 8192, `${answer.text.length} characters`);
+    // No one has worked out how many.
+    assert.match(answer.text, /- and more"/);
   },
   "a tool's name of 1 MB": async (target) => {
     const name = "x".repeat(1e6);

@@ -17,6 +17,7 @@ import { type MaybePromise, then } from "../then.ts";
 import type { CompiledTool } from "../../protocol/compiled_definitions.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
+import { type ParsedInput, parseInput } from "../../protocol/parse_input.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Place } from "../limits.ts";
@@ -74,11 +75,11 @@ function parseAndRun(
   const run = tool.limit ? runLimited : runTool;
   if (!tool.input) return run(tool, args, call);
   return then(
-    parseBy(tool.input, args),
-    (parsed) =>
+    parseInput(tool.input, args),
+    (parsed: ParsedInput) =>
       parsed.success
         ? run(tool, parsed.data as JsonObject, call)
-        : errorResult(inputErrorText(parsed.error)),
+        : errorResult(inputErrorText(parsed.error, parsed.hasMore)),
   );
 }
 
