@@ -12,7 +12,6 @@ import {
 } from "../caller.ts";
 import { fingerprint } from "../crypto.ts";
 import { clientAddress, networkName } from "../http/client_address.ts";
-import type { ConnectionInfo } from "../http/connection_info.ts";
 import { isLoopback } from "../loopback.ts";
 
 /** A caller in the eyes of limits. */
@@ -42,9 +41,10 @@ const people = new WeakMap<Caller, CountedAs>();
  * @param trusted proxies whose word counts
  */
 export function countedAs(
-  { request, info, authenticated: { caller } }: {
+  { request, peer, authenticated: { caller } }: {
     request: Pick<Request, "headers">;
-    info: ConnectionInfo;
+    /** The address of its connection. */
+    peer?: string;
     authenticated: Authenticated;
   },
   trusted: readonly Network[],
@@ -52,7 +52,6 @@ export function countedAs(
   const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) return personOf(caller);
-  const peer = info.remoteAddr?.hostname;
   if (peer !== undefined && trusted.length === 0 && isNobody) {
     // Spares a server for this machine alone the work.
     if (isLoopback({ hostname: peer })) return undefined;

@@ -119,13 +119,15 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   /** Anyone who may not call learns nothing else. */
   function admit(
     request: Request,
-    info: ConnectionInfo,
+    { remoteAddr }: ConnectionInfo,
   ): MaybePromise<Admitted> {
     const { headers } = request;
+    // Read at once: Deno does not tell any more when the client has left.
+    const peer = remoteAddr?.hostname;
     checkOrigin(request);
     return then(gate.authenticate(headers), (authenticated) => ({
       request,
-      info,
+      peer,
       version: headers.get("mcp-protocol-version"),
       authenticated,
       catalogue: engine.catalogue.within(authenticated.caller.ceiling),

@@ -10,7 +10,6 @@ import type { Gate } from "../gates/gate.ts";
 import type { CheckOrigin } from "../gates/origin.ts";
 import type { Around } from "../authoring/around.ts";
 import type { ArrivingBodies } from "../http/arriving_bodies.ts";
-import type { ConnectionInfo } from "../http/connection_info.ts";
 import type { Logger } from "../log.ts";
 import type { CancellationStore } from "../store/cancellations.ts";
 import type { ChangeStore } from "../store/changes.ts";
@@ -58,7 +57,8 @@ export interface Engine {
 /** An HTTP request that has passed the gate. */
 export interface Admitted {
   request: Request;
-  info: ConnectionInfo;
+  /** The address of its connection. */
+  peer?: string;
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;

@@ -14,13 +14,12 @@ const PROXY = parseNetwork("10.0.0.0/8")!;
 
 function counted(
   caller: Caller,
-  hostname?: string,
+  peer?: string,
   headers: Record<string, string> = {},
   trusted = [PROXY],
 ) {
   const request = new Request("http://localhost/mcp", { headers });
-  const info = { remoteAddr: { hostname } };
-  return countedAs({ request, info, authenticated: { caller } }, trusted);
+  return countedAs({ request, peer, authenticated: { caller } }, trusted);
 }
 
 function name(...parameters: Parameters<typeof counted>) {

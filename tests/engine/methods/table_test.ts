@@ -41,7 +41,6 @@ function check(
     catalogue,
     request,
     authenticated: { caller },
-    info: {},
     version: null,
   };
   const found = permitted(run, message, admitted, { clock: Date.now });
