@@ -36,6 +36,12 @@ const sum = tool({
   run: ({ numbers }) => String(numbers.length),
 });
 
+const pick = tool({
+  name: "pick",
+  input: z.object({ items: z.array(z.union([z.int(), z.boolean()])) }),
+  run: ({ items }) => String(items.length),
+});
+
 const echo = tool({
   name: "echo",
   input: z.object({ text: z.string().meta({ "x-mcp-header": "Text" }) }),
@@ -58,7 +64,7 @@ const crash = tool({
 });
 
 const open = async () =>
-  listen(await startServer({ tools: [flood, sum, echo, wait, crash] }));
+  listen(await startServer({ tools: [flood, sum, pick, echo, wait, crash] }));
 
 /** One tools/call of 2026 with these headers besides. */
 function call(
@@ -224,8 +230,12 @@ attacks("what a message holds is bounded, and so is the refusal", {
     const answer = await call(target, "sum", { numbers });
     assert.equal(answer.status, 200);
     assert(answer.text.length < 8192, `${answer.text.length} characters`);
+  },
+  "ten thousand items that no option takes": async (target) => {
+    const items = Array(9000).fill("x");
+    const answer = await call(target, "pick", { items });
     // No one has worked out how many.
-    assert.match(answer.text, /- and more"/);
+    assert.match(answer.text, /- items\.9: Invalid input\\n- and more"/);
   },
   "a tool's name of 1 MB": async (target) => {
     const name = "x".repeat(1e6);
