@@ -4,25 +4,22 @@
  *
  * @module
  */
-import { ConfigError, VARIABLES } from "./config/environment.ts";
-import { isOpen } from "./config/auth.ts";
+import { ConfigError } from "./config/environment.ts";
 import { type Config, isLocal } from "./config/config.ts";
-import { secretVariables } from "./oauth/configured_client.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
 import { configureLog, flushLog, logger } from "./log.ts";
-import { needsOf } from "./authoring/needs.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { isLoopback } from "./loopback.ts";
-import { clientGuides, entryOf } from "./pages/client_guides.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
 import { assemble } from "./assemble.ts";
-import { needing, type Plan, planServer } from "./plan.ts";
+import { type Plan, planServer } from "./plan.ts";
 import type { CreateServerOptions, ServerOptions } from "./server_options.ts";
-import { isCollected, startTelemetry, telemetry } from "./telemetry.ts";
-import { whileLocked } from "./store/locked.ts";
-import { isService, type Origin } from "./process/service.ts";
+import { isCollected, startTelemetry } from "./telemetry.ts";
+import { readClients, readEnvironment } from "./process/environment.ts";
+import { announce, warn, warnOfUnread } from "./process/announcement.ts";
+import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
+import { StartError } from "./process/start_error.ts";
 import { stopOnSignal } from "./process/signals.ts";
 
 /** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
@@ -34,11 +31,6 @@ export interface ServeOptions<
   Partial<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
-
-/** A start that failed for a reason that the person at the terminal can fix. */
-class StartError extends Error {
-  override name = "StartError";
-}
 
 const log = logger("main");
 
@@ -80,11 +72,13 @@ export async function serve<
   try {
     readClients(environment);
     const plan = planServer(options, environment, denied);
-    checkDatabase(plan.config, options, {
-      systemdPid: environment.SYSTEMD_EXEC_PID,
-      image: environment.DENO_USE_CGROUPS,
-      terminal,
-    });
+    if (options.kv === undefined && drains()) {
+      checkDatabase(plan.config, {
+        systemdPid: environment.SYSTEMD_EXEC_PID,
+        image: environment.DENO_USE_CGROUPS,
+        terminal,
+      });
+    }
     configureLog({ level: plan.config.logLevel, terminal, captured });
     await start(plan, options);
     surviveStrayRejections();
@@ -100,77 +94,6 @@ export async function serve<
       Deno.exit(1);
     }
   }
-}
-
-/** What may be read without a prompt for permission, and what may not. */
-function readEnvironment(
-  options: ServerOptions,
-): {
-  environment: Record<string, string | undefined>;
-  denied: ReadonlySet<string>;
-} {
-  const declared = needsOf(needing(options)).settings.keys();
-  const environment: Record<string, string | undefined> = {};
-  const denied = new Set<string>();
-  for (const variable of [...VARIABLES, ...declared]) {
-    const { state } = Deno.permissions.querySync({ name: "env", variable });
-    if (state === "granted") environment[variable] = Deno.env.get(variable);
-    else denied.add(variable);
-  }
-  return { environment, denied };
-}
-
-/**
- * `OAUTH_CLIENTS` may name a file, and what it says may name variables; both
- * are read here.
- *
- * @throws {StartError}
- */
-function readClients(environment: Record<string, string | undefined>): void {
-  let text = environment.OAUTH_CLIENTS?.trim();
-  if (!text) return;
-  if (!text.startsWith("[")) {
-    const path = text;
-    const { state } = Deno.permissions.querySync({ name: "read", path });
-    try {
-      // Without this Deno would ask on the terminal.
-      if (state !== "granted") throw new Error("there is no --allow-read");
-      text = Deno.readTextFileSync(path).trim();
-    } catch (error) {
-      const { message } = error as Error;
-      throw new StartError(
-        `OAUTH_CLIENTS: ${path} cannot be read: ${message}. Use a path such ` +
-          "as data/clients.json, or a JSON array.",
-      );
-    }
-    environment.OAUTH_CLIENTS = text;
-  }
-  for (const variable of secretVariables(text)) {
-    const { state } = Deno.permissions.querySync({ name: "env", variable });
-    if (state === "granted") environment[variable] = Deno.env.get(variable);
-  }
-}
-
-/**
- * Deno's default database follows the folder: the next release of a service
- * would begin with an empty one.
- *
- * @throws {StartError}
- */
-function checkDatabase(
-  { kvPath, deployed }: Config,
-  { kv }: ServeOptions,
-  origin: Omit<Origin, "pid" | "ppid">,
-): void {
-  // Where there is no Deno KV, nothing is kept anyway, and a warning says so.
-  const isKept = typeof Deno.openKv === "function" && drains();
-  if (kv !== undefined || kvPath !== undefined || deployed || !isKept) return;
-  if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
-  throw new StartError(
-    "KV_PATH: a service must say where its database is, for Deno's default " +
-      "one belongs to this folder and is lost with it. Use a file outside of " +
-      "the release, such as /var/lib/tool-server/tools.db.",
-  );
 }
 
 async function start(plan: Plan, options: ServeOptions): Promise<void> {
@@ -194,56 +117,6 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   warnOfUnread(config);
   const hasViews = plan.catalogue.views.size > 0;
   announce(config, config.baseUrl ?? origin, showsViews && hasViews);
-}
-
-/** @throws {StartError} */
-async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
-  // Without --unstable-kv there is none, whatever the types say.
-  if (typeof Deno.openKv !== "function") {
-    if (kvPath !== undefined && kvPath !== ":memory:") {
-      throw new StartError(
-        "KV_PATH: a database needs Deno KV. Run with --unstable-kv.",
-      );
-    }
-    log.warning(
-      "Everything is kept in memory and lost at the end: run with " +
-        "--unstable-kv to keep sessions and sign-ins",
-    );
-    const { memoryKv } = await import("./store/memory_kv.ts");
-    return memoryKv();
-  }
-  try {
-    if (kvPath && !kvPath.startsWith(":") && !URL.canParse(kvPath)) {
-      await prepareFile(kvPath);
-    }
-    // Another process may be opening the same file.
-    return await whileLocked(() => Deno.openKv(kvPath));
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    const { message } = error as Error;
-    throw new StartError(
-      `KV_PATH: ${kvPath ?? "the default database"} cannot be opened: ` +
-        message,
-    );
-  }
-}
-
-/** @throws {StartError} where Deno would ask for permission */
-async function prepareFile(path: string): Promise<void> {
-  const directory = path.replace(/[^/\\]*$/, "");
-  for (const name of ["read", "write"] as const) {
-    const { state } = await Deno.permissions.query({ name, path });
-    if (state !== "granted") {
-      throw new StartError(
-        `KV_PATH: ${path} may not be opened. Use data/tools.db, or add ` +
-          `--allow-read=${directory || "."} --allow-write=${
-            directory || "."
-          } to deno run, or "${directory || "."}" to read and write of ` +
-          `permissions.default in deno.json.`,
-      );
-    }
-  }
-  if (directory) await Deno.mkdir(directory, { recursive: true });
 }
 
 /** @throws {StartError} */
@@ -274,63 +147,6 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
   const isEverywhere = hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-/** Says what a service may not want, though it works. */
-function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
-  const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
-  if (isPublic && kvPath === undefined && !deployed) {
-    log.warning(
-      "The database is Deno's default one, which belongs to this folder: set " +
-        "KV_PATH to keep sign-ins when the service moves to another",
-    );
-  }
-  if (telemetry?.readsBaggage && !deployed) {
-    log.warning(
-      "A request with a malformed baggage header is never answered, which is " +
-        "a bug of Deno: set OTEL_PROPAGATORS=tracecontext",
-    );
-  }
-  if (!deployed && isLoopback({ hostname: host })) return;
-  if (isOpen(auth)) {
-    log.warning(
-      "Everyone who reaches this server may use it: set AUTH_STRATEGY",
-    );
-  }
-  if (baseUrl === undefined) {
-    log.warning("Pages cannot tell how to connect: set BASE_URL");
-  }
-}
-
-function warnOfUnread({ unread }: Config): void {
-  if (unread.length === 0) return;
-  log.warning(
-    `${unread.join(", ")} may not be read and have their defaults: run ` +
-      "deno task settings, or add them to --allow-env",
-  );
-}
-
-/** Tells where the server is and how to connect a client. */
-function announce(
-  { title, auth, kvPath }: Config,
-  baseUrl: string,
-  showsViews: boolean,
-): void {
-  const url = `${baseUrl}/mcp`;
-  const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
-    .filter(({ line }) => line?.includes(" "));
-  if (!Deno.stdout.isTerminal()) {
-    const connect = commands.map(({ line }) => line);
-    const database = kvPath ?? "Deno's default for this folder";
-    const views = showsViews ? `${baseUrl}/views` : undefined;
-    return log.info("Listening", { url, connect, database, views });
-  }
-  console.log(`\n${title} listens on ${url}\n`);
-  for (const { client, line } of commands) {
-    console.log(`  ${client.padEnd(12)} ${line}`);
-  }
-  console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
-  if (showsViews) console.log(`  ${"Views".padEnd(12)} ${baseUrl}/views\n`);
 }
 
 /** Where no one sees a process end, the requests are told instead. */

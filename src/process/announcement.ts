@@ -1,0 +1,70 @@
+/**
+ * What a server says when it has started.
+ *
+ * @module
+ */
+import { isOpen } from "../config/auth.ts";
+import type { Config } from "../config/config.ts";
+import { logger } from "../log.ts";
+import { isLoopback } from "../loopback.ts";
+import { clientGuides, entryOf } from "../pages/client_guides.ts";
+import { telemetry } from "../telemetry.ts";
+
+const log = logger("main");
+
+/** Says what a service may not want, though it works. */
+export function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
+  const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
+  if (isPublic && kvPath === undefined && !deployed) {
+    log.warning(
+      "The database is Deno's default one, which belongs to this folder: set " +
+        "KV_PATH to keep sign-ins when the service moves to another",
+    );
+  }
+  if (telemetry?.readsBaggage && !deployed) {
+    log.warning(
+      "A request with a malformed baggage header is never answered, which is " +
+        "a bug of Deno: set OTEL_PROPAGATORS=tracecontext",
+    );
+  }
+  if (!deployed && isLoopback({ hostname: host })) return;
+  if (isOpen(auth)) {
+    log.warning(
+      "Everyone who reaches this server may use it: set AUTH_STRATEGY",
+    );
+  }
+  if (baseUrl === undefined) {
+    log.warning("Pages cannot tell how to connect: set BASE_URL");
+  }
+}
+
+export function warnOfUnread({ unread }: Config): void {
+  if (unread.length === 0) return;
+  log.warning(
+    `${unread.join(", ")} may not be read and have their defaults: run ` +
+      "deno task settings, or add them to --allow-env",
+  );
+}
+
+/** Tells where the server is and how to connect a client. */
+export function announce(
+  { title, auth, kvPath }: Config,
+  baseUrl: string,
+  showsViews: boolean,
+): void {
+  const url = `${baseUrl}/mcp`;
+  const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
+    .filter(({ line }) => line?.includes(" "));
+  if (!Deno.stdout.isTerminal()) {
+    const connect = commands.map(({ line }) => line);
+    const database = kvPath ?? "Deno's default for this folder";
+    const views = showsViews ? `${baseUrl}/views` : undefined;
+    return log.info("Listening", { url, connect, database, views });
+  }
+  console.log(`\n${title} listens on ${url}\n`);
+  for (const { client, line } of commands) {
+    console.log(`  ${client.padEnd(12)} ${line}`);
+  }
+  console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
+  if (showsViews) console.log(`  ${"Views".padEnd(12)} ${baseUrl}/views\n`);
+}
