@@ -55,13 +55,14 @@ const DOCUMENT = {
 
 function start(
   { issuer }: AssertionProvider,
-  { kv, environment }: {
+  { kv, environment, tools: others = tools }: {
     kv?: Deno.Kv;
+    tools?: typeof tools;
     environment?: Record<string, string>;
   } = {},
 ): Promise<OAuthServer> {
   return startOAuthServer({
-    tools,
+    tools: others,
     kv,
     fetchDocument: () =>
       Promise.resolve({
@@ -367,6 +368,14 @@ for (
     assert.equal(refusal(answer), "400 invalid_scope");
   });
 }
+
+Deno.test("POST /token grants by an assertion where no tool needs a scope", async () => {
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp, { tools: tools.slice(0, 1) });
+  const answer = await ask(server, await idp.assertion(BASE_URL));
+  assert.equal(answer.status, 200);
+  assert.equal((await call(server, answer.body.access_token)).status, 200);
+});
 
 Deno.test("the rules of who may be granted what hold for assertions, by the groups they name", async () => {
   await using idp = await startAssertionProvider();

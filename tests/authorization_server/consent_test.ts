@@ -102,6 +102,18 @@ Deno.test("POST /authorize loses nothing when the provider cannot be reached", a
   assert.equal((await client.redeem(client.codeFrom(arrival))).status, 200);
 });
 
+Deno.test("POST /authorize answers a mistake of ours with 500", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  server.provider.authorizationUrl = () =>
+    Promise.reject(new TypeError("a mistake"));
+  const arrival = await browser.press(page, "decision", "approve");
+  assert.equal(arrival.status, 500);
+  assert.doesNotMatch(arrival.text, /a mistake/);
+});
+
 Deno.test("POST /authorize refuses a form of another content type", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
+import { configureLog } from "../../src/log.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
@@ -260,6 +261,33 @@ Deno.test("GET /oauth/provider-callback lets only listed people in", async () =>
   const { searchParams } = new URL(arrival.url);
   assert.equal(searchParams.get("error"), "access_denied");
 });
+
+for (
+  const [what, error, logged] of [
+    ["a code by the standard", "server_error", "server_error"],
+    ["the longest code", "e".repeat(40), "e".repeat(40)],
+    ["a longer one", "e".repeat(41), "unreadable"],
+    ["anything else", "two words", "unreadable"],
+    ["words around a line's end", "server_error\nFORGED", "unreadable"],
+  ]
+) {
+  Deno.test(`GET /oauth/provider-callback logs ${what} of the provider as ${logged}`, async () => {
+    await using flow = await approved();
+    const told: unknown[] = [];
+    configureLog({
+      level: "info",
+      take: ({ properties }) => told.push(properties.providerError),
+    });
+    try {
+      await flow.browser.open(
+        flow.url.replace(/code=.*/, `error=${encodeURIComponent(error)}`),
+      );
+    } finally {
+      configureLog({ level: "off" });
+    }
+    assert.deepEqual(told.filter(Boolean), [logged]);
+  });
+}
 
 Deno.test("GET /oauth/provider-callback answers a mistake of ours with 500, and tells the client nothing", async () => {
   await using flow = await approved();

@@ -3,6 +3,11 @@ import { tool } from "../../src/authoring/tool.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "../flow/kit.ts";
+import { mintCredential, newGrantId } from "../../src/oauth/credential.ts";
+import {
+  mintPersonalToken,
+  newPersonalGrantId,
+} from "../../src/oauth/personal_token.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 
@@ -66,8 +71,17 @@ Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged"
 Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", async () => {
   await using flow = await connected();
   const { tokens, revoke, call } = flow;
-  assert.equal(await revoke("unknown"), 200);
-  assert.equal(await revoke(tokens.access_token.slice(0, -1) + "_"), 200);
+  for (
+    const unknown of [
+      "unknown",
+      tokens.access_token.slice(0, -1) + "_",
+      mintCredential("refresh_token", newGrantId()),
+      mintPersonalToken(newPersonalGrantId()),
+    ]
+  ) {
+    assert.equal(await revoke(unknown), 200, unknown);
+    assert.equal(await revoke(unknown, { client_id: "" }), 200, unknown);
+  }
   assert.equal(await call(), 200);
 });
 
