@@ -69,9 +69,6 @@ export type Outcome =
   | { status: "completed" | "failed"; outcome: JsonObject }
   | { status: "cancelled"; statusMessage?: string };
 
-/** More than any id has, and less than a key may have. */
-const ID_CHARACTERS = 128;
-
 export type TaskStore = ReturnType<typeof taskStore>;
 
 /** Tasks in a database. */
@@ -98,7 +95,6 @@ export function taskStore(database: Database) {
     taskId: string,
     binding: string,
   ): Promise<Task | undefined> {
-    if (taskId.length > ID_CHARACTERS) return undefined;
     for (;;) {
       const [task, held] = await database.getMany<[TaskRecord, Expiring]>([
         taskKey(taskId),
@@ -202,7 +198,7 @@ export function taskStore(database: Database) {
     async adopt(taskId: string, caller: Bound): Promise<Task | undefined> {
       const { binding, grantId } = caller;
       const former = formerBinding(caller);
-      if (former === undefined || taskId.length > ID_CHARACTERS) return;
+      if (former === undefined) return undefined;
       const found = await database.find<TaskRecord>(taskKey(taskId));
       if (found?.value.binding !== former) return undefined;
       const { key, value } = found;

@@ -9,7 +9,7 @@ import type { Numbered } from "./switches.ts";
 import type { Verdict } from "./workplace.ts";
 
 /** Files that take longer are not run again for each mutant that is constant. */
-const CHEAP_SECONDS = 3;
+const CHEAP_SECONDS = 10;
 
 /**
  * Of a file that is neither a source's own nor in its folder: what all of them
@@ -103,7 +103,7 @@ export class Hunt {
     await inTurns(waiting, this.options.jobs, async (mutant) => {
       for (const place of nearestTests(mutant.path, () => true)[group]) {
         const paths = this.options.testFiles.filter((path) =>
-          path.startsWith(place) && this.#isCheap(path)
+          path.startsWith(place) && (group === 0 || this.#isCheap(path))
         );
         if (paths.length === 0) continue;
         const name = `${place} together`;

@@ -149,9 +149,10 @@ async function tryAll(waiting: readonly Mutant[]): Promise<void> {
   await inTurns(left, jobs, async (mutant, job) => {
     const reaching = switched.has(mutant) ? hunt.reaching(mutant) : undefined;
     if (reaching?.length === 0) return await results.add(mutant, "unreached");
-    // Only they notice what is not released.
+    // Only they notice what is not released, which is mostly not called.
     const isRelease = !reaching || mutant.kind === "not called";
-    const groups = isRelease ? groupsOf(mutant, reaching) : [];
+    const groups = groupsOf(mutant, reaching)
+      .slice(0, isRelease ? Infinity : 1);
     await results.add(mutant, await places[job].try(mutant, groups));
   });
 }

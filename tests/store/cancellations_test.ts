@@ -152,3 +152,17 @@ testOnDatabases(
     assert.equal(await found(), 0);
   },
 );
+
+Deno.test("find() takes a wish from ten seconds before its request, and none from before that", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const database = new Database(kv, { clock: () => 1_800_000_000_000 });
+  const found = async (milliseconds: number) => {
+    const store = cancellationStore(database);
+    await store.save("s", 1);
+    const startedMilliseconds = 1_800_000_000_000 + milliseconds;
+    const all = [{ sessionId: "s", requestId: 1, startedMilliseconds }];
+    return (await store.find(() => all)).length;
+  };
+  assert.equal(await found(10_000), 1);
+  assert.equal(await found(10_001), 0);
+});

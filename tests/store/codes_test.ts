@@ -3,7 +3,10 @@ import { FakeTime } from "./fake_time.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";
-import { grantStore } from "../../src/store/grants.ts";
+import { closeGrant, type Grant } from "../../src/oauth/grant.ts";
+import { grantStore, setGrant } from "../../src/store/grants.ts";
+import { upstreamKey } from "../../src/store/keys.ts";
+import type { Transaction } from "../../src/store/transaction.ts";
 import { signIn, VERIFIER, withKv } from "./fixture.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
@@ -36,6 +39,10 @@ Deno.test("use() gives no refresh token to a client that registered without", ()
       refreshable: false,
     });
     assert.equal(tokens.refreshToken, undefined);
+    const records = await Array.fromAsync(
+      kv.list({ prefix: ["refresh-token"] }),
+    );
+    assert.deepEqual(records, []);
   }));
 
 Deno.test("use() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
@@ -138,4 +145,48 @@ Deno.test("use() refuses what is no code", () =>
         },
       );
     }
+  }));
+
+Deno.test("use() says of a code that was used before that it was", () =>
+  withKv(async (kv) => {
+    const { code, client: { clientId } } = await signIn(kv);
+    const codes = codeStore(new Database(kv));
+    await codes.use({ ...GOOD, code, clientId });
+    await assert.rejects(
+      codes.use({ ...GOOD, code, clientId }),
+      /The code was used before/,
+    );
+  }));
+
+Deno.test("use() refuses the code of a grant that has ended, or whose provider's tokens are gone", () =>
+  withKv(async (kv) => {
+    const database = new Database(kv);
+    for (
+      const end of [
+        (grant: Grant) => (transaction: Transaction) =>
+          setGrant(transaction, closeGrant(grant, database.now())),
+        ({ id }: Grant) => (transaction: Transaction) =>
+          transaction.delete(upstreamKey(id)),
+      ]
+    ) {
+      const { code, client: { clientId }, grant } = await signIn(kv);
+      await database.commit(end(grant));
+      await assert.rejects(
+        codeStore(database).use({ ...GOOD, code, clientId }),
+        { code: "invalid_grant" },
+      );
+    }
+  }));
+
+Deno.test("use() gives tokens that are good for no more than the grant may hold", () =>
+  withKv(async (kv) => {
+    const { code, client: { clientId } } = await signIn(kv);
+    const { accessToken } = await codeStore(new Database(kv)).use({
+      ...GOOD,
+      code,
+      clientId,
+      mayHold: () => ({ scopes: [] }),
+    });
+    const tokens = accessTokenStore(new Database(kv));
+    assert.deepEqual((await tokens.find(accessToken))?.scopes, []);
   }));

@@ -381,3 +381,39 @@ for (const [isRemote, pause] of [[true, 5000], [false, 30]] as const) {
       assert.equal(paused(), pause);
     }));
 }
+
+Deno.test("a record is written in this version, and collected a minute later at the earliest", () =>
+  withKv(async (kv) => {
+    const written: unknown[][] = [];
+    const database = new Database(
+      replacing(kv, {
+        atomic() {
+          const operation = kv.atomic();
+          const set = operation.set.bind(operation);
+          operation.set = (key, value, options) => {
+            written.push([(value as { v: number }).v, options?.expireIn]);
+            return set(key, value, options);
+          };
+          return operation;
+        },
+      }),
+      { clock: () => 1_800_000_000_000 },
+    );
+    await database.commit((transaction) =>
+      transaction.end(KEY, database.now())
+        .set(KEY, { expiresAt: database.now() + 61 })
+    );
+    assert.deepEqual(written, [[1, 60_000], [1, 61_000]]);
+  }));
+
+Deno.test("an attempt of an older version is no stranger's, and was seen once", () =>
+  withKv(async (kv) => {
+    const attempts = [{ step: "POST /token", at: now() }];
+    await kv.set(["attempts"], { attempts, expiresAt: now() + 60 });
+    const found = await new Database(kv).find<{ attempts: unknown }>([
+      "attempts",
+    ]);
+    assert.deepEqual(found?.value.attempts, [
+      { ...attempts[0], isStranger: false, count: 1 },
+    ]);
+  }));

@@ -52,10 +52,8 @@ Deno.test("calls that cannot be written are told once, until they can, and when 
   withKv(async (kv) => {
     const { warnings, log } = warningsOf();
     const place = switchable(kv);
-    const ledger = ledgerStore(new Database(place.kv), {
-      keepSeconds: DAY,
-      log,
-    });
+    const database = new Database(place.kv, { deadlineMilliseconds: 7000 });
+    const ledger = ledgerStore(database, { keepSeconds: DAY, log });
     const write = async () => {
       ledger.note((await newGrant(kv)).id, call());
       await ledger.list([]).catch(() => {});
@@ -67,7 +65,9 @@ Deno.test("calls that cannot be written are told once, until they can, and when 
     assert.equal(await write(), 1);
     place.isUp = false;
     assert.equal(await write(), 2);
+    using timers = new HastyTimers([]);
     await ledger.close();
+    assert(!timers.milliseconds.includes(5000), "there is no next time");
     assert.equal(warnings.length, 3);
     ledger.note((await newGrant(kv)).id, call());
     await ledger.close();

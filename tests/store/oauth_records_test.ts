@@ -28,7 +28,7 @@ import {
   VERIFIER,
   withKv,
 } from "./fixture.ts";
-import { overtaken } from "./overtaken_kv.ts";
+import { losing, overtaken } from "./overtaken_kv.ts";
 
 const DAY = 86400;
 
@@ -491,4 +491,46 @@ Deno.test("touch() revives no grant that is closed at the same time", () =>
     await until(() => isClosed);
     await slow.idle();
     assert.equal((await grants.find(grant.id))?.value.status, "closed");
+  }));
+
+Deno.test("registrationStore writes nothing of a client that stays already", () =>
+  withKv(async (kv) => {
+    const { clientId } = await storeClient(kv, now() + DAY);
+    await registrationStore(new Database(kv)).find(clientId);
+    const place = losing(kv);
+    assert(await registrationStore(new Database(place.kv)).find(clientId));
+    assert.equal(place.commits, 0);
+  }));
+
+Deno.test("documentStore keeps 250 documents that no one signed in with, and drops the oldest", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    let isUp = true;
+    const documents = documentStore(new Database(kv), (url) => {
+      if (!isUp) return Promise.reject(new Error("away"));
+      return Promise.resolve({ document: url, expiresAt: 0 });
+    });
+    for (let n = 0; n < 250; n++) await documents.find(`${n}`);
+    time.tick(DAY);
+    // One that is fetched again takes no one's place.
+    await documents.find("5");
+    isUp = false;
+    time.tick(DAY);
+    const stale = (n: number) => documents.find(`${n}`, { stale: true });
+    assert.equal(await stale(0), "0");
+    isUp = true;
+    await documents.find("250");
+    isUp = false;
+    await assert.rejects(stale(0));
+    assert.equal(await stale(1), "1");
+    assert.equal(await stale(250), "250");
+  }));
+
+Deno.test("waitForRefresh() waits for no lease that has run out", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const { upstream, grantId, find } = await upstreamOf(kv);
+    assert(await upstream.lease((await find())!));
+    time.tick(REFRESH_LEASE_SECONDS);
+    await upstream.waitForRefresh(grantId, new AbortController().signal);
   }));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
 import { telemetry } from "../../src/telemetry.ts";
-import { startCollecting } from "../telemetry/collecting.ts";
+import { REGISTERED, startCollecting } from "../telemetry/collecting.ts";
 
 /** What telemetry is told of the database while something is done. */
 async function operationsIn(
@@ -25,6 +25,18 @@ async function operationsIn(
 Deno.test("observedKv() is the database itself where no one collects", () => {
   const kv = memoryKv();
   assert.equal(observedKv(kv), kv);
+});
+
+Deno.test("observedKv() does the same until telemetry has started", async () => {
+  using plain = memoryKv();
+  Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
+  try {
+    const kv = observedKv(plain);
+    await kv.set(["a"], 1);
+    assert.equal((await kv.get(["a"])).value, 1);
+  } finally {
+    Reflect.deleteProperty(globalThis, REGISTERED);
+  }
 });
 
 for (
@@ -68,6 +80,7 @@ for (
         { verb: "getMany", kind: "code", keys: 2 },
         { verb: "list", kind: "code", keys: 1 },
       ]);
+      assert.equal(Reflect.get(kv, "none"), undefined);
       const watching = kv.watch([["code", 1]]).getReader();
       assert.deepEqual(
         (await watching.read()).value?.map(({ value }) => value),

@@ -53,7 +53,7 @@ Deno.test("run() looks for a database that hung at once, then once a second, one
 });
 
 Deno.test("what waits for its turn too long says nothing of the database", async () => {
-  using _timers = new HastyTimers();
+  using timers = new HastyTimers();
   const { looks, operations } = openOperations();
   const { promise, resolve } = Promise.withResolvers<void>();
   const all = Array.from({ length: 128 }, () => operations.run(() => promise));
@@ -61,6 +61,9 @@ Deno.test("what waits for its turn too long says nothing of the database", async
   looks[0].resolve();
   await turn();
   await assert.rejects(operations.run(answer), StorageError);
+  const { length } = timers.milliseconds;
+  await assert.rejects(operations.run(answer), StorageError);
+  assert(timers.milliseconds.length > length, "it was not refused at once");
   resolve();
   await turn();
   assert.equal(await operations.run(answer), "here");

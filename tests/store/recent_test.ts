@@ -139,3 +139,13 @@ Deno.test("recent() keeps nothing longer because the clock is set back", async (
     performance.now = steadyNow;
   }
 });
+
+Deno.test("recent() drops what is old, though a name before it was read again", async () => {
+  using time = new FakeTime();
+  const names = recent((name) => Promise.resolve(name));
+  await names.find("a");
+  await names.find("b");
+  time.tick(1);
+  await names.find("a");
+  assert.equal(names.size, 1);
+});

@@ -10,7 +10,7 @@ import {
 } from "../../src/store/sessions.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
-import { overtaken } from "./overtaken_kv.ts";
+import { losing, overtaken } from "./overtaken_kv.ts";
 
 const SESSION = {
   binding: "ada",
@@ -305,4 +305,58 @@ testOnDatabases(
 
 Deno.test("a session lives 30 days after its last use", () => {
   assert.equal(SESSION_SECONDS, 30 * 24 * HOUR);
+});
+
+Deno.test("the end of a session moves once a day", async () => {
+  using time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  const left = async () => {
+    await sessions.find(id);
+    return (await stored(kv, id))!.expiresAt - now();
+  };
+  time.tick(24 * HOUR);
+  assert.equal(await left(), SESSION_SECONDS - 24 * HOUR);
+  time.tick(1);
+  assert.equal(await left(), SESSION_SECONDS);
+});
+
+Deno.test("setLogLevel() is kept though something else is written at the same time", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  const slow = overtaken(kv, () => sessions.use(id, "grant"));
+  await sessionStore(new Database(slow)).setLogLevel(id, "error");
+  const { logLevel, grantId } = (await stored(kv, id))!;
+  assert.deepEqual([logLevel, grantId], ["error", "grant"]);
+});
+
+Deno.test("use() of a session is known at once, and writes nothing where nothing changes", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const sessions = sessionStore(new Database(kv));
+  const id = await sessions.save(SESSION);
+  assert.equal((await sessions.find(id))?.grantId, undefined);
+  await sessions.use(id, "grant");
+  assert.equal((await sessions.find(id))?.grantId, "grant");
+  const place = losing(kv);
+  const others = sessionStore(new Database(place.kv));
+  await others.use(id, "grant");
+  await others.use("none", "grant");
+  assert.equal(place.commits, 0);
+});
+
+Deno.test("end() ends what is bound as in version 0.1, and is known at once", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const sessions = sessionStore(database);
+  const id = await sessions.save(SESSION);
+  await sessions.find(id);
+  assert.equal(await sessions.end(id, "grant", "eve"), false);
+  assert.equal(await sessions.end(id, "grant", SESSION.binding), true);
+  assert.equal(await sessions.find(id), undefined);
+  await database.idle();
+  // No one collects telemetry.
+  const ends = await Array.fromAsync(kv.list({ prefix: ["session-end"] }));
+  assert.deepEqual(ends, []);
 });

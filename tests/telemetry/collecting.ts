@@ -6,7 +6,7 @@
 import { startTelemetry } from "../../src/telemetry.ts";
 
 /** Where someone who collects is found. */
-const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+export const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /** Begins to collect, until it is disposed of; telemetry stays loaded. */
 export async function startCollecting(): Promise<Disposable> {

@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { Database } from "../../src/store/database.ts";
+import { memoryKv } from "../../src/store/memory_kv.ts";
+import { probe } from "../../src/store/probe.ts";
+
+Deno.test("probe() tells whether the database answers", async () => {
+  const kv = memoryKv();
+  const database = new Database(kv);
+  await probe(database);
+  kv.close();
+  await assert.rejects(probe(database), StorageError);
+});

@@ -1,0 +1,131 @@
+/**
+ * What becomes of a task: adopted, used, waited for and renewed.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
+import {
+  HEARTBEAT_SECONDS,
+  LEASE_SECONDS,
+  taskStore,
+} from "../../src/store/tasks.ts";
+import { until } from "../kit.ts";
+import { FakeTime } from "./fake_time.ts";
+import { withKv } from "./fixture.ts";
+import { losing, overtaken } from "./overtaken_kv.ts";
+
+Deno.test("end() of a task that was cancelled before is none", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "someone" });
+    assert(await tasks.end("t", { status: "cancelled" }));
+    assert.equal(await tasks.end("t", { status: "cancelled" }), false);
+  }));
+
+Deno.test("nothing happens to a task that is none", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    await tasks.setMessage("none", "working");
+    assert.equal(await tasks.renewLease("none"), false);
+    assert.equal(await tasks.end("none", { status: "cancelled" }), false);
+    await tasks.use("none", { binding: "someone", grantId: "g" });
+    await tasks.ended("none", new AbortController().signal);
+    assert.deepEqual(await Array.fromAsync(kv.list({ prefix: [] })), []);
+  }));
+
+Deno.test("adopt() binds a task of version 0.1 as others are, and no one else's", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    const caller = {
+      door: "oauth",
+      binding: "ada",
+      grantId: "grant",
+      clientId: "app",
+    } as const;
+    await tasks.create("old", { binding: "grant" });
+    await tasks.create("other", { binding: "bob" });
+    assert.equal((await tasks.adopt("old", caller))?.status, "working");
+    assert.equal((await tasks.find("old", "ada"))?.status, "working");
+    assert.equal(await tasks.find("old", "grant"), undefined);
+    assert.equal(await tasks.adopt("other", caller), undefined);
+    assert.equal(await tasks.adopt("none", caller), undefined);
+    const stranger = { ...caller, door: "bearer" } as const;
+    assert.equal(await tasks.adopt("other", stranger), undefined);
+    assert.equal(await tasks.adopt("none", stranger), undefined);
+    await tasks.endAllOf("ada", "grant");
+    assert.equal((await tasks.find("old", "ada"))?.status, "cancelled");
+  }));
+
+Deno.test("adopt() undoes nothing that happens at the same time", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    const caller = { door: "oauth", binding: "ada", grantId: "g" } as const;
+    await tasks.create("t", { binding: "g" });
+    const slow = overtaken(kv, () => tasks.end("t", { status: "cancelled" }));
+    await taskStore(new Database(slow)).adopt("t", caller);
+    assert.equal((await tasks.adopt("t", caller))?.status, "cancelled");
+  }));
+
+Deno.test("hasMany() tells whether there are so many", () =>
+  withKv(async (kv) => {
+    const tasks = taskStore(new Database(kv));
+    for (const id of ["1", "2"]) {
+      await tasks.create(id, { binding: "someone" }, [], "network");
+    }
+    assert.equal(await tasks.hasMany("network", 2), true);
+    assert.equal(await tasks.hasMany("network", 3), false);
+  }));
+
+Deno.test("use() writes nothing while one grant uses a task", () =>
+  withKv(async (kv) => {
+    const owner = { binding: "someone", grantId: "g" };
+    await taskStore(new Database(kv)).create("t", owner);
+    const place = losing(kv);
+    await taskStore(new Database(place.kv)).use("t", owner);
+    assert.equal(place.commits, 0);
+  }));
+
+Deno.test("renewLease() renews it though something else is written at the same time", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "someone" });
+    time.tick(20);
+    const slow = overtaken(kv, () => tasks.setMessage("t", "half way"));
+    assert(await taskStore(new Database(slow)).renewLease("t"));
+    time.tick(20);
+    assert.equal((await tasks.find("t", "someone"))?.status, "working");
+  }));
+
+Deno.test("next() waits until a task changes, and notices that its process is gone", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    let reads = 0;
+    const counted = new Proxy(kv, {
+      get(kv, name) {
+        if (name === "getMany") reads++;
+        const member = Reflect.get(kv, name);
+        return typeof member === "function" ? member.bind(kv) : member;
+      },
+    });
+    const tasks = taskStore(new Database(counted));
+    const task = await tasks.create("t", { binding: "someone" });
+    let isOver = false;
+    const next = tasks.next(task, "someone", new AbortController().signal)
+      .finally(() => isOver = true);
+    await until(() => reads > 0);
+    const before = reads;
+    // Another turn is no reason to read.
+    for (let n = 0; n < 10; n++) {
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    assert(reads < before + 10);
+    assert.equal(HEARTBEAT_SECONDS, 5);
+    time.tick(HEARTBEAT_SECONDS);
+    const looked = reads;
+    await until(() => reads > looked + 3);
+    assert.equal(isOver, false);
+    time.tick(LEASE_SECONDS);
+    assert.equal((await next)?.status, "failed");
+  }));

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
+import { taskStore } from "../../src/store/tasks.ts";
+import { until } from "../kit.ts";
+import { withKv } from "./fixture.ts";
+
+const OWNER = { binding: "someone" };
+const LONG = "x".repeat(100_000);
+const never = new AbortController().signal;
+
+function question(message: string) {
+  return { method: "elicitation/create", params: { message } };
+}
+
+/** A task at work, in a database that counts its commits. */
+async function begin(kv: Deno.Kv) {
+  const place = { commits: 0 };
+  const database = new Database(kv);
+  const commit = database.commit.bind(database);
+  database.commit = (build) => {
+    place.commits++;
+    return commit(build);
+  };
+  const tasks = taskStore(database);
+  await tasks.create("t", OWNER);
+  const find = async () => (await tasks.find("t", OWNER.binding))!;
+  const isAsked = (count: number) =>
+    until(async () =>
+      Object.keys((await find()).inputRequests ?? {}).length === count
+    );
+  return { place, tasks, find, isAsked };
+}
+
+async function texts(kv: Deno.Kv): Promise<number> {
+  return (await Array.fromAsync(kv.list({ prefix: ["text"] }))).length;
+}
+
+Deno.test("answer() lets a task work on once nothing is asked any more", () =>
+  withKv(async (kv) => {
+    const { tasks, find, isAsked } = await begin(kv);
+    const asked = ["a", "b"].map((key) =>
+      tasks.ask("t", key, question(key), never)
+    );
+    await isAsked(2);
+    await tasks.answer("t", { a: { n: 1 } });
+    assert.equal((await find()).status, "input_required");
+    await tasks.answer("t", { b: { n: 2 } });
+    assert.equal((await find()).status, "working");
+    assert.deepEqual(await Promise.all(asked), [{ n: 1 }, { n: 2 }]);
+  }));
+
+Deno.test("answer() writes nothing where nothing was asked", () =>
+  withKv(async (kv) => {
+    const { place, tasks } = await begin(kv);
+    const { commits } = place;
+    await tasks.answer("t", { a: { text: LONG } });
+    await tasks.answer("none", { a: { text: LONG } });
+    assert.equal(place.commits, commits);
+  }));
+
+Deno.test("answer() leaves nothing of an answer that came second", () =>
+  withKv(async (kv) => {
+    const { tasks, isAsked } = await begin(kv);
+    const asked = tasks.ask("t", "a", question("a"), never);
+    await isAsked(1);
+    await Promise.all(
+      [1, 2].map(() => tasks.answer("t", { a: { text: LONG } })),
+    );
+    assert.deepEqual(await asked, { text: LONG });
+    assert.equal(await texts(kv), 0);
+  }));
+
+Deno.test("ask() leaves nothing of a long question behind", () =>
+  withKv(async (kv) => {
+    const { tasks, isAsked } = await begin(kv);
+    const asked = tasks.ask("t", "a", question(LONG), never);
+    await isAsked(1);
+    assert(await texts(kv) > 0);
+    await tasks.answer("t", { a: {} });
+    await asked;
+    assert.equal(await texts(kv), 0);
+  }));
+
+Deno.test("ask() has room for a thousand characters in the task's record", () =>
+  withKv(async (kv) => {
+    const { tasks, isAsked } = await begin(kv);
+    const empty = JSON.stringify(question("")).length;
+    const asked = [1000, 1001].map((length, n) =>
+      tasks.ask("t", `${n}`, question("x".repeat(length - empty)), never)
+    );
+    await isAsked(2);
+    assert.equal(await texts(kv), 1);
+    await tasks.answer("t", { 0: {}, 1: {} });
+    await Promise.all(asked);
+  }));
+
+Deno.test("ask() ends with the signal's reason", () =>
+  withKv(async (kv) => {
+    const { tasks, isAsked } = await begin(kv);
+    const abort = new AbortController();
+    const asked = tasks.ask("t", "a", question("a"), abort.signal);
+    await isAsked(1);
+    abort.abort(new Error("enough"));
+    await assert.rejects(asked, /enough/);
+  }));

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { Database } from "../../src/store/database.ts";
+import { deleteText, readText, saveText } from "../../src/store/texts.ts";
+import { withKv } from "./fixture.ts";
+
+const PART = 28_000;
+
+/** A database that counts its commits. */
+function countedOn(kv: Deno.Kv) {
+  const place = { commits: 0 };
+  const database = new Database(kv);
+  const commit = database.commit.bind(database);
+  database.commit = (build) => {
+    place.commits++;
+    return commit(build);
+  };
+  const expiresAt = database.now() + 60;
+  return { place, database, expiresAt };
+}
+
+async function count(kv: Deno.Kv): Promise<number> {
+  return (await Array.fromAsync(kv.list({ prefix: [] }))).length;
+}
+
+Deno.test("saveText() writes nothing of a text that its record has room for", () =>
+  withKv(async (kv) => {
+    const { place, database, expiresAt } = countedOn(kv);
+    const text = "x".repeat(PART);
+    const ref = await saveText(database, text, { expiresAt });
+    assert.deepEqual(ref, { text });
+    assert.equal(await readText(database, ref), text);
+    await deleteText(database, ref);
+    assert.equal(place.commits, 0);
+  }));
+
+Deno.test("saveText() cuts a longer text into parts, and no empty one", () =>
+  withKv(async (kv) => {
+    const { database, expiresAt } = countedOn(kv);
+    for (const [length, parts] of [[PART + 1, 2], [2 * PART, 2]]) {
+      const text = "x".repeat(length);
+      const ref = await saveText(database, text, { expiresAt });
+      assert(!("text" in ref));
+      assert.equal(ref.parts, parts);
+      assert.equal(await count(kv), parts);
+      assert.equal(await readText(database, ref), text);
+      await deleteText(database, ref);
+      assert.equal(await count(kv), 0);
+    }
+  }));
+
+Deno.test("saveText() writes twelve parts at once, and a short one where that is wanted", () =>
+  withKv(async (kv) => {
+    const { place, database, expiresAt } = countedOn(kv);
+    await saveText(database, "é".repeat(12 * PART), { expiresAt });
+    assert.equal(place.commits, 1);
+    await saveText(database, "é".repeat(12 * PART + 1), { expiresAt });
+    assert.equal(place.commits, 3);
+    const options = { expiresAt, inlineCharacters: 10 };
+    assert("text" in await saveText(database, "x".repeat(10), options));
+    assert("parts" in await saveText(database, "x".repeat(11), options));
+  }));
