@@ -252,3 +252,20 @@ Deno.test("close() waits for what stopped before it too", async () => {
   cancelled.resolve();
   await closing;
 });
+
+Deno.test("listen() looks every tenth of a second where no watch tells of a change", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const slowest: unknown[] = [];
+  const poll = database.poll.bind(database);
+  database.poll = (key, options) => {
+    slowest.push(options.slowestMilliseconds);
+    return poll(key, options);
+  };
+  const store = openOn(database);
+  const { leave } = await listen(store);
+  await until(() => slowest.length > 0);
+  assert.deepEqual(slowest, [100]);
+  leave();
+  await store.close();
+});

@@ -23,11 +23,14 @@ Deno.test("persist() ends with the last failure once no one waits or the time is
   const signal = AbortSignal.abort();
   await assert.rejects(persist(failing(1), { signal }), StorageError);
   using time = new SteadyTime();
+  let tries = 0;
   const trying = () => {
+    tries++;
     time.tick(50);
     return Promise.reject(new StorageError());
   };
   await assert.rejects(persist(trying, { forMilliseconds: 50 }), StorageError);
+  assert.equal(tries, 1);
 });
 
 Deno.test("persist() pauses twice as long each time, and no longer than two seconds", async () => {

@@ -120,3 +120,21 @@ testTold(
     assert.equal(told.length, 201);
   },
 );
+
+testOnDatabases(
+  "that the end of a session was told is known for an hour",
+  async (kv) => {
+    using _ = await startCollecting();
+    using _time = new FakeTime();
+    const { database, save, end } = processOn(kv);
+    await end(await save(SESSION), "ada");
+    await database.idle();
+    const told = await Array.fromAsync(
+      kv.list<{ expiresAt: number }>({ prefix: ["session-end"] }),
+    );
+    assert.deepEqual(
+      told.map(({ value }) => value.expiresAt - database.now()),
+      [60 * 60],
+    );
+  },
+);
