@@ -66,7 +66,7 @@ export function taskKey(taskId: string): Deno.KvKey {
  * a network · as the task.
  */
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
-  return ["task-of", fingerprint(list), ...taskId];
+  return ["task-of", fingerprint(list), ...taskId.map(bounded)];
 }
 
 /** That someone works on a task · 30 s, renewed every 5. */

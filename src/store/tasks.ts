@@ -145,7 +145,6 @@ export function taskStore(database: Database) {
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
   ): Promise<Found<TaskOfPerson> | undefined> {
-    if (taskId.length > ID_CHARACTERS) return undefined;
     return await database.find(tasksOfKey(binding, taskId));
   }
 

@@ -36,7 +36,8 @@ Deno.test("nothing happens to a task that is none", () =>
 
 Deno.test("adopt() binds a task of version 0.1 as others are, and no one else's", () =>
   withKv(async (kv) => {
-    const tasks = taskStore(new Database(kv));
+    const database = new Database(kv);
+    const tasks = taskStore(database);
     const caller = {
       door: "oauth",
       binding: "ada",
@@ -53,7 +54,8 @@ Deno.test("adopt() binds a task of version 0.1 as others are, and no one else's"
     const stranger = { ...caller, door: "bearer" } as const;
     assert.equal(await tasks.adopt("other", stranger), undefined);
     assert.equal(await tasks.adopt("none", stranger), undefined);
-    await tasks.endAllOf("ada", "grant");
+    (await tasks.endAllOf("ada", "grant"))();
+    await database.idle();
     assert.equal((await tasks.find("old", "ada"))?.status, "cancelled");
   }));
 
