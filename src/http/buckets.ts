@@ -67,7 +67,7 @@ export class Buckets {
     let count = 0;
     for (const [name, { fullAt, taken }] of this.#buckets) {
       const missing = fullAt - time;
-      if (missing <= 0 || missing < this.#spanMilliseconds * part) continue;
+      if (missing < this.#spanMilliseconds * part) continue;
       found[name] = taken;
       if (++count === most) break;
     }
@@ -86,12 +86,13 @@ export class Buckets {
       bucket = { fullAt: time, taken: 0 };
       this.#buckets.set(name, bucket);
     }
-    if (bucket.fullAt <= time) bucket.taken = 0;
+    if (bucket.fullAt <= time) {
+      bucket.fullAt = time;
+      bucket.taken = 0;
+    }
     // Nothing takes longer to fill than an empty one: the clock was set back,
     // and everyone would be refused for it.
-    const isFull = bucket.fullAt <= time ||
-      bucket.fullAt > time + this.#spanMilliseconds;
-    if (isFull) bucket.fullAt = time;
+    if (bucket.fullAt > time + this.#spanMilliseconds) bucket.fullAt = time;
     return bucket;
   }
 

@@ -1,6 +1,10 @@
-/** Bodies that stall, over a real socket. */
+/** Bodies that stall, as the clock goes and over a real socket. */
 import assert from "node:assert/strict";
-import { BODY_SECONDS } from "../../src/http/arriving_bodies.ts";
+import { HttpError } from "../../src/errors.ts";
+import {
+  ArrivingBodies,
+  BODY_SECONDS,
+} from "../../src/http/arriving_bodies.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server_options.ts";
 import { startOAuthServer } from "../flow/kit.ts";
@@ -14,14 +18,9 @@ async function stall(
   type: string,
   time: FakeTime,
 ): Promise<string> {
-  let hasArrived = false;
   const listener = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
-    (request, info) => {
-      const answering = fetch(request, info);
-      hasArrived = true;
-      return answering;
-    },
+    (request, info) => fetch(request, info),
   );
   try {
     const { hostname, port } = listener.addr;
@@ -32,8 +31,6 @@ async function stall(
           `content-type: ${type}\r\ncontent-length: 100\r\n\r\n{`,
       ),
     );
-    await until(() => hasArrived);
-    time.tick(BODY_SECONDS);
     let answer = "";
     const reading = (async () => {
       const buffer = new Uint8Array(1024);
@@ -43,7 +40,11 @@ async function stall(
         answer += new TextDecoder().decode(buffer.subarray(0, size));
       }
     })();
-    await until(() => answer !== "");
+    await until(() => {
+      // Again and again: no one here knows when the server begins to read.
+      time.tick(BODY_SECONDS);
+      return answer !== "";
+    });
     await reading;
     return answer;
   } finally {
@@ -71,4 +72,97 @@ Deno.test("a form that stalls is answered 408 after a minute", async () => {
   const text = await stall(server.app, "/token", type, time);
   assert.match(text, /^HTTP\/1\.1 408 /);
   assert.match(text, /connection: close/i);
+});
+
+/** A timer that goes off as seconds pass, and a clock with it. */
+class FakeTimer implements Disposable {
+  readonly #real = { setInterval, clearInterval };
+  #milliseconds = 0;
+  #dueMilliseconds = 0;
+  #timer?: { act(): void; every: number };
+
+  constructor() {
+    Object.assign(globalThis, {
+      setInterval: (act: () => void, every: number) => {
+        this.#timer = { act, every };
+        this.#dueMilliseconds = this.#milliseconds + every;
+        return 1;
+      },
+      clearInterval: () => this.#timer = undefined,
+    });
+  }
+
+  readonly clock = () => this.#milliseconds;
+
+  get runs(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Ends when what waits has heard of it. */
+  async pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      this.#milliseconds += 1000;
+      if (this.#timer && this.#milliseconds >= this.#dueMilliseconds) {
+        this.#dueMilliseconds += this.#timer.every;
+        this.#timer.act();
+      }
+    }
+    await Promise.resolve();
+  }
+
+  [Symbol.dispose](): void {
+    Object.assign(globalThis, this.#real);
+  }
+}
+
+const never = () => new Promise<never>(() => {});
+
+Deno.test("each body has a minute, from when it begins", async () => {
+  using timer = new FakeTimer();
+  const bodies = new ArrivingBodies(timer.clock);
+  const refused: string[] = [];
+  const begin = (name: string) =>
+    bodies.wait(never()).catch((error) => {
+      assert(error instanceof HttpError);
+      assert.equal(error.status, 408);
+      refused.push(name);
+    });
+  begin("first");
+  await timer.pass(5);
+  begin("second");
+  await timer.pass(54);
+  assert.deepEqual(refused, []);
+  await timer.pass(1);
+  assert.deepEqual(refused, ["first"]);
+  await timer.pass(4);
+  assert.deepEqual(refused, ["first"]);
+  await timer.pass(1);
+  assert.deepEqual(refused, ["first", "second"]);
+});
+
+Deno.test("wait() gives what was read, or why it could not be", async () => {
+  using timer = new FakeTimer();
+  const bodies = new ArrivingBodies(timer.clock);
+  assert.equal(await bodies.wait(Promise.resolve("body")), "body");
+  const gone = new Error("gone");
+  await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
+});
+
+Deno.test("no timer runs once no body is arriving", async () => {
+  using timer = new FakeTimer();
+  const bodies = new ArrivingBodies(timer.clock);
+  for (
+    const [reading, seconds] of [
+      [() => Promise.resolve("body"), 0],
+      [() => Promise.reject(new Error("gone")), 0],
+      [never, BODY_SECONDS],
+    ] as const
+  ) {
+    const waiting = bodies.wait<unknown>(reading()).catch(() => {});
+    assert(timer.runs, `${reading}`);
+    await timer.pass(seconds);
+    await waiting;
+    await timer.pass(1);
+    assert(!timer.runs, `${reading}`);
+  }
 });

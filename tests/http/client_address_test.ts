@@ -73,6 +73,9 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     }, CLIENT],
     ["a name", { "x-forwarded-for": "203.0.113.7, localhost" }, PROXY],
     ["an empty hop", { "x-forwarded-for": "203.0.113.7, " }, PROXY],
+    ["a port in the middle", { "x-forwarded-for": "203.0.113:80.7" }, PROXY],
+    ["a word before brackets", { "x-forwarded-for": "a[2001:db8::7]" }, PROXY],
+    ["a word behind brackets", { "x-forwarded-for": "[2001:db8::7]a" }, PROXY],
     ["octal", { "x-forwarded-for": "0313.0.0161.7" }, PROXY],
     ["unknown", { "x-forwarded-for": "unknown" }, PROXY],
     ["for=", { forwarded: "for=203.0.113.7" }, CLIENT],
@@ -107,6 +110,10 @@ const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
     }, CLIENT],
     ["both headers, one of them the client's own", {
       forwarded: "for=192.0.2.1",
+      "x-forwarded-for": "203.0.113.7",
+    }, PROXY],
+    ["both headers, an IPv6 address with the number of an IPv4 one", {
+      forwarded: 'for="[::cb00:7107]"',
       "x-forwarded-for": "203.0.113.7",
     }, PROXY],
   ];

@@ -1,4 +1,7 @@
+import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
+import type { Passing } from "../../src/http/passing.ts";
+import { readiness } from "../../src/http/readiness.ts";
 import { createServer } from "../../src/server.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
@@ -80,4 +83,29 @@ Deno.test("GET /ready is 503 once the server is about to end, though calls go on
   } finally {
     kv.close();
   }
+});
+
+Deno.test("GET /ready is answered anew each time, and says why it refuses", async () => {
+  let isStopping = false;
+  const refusals: (string | undefined)[] = [];
+  const app = new Hono<Passing>();
+  app.use(async (c, next) => {
+    await next();
+    refusals.push(c.get("refusal"));
+  });
+  app.get(
+    "/ready",
+    readiness({
+      readDatabase: () => Promise.resolve(),
+      provider: () => undefined,
+      isStopping: () => isStopping,
+    }),
+  );
+  for (const status of [200, 503]) {
+    const response = await app.request("/ready");
+    assert.equal(response.status, status);
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    isStopping = true;
+  }
+  assert.deepEqual(refusals, [undefined, "stopping"]);
 });

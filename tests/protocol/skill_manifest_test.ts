@@ -4,6 +4,10 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { CatalogueError } from "../../src/protocol/compiled_definitions.ts";
+import {
+  compileSkill,
+  skillsPerPage,
+} from "../../src/protocol/skill_manifest.ts";
 import { skill, type SkillDefinition } from "../../src/skill.ts";
 import { eachRevision, RefusedError, testServer } from "../../src/testing.ts";
 import { resultOf, startServer } from "../kit.ts";
@@ -199,6 +203,16 @@ Deno.test("pages of large skills stay small, and lose none", async () => {
   assert.deepEqual(names, skills.map((_, index) => `s-${index}`));
 });
 
+Deno.test("a page of skills has at most 512 KiB, and one skill at least", () => {
+  const entry = (bytes: number) => ({
+    a: "a".repeat(bytes - '{"a":""}'.length),
+  });
+  const half = entry(256 * 1024);
+  assert.equal(skillsPerPage([half, half, half]), 2);
+  assert.equal(skillsPerPage([half, entry(256 * 1024 + 1)]), 1);
+  assert.equal(skillsPerPage([entry(600 * 1024)]), 1);
+});
+
 function manual(lines: string, body = ""): SkillDefinition {
   return { files: { "SKILL.md": `---\n${lines}\n---\n${body}` } };
 }
@@ -228,6 +242,16 @@ const REFUSED: [what: string, SkillDefinition, complaint: RegExp][] = [
     /^skill refunds: description must have/,
   ],
   [
+    "an empty description",
+    manual('name: refunds\ndescription: ""'),
+    /description must have/,
+  ],
+  [
+    "a blank description",
+    manual('name: refunds\ndescription: "  "'),
+    /description must have/,
+  ],
+  [
     "a long description",
     manual(`name: refunds\ndescription: ${"a".repeat(1025)}`),
     /description must have/,
@@ -247,6 +271,16 @@ const REFUSED: [what: string, SkillDefinition, complaint: RegExp][] = [
     manual("name: a\ndescription: b", "See [it](references/it.md)."),
     /SKILL\.md links to references\/it\.md, which is not among its files/,
   ],
+  [
+    "such a link between ~~~ in a line and a block of code",
+    manual("name: a\ndescription: b", "Or ~~~: [it](it.md)\n~~~\n"),
+    /links to it\.md/,
+  ],
+  [
+    "such a link with a colon in a file's name",
+    manual("name: a\ndescription: b", "[it](references/a:b.md)"),
+    /links to references\/a:b\.md/,
+  ],
   ...["../a", "/a", "a//b", "./a", "a b.md", "ä.md", "a/", "a?b", ""].map((
     path,
   ) =>
@@ -256,6 +290,11 @@ const REFUSED: [what: string, SkillDefinition, complaint: RegExp][] = [
       /must be a path in the skill's folder/,
     ] satisfies [string, SkillDefinition, RegExp]
   ),
+  [
+    "a path of 4097 characters",
+    withFile("a".repeat(4097)),
+    /must be a path in the skill's folder/,
+  ],
   [
     "513 files",
     { files: { "SKILL.md": MANUAL_ALONE, ...MANY } },
@@ -279,6 +318,30 @@ for (const [what, definition, complaint] of REFUSED) {
     });
   });
 }
+
+Deno.test("a skill may be as large as any client takes", () => {
+  const name = "a".repeat(64);
+  const text = `---\nname: ${name}\ndescription: ${"b".repeat(1024)}\n---\n`;
+  const path = "c".repeat(4096);
+  const rest = "d".repeat(16 * 1024 * 1024 - text.length);
+  const { entry } = compileSkill(
+    skill({ files: { "SKILL.md": text, [path]: rest } }),
+  );
+  const [, file] = entry.resources as { uri: string }[];
+  assert.equal(file.uri, `skill://${name}/${path}`);
+});
+
+Deno.test("a skill's links may lead to its folder, and by any way to its files", () => {
+  const text = "[all](./) [here](.) [top](#top) [a](././v1./a.md) [b](v1./)";
+  compileSkill(skill({
+    files: { "SKILL.md": `${MANUAL_ALONE}${text}`, "v1./a.md": "" },
+  }));
+});
+
+Deno.test("a file's type does not depend on the case of its name", () => {
+  const { resources } = compileSkill(skill(withFile("SEAL.PNG")));
+  assert.equal(resources[1].mimeType, "image/png");
+});
 
 Deno.test("two skills of a name, and a resource at a skill's address, are refused", async () => {
   const uri = "skill://refunds/SKILL.md";

@@ -37,6 +37,26 @@ const REFUSED: readonly (readonly [string, string, RegExp, object?])[] = [
     /into load/,
     { load: ["https://cdn.example"] },
   ],
+  [
+    "an origin that it does not name, with a path that holds data:",
+    page(`<img src="https://cdn.example/data:a">`),
+    /into load/,
+  ],
+  [
+    "a picture next to it, with an origin in its query",
+    page(`<img src="/a.png?of=https://cdn.example">`),
+    /which no client has/,
+    { load: ["https://cdn.example"] },
+  ],
+  [
+    "a frame in capitals among what it loads",
+    page(`<IFRAME src="https://maps.example/"></IFRAME>`),
+    /its origin into frames/,
+    { load: ["https://maps.example"] },
+  ],
+  ["a word before an origin", page(""), /must be an origin/, {
+    load: ["'self' https://cdn.example"],
+  }],
   ["an address for an origin", page(""), /must be an origin/, {
     connect: ["https://api.example.com/v1"],
   }],
@@ -84,6 +104,9 @@ Deno.test("withViewScript() puts the script in its place, alone and without comm
   assert.doesNotMatch(html, /^\s*(\/\/|\/\*)/m);
   assert.doesNotMatch(html, /tool-server\/view/);
   assert.equal(html.match(/<\/script/g)?.length, 1);
+  const [, script] = /<script>(.*)<\/script>/s.exec(html)!;
+  // Nothing but comments is gone: it can still be read.
+  assert.ok(new Function(script));
 });
 
 Deno.test("withViewScript() leaves a page alone that has another script", () => {

@@ -10,6 +10,7 @@ import {
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { CatalogueError } from "../../src/protocol/compiled_definitions.ts";
 import { eachRevision, RefusedError, testServer } from "../../src/testing.ts";
+import { resultOf, startServer } from "../kit.ts";
 
 const HTML = "<!doctype html><title>Chart</title>" +
   `<script src="tool-server/view"></script>`;
@@ -134,6 +135,15 @@ Deno.test("the extension is declared where there is a view, besides that of task
     assert.deepEqual(initialized.extensions, session);
     assert.equal(initialized.resources !== undefined, session !== undefined);
   }
+});
+
+Deno.test("clients may keep a view for an hour", async () => {
+  await using server = await startServer({ tools: [chart()] });
+  const { resources: [{ uri }] } = await resultOf(
+    server.call("resources/list"),
+  );
+  const { ttlMs } = await resultOf(server.call("resources/read", { uri }));
+  assert.equal(ttlMs, 3_600_000);
 });
 
 Deno.test("a view has another address when its content or its wishes change", async () => {
