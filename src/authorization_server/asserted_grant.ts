@@ -26,7 +26,14 @@ import {
 } from "../oauth/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../oauth/subject.ts";
 import type { AssertionStore } from "../store/assertions.ts";
+import type { Write } from "../store/transaction.ts";
 import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
+
+/** A grant, and what marks its assertion as used in the commit that keeps it. */
+export interface AssertedGrant {
+  grant: Grant;
+  using: Write;
+}
 
 /** Gives the grant that an assertion is good for, once. @throws {OAuthError} */
 export type GrantByAssertion = (
@@ -34,7 +41,7 @@ export type GrantByAssertion = (
   client: Client,
   /** Whether the client has proved who it is. */
   isProven: boolean,
-) => Promise<Grant>;
+) => Promise<AssertedGrant>;
 
 /** Grants what identity providers and the rules of this server both allow. */
 export function grantByAssertion(
@@ -110,10 +117,9 @@ export function grantByAssertion(
         "Nothing of what was asked for may be granted to this account",
       );
     }
-    // Last: a refusal must not spend it.
-    if (!await assertions.use(`assertion of ${printIssuer(by)}`, once)) {
-      throw badAssertion("The assertion was used before");
-    }
-    return { ...grant, scopes: held.scopes };
+    return {
+      grant: { ...grant, scopes: held.scopes },
+      using: assertions.using(`assertion of ${printIssuer(by)}`, once),
+    };
   };
 }

@@ -17,7 +17,10 @@ import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../oauth/identity_assertion.ts";
+import {
+  badAssertion,
+  JWT_BEARER_GRANT_TYPE,
+} from "../oauth/identity_assertion.ts";
 import { narrowScopes, parseScope } from "../oauth/scope.ts";
 import {
   type IssuedTokens,
@@ -144,9 +147,15 @@ export function tokenEndpoint(
   }
 
   /** No refresh token: the client asks again. */
-  async function issueWithout(grant: Grant): Promise<IssuedTokens> {
+  async function issueWithout(
+    grant: Grant,
+    using?: Write,
+  ): Promise<IssuedTokens> {
     const { scopes, expiresAt } = grant;
-    const accessToken = await accessTokens.issue(grant);
+    const accessToken = await accessTokens.issue(grant, using);
+    if (accessToken === undefined) {
+      throw badAssertion("The assertion was used before");
+    }
     return { accessToken, scopes, expiresAt };
   }
 
@@ -213,7 +222,12 @@ export function tokenEndpoint(
           parameters,
         );
         const isProven = method !== "none";
-        const grant = await grantByAssertion(request, client, isProven);
+        const { grant, using } = await grantByAssertion(
+          request,
+          client,
+          isProven,
+        );
+        const tokens = await issueWithout(grant, using);
         log.info("Signed in by an assertion", {
           reference: c.get("reference"),
           clientId: shortClientId(clientId),
@@ -221,7 +235,7 @@ export function tokenEndpoint(
           subject: grant.subject,
           grantId: grant.id,
         });
-        return await issueWithout(grant);
+        return tokens;
       }
     }
     return await codes.use({

@@ -15,6 +15,7 @@ import { mintPersonalToken } from "../oauth/personal_token.ts";
 import { setGrant } from "./grants.ts";
 import type { AccessRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 
 /** Those that let someone call. */
 const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
@@ -36,13 +37,18 @@ export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
 /** Access tokens in a database. */
 export function accessTokenStore(database: Database) {
-  async function save(grant: Grant, accessToken: string): Promise<string> {
+  async function save(
+    grant: Grant,
+    accessToken: string,
+    also: Write = () => {},
+  ): Promise<boolean> {
     const { expiresAt } = grant;
-    await database.commit((transaction) =>
+    const won = await database.commit((transaction) => {
       setGrant(transaction, grant)
-        .set(accessTokenKey(accessToken), { expiresAt })
-    );
-    return accessToken;
+        .set(accessTokenKey(accessToken), { expiresAt });
+      also(transaction);
+    });
+    return won !== undefined;
   }
 
   return {
@@ -65,13 +71,22 @@ export function accessTokenStore(database: Database) {
       };
     },
 
-    /** The one access token of a grant without a provider. */
-    issue: (grant: Grant): Promise<string> =>
-      save(grant, mintCredential("access_token", grant.id)),
+    /**
+     * The one access token of a grant without a provider.
+     *
+     * @param also what it rests on; undefined when that is not so any more
+     */
+    async issue(grant: Grant, also?: Write): Promise<string | undefined> {
+      const accessToken = mintCredential("access_token", grant.id);
+      return await save(grant, accessToken, also) ? accessToken : undefined;
+    },
 
     /** The one token that a person made a grant for. */
-    issuePersonal: (grant: Grant): Promise<string> =>
-      save(grant, mintPersonalToken(grant.id)),
+    async issuePersonal(grant: Grant): Promise<string> {
+      const personalToken = mintPersonalToken(grant.id);
+      await save(grant, personalToken);
+      return personalToken;
+    },
 
     /** Ends a token; its grant lives on. */
     async revoke(accessToken: string): Promise<void> {

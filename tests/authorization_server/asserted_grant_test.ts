@@ -5,6 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/crypto.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { FaultyKv } from "../faults/faulty_kv.ts";
 import {
   type AssertionProvider,
   type Claims,
@@ -191,6 +192,26 @@ Deno.test("POST /token takes an assertion once, at any process", async () => {
     kv.close();
   }
 });
+
+for (const kind of ["refuses", "forgets", "repeats"] as const) {
+  Deno.test(`POST /token spends no assertion on a database that ${kind}`, async () => {
+    await using idp = await startAssertionProvider();
+    const memory = await Deno.openKv(":memory:");
+    try {
+      for (let at = 1, hasFailed = true; hasFailed; at++) {
+        const faulty = new FaultyKv(memory, { kind, at });
+        await using server = await start(idp, { kv: faulty.kv });
+        const assertion = await idp.assertion(BASE_URL);
+        let answer = await ask(server, assertion);
+        if (answer.status === 503) answer = await ask(server, assertion);
+        assert.equal(answer.status, 200, `operation ${at}`);
+        hasFailed = faulty.hasFailed;
+      }
+    } finally {
+      memory.close();
+    }
+  });
+}
 
 Deno.test("POST /token spends no assertion on a refusal", async () => {
   await using idp = await startAssertionProvider();

@@ -118,7 +118,7 @@ testBudgets("tasks", walkTasks, {
 
 testBudgets("tokens by assertions", walkAssertions, {
   private_key_jwt: ["2 (3)", "2 (3)"],
-  "identity assertion": ["2 (3)", "2 (3)"],
+  "identity assertion": ["1 (2)", "1 (2)"],
 });
 
 testBudgets("a person who may call because of a group", walkMemberships, {
