@@ -6,28 +6,53 @@ import { Database } from "../../src/store/database.ts";
 const NOW = 1_800_000_000_000;
 const RATE = { burst: 4, perSecond: 1, told: 0.25 };
 
-Deno.test("exchange() tells others of what fits a value, however much is in use", async () => {
+/** Several processes that share what they take. */
+async function startProcesses() {
   const kv = await Deno.openKv(":memory:");
-  try {
-    const database = new Database(kv, { clock: () => NOW });
-    const [one, other] = [0, 1].map(() =>
-      new SharedBuckets({ database, log: logger("test") }, "token", RATE)
-    );
-    // Named as an IPv6 network is.
-    const names = Array.from(
-      { length: 5000 },
-      (_, n) => `6:20010db8${n.toString(16).padStart(8, "0")}`,
-    );
-    for (const name of names) {
-      for (let n = 0; n < RATE.burst; n++) one.take(name, NOW);
-    }
-    await one.exchange(NOW);
-    // Whoever has nothing to tell does not listen.
-    other.take("own", NOW);
-    await other.exchange(NOW);
-    const refused = names.filter((name) => other.take(name, NOW) > 0);
-    assert.deepEqual(refused, names.slice(0, 1000));
-  } finally {
-    kv.close();
+  const database = new Database(kv, { clock: () => NOW });
+  const log = logger("test");
+  return {
+    start: () => new SharedBuckets({ database, log }, "token", RATE),
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+/** Hears of the others, as a process does that has something to tell. */
+async function hear(buckets: SharedBuckets, time: number): Promise<void> {
+  buckets.take("own", time);
+  await buckets.exchange(time);
+}
+
+Deno.test("exchange() tells others once a second", async () => {
+  using processes = await startProcesses();
+  const one = processes.start();
+  one.take("a", NOW);
+  await one.exchange(NOW);
+  for (let n = 1; n < RATE.burst; n++) one.take("a", NOW);
+  for (
+    const [time, isRefused] of [[NOW + 999, false], [NOW + 1000, true]] as const
+  ) {
+    await one.exchange(time);
+    const other = processes.start();
+    await hear(other, time);
+    assert.equal(other.take("a", time) > 0, isRefused);
   }
+});
+
+Deno.test("exchange() tells others of what fits a value, however much is in use", async () => {
+  using processes = await startProcesses();
+  const one = processes.start();
+  // Named as an IPv6 network is.
+  const names = Array.from(
+    { length: 5000 },
+    (_, n) => `6:20010db8${n.toString(16).padStart(8, "0")}`,
+  );
+  for (const name of names) {
+    for (let n = 0; n < RATE.burst; n++) one.take(name, NOW);
+  }
+  await one.exchange(NOW);
+  const other = processes.start();
+  await hear(other, NOW);
+  const refused = names.filter((name) => other.take(name, NOW) > 0);
+  assert.deepEqual(refused, names.slice(0, 1000));
 });
