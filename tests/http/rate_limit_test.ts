@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
-import { Hono } from "@hono/hono";
 import { now } from "../../src/clock.ts";
 import { openPersonalGrant } from "../../src/oauth/grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
-import { type Address, parseAddress } from "../../src/address.ts";
-import type { HttpError } from "../../src/errors.ts";
-import { rateLimit } from "../../src/http/rate_limit.ts";
-import { logger } from "../../src/log.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   type Answering,
@@ -229,78 +224,6 @@ for (const path of ["/account", "/authorize"]) {
     assert.equal(await refused(11, junk), 1);
   });
 }
-
-/** An endpoint with a limit of one a second, and what becomes of requests. */
-async function startLimited() {
-  const kv = await Deno.openKv(":memory:");
-  const limit = rateLimit(
-    { database: new Database(kv), log: logger("test") },
-    "token",
-    1,
-  );
-  const app = new Hono<{ Variables: { address?: Address } }>();
-  app.get("/:waived/:address", async (c) => {
-    c.set("address", parseAddress(c.req.param("address")));
-    await limit.check(c);
-    for (let n = 0; n < Number(c.req.param("waived")); n++) limit.waive(c);
-    return c.text("");
-  });
-  app.onError((error, c) => c.text("", (error as HttpError).status as 429));
-  return {
-    /** Sends a request that is waived so many times. */
-    send: (waived: number, address: string) => async () =>
-      (await app.request(`/${waived}/${address}`)).status,
-    [Symbol.dispose]: () => kv.close(),
-  };
-}
-
-type Limited = Awaited<ReturnType<typeof startLimited>>;
-
-/** Takes all that networks share. */
-async function takeShared({ send }: Limited): Promise<void> {
-  for (let n = 1; n <= 6; n++) {
-    await refused(1000, send(0, `198.51.100.${n}`));
-  }
-}
-
-Deno.test("waive() charges nothing for a request that has proved whose it is", async () => {
-  using _time = new FakeTime();
-  using limited = await startLimited();
-  const [bad, good] = [0, 1].map((n) => limited.send(n, "192.0.2.1"));
-  // More than all networks share.
-  assert.equal(await refused(6000, good), 0);
-  assert.equal(await refused(1001, bad), 1);
-  // Whoever fails as often stops others behind the same address, too.
-  assert.equal(await refused(1, good), 1);
-});
-
-Deno.test("waive() leaves a network what it has for itself", async () => {
-  using _time = new FakeTime();
-  using limited = await startLimited();
-  await refused(100, limited.send(1, "192.0.2.1"));
-  await takeShared(limited);
-  assert.equal(await refused(21, limited.send(0, "192.0.2.1")), 1);
-});
-
-Deno.test("waive() gives back once what a request took", async () => {
-  using _time = new FakeTime();
-  using limited = await startLimited();
-  const [bad, , twice] = [0, 1, 2].map((n) => limited.send(n, "192.0.2.1"));
-  await refused(10, bad);
-  await refused(5, twice);
-  assert.equal(await refused(991, bad), 1);
-});
-
-Deno.test("what others' floods refuse is not charged to a network", async () => {
-  using time = new FakeTime();
-  using limited = await startLimited();
-  await takeShared(limited);
-  const bad = limited.send(0, "192.0.2.1");
-  assert.equal(await refused(2000, bad), 1980);
-  time.tick(20);
-  // Five a second have come back to all networks, and one to each.
-  assert.equal(await refused(100, bad), 0);
-});
 
 Deno.test("what one process refuses, another refuses within a second", async () => {
   using time = new FakeTime();

@@ -13,6 +13,8 @@ async function startProcesses() {
   const log = logger("test");
   return {
     start: () => new SharedBuckets({ database, log }, "token", RATE),
+    /** What they have written. */
+    records: () => Array.fromAsync(kv.list({ prefix: [] })),
     [Symbol.dispose]: () => kv.close(),
   };
 }
@@ -55,4 +57,10 @@ Deno.test("exchange() tells others of what fits a value, however much is in use"
   await hear(other, NOW);
   const refused = names.filter((name) => other.take(name, NOW) > 0);
   assert.deepEqual(refused, names.slice(0, 1000));
+});
+
+Deno.test("exchange() writes nothing where too little was taken", async () => {
+  using processes = await startProcesses();
+  await processes.start().exchange(NOW);
+  assert.deepEqual(await processes.records(), []);
 });
