@@ -29,8 +29,9 @@ export function signedInPeople(
 ) {
   async function find(c: Context): Promise<SignedIn | undefined> {
     const id = readCookie(c, { name: "account", baseUrl });
-    const session = id && await accountSessions.find(id);
-    return id && session ? { id, session } : undefined;
+    if (id === undefined) return undefined;
+    const session = await accountSessions.find(id);
+    return session && { id, session };
   }
 
   /** The same for a form, which must come from a page made for that session. */

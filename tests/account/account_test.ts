@@ -1,27 +1,20 @@
 import assert from "node:assert/strict";
+import { now } from "../../src/clock.ts";
 import { accountSessionKey } from "../../src/store/keys.ts";
 import type { Arrival, Browser } from "../flow/browser.ts";
 import {
   BASE_URL,
   Client,
   type OAuthServer,
+  REDIRECT_URI,
   startOAuthServer,
 } from "../flow/kit.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
+import { AccountVisitor, formOf } from "./kit.ts";
 
 const ACCOUNT = `${BASE_URL}/account`;
 const TOOLS = [tool({ name: "hello", run: () => "hello" })];
-
-/** The part of a page that holds one form, by its action. */
-function formOf(page: Arrival, action: string, nth = 0): Arrival {
-  const parts = page.text.split("<form").slice(1)
-    .filter((part) => part.includes(`action="${action}"`))
-    .map((part) => `<form${part.split("</form>")[0]}`);
-  assert.ok(parts[nth], `no form ${nth} to ${action} in ${page.text}`);
-  return { ...page, text: parts[nth] };
-}
 
 async function signIn(
   server: OAuthServer,
@@ -138,6 +131,51 @@ Deno.test("POST /account/end does nothing to another person's connection", async
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
 
+Deno.test("POST /account/end says that a connection had already ended, or never was", async () => {
+  await using server = await startOAuthServer();
+  await (await Client.register(server)).connect();
+  const { browser, page } = await signIn(server);
+  assert.match((await end(browser, page)).text, /Ended\. The app/);
+  for (const fields of [{}, { grants: "nothing" }]) {
+    assert.match((await end(browser, page, fields)).text, /had already ended/);
+  }
+});
+
+Deno.test("GET /account says what was done only where its address does", async () => {
+  await using server = await startOAuthServer();
+  const visitor = await AccountVisitor.signIn(server);
+  for (const query of ["", "?changed=", "?changed=toString"]) {
+    await visitor.look(query);
+    assert.doesNotMatch(visitor.page.text, /role="status"/, query);
+  }
+  assert.match(await visitor.look("?ended=x"), /had already ended/);
+});
+
+Deno.test("GET /account names the domain of a client with a metadata document, and of no other", async () => {
+  const documentUrl = "https://app.example.com/client.json";
+  const metadata = { client_name: "App", redirect_uris: [REDIRECT_URI] };
+  const configured = { client_id: "app://bank.example", ...metadata };
+  await using server = await startOAuthServer({
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify([{
+        ...configured,
+        token_endpoint_auth_method: "none",
+      }]),
+    },
+    fetchDocument: () =>
+      Promise.resolve({
+        document: { client_id: documentUrl, ...metadata },
+        expiresAt: now() + 60,
+      }),
+  });
+  for (const id of [documentUrl, configured.client_id]) {
+    await new Client(server, id).connect();
+  }
+  const { page } = await signIn(server);
+  const badges = page.text.matchAll(/class="badge good">([^<]*)</g);
+  assert.deepEqual([...badges].map(([, text]) => text), ["app.example.com"]);
+});
+
 Deno.test("POST /account/end refuses a form that this server did not render for the session", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
@@ -160,6 +198,7 @@ Deno.test("POST /account/sign-out ends the session, not only its cookie", async 
   const cookies = [...browser.cookies];
   const out = await browser.press(formOf(page, "/account/sign-out"), "", "");
   assert.match(out.text, /Sign in with Example ID/);
+  assert.equal(browser.cookies.get(`${new URL(BASE_URL).host} account`), "");
   for (const [name, value] of cookies) browser.cookies.set(name, value);
   assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
 });
@@ -177,133 +216,6 @@ Deno.test("an account session is over when its hour is", async () => {
     expiresAt: Math.floor(Date.now() / 1000),
   });
   assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
-});
-
-Deno.test("signing in to the account page is refused in another browser", async () => {
-  await using server = await startOAuthServer();
-  const attacker = server.browser();
-  const started = await server.fetch("/account/sign-in", { method: "POST" });
-  const provider = new URL(started.headers.get("location")!);
-  await started.body?.cancel();
-  const back = new URL(provider.searchParams.get("redirect_uri")!);
-  for (const name of ["state", "code"]) {
-    back.searchParams.set(name, provider.searchParams.get(name)!);
-  }
-  await attacker.open(ACCOUNT);
-  const refused = await attacker.open(back);
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /another browser/);
-});
-
-Deno.test("signing in to the account page says when the provider refuses or is down", async () => {
-  await using server = await startOAuthServer();
-  for (
-    const [failure, status] of [
-      ["denied", 403],
-      ["unavailable", 503],
-      ["misbehaved", 502],
-    ] as const
-  ) {
-    server.provider.failure = failure;
-    const { page } = await signIn(server);
-    assert.equal(page.status, status, failure);
-  }
-});
-
-/** Sends a browser to the provider and back, as far as our own callback. */
-async function returning(server: OAuthServer) {
-  const started = await server.fetch("/account/sign-in", { method: "POST" });
-  await started.body?.cancel();
-  const cookie = started.headers.getSetCookie().map((it) => it.split(";")[0]);
-  const { searchParams } = new URL(started.headers.get("location")!);
-  const state = searchParams.get("state")!;
-  const code = searchParams.get("code")!;
-  const come = async (parameters: Record<string, string> = {}) => {
-    const query = new URLSearchParams({ state, code, ...parameters });
-    const response = await server.fetch(`/oauth/provider-callback?${query}`, {
-      headers: { cookie: cookie.join("; "), accept: "text/html" },
-      redirect: "manual",
-    });
-    const { status, headers } = response;
-    return { status, headers, text: await response.text() };
-  };
-  return { state, come };
-}
-
-Deno.test("signing in to the account page checks the state, with both cookies there", async () => {
-  await using server = await startOAuthServer();
-  const { state, come } = await returning(server);
-  for (const other of ["account.", `account.${"x".repeat(43)}`, `${state}x`]) {
-    const { status, headers } = await come({ state: other });
-    assert.equal(status, 400, other);
-    assert.equal(headers.get("set-cookie"), null);
-  }
-  assert.deepEqual(server.provider.log, ["authorize"]);
-  assert.equal((await come()).status, 302);
-});
-
-Deno.test("signing in to the account page can be tried again while the provider is away", async () => {
-  await using server = await startOAuthServer();
-  const { come } = await returning(server);
-  server.provider.failure = "unavailable";
-  const { status, headers } = await come();
-  assert.equal(status, 503);
-  assert.equal(headers.get("set-cookie"), null);
-  server.provider.failure = undefined;
-  assert.equal((await come()).status, 302);
-});
-
-Deno.test("signing in to the account page says to start again when the provider's code is spent", async () => {
-  using database = await switchableKv();
-  await using server = await startOAuthServer({ kv: database.kv });
-  const { provider } = server;
-  const first = await returning(server);
-  provider.failsAfterCode = true;
-  const spent = await first.come();
-  assert.equal(spent.status, 503);
-  assert.match(spent.text, /Start again from the beginning/);
-  provider.failsAfterCode = false;
-
-  const second = await returning(server);
-  const redeem = provider.redeem.bind(provider);
-  provider.redeem = async (request) => {
-    const signedIn = await redeem(request);
-    database.state.isUp = false;
-    return signedIn;
-  };
-  const unstored = await second.come();
-  database.state.isUp = true;
-  assert.equal(unstored.status, 503);
-  assert.match(unstored.text, /Start again from the beginning/);
-});
-
-Deno.test("a person back from the provider without a code is told so", async () => {
-  await using server = await startOAuthServer();
-  const browser = server.browser();
-  await browser.press(
-    formOf(await browser.open(ACCOUNT), "/account/sign-in"),
-    "",
-    "",
-  );
-  const started = await server.fetch("/account/sign-in", {
-    method: "POST",
-    headers: {
-      cookie: "account-sign-in=" + "s".repeat(43),
-    },
-  });
-  const { searchParams } = new URL(started.headers.get("location")!);
-  await started.body?.cancel();
-  assert.equal(searchParams.get("state"), `account.${"s".repeat(43)}`);
-  browser.cookies.set(
-    `${new URL(BASE_URL).host} account-sign-in`,
-    "s".repeat(43),
-  );
-  const refused = await browser.open(
-    `${BASE_URL}/oauth/provider-callback?error=access_denied&state=${
-      searchParams.get("state")
-    }`,
-  );
-  assert.equal(refused.status, 403);
 });
 
 Deno.test("an operator sees everyone's connections, and ends them", async () => {
@@ -325,6 +237,22 @@ Deno.test("an operator sees everyone's connections, and ends them", async () => 
   );
 });
 
+Deno.test("an operator sees the registrations that people connected, newest first", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({
+    environment: { OAUTH_ADMINS: "root@example.com" },
+  });
+  for (const client_name of ["Older", "Newer", "Unused"]) {
+    const client = await Client.register(server, { client_name });
+    if (client_name !== "Unused") await client.connect();
+    time.tick(60);
+  }
+  const { page } = await signIn(server, { as: "1", email: "root@example.com" });
+  const [section] = page.text.split("Registrations").at(-1)!.split("</table>");
+  const names = section.matchAll(/Older|Newer|Unused/g);
+  assert.deepEqual([...names].map(String), ["Newer", "Older"]);
+});
+
 Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
   for (const OAUTH_ADMINS of ["", "root@example.com"]) {
     await using server = await startOAuthServer({
@@ -333,17 +261,6 @@ Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
     const { page } = await signIn(server);
     assert.doesNotMatch(page.text, /Everyone/);
   }
-});
-
-Deno.test("signing in to the account page lets no one in whose name looks like another issuer's subject", async () => {
-  await using server = await startOAuthServer({
-    environment: {
-      OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
-      OAUTH_ADMINS: "id.example.com:42",
-    },
-  });
-  const { page } = await signIn(server, { as: "id.example.com:42" });
-  assert.equal(page.status, 403);
 });
 
 Deno.test("an operator sees why the last attempts to connect failed", async () => {

@@ -267,6 +267,7 @@ Deno.test("a machine's calls are shown when its grant is over", async () => {
 for (
   const [query, wanted] of [
     ["?person=AD", ["ada fail", "ada search"]],
+    ["?person=+ada+", ["ada fail", "ada search"]],
     ["?client=second", ["bob crash", "bob search"]],
     ["?person=ada&outcome=failed", ["ada fail"]],
     ["?client=app&outcome=fine", ["ada search", "bob search"]],
@@ -287,6 +288,21 @@ for (
     }
   });
 }
+
+Deno.test("an operator sees calls of every outcome when none is asked for that there is", async () => {
+  await using server = await busyServer();
+  const visitor = await AccountVisitor.signIn(server, ROOT);
+  const all = rowsOf(visitor).length;
+  await visitor.look("?outcome=other");
+  assert.equal(rowsOf(visitor).length, all);
+});
+
+Deno.test("an operator is shown no calls where none are kept", async () => {
+  await using server = await start({ OAUTH_LEDGER_DAYS: "0" });
+  const { page } = await AccountVisitor.signIn(server, ROOT);
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.text, /<section id="calls">/);
+});
 
 Deno.test("no one but an operator sees everyone's calls, whatever they ask for", async () => {
   await using server = await busyServer();

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   type DocumentOptions,
   fetchDocument,
-  MAX_DOCUMENT_BYTES,
 } from "../../src/client_documents/fetch_document.ts";
 import { DocumentError } from "../../src/client_documents/document_error.ts";
 import { parseDocumentUrl } from "../../src/oauth/document_url.ts";
@@ -10,6 +9,7 @@ import { createAuthority } from "./authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";
 const PUBLIC = "93.184.215.14";
+const MAX_DOCUMENT_BYTES = 16 * 1024;
 const OTHER_PUBLIC = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
 
 const authority = await createAuthority();
@@ -87,6 +87,7 @@ Deno.test("fetchDocument() takes types that are JSON underneath", async () => {
   for (
     const type of [
       "application/json; charset=utf-8",
+      "application/json ; charset=utf-8",
       "Application/JSON",
       "application/jwk-set+json",
       "application/oauth-client-metadata+json",
@@ -206,6 +207,20 @@ const ANSWERS: [string, () => Response, RegExp][] = [
       new Response("{}", { headers: { "content-type": "application/xjson" } }),
     /xjson/,
   ],
+  [
+    "a type with JSON inside",
+    () =>
+      new Response("{}", {
+        headers: { "content-type": "text/application/json" },
+      }),
+    /text/,
+  ],
+  [
+    "a type that only begins like JSON",
+    () =>
+      new Response("{}", { headers: { "content-type": "application/jsonp" } }),
+    /jsonp/,
+  ],
   ["no type", () => new Response(new Uint8Array([123, 125])), /undefined/],
   [
     "what is no JSON",
@@ -248,12 +263,45 @@ Deno.test("fetchDocument() does not wait for ever for an answer, and hangs up", 
     signal.addEventListener("abort", resolve);
     await hungUp;
     return new Response();
-  });
+  }, { addresses: [PUBLIC, OTHER_PUBLIC] });
   await assertFails(
     fetchDocument(URL_TEXT, { ...client.options, timeoutSeconds: 0.1 }),
     /No answer within/,
   );
   await hungUp;
+  assert.deepEqual(client.connected, [PUBLIC]);
+});
+
+Deno.test("fetchDocument() hangs up on too much", async () => {
+  const { promise: hungUp, resolve } = Promise.withResolvers<void>();
+  await using client = serve(() =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(new Uint8Array(1024)),
+        cancel: () => resolve(),
+      }),
+    )
+  );
+  await assertFails(fetchDocument(URL_TEXT, client.options), /more than/);
+  await hungUp;
+});
+
+Deno.test("fetchDocument() waits for five seconds unless it is told otherwise", async () => {
+  const { setTimeout } = globalThis;
+  const waits: unknown[] = [];
+  globalThis.setTimeout = ((late: () => void, milliseconds: number) => {
+    waits.push(milliseconds);
+    return setTimeout(late, 0);
+  }) as typeof setTimeout;
+  try {
+    await assertFails(
+      fetchDocument(URL_TEXT, { resolve: () => new Promise(() => {}) }),
+      /No answer within 5 s/,
+    );
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.deepEqual(waits, [5000]);
 });
 
 Deno.test("fetchDocument() does not wait for ever for an answer to end", async () => {

@@ -14,6 +14,8 @@ const ANSWERS: [Record<string, string>, number][] = [
   [{ "cache-control": "max-age=300", age: "100" }, 200],
   [{ "cache-control": "max-age=300", age: "400" }, 0],
   [{ "cache-control": "max-age=300", age: "soon" }, 300],
+  [{ "cache-control": "max-age=300", age: "5 s" }, 300],
+  [{ "cache-control": "max-age=300", age: "-5" }, 300],
   [{ "cache-control": "no-store" }, 0],
   [{ "cache-control": "max-age=300, no-cache" }, 0],
   [{ "cache-control": 'no-cache="set-cookie"' }, 0],
@@ -28,6 +30,7 @@ const ANSWERS: [Record<string, string>, number][] = [
   [{ expires: "Sat, 21 Nov 2026 09:10:00 GMT", age: "60" }, 540],
   [{ expires: "Sat, 21 Nov 2026 08:00:00 GMT" }, 0],
   [{ expires: "0" }, 0],
+  [{ expires: "never" }, 0],
   [{ expires: "-1" }, 0],
   [{
     expires: "Sat, 21 Nov 2026 09:10:00 GMT",

@@ -83,6 +83,27 @@ Deno.test("oauthGate() notes the use of a token that a person made, and of no ot
   assert.deepEqual(signedIn.touched, []);
 });
 
+for (const kind of [undefined, "token"] as const) {
+  Deno.test(`oauthGate() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
+    using time = new FakeTime();
+    const grant = { ...GRANT, kind } as Grant;
+    const { touched, authenticate } = start({ grant });
+    const { isLive } = await authenticate();
+    touched.length = 0;
+    grant.pausedAt = now();
+    time.tick(2);
+    // With 401 its client would throw away tokens that are good again later.
+    await assert.rejects(authenticate(), {
+      name: "HttpError",
+      status: 403,
+      message: "This connection is paused: resume it at " +
+        "https://tools.example.com/account",
+    });
+    assert.deepEqual(touched, []);
+    assert.equal(await isLive!(), false);
+  });
+}
+
 Deno.test("oauthGate() gives the provider's API where a provider is behind the grant", async () => {
   const dataKey = () => Promise.resolve(new Uint8Array(32));
   const { authenticate, upstream } = start({ dataKey });
