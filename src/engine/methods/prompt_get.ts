@@ -20,9 +20,7 @@ import { inputErrorText } from "../../protocol/tool_result.ts";
 export async function getPrompt(call: Call): Promise<string> {
   const { catalogue, params, introduction: { printer }, context } = call;
   const { name } = params;
-  const prompt = typeof name === "string"
-    ? catalogue.prompts.get(name)
-    : undefined;
+  const prompt = catalogue.prompts.get(name as string);
   if (prompt === undefined) {
     throw invalidParams(`Unknown prompt: ${quoted(name)}`);
   }

@@ -37,7 +37,7 @@ import {
 export function callTool(call: Call): MaybePromise<string> {
   const { introduction: { printer }, catalogue, params } = call;
   const { name } = params;
-  const tool = typeof name === "string" ? catalogue.tools.get(name) : undefined;
+  const tool = catalogue.tools.get(name as string);
   if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
   const args = argumentsOf(params);
   const print = (result: object) => {

@@ -26,6 +26,12 @@ const catalogue = compileCatalogue({
       },
       get: () => "",
     }),
+    prompt({
+      name: "full",
+      args: z.object({ a: z.string() }),
+      complete: { a: () => Array.from({ length: 100 }, (_, n) => `${n}`) },
+      get: () => "",
+    }),
     prompt({ name: "bare", args: z.object({ a: z.string() }), get: () => "" }),
   ],
 }, { serverInfo: { name: "s", version: "1" } });
@@ -63,6 +69,9 @@ Deno.test("completionValues() gives a hundred at most, and says how many there a
     value: "",
   });
   assert.deepEqual([values.length, total, hasMore], [100, 101, true]);
+  const full = { type: "ref/prompt", name: "full" };
+  const all = await complete(full, { name: "a", value: "" });
+  assert.deepEqual([all.total, all.hasMore], [100, false]);
 });
 
 Deno.test("completionValues() has nothing to propose without a function", async () => {
@@ -83,9 +92,10 @@ Deno.test("completionValues() has nothing to propose for an argument that does n
 });
 
 Deno.test("completionValues() hands on texts only", async () => {
-  const context = { arguments: { b: { deep: 1 } } };
-  const { values } = await complete(P, { name: "a", value: "" }, context);
-  assert.deepEqual(values, ["", "-"]);
+  for (const context of [{ arguments: { b: { deep: 1 } } }, {}, null]) {
+    const { values } = await complete(P, { name: "a", value: "" }, context);
+    assert.deepEqual(values, ["", "-"]);
+  }
 });
 
 const A = { name: "a", value: "" };
