@@ -109,8 +109,7 @@ export class PendingResponse {
     if (this.#hasEnded) return;
     if (this.#queuedBytes > MOST_BYTES) return this.#cut();
     this.#write(event(message));
-    // A stream that is gone has no room and never will.
-    if (!this.#isGone && this.#queuedBytes > ROOM_BYTES) {
+    if (this.#queuedBytes > ROOM_BYTES) {
       await (this.#room ??= Promise.withResolvers()).promise;
     }
   }
@@ -158,7 +157,6 @@ export class PendingResponse {
     }
     if (this.#hasEnded && this.#queue.length === 0 && !this.#isGone) {
       this.#isGone = true;
-      this.#freeRoom();
       this.#stream!.close();
     }
   }
@@ -172,12 +170,12 @@ export class PendingResponse {
 
   /** The client reads nothing: what waits for it is given up. */
   #cut(): void {
-    if (this.#isGone) return;
     this.#isStalled = true;
     this.#stream!.error(new Error("The client stopped reading"));
     this.#leave();
   }
 
+  /** Nothing is queued any more, so no one waits for room. */
   #drop(): void {
     this.#isGone = true;
     this.#hasEnded = true;
@@ -188,7 +186,7 @@ export class PendingResponse {
 
   /** Gives a reader that left too much unread its time to go on. */
   #expectReader(): void {
-    if (this.#queuedBytes <= ROOM_BYTES || this.#isGone) return;
+    if (this.#queuedBytes <= ROOM_BYTES) return;
     this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
   }
 

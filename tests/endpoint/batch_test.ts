@@ -71,6 +71,13 @@ Deno.test("a batch of notifications and responses is 202 without a body", async 
   assert.deepEqual([response.status, response.body], [202, null]);
 });
 
+Deno.test("a batch of nothing but a broken message is answered", async () => {
+  const { server, session } = await start();
+  await using _ = server;
+  const response = await session.post([{ jsonrpc: "2.0", id: 3, method: 4 }]);
+  assert.deepEqual(byId(await response.json()), { 3: -32600 });
+});
+
 Deno.test("initialize is refused within a batch", async () => {
   const { server, session } = await start();
   await using _ = server;
@@ -116,6 +123,29 @@ Deno.test("a batch becomes a stream when something precedes a result", async () 
     );
     assert.deepEqual(steps, [1, 2]);
   }
+});
+
+Deno.test("a batch that becomes a stream late has what was answered before on it too", async () => {
+  const answered = Promise.withResolvers<void>();
+  const quick = tool({
+    name: "quick",
+    run() {
+      // Behind what follows its result.
+      setTimeout(answered.resolve, 0);
+      return "";
+    },
+  });
+  const late = tool({
+    name: "late",
+    run: (_input, { progress }) =>
+      answered.promise.then(() => progress(1)).then(() => ""),
+  });
+  await using server = await startServer({ tools: [quick, late] });
+  const session = await server.openSession({ revision: "2025-03-26" });
+  const messages = await messagesOf(
+    await session.post([call("quick", 1), call("late", 2, "t")]),
+  );
+  assert.deepEqual(messages.map(({ id }) => id), [undefined, 2, 1]);
 });
 
 Deno.test("nothing of a message follows its result in a batch", async () => {

@@ -21,6 +21,7 @@ Deno.test("CallerBound refuses one more than a caller may have, and no one else"
   bound.take(BOB);
   bound.release(ADA);
   bound.take(ADA);
+  assert.throws(() => bound.take(ADA), LimitError);
 });
 
 Deno.test("CallerBound counts what was checked before", () => {

@@ -10,6 +10,7 @@ const KEY: Caller = {
   scopes: "all",
   door: "api_key",
 };
+const BEARER: Caller = { ...KEY, door: "bearer" };
 const PROXY = parseNetwork("10.0.0.0/8")!;
 
 function counted(
@@ -29,15 +30,21 @@ function name(...parameters: Parameters<typeof counted>) {
 Deno.test("countedAs() knows a person wherever they call from, and by no name of theirs", () => {
   const home = counted(ADA, "192.0.2.1")!;
   assert.equal(home.isMany, false);
+  // A caller who is kept is worked out once.
+  assert.equal(counted(ADA), home);
   assert.equal(name({ ...ADA, scopes: ["mail"] }, "192.0.2.2"), home.name);
   assert.notEqual(name({ ...ADA, binding: "bob" }), home.name);
   assert.equal(home.name.length, 43);
 });
 
-for (const [what, caller] of Object.entries({ ANONYMOUS, STRANGER, KEY })) {
+for (
+  const [what, caller] of Object.entries({ ANONYMOUS, STRANGER, KEY, BEARER })
+) {
   Deno.test(`countedAs() tells ${what} apart by the network, behind a trusted proxy too`, () => {
     const one = name(caller, "192.0.2.1");
     assert(one !== undefined && one.length <= 64);
+    assert.equal(counted(caller, "192.0.2.1")!.isMany, true);
+    assert.equal(name(caller, "192.0.2.1", {}, []), one);
     assert.notEqual(name(caller, "192.0.2.2"), one);
     const forwarded = { "x-forwarded-for": "192.0.2.1" };
     assert.equal(name(caller, "10.1.2.3", forwarded), one);
@@ -59,7 +66,9 @@ Deno.test("countedAs() counts no one whom nothing tells apart", () => {
 });
 
 Deno.test("countedAs() counts a credential that is handed out, on this machine too", () => {
-  assert.notEqual(name(KEY), undefined);
-  assert.notEqual(name(KEY, "127.0.0.1", {}, []), undefined);
+  for (const shared of [KEY, BEARER]) {
+    assert.notEqual(name(shared), undefined);
+    assert.notEqual(name(shared, "127.0.0.1", {}, []), undefined);
+  }
   assert.notEqual(name(KEY), name({ ...ADA, binding: "operator" }));
 });

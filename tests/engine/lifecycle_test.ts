@@ -68,6 +68,15 @@ Deno.test("Lifecycle names the service that does not start, and tries that one a
   await lifecycle.stop();
 });
 
+Deno.test("Lifecycle tells what a service threw that is no error", async () => {
+  const { lifecycle } = twoServices(() => Promise.reject("no connection"));
+  await assert.rejects(
+    lifecycle.start(),
+    /^ServiceError: The service second did not start: no connection$/,
+  );
+  await lifecycle.stop();
+});
+
 Deno.test("Lifecycle stops what has started when the rest did not", async () => {
   const { events, lifecycle } = twoServices(() => {
     throw new Error("no connection");

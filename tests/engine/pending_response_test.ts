@@ -37,17 +37,21 @@ Deno.test("PendingResponse is a stream as soon as something is sent", async () =
 
 Deno.test("PendingResponse ends once", async () => {
   for (
-    const { answer } of [{ answer: new PendingResponse() }, await openStream()]
+    const [answer, whole] of [
+      [new PendingResponse(), "1"],
+      [(await openStream()).answer, ":\n\nevent: message\ndata: 1\n\n"],
+    ] as const
   ) {
+    const { isStream } = answer;
     answer.end({ body: "1" });
     answer.end({ body: "2" });
     await answer.send("3");
     answer.comment();
     answer.end();
     answer.open();
+    assert.deepEqual([answer.hasEnded, answer.isStream], [true, isStream]);
     const { text } = await read(answer);
-    assert.match(text, /1/);
-    assert.doesNotMatch(text, /2|3/);
+    assert.equal(text, whole);
   }
 });
 
@@ -228,6 +232,57 @@ Deno.test("a client that leaves is not expected any more", async () => {
   await response.body!.cancel();
   await Promise.all(sending);
   assert.equal(timers.waiting.size, 0);
+});
+
+Deno.test("comment() makes no stream, and says nothing ahead of one", async () => {
+  const answer = new PendingResponse();
+  answer.comment();
+  assert.equal(answer.isStream, false);
+  answer.open();
+  answer.end();
+  const { text } = await read(answer);
+  assert.equal(text, ":\n\n");
+});
+
+/** A message whose event is so long. */
+function filling(bytes: number): string {
+  return "x".repeat(bytes - "event: message\ndata: \n\n".length);
+}
+
+Deno.test("a reader may leave 64 KiB unread, and no byte more, before a sender waits", async () => {
+  using timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  const reader = response.body!.getReader();
+  const length = async () => (await reader.read()).value?.length;
+  assert.equal(await length(), 3);
+  await answer.send(filling(65_536));
+  assert.equal(timers.waiting.size, 0);
+  answer.comment();
+  const sending = answer.send(filling(100));
+  assert.equal(timers.waiting.size, 1);
+  assert.equal(await length(), 65_536);
+  await sending;
+  // What is behind the first is what may be left unread.
+  const waiting = answer.send(filling(65_536));
+  assert.equal(timers.waiting.size, 1);
+  assert.equal(await length(), 100);
+  await waiting;
+  assert.equal(timers.waiting.size, 0);
+  assert.equal(await length(), 65_536);
+  await reader.cancel();
+});
+
+Deno.test("a reader may leave 16 MiB unread, and one message, before it is cut", async () => {
+  using _timers = new HeldTimers();
+  const { answer, response } = await openStream();
+  const reader = response.body!.getReader();
+  await reader.read();
+  const sending = [answer.send(filling(1 << 24)), answer.send("1")];
+  assert.equal(answer.isStalled, false);
+  sending.push(answer.send("2"));
+  assert.equal(answer.isStalled, true);
+  await Promise.all(sending);
+  await assert.rejects(reader.read(), /stopped reading/);
 });
 
 Deno.test("comment() writes nothing behind what is not read", async () => {
