@@ -174,6 +174,14 @@ Deno.test("ask() puts a form three times, and says what is wrong with it", async
   for (const message of messages.slice(1)) {
     assert.match(message, /Please correct:\n- name: /);
   }
+  assert.deepEqual(sent.map(([, , key]) => key), [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  sent.length = 0;
+  await assert.rejects(context.ask({ ...QUESTION, key: "who" }));
+  assert.deepEqual(sent.map(([, , key]) => key), ["who", "who#2", "who#3"]);
 });
 
 const SAMPLE = {
@@ -252,7 +260,12 @@ Deno.test("roots() gives the list, and refuses an answer without one", async () 
   await rejects(contextOf(settings, {}).context.roots(), -32602);
 });
 
-Deno.test("upstream is a clear failure where no provider stands behind", () => {
+Deno.test("upstream is the provider's, and a clear failure where none stands behind", () => {
+  const upstream = {
+    token: () => Promise.resolve("t"),
+    fetch: () => Promise.resolve(new Response()),
+  };
+  assert.equal(contextOf({ upstream }).context.upstream, upstream);
   assert.throws(() => contextOf().context.upstream, ToolError);
 });
 
