@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { CallerBound } from "../../../src/engine/caller_bound.ts";
+import type { CountedAs } from "../../../src/engine/counted_as.ts";
+import {
+  TaskRunner,
+  type TaskWork,
+} from "../../../src/engine/tasks/task_runner.ts";
+import { logger } from "../../../src/log.ts";
+import type { TaskStore } from "../../../src/store/tasks.ts";
+import { settled, Timers } from "../timers.ts";
+
+type Request = Parameters<TaskRunner["start"]>[0];
+
+const ADA: CountedAs = { name: "ada", isMany: false };
+const BOB: CountedAs = { name: "bob", isMany: false };
+const OFFICE: CountedAs = { name: "office", isMany: true };
+
+/** A task runner, and what it asks of its store. */
+class Runner {
+  /** What is listed: the list of each new task. */
+  readonly lists: (string | undefined)[] = [];
+  readonly counted: unknown[] = [];
+  readonly outcomes: string[] = [];
+  readonly messages: string[] = [];
+  readonly keys: string[] = [];
+  answer = Promise.withResolvers<Record<string, never>>();
+  now = 10_000;
+  hasMany = false;
+  createFails = false;
+  holdsLease = true;
+  isLive = true;
+  /** The grant that used the task last, and those that are live. */
+  user?: string;
+  asked: unknown[] = [];
+  readonly runner: TaskRunner;
+
+  constructor() {
+    const tasks = {
+      create: (
+        taskId: string,
+        _caller: unknown,
+        _scopes: unknown,
+        list: string,
+      ) => {
+        if (this.createFails) return Promise.reject(new Error("broken"));
+        this.lists.push(list);
+        return Promise.resolve({ taskId });
+      },
+      hasMany: (...counted: unknown[]) => {
+        this.counted.push(counted);
+        return Promise.resolve(this.hasMany);
+      },
+      renewLease: () => Promise.resolve(this.holdsLease),
+      userOf: () => Promise.resolve(this.user),
+      ended: (_taskId: string, signal: AbortSignal) => {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        signal.addEventListener("abort", () => reject(signal.reason));
+        this.end = resolve;
+        return promise;
+      },
+      end: () => Promise.resolve(true),
+      setMessage: (_taskId: string, message: string) => {
+        this.messages.push(message);
+        return Promise.resolve();
+      },
+      ask: (_taskId: string, key: string) => {
+        this.keys.push(key);
+        return this.answer.promise;
+      },
+    } as unknown as TaskStore;
+    this.runner = new TaskRunner(
+      tasks,
+      () => this.now,
+      logger("test"),
+      new CallerBound(1, "questions at a time"),
+    );
+  }
+
+  /** Its client ends the task. */
+  end: () => void = () => {};
+
+  start(work: TaskWork, countedAs: CountedAs | null = ADA) {
+    return this.runner.start(
+      {
+        caller: { subject: "ada", scopes: "all", binding: "ada's" },
+        client: { capabilities: { roots: {} }, revision: "2026-07-28" },
+        stateless: true,
+        countedAs: countedAs ?? undefined,
+        isLive: () => Promise.resolve(this.isLive),
+        authenticated: {
+          isLive: (grantId?: string) => {
+            this.asked.push(grantId);
+            return Promise.resolve(true);
+          },
+        },
+        endTask: (_taskId: string, outcome: string) =>
+          this.outcomes.push(outcome),
+      } as unknown as Request,
+      [],
+      work,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runner.stop();
+  }
+}
+
+const never = () => new Promise<never>(() => {});
+const NOTHING = { content: [] };
+
+Deno.test("a caller has a hundred tasks under way and no more, and others have theirs", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  const done = Promise.withResolvers<typeof NOTHING>();
+  await runner.start(() => done.promise);
+  for (let i = 1; i < 100; i++) await runner.start(never);
+  const tooMany = { status: 429, message: /tasks at a time/ };
+  await assert.rejects(runner.start(never), tooMany);
+  await runner.start(never, BOB);
+  done.resolve(NOTHING);
+  await settled();
+  runner.createFails = true;
+  await assert.rejects(runner.start(never), /broken/);
+  runner.createFails = false;
+  await runner.start(never);
+  await assert.rejects(runner.start(never), tooMany);
+});
+
+Deno.test("a list of tasks has room for a thousand, until some of a day before are gone", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  await runner.start(never);
+  assert.deepEqual([runner.counted, runner.lists], [[["ada's", 1000]], [
+    "ada's",
+  ]]);
+  runner.hasMany = true;
+  await assert.rejects(runner.start(never), {
+    status: 429,
+    message: /tasks a day: try again in 600 seconds/,
+  });
+  assert.equal(runner.lists.length, 1);
+});
+
+Deno.test("the tasks of those whom nothing tells apart are not counted", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  runner.hasMany = true;
+  const { taskId } = await runner.start(never, null);
+  assert.ok(taskId);
+});
+
+Deno.test("tasks of what many people share are spread over ten lists", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  for (let i = 0; i < 300; i++) await runner.start(never, OFFICE);
+  assert.deepEqual(
+    [...new Set(runner.lists)].sort(),
+    Array.from({ length: 10 }, (_, n) => `office ${n}`),
+  );
+});
+
+Deno.test("a task says for as long as it works that its process lives, and ends when it may not", async () => {
+  using timers = new Timers();
+  await using runner = new Runner();
+  await runner.start(never);
+  await timers.beat(5000);
+  assert.deepEqual(runner.outcomes, []);
+  runner.holdsLease = false;
+  await timers.beat(5000);
+  assert.deepEqual(runner.outcomes, ["stopped"]);
+  assert.equal(timers.running.size, 0);
+});
+
+Deno.test("a task goes on with its own grant, and with no other that no one used", async () => {
+  using timers = new Timers();
+  await using runner = new Runner();
+  await runner.start(never);
+  await timers.beat(1000);
+  assert.deepEqual([runner.outcomes, runner.asked], [[], []]);
+  runner.isLive = false;
+  runner.user = "second";
+  await timers.beat(1000);
+  assert.deepEqual([runner.outcomes, runner.asked], [[], ["second"]]);
+  runner.user = undefined;
+  await timers.beat(1000);
+  assert.deepEqual(runner.outcomes, ["stopped"]);
+});
+
+Deno.test("a task that was stopped is not cancelled too", async () => {
+  using _timers = new Timers();
+  const runner = new Runner();
+  await runner.start(never);
+  const stopping = runner.runner.stop();
+  runner.end();
+  await stopping;
+  assert.deepEqual(runner.outcomes, ["stopped"]);
+});
+
+Deno.test("a task whose tool says that it failed has ended so", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  for (const isError of [true, false, undefined]) {
+    await runner.start(() => Promise.resolve({ content: [], isError }));
+    await settled();
+  }
+  assert.deepEqual(runner.outcomes, ["tool_error", "ok", "ok"]);
+});
+
+Deno.test("a task's message changes once a second at most", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  await runner.start(async ({ progress }) => {
+    await progress(1, 9, "first");
+    runner.now += 999;
+    await progress(2, 9, "too soon");
+    runner.now += 1;
+    await progress(3, 9, "second");
+    return NOTHING;
+  });
+  await settled();
+  assert.deepEqual(runner.messages, ["first", "second"]);
+});
+
+Deno.test("questions of tasks are bounded, and no two of one task have one key", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  const refused = Promise.withResolvers<unknown>();
+  await runner.start(async ({ roots }) => {
+    const first = roots();
+    await roots().catch(refused.resolve);
+    runner.answer.resolve({ roots: [] } as never);
+    await first;
+    await roots();
+    return NOTHING;
+  });
+  assert.match(`${await refused.promise}`, /questions at a time/);
+  await settled();
+  assert.deepEqual(runner.keys, ["roots", "roots-1"]);
+  assert.deepEqual(runner.outcomes, ["ok"]);
+});
