@@ -3,6 +3,8 @@ import { service } from "../../src/authoring/service.ts";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { Lifecycle, ServiceError } from "../../src/engine/lifecycle.ts";
 import { logger } from "../../src/log.ts";
+import { telemetry } from "../../src/telemetry.ts";
+import { REGISTERED } from "../telemetry/collecting.ts";
 
 /** Two services, the second of which needs the first, and what they did. */
 function twoServices(startSecond: () => unknown = () => 2) {
@@ -108,4 +110,17 @@ Deno.test("Lifecycle goes on stopping when one does not stop", async () => {
 
 Deno.test("Lifecycle without services has started from the beginning", () => {
   assert.equal(new Lifecycle([], {}, logger("test")).hasStarted, true);
+});
+
+Deno.test("Lifecycle begins telemetry where someone collects it, without services too", async () => {
+  Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
+  try {
+    const lifecycle = new Lifecycle([], {}, logger("test"));
+    assert.equal(lifecycle.hasStarted, false);
+    await lifecycle.start();
+    assert.equal(lifecycle.hasStarted, true);
+    assert.notEqual(telemetry, undefined);
+  } finally {
+    Reflect.deleteProperty(globalThis, REGISTERED);
+  }
 });

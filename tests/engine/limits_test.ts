@@ -154,6 +154,23 @@ Deno.test("enter() lets so many calls of a tool be under way", () => {
   enter(ADA);
 });
 
+Deno.test("enter() tells other processes of calls a minute, and of nothing else", async () => {
+  for (
+    const [limit, count] of [[{ callsPerMinute: 1 }, 1], [
+      { callsAtOnce: 1 },
+      0,
+    ]] as const
+  ) {
+    const kv = memoryKv();
+    const { enter } = limitsOf({ limit, kv });
+    const records = () => Array.fromAsync(kv.list({ prefix: ["rate"] }));
+    enter(ADA);
+    await until(async () => (await records()).length >= count);
+    assert.equal((await records()).length, count);
+    kv.close();
+  }
+});
+
 Deno.test("enter() keeps no place of a call that is refused", () => {
   using _time = new FakeTime();
   const { enter } = limitsOf({ limit: { callsPerMinute: 1, callsAtOnce: 1 } });
