@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { configureLog, type LogEvent } from "../../src/log.ts";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import type { ScopeDefinitions } from "../../src/authoring/scope.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/crypto.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
@@ -56,13 +57,15 @@ const DOCUMENT = {
 
 function start(
   { issuer }: AssertionProvider,
-  { kv, environment, tools: others = tools }: {
+  { kv, environment, scopes, tools: others = tools }: {
     kv?: Deno.Kv;
     tools?: typeof tools;
     environment?: Record<string, string>;
+    scopes?: ScopeDefinitions;
   } = {},
 ): Promise<OAuthServer> {
   return startOAuthServer({
+    scopes,
     tools: others,
     kv,
     fetchDocument: () =>
@@ -389,6 +392,34 @@ for (
     assert.equal(refusal(answer), "400 invalid_scope");
   });
 }
+
+Deno.test("POST /token grants by an assertion what it names, though sign-ins do not ask for it", async () => {
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp, {
+    scopes: { "mail:send": { description: "Send mail", stepUp: true } },
+  });
+  for (
+    const [claims, scope] of [
+      [{}, "mail:read"],
+      [{ scope: "mail:send" }, "mail:send"],
+    ] as [Claims, string][]
+  ) {
+    const { body } = await ask(server, await idp.assertion(BASE_URL, claims));
+    assert.equal(body.scope, scope);
+  }
+});
+
+Deno.test("OAUTH_GROUPS_CLAIM names the groups in assertions too", async () => {
+  await using idp = await startAssertionProvider();
+  await using server = await start(idp, {
+    environment: {
+      OAUTH_GROUPS_CLAIM: "departments",
+      OAUTH_PERMISSIONS: "group:staff=mail:read",
+    },
+  });
+  const assertion = await idp.assertion(BASE_URL, { departments: ["staff"] });
+  assert.equal((await ask(server, assertion)).body.scope, "mail:read");
+});
 
 Deno.test("POST /token grants by an assertion where no tool needs a scope", async () => {
   await using idp = await startAssertionProvider();

@@ -114,6 +114,22 @@ Deno.test("POST /authorize answers a mistake of ours with 500", async () => {
   assert.doesNotMatch(arrival.text, /a mistake/);
 });
 
+Deno.test("POST /authorize refuses a yes when a no is faster", async () => {
+  await using server = await startOAuthServer();
+  const { provider } = server;
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  const authorizationUrl = provider.authorizationUrl.bind(provider);
+  provider.authorizationUrl = async (request) => {
+    await browser.press(page, "decision", "deny");
+    return await authorizationUrl(request);
+  };
+  const arrival = await browser.press(page, "decision", "approve");
+  assert.equal(arrival.status, 400);
+  assert.match(arrival.text, /answered already/);
+});
+
 Deno.test("POST /authorize refuses a form of another content type", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);

@@ -68,6 +68,20 @@ Deno.test("a document that cannot be read is one generic page, and an establishe
   assert.equal((await client.refresh(refresh_token)).status, 200);
 });
 
+Deno.test("POST /revoke ends a token of a client whose document cannot be read now", async () => {
+  using time = new FakeTime();
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  await using server = await startOAuthServer({ fetchDocument });
+  const client = new Client(server, URL);
+  const { refresh_token } = await client.connect();
+  state.isUp = false;
+  time.tick(301);
+  const response = await server.form("/revoke", { token: refresh_token });
+  await response.body?.cancel();
+  assert.equal(response.status, 200);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
+});
+
 const REFUSED: [string, string, unknown, number][] = [
   ["names another client", URL, { ...DOCUMENT, client_id: "x" }, 400],
   ["has no name", URL, { ...DOCUMENT, client_name: undefined }, 400],

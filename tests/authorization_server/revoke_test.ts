@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { Hono } from "@hono/hono";
+import { revokeEndpoint } from "../../src/authorization_server/revoke.ts";
+import { OAuthError } from "../../src/errors.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
@@ -205,4 +208,53 @@ Deno.test("POST /revoke answers nothing that may be kept", async () => {
   });
   assert.equal(response.headers.get("cache-control"), "no-store");
   assert.equal(await response.text(), "");
+});
+
+/** Where tokens are found, and what the endpoint says to one that it is sent. */
+async function revokeWith(stores: Record<string, unknown>, token: string) {
+  const app = new Hono();
+  const ignore = () => Promise.resolve();
+  const endpoint = revokeEndpoint(
+    { checkRate: ignore, waiveRate: () => {}, ...stores } as never,
+  );
+  app.post("/", endpoint);
+  app.onError((error, c) => c.text(error.message, 500));
+  const body = new URLSearchParams({ token, client_id: "app" });
+  const response = await app.request("/", { method: "POST", body });
+  return { status: response.status, text: await response.text() };
+}
+
+for (
+  const [what, error, answer] of [
+    ["has ended meanwhile", new OAuthError("invalid_grant", "Over"), 200],
+    ["cannot be read on", new Error("no database"), 500],
+  ] as const
+) {
+  Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {
+    const token = mintCredential("refresh_token", newGrantId());
+    const { status } = await revokeWith({
+      clients: { authenticate: () => Promise.resolve({ clientId: "app" }) },
+      refreshTokens: {
+        read: () => Promise.resolve({ grant: { value: { clientId: "app" } } }),
+        find: () => Promise.reject(error),
+      },
+    }, token);
+    assert.equal(status, answer);
+  });
+}
+
+Deno.test("POST /revoke refuses a client also when its token cannot be read", async () => {
+  const token = mintCredential("access_token", newGrantId());
+  const refusal = Promise.withResolvers<never>();
+  const answer = await revokeWith({
+    clients: {
+      authenticate() {
+        // Later than the token's failure, which no one waits for.
+        setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
+        return refusal.promise;
+      },
+    },
+    accessTokens: { find: () => Promise.reject(new Error("no database")) },
+  }, token);
+  assert.equal(answer.text, "Who are you?");
 });

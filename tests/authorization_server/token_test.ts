@@ -305,6 +305,37 @@ Deno.test("POST /token refreshes the provider's token first", async () => {
   assert.equal(server.provider.log.at(-1), "refresh");
 });
 
+for (
+  const [rules, asked] of [
+    ["group:staff=read", ["refresh", "identify"]],
+    ["github:42=read", ["refresh"]],
+  ] as const
+) {
+  Deno.test(`POST /token asks the provider for ${asked.join(" and ")} where permission is ${rules}`, async () => {
+    using time = new FakeTime();
+    await using server = await startOAuthServer({
+      tools: [tool({ name: "read", scopes: ["read"], run: () => "read" })],
+      environment: { OAUTH_PERMISSIONS: rules },
+    });
+    const { provider } = server;
+    provider.memberships = { groups: ["staff"] };
+    const client = await Client.register(server);
+    const { refresh_token } = await client.connect();
+    time.tick(3600);
+    provider.log.length = 0;
+    const { status, body } = await client.refresh(refresh_token);
+    assert.equal(status, 200);
+    assert.deepEqual(provider.log, asked);
+
+    provider.memberships = {};
+    const after = await client.refresh(body.refresh_token);
+    assert.equal(
+      after.body.error,
+      rules.startsWith("group:") ? "invalid_grant" : undefined,
+    );
+  });
+}
+
 Deno.test("POST /token rotates nothing while the provider does not answer", async () => {
   await using server = await startOAuthServer();
   server.provider.ttlSeconds = 30;
@@ -365,6 +396,7 @@ Deno.test("POST /token refuses people who were taken off the list since", async 
       (await client.refresh(refresh_token)).body.error,
       "invalid_grant",
     );
+    assert.deepEqual(after.provider.log, []);
     assert.equal(await status(client.call(access_token, "greet")), 401);
   } finally {
     kv.close();

@@ -13,7 +13,9 @@ export async function keyServer() {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
     () =>
-      state.isUp ? Response.json(jwks) : new Response(null, { status: 500 }),
+      state.isUp
+        ? Response.json(jwks)
+        : new Response("no keys", { status: 500 }),
   );
   return {
     state,
