@@ -100,10 +100,9 @@ export function tokenEndpoint(
       const found = await refreshTokens.find(refreshToken, clientId, reading);
       if ("successors" in found) return found.successors;
       const { scopes: granted, grantedScopes = granted } = found.grant;
-      // What the person took away since is left out, as RFC 6749 §6 lets us.
-      const narrowed = scopes.length === 0
-        ? granted
-        : narrowScopes(scopes, grantedScopes);
+      // What the person took away since may be named, and is left out below, as
+      // RFC 6749 §6 lets us.
+      const narrowed = narrowScopes(scopes, grantedScopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
       const tokens = await keepUpstream(found, async (grant, also) => {

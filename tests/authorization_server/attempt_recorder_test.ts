@@ -2,6 +2,10 @@ import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { attemptRecorder } from "../../src/authorization_server/attempt_recorder.ts";
 import { HttpError, OAuthError } from "../../src/errors.ts";
+import { configureLog } from "../../src/log.ts";
+import { shortClientId } from "../../src/oauth/client_id.ts";
+import { AccountVisitor } from "../account/kit.ts";
+import { Client, startOAuthServer } from "../flow/kit.ts";
 import type { AttemptStore } from "../../src/store/attempts.ts";
 
 const BASE_URL = "https://tools.example.com";
@@ -51,6 +55,41 @@ Deno.test("attemptRecorder() notes a code that a client got, by where it went", 
     isStranger: false,
   }]);
   assert.equal(refusal, undefined);
+});
+
+Deno.test("a step that fails is noted by its client's name, and logged by its ID", async () => {
+  await using server = await startOAuthServer({
+    environment: { OAUTH_ADMINS: "root@example.com" },
+  });
+  const logged: unknown[] = [];
+  configureLog({
+    level: "info",
+    take: ({ message, properties: { status, clientId } }) => {
+      if (message === "Request" && Number(status) >= 400) logged.push(clientId);
+    },
+  });
+  let client: Client;
+  try {
+    client = await Client.register(server, { client_name: "Their app" });
+    const browser = server.browser();
+    await browser.open(
+      client.authorizationUrl({ redirect_uri: "https://other.example/cb" }),
+    );
+    const page = await browser.open(client.authorizationUrl());
+    await browser.press(page, "decision", "perhaps");
+    await client.redeem("guessed");
+  } finally {
+    configureLog({ level: "off" });
+  }
+  const id = shortClientId(client.clientId);
+  assert.deepEqual(logged, [id, id, id]);
+  const { words } = await AccountVisitor.signIn(server, {
+    as: "1",
+    email: "root@example.com",
+  });
+  for (const step of ["GET /authorize", "POST /authorize", "POST /token"]) {
+    assert(words.includes(`${step} Their app Failed`), `${step}: ${words}`);
+  }
 });
 
 Deno.test("attemptRecorder() notes an error that a client got, and tells the log", async () => {

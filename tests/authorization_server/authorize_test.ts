@@ -111,6 +111,11 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
   assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
   // Another browser knows nothing of it.
   assert.equal((await server.browser().open(bad)).status, 400);
+  // Nor does it matter whether the client names its only address.
+  const unnamed = await browser.open(
+    client.authorizationUrl({ response_type: "token", redirect_uri: "" }),
+  );
+  assert(unnamed.url.startsWith(client.redirectUri), unnamed.url);
 });
 
 Deno.test("GET /authorize adds the scopes approved before to those asked for now", async () => {

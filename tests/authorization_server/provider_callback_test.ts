@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
+import { tool } from "../../src/authoring/tool.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { configureLog } from "../../src/log.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
@@ -259,6 +260,15 @@ Deno.test("GET /oauth/provider-callback lets only listed people in", async () =>
   });
   const arrival = await other.browser.open(other.url);
   const { searchParams } = new URL(arrival.url);
+  assert.equal(searchParams.get("error"), "access_denied");
+});
+
+Deno.test("GET /oauth/provider-callback refuses who may have nothing of what was consented to", async () => {
+  await using flow = await approved({
+    tools: [tool({ name: "read", scopes: ["read"], run: () => "read" })],
+    environment: { OAUTH_PERMISSIONS: "github:7=read" },
+  });
+  const { searchParams } = new URL((await flow.browser.open(flow.url)).url);
   assert.equal(searchParams.get("error"), "access_denied");
 });
 

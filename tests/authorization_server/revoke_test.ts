@@ -258,3 +258,19 @@ Deno.test("POST /revoke refuses a client also when its token cannot be read", as
   }, token);
   assert.equal(answer.text, "Who are you?");
 });
+
+for (const isKnown of [true, false]) {
+  Deno.test(`POST /revoke ends a token that a person made, without a client, when it is ${isKnown ? "known" : "not known"}`, async () => {
+    const id = newPersonalGrantId();
+    const ended: unknown[] = [];
+    const { status } = await revokeWith({
+      accessTokens: {
+        find: () => Promise.resolve(isKnown ? { grant: { id } } : undefined),
+      },
+      endGrant: (grant: unknown) => void ended.push(grant),
+      log: { info() {} },
+    }, mintPersonalToken(id));
+    assert.equal(status, 200);
+    assert.deepEqual(ended, isKnown ? [{ id }] : []);
+  });
+}
