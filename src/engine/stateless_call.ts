@@ -119,8 +119,6 @@ export class StatelessCall extends Call {
     const answer = this.#inquiry.ask(method, params, key);
     if (answer) return answer;
     const { promise, reject } = Promise.withResolvers<never>();
-    // A tool need not look at it again.
-    promise.catch(() => {});
     this.#suspended.push(reject);
     // Questions asked side by side go out together.
     clearTimeout(this.#gathering);

@@ -64,10 +64,13 @@ const talk = tool({
 
 const DEFINITIONS = {
   tools: [meet, both, pay, talk],
-  prompts: [prompt({
-    name: "ask",
-    get: async (_args, { roots }) => `${(await roots()).length} roots`,
-  })],
+  // One has the name of a tool that runs once.
+  prompts: ["ask", "pay"].map((name) =>
+    prompt({
+      name,
+      get: async (_args, { roots }) => `${(await roots()).length} roots`,
+    })
+  ),
   resources: [resource({
     uri: "notes://asked",
     name: "asked",
@@ -340,6 +343,29 @@ Deno.test("a requestState may be used again, unless its tool forbids it", async 
     const { resultType } = await resultOf(round(server, "meet", more));
     assert.equal(resultType, "input_required");
   }
+  const get = (more = {}) =>
+    resultOf(
+      server.call("prompts/get", { name: "pay", ...more }, { capabilities }),
+    );
+  const asked = await get();
+  for (let i = 0; i < 2; i++) {
+    const { messages } = await get({
+      requestState: asked.requestState,
+      inputResponses: { "roots-1": { roots: [] } },
+    });
+    assert.equal(messages.length, 1);
+  }
+});
+
+Deno.test("a requestState is looked at although no answer comes with it", async () => {
+  await using server = await start();
+  const { requestState } = await firstRound(server, "meet");
+  const { inputRequests } = await resultOf(
+    round(server, "meet", { requestState }),
+  );
+  assert.deepEqual(Object.keys(inputRequests), ["name"]);
+  const answer = round(server, "meet", { requestState: "x" });
+  assert.equal(await refusal(answer), "200 -32602");
 });
 
 Deno.test("one of fifty uses of a single-use requestState runs, on whatever server", async () => {

@@ -394,3 +394,22 @@ for (
     }
   });
 }
+
+Deno.test("a prompt with the name of a tool needs none of the tool's headers", async () => {
+  const named = prompt({ name: "route", get: () => "Which way?" });
+  await using server = await startServer({ ...CATALOGUE, prompts: [named] });
+  const { messages } = await resultOf(
+    server.call("prompts/get", { name: "route" }),
+  );
+  assert.equal(messages.length, 1);
+});
+
+Deno.test("a message that claims a revision with sessions is of that, unless its header says 2026", async () => {
+  await using server = await startServer(CATALOGUE);
+  const session = await server.openSession();
+  const _meta = { [Meta.protocolVersion]: "2025-11-25" };
+  assert.deepEqual(await resultOf(session.request("ping", { _meta })), {});
+  const header = { "mcp-protocol-version": "2026-07-28" };
+  const answer = session.post(rpc("tools/list", { _meta }), header);
+  assert.equal(await refusal(answer), "400 -32020");
+});

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import type { Caller } from "../../src/caller.ts";
+import { ANONYMOUS, type Caller, STRANGER } from "../../src/caller.ts";
 import type { Admitted, Engine } from "../../src/engine/engine.ts";
+import { initialize } from "../../src/engine/methods/initialize.ts";
 import { sessionServer } from "../../src/engine/session.ts";
+import type { JsonObject } from "../../src/json.ts";
+import type { Session } from "../../src/store/sessions.ts";
+import { rejects } from "../protocol/refuses.ts";
 
 const PERSON: Caller = {
   subject: "ada",
@@ -14,10 +18,12 @@ for (
   const [who, caller, isPersons] of [
     ["one person's", PERSON, true],
     ["everyone's with the token", { ...PERSON, door: "bearer" }, false],
+    ["no one's in particular", ANONYMOUS, false],
   ] as const satisfies [string, Caller, boolean][]
 ) {
   Deno.test(`initialize keeps a session as ${who}`, async () => {
     const saved: unknown[] = [];
+    const charged: string[] = [];
     const engine = {
       sessions: {
         save({ binding }: { binding: string }, isPersons: boolean) {
@@ -26,7 +32,7 @@ for (
         },
       },
       catalogue: { session: {} },
-      limits: { charge() {} },
+      limits: { charge: (method: string) => charged.push(method) },
       trustedProxies: [],
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
@@ -42,6 +48,141 @@ for (
       },
     }, admitted as unknown as Admitted);
     assert.equal(response.headers.get("mcp-session-id"), "id");
-    assert.deepEqual(saved, [["ada", isPersons]]);
+    assert.deepEqual(saved, [[caller.binding, isPersons]]);
+    assert.deepEqual(charged, ["initialize"]);
   });
 }
+
+Deno.test("initialize keeps no description that a session has no room for", async () => {
+  const save = () => Promise.resolve("id");
+  const initialized = (length: number) => {
+    const room = 24_000 - JSON.stringify([{}, INFO]).length;
+    const clientInfo = { ...INFO, name: "x".repeat(room + length) };
+    return initialize(
+      { catalogue: { session: {} }, sessions: { save } } as unknown as Engine,
+      {
+        kind: "request",
+        id: 1,
+        method: "initialize",
+        params: {
+          protocolVersion: "2025-11-25",
+          capabilities: {},
+          clientInfo: { ...clientInfo, icons: ["x".repeat(100_000)] },
+        },
+      },
+      { caller: PERSON, isPersons: true },
+    );
+  };
+  assert.equal((await initialized(0)).status, 200);
+  await rejects(initialized(1), -32602);
+});
+
+const INFO = { name: "", version: "1" };
+
+/** A server of one session, and what its stores are told. */
+class OneSession {
+  readonly told: string[] = [];
+  adopted?: Session;
+  /** Whether a request that is to be cancelled runs here. */
+  runsHere = false;
+  readonly server;
+
+  constructor(readonly session: Partial<Session>) {
+    const tell = (...words: unknown[]) => {
+      this.told.push(words.join(" "));
+      return Promise.resolve();
+    };
+    this.server = sessionServer({
+      sessions: {
+        find: () => this.session,
+        use: (id: string, grantId: string) => tell("use", id, grantId),
+        forget: (id: string) => tell("forget", id),
+        adopt: (id: string) => tell("adopt", id).then(() => this.adopted),
+      },
+      running: {
+        cancel: (id: string, requestId: unknown) => {
+          tell("cancel", id, requestId);
+          return this.runsHere;
+        },
+      },
+      cancellations: {
+        save: (id: string, requestId: unknown) => tell("save", id, requestId),
+      },
+    } as unknown as Engine);
+  }
+
+  admitted(caller: Caller): Admitted {
+    const headers = { "mcp-session-id": "s" };
+    const request = new Request("http://localhost/mcp", { headers });
+    return {
+      request,
+      version: null,
+      authenticated: { caller },
+    } as unknown as Admitted;
+  }
+
+  async notify(
+    caller: Caller,
+    method = "notifications/initialized",
+    params: JsonObject = {},
+  ): Promise<string[]> {
+    const admitted = this.admitted(caller);
+    await this.server.serve({ kind: "notification", method, params }, admitted);
+    return this.told;
+  }
+}
+
+Deno.test("a session is used by the grant that comes with it, and told so once", async () => {
+  const session = new OneSession({ binding: "ada", grantId: "first" });
+  const grantId = "second";
+  assert.deepEqual(await session.notify({ ...PERSON, grantId }), [
+    "use s second",
+    "forget s",
+  ]);
+  const same = new OneSession({ binding: "ada", grantId });
+  assert.deepEqual(await same.notify({ ...PERSON, grantId }), ["forget s"]);
+});
+
+Deno.test("a stranger's session is adopted by who signs in, and no other is", async () => {
+  const others = new OneSession({ binding: "bob" });
+  await rejects(others.notify(PERSON), -32001, 404);
+  assert.deepEqual(others.told, []);
+  const gone = new OneSession({ binding: STRANGER.binding });
+  await rejects(gone.notify(PERSON), -32001, 404);
+  const own = new OneSession({ binding: STRANGER.binding });
+  own.adopted = { binding: "ada" } as Session;
+  assert.deepEqual(await own.notify(PERSON), ["adopt s", "forget s"]);
+});
+
+Deno.test("a cancellation is kept for other processes where the request runs elsewhere", async () => {
+  const cancelled = "notifications/cancelled";
+  for (
+    const [method, requestId, runsHere, told] of [
+      [cancelled, 1, false, ["cancel s 1", "save s 1"]],
+      [cancelled, 1, true, ["cancel s 1"]],
+      [cancelled, {}, false, []],
+      [cancelled, undefined, false, []],
+      ["notifications/progress", 1, false, []],
+    ] as const
+  ) {
+    const session = new OneSession({ binding: "ada" });
+    session.runsHere = runsHere;
+    await session.notify(PERSON, method, { requestId });
+    assert.deepEqual(session.told, ["forget s", ...told]);
+  }
+});
+
+Deno.test("a method that no session has is refused on HTTP 200", async () => {
+  const session = new OneSession({ binding: "ada" });
+  const message = {
+    kind: "request",
+    id: 1,
+    method: "none",
+    params: {},
+  } as const;
+  await rejects(
+    (async () =>
+      await session.server.serve(message, session.admitted(PERSON)))(),
+    -32601,
+  );
+});

@@ -116,3 +116,15 @@ for (const [what, [ref, argument]] of Object.entries(BROKEN)) {
     await rejects(complete(ref, argument), -32602);
   });
 }
+
+Deno.test("completionValues() says what a reference lacks", async () => {
+  const uri = "notes://all";
+  for (
+    const [ref, message] of [
+      [{ type: "ref/resource", uri: "a://b" }, /^Unknown resource: .*a:\/\/b/],
+      [{ type: "ref/tool", uri }, /^ref must be a ref\/prompt or/],
+    ] as const
+  ) {
+    await assert.rejects(complete(ref, A), { message });
+  }
+});

@@ -8,6 +8,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { permitted } from "../../../src/engine/methods/table.ts";
+import type { LedgerStore } from "../../../src/store/ledger.ts";
 
 const scopes = ["mail:read", "mail:send"];
 const catalogue = compileCatalogue({
@@ -98,4 +99,51 @@ Deno.test("permitted() asks nothing for what needs nothing or is not there", () 
   check("subscriptions/listen", {}, []);
   const notifications = { toolsListChanged: true, resourceSubscriptions: [1] };
   check("subscriptions/listen", { notifications }, []);
+});
+
+const LONG = { resourceSubscriptions: Array(1001).fill("a://1") };
+const FULL = { resourceSubscriptions: Array(1000).fill("a://1") };
+
+Deno.test("permitted() looks at as many resources as a subscription may name", () => {
+  check("subscriptions/listen", { notifications: LONG }, []);
+  assert.throws(
+    () => check("subscriptions/listen", { notifications: FULL }, []),
+    ChallengeError,
+  );
+  for (const resourceSubscriptions of [undefined, "a://1"]) {
+    const notifications = { resourceSubscriptions };
+    check("subscriptions/listen", { notifications }, []);
+  }
+});
+
+Deno.test("a call without its scopes is noted as refused, unless its result says so", () => {
+  const noted: unknown[] = [];
+  const ledger = {
+    note(grantId, { at, tool, outcome }) {
+      noted.push([grantId, at, tool, outcome]);
+    },
+  } as LedgerStore;
+  const refuse = (method: string, params: JsonObject, userAgent: string) => {
+    const request = new Request("http://localhost/mcp", {
+      headers: { "user-agent": userAgent },
+    });
+    const caller = { subject: "a", binding: "a", scopes: [], grantId: "g" };
+    const run = () => "";
+    const found = permitted(
+      run,
+      { kind: "request", id: 1, method, params },
+      { catalogue, request, authenticated: { caller }, version: null },
+      { ledger, clock: () => 7000 },
+    );
+    assert.notEqual(found, run);
+  };
+  const send = { name: "send" };
+  refuse("tools/call", send, "openai-mcp/1.0");
+  assert.deepEqual(noted, []);
+  assert.throws(() => refuse("tools/call", send, "other/1.0"), ChallengeError);
+  assert.deepEqual(noted, [["g", 7, "send", "refused"]]);
+  assert.throws(
+    () => refuse("prompts/get", { name: "p" }, "openai-mcp/1.0"),
+    ChallengeError,
+  );
 });
