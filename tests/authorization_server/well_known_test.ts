@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { configureLog } from "../../src/log.ts";
 import { BASE_URL, startOAuthServer } from "../flow/kit.ts";
 import { startServer } from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
 
 for (
   const path of [
@@ -105,6 +107,31 @@ for (const [method, path, status] of ROUTES) {
     assert.equal(response.status, status);
     const { error_description } = await response.json();
     assert.equal(error_description, "No one signs in at this server");
+  });
+}
+
+for (
+  const [strategy, env] of [
+    ["none", {}],
+    ["bearer", { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "b".repeat(32) }],
+  ] as const
+) {
+  Deno.test(`the log says that AUTH_STRATEGY is ${strategy} where no one signs in`, async () => {
+    // It says the same no more than once in a while.
+    using time = new FakeTime();
+    time.tick(3600);
+    const told: string[] = [];
+    await using server = await startServer({ env });
+    configureLog({
+      level: "debug",
+      take: ({ properties }) => told.push(Deno.inspect(properties)),
+    });
+    try {
+      await (await server.fetch("/authorize")).body?.cancel();
+    } finally {
+      configureLog({ level: "off" });
+    }
+    assert.match(told.join("\n"), RegExp(`AUTH_STRATEGY is ${strategy}\\.`));
   });
 }
 
