@@ -253,3 +253,10 @@ Deno.test("what HTTP has a word for is an error in words in a batch", async () =
     );
   }
 });
+
+Deno.test("what is no message is refused in a batch, and the others are served", async () => {
+  const { server, session } = await start();
+  await using _ = server;
+  const response = await session.post([null, rpc("ping", {}, 2)]);
+  assert.deepEqual(byId(await response.json()), { undefined: -32600, 2: {} });
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import type { Admitted, Engine } from "../../src/engine/engine.ts";
+import { StatelessCall } from "../../src/engine/stateless_call.ts";
+import { StorageError } from "../../src/errors.ts";
+import { logger } from "../../src/log.ts";
+import { compileCatalogue } from "../../src/protocol/catalogue.ts";
+import { settled } from "./timers.ts";
+
+const catalogue = compileCatalogue({}, {
+  serverInfo: { name: "s", version: "1" },
+});
+const message = {
+  kind: "request",
+  id: 1,
+  method: "tools/call",
+  params: {},
+} as const;
+
+/** A call that began at 0 and that its client may leave. */
+function oneCall() {
+  const leave = new AbortController();
+  const engine = {
+    clock: () => 0,
+    log: logger("test"),
+    limits: { charge() {} },
+    running: { check() {}, add() {}, delete() {} },
+    requestStates: { key: () => Promise.reject(new StorageError()) },
+  } as unknown as Engine;
+  const admitted = {
+    request: new Request("http://localhost/mcp", { signal: leave.signal }),
+    catalogue,
+    authenticated: {
+      caller: { subject: "ada", binding: "ada", scopes: "all" },
+    },
+  } as unknown as Admitted;
+  const call = new StatelessCall(engine, message, admitted, {
+    clientInfo: { name: "c", version: "1" },
+    clientCapabilities: {},
+  });
+  return { call, leave };
+}
+
+Deno.test("a call becomes a stream when it has taken a second", () => {
+  const { call } = oneCall();
+  call.beat(999);
+  assert.equal(call.response.isStream, false);
+  call.beat(1000);
+  assert.equal(call.response.isStream, true);
+  call.cancel("enough");
+  call.response.end();
+});
+
+Deno.test("a client that leaves cancels its call, whenever it left", () => {
+  for (const isEarly of [true, false]) {
+    const { call, leave } = oneCall();
+    if (isEarly) leave.abort();
+    call.beat(200);
+    call.beat(400);
+    leave.abort();
+    assert.ok(call.signal.aborted);
+    assert.ok(call.hasEnded);
+  }
+});
+
+Deno.test("a question that cannot be sealed ends the call with the reason, and the tool's run", async () => {
+  const { call } = oneCall();
+  let thrown: unknown;
+  const ending = await call.run(async () => {
+    try {
+      return JSON.stringify(await call.request("roots/list", {}));
+    } catch (error) {
+      thrown = error;
+      throw error;
+    }
+  });
+  assert.match(ending!.body, /Storage is unavailable/);
+  await settled();
+  assert.equal((thrown as Error | undefined)?.name, "Suspended");
+});
