@@ -156,7 +156,6 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
       isAnswer(body) ? engine.replies.read(sessionId, body.id) : undefined
     );
     // What failed is told to who waits for it, if anyone does.
-    body.catch(() => {});
     reply.catch(() => {});
     return { body, reply };
   }
