@@ -399,7 +399,10 @@ Deno.test("a prompt with the name of a tool needs none of the tool's headers", a
   const named = prompt({ name: "route", get: () => "Which way?" });
   await using server = await startServer({ ...CATALOGUE, prompts: [named] });
   const { messages } = await resultOf(
-    server.call("prompts/get", { name: "route" }),
+    server.call("prompts/get", {
+      name: "route",
+      arguments: { region: "eu" },
+    }),
   );
   assert.equal(messages.length, 1);
 });
