@@ -304,18 +304,23 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
+  /** From a sign-in, if that is where the person comes from: nothing is shown before. */
+  const back = client.comeBack().catch((error) => complain(error.message));
+
   on("tool", "change", () => pick(at("tool").value));
   on("looks", "change", ({ target }) => {
     remember({ [target.name]: target.value });
     dress();
   });
-  on("input", "input", () => {
+  on("input", "input", async () => {
+    await back;
     const { inputs } = remembered;
     remember({ inputs: { ...inputs, [tool.name]: at("input").value } });
   });
   /** Acts when a button is pressed, if what is written as arguments is JSON. */
   function press(id: string, act: (input: Loose) => unknown): void {
-    on(id, "click", () => {
+    on(id, "click", async () => {
+      await back;
       const input = jsonIn(at("input"));
       if (input !== undefined) return act(input);
     });
@@ -366,7 +371,7 @@ export async function runHostPage(
     },
   );
 
-  await client.comeBack().catch((error) => complain(error.message));
+  await back;
   dress();
   await pick(remembered.tool);
 }

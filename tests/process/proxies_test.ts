@@ -152,6 +152,14 @@ class Client implements Disposable {
     return fetch(new URL(path, this.origin), { ...init, client: this.#client });
   }
 
+  /** Waits for the proxy: one that listens may not have its certificate yet. */
+  isServed(): Promise<void> {
+    return until(() =>
+      statusOf(this.fetch("/health")).catch(() => 0)
+        .then((status) => status === 200)
+    );
+  }
+
   post(body: Json | string, headers: Record<string, string> = {}, init = {}) {
     return this.fetch("/mcp", {
       method: "POST",
@@ -211,10 +219,7 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
     const proxy = await startProxy(directory.path, ports);
     await using _process = proxy.process;
     using client = new Client(origin, proxy.ca);
-    await until(() =>
-      statusOf(client.fetch("/health")).catch(() => 0)
-        .then((status) => status === 200)
-    );
+    await client.isServed();
 
     await t.step("is called over https", async () => {
       const response = await client.post(initialize("2025-11-25"));
@@ -334,6 +339,7 @@ Deno.test(
     const proxy = await startCaddy(directory.path, ports);
     stack.use(proxy.process);
     using client = new Client(origin, proxy.ca);
+    await client.isServed();
     let isOver = false;
     const statuses: number[] = [];
     const load = Array.from({ length: 8 }, async () => {
