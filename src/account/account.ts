@@ -188,13 +188,16 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
     async makeToken(c) {
       const { id, session, form } = await people.findForm(c);
-      const { grantId, token } = await options.makeToken(session, form);
+      const grantId = await options.makeToken(
+        session,
+        form,
+        (grantId, token) => accountSessions.keepMade(id, grantId, token),
+      );
       log.info("Access token made on the account page", {
         reference: c.get("reference"),
         subject: session.subject,
         grantId,
       });
-      await accountSessions.saveMade(id, grantId, token);
       // Loading that page again makes no other token.
       return redirect(c, `${baseUrl}/account?made=${grantId}`);
     },

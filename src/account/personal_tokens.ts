@@ -14,6 +14,7 @@ import { type Clock, now } from "../clock.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { AccountSession } from "../store/account_sessions.ts";
 import type { GrantStore } from "../store/grants.ts";
+import type { Write } from "../store/transaction.ts";
 
 /** For how long a token may be made, in days. */
 export const TOKEN_DAYS = [7, 30, 90, 365] as const;
@@ -24,11 +25,17 @@ const MOST_TOKENS = 50;
 const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
-/** Makes a token and gives it, for the only time. @throws {HttpError} */
+/**
+ * Makes a token and gives the ID of its grant.
+ *
+ * @param keep keeps the token for its person, who sees it once
+ * @throws {HttpError}
+ */
 export type MakeToken = (
   session: AccountSession,
   form: Parameters,
-) => Promise<{ grantId: string; token: string }>;
+  keep: (grantId: string, token: string) => Promise<Write>,
+) => Promise<string>;
 
 /** Lets people make tokens with scopes that they may have themselves. */
 export function personalTokens(
@@ -42,7 +49,7 @@ export function personalTokens(
     clock: Clock;
   },
 ): MakeToken {
-  return async function makeToken({ subject, identity }, form) {
+  return async function makeToken({ subject, identity }, form, keep) {
     const name = form.get("name")?.trim() ?? "";
     if (!NAME.test(name)) {
       throw new HttpError(400, "name must be 1 to 80 characters");
@@ -76,10 +83,10 @@ export function personalTokens(
         `There are ${MOST_TOKENS} access tokens already: end one first`,
       );
     }
-    const token = await accessTokens.issuePersonal({
-      ...grant,
-      scopes: may.scopes,
-    });
-    return { grantId: grant.id, token };
+    await accessTokens.issuePersonal(
+      { ...grant, scopes: may.scopes },
+      (token) => keep(grant.id, token),
+    );
+    return grant.id;
   };
 }

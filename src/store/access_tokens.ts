@@ -81,10 +81,17 @@ export function accessTokenStore(database: Database) {
       return await save(grant, accessToken, also) ? accessToken : undefined;
     },
 
-    /** The one token that a person made a grant for. */
-    async issuePersonal(grant: Grant): Promise<string> {
+    /**
+     * The one token that a person made a grant for.
+     *
+     * @param keep keeps it for who is to see it
+     */
+    async issuePersonal(
+      grant: Grant,
+      keep?: (personalToken: string) => Promise<Write>,
+    ): Promise<string> {
       const personalToken = mintPersonalToken(grant.id);
-      await save(grant, personalToken);
+      await save(grant, personalToken, await keep?.(personalToken));
       return personalToken;
     },
 

@@ -7,6 +7,7 @@ import type { Identity } from "../caller.ts";
 import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import { accountSessionKey, madeTokenKey } from "./keys.ts";
+import type { Write } from "./transaction.ts";
 import { deriveKey } from "../oauth/data_key.ts";
 import { seal, unseal } from "../seal.ts";
 
@@ -51,14 +52,13 @@ export function accountSessionStore(database: Database) {
     },
 
     /** Keeps a token of a grant for the page that the browser loads next. */
-    async saveMade(id: string, grantId: string, token: string): Promise<void> {
+    async keepMade(id: string, grantId: string, token: string): Promise<Write> {
       const record: MadeToken = {
         sealed: await seal(keyOf(id), token, grantId),
         expiresAt: database.now() + MADE_TOKEN_SECONDS,
       };
-      await database.commit((transaction) =>
-        transaction.set(madeTokenKey(id, grantId), record)
-      );
+      return (transaction) =>
+        transaction.set(madeTokenKey(id, grantId), record);
     },
 
     /** That token, once; undefined when it was shown, or waited too long. */

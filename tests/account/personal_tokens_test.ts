@@ -121,15 +121,16 @@ Deno.test("loading the page of a new token again makes no other, and shows none"
 Deno.test("a new token waits five minutes for its page, and for its browser alone", async () => {
   using time = new FakeTime();
   await withKv(async (kv) => {
-    const sessions = accountSessionStore(new Database(kv));
-    await sessions.saveMade("mine", "grant", "tsp_1");
+    const database = new Database(kv);
+    const sessions = accountSessionStore(database);
+    await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
     assert.equal(await sessions.takeMade("other", "grant"), undefined);
     assert.equal(await sessions.takeMade("mine", "other"), undefined);
     const taken = await Promise.all(
       [1, 2].map(() => sessions.takeMade("mine", "grant")),
     );
     assert.deepEqual(taken.filter((one) => one !== undefined), ["tsp_1"]);
-    await sessions.saveMade("mine", "grant", "tsp_2");
+    await database.commit(await sessions.keepMade("mine", "grant", "tsp_2"));
     time.tick(300);
     assert.equal(await sessions.takeMade("mine", "grant"), undefined);
   });

@@ -39,9 +39,10 @@ Deno.test("the database does not hold what a session's cookie says", () =>
 
 Deno.test("takeMade() shows a new token once, however many load its page", () =>
   withKv(async (kv) => {
-    const sessions = accountSessionStore(new Database(kv));
+    const database = new Database(kv);
+    const sessions = accountSessionStore(database);
     const id = await sessions.save(WHO);
-    await sessions.saveMade(id, "grant", "the token");
+    await database.commit(await sessions.keepMade(id, "grant", "the token"));
     const shown = await Promise.all(
       Array.from({ length: 50 }, () => sessions.takeMade(id, "grant")),
     );

@@ -53,8 +53,10 @@ const LIVES: [
   [
     "an access token for the page that shows it",
     [5 * MINUTE],
-    (database) =>
-      accountSessionStore(database).saveMade("cookie", "grant", "token"),
+    async (database) =>
+      database.commit(
+        await accountSessionStore(database).keepMade("c", "grant", "token"),
+      ),
   ],
   ["an attempt to connect", [30 * DAY], (database) => {
     const attempts = attemptStore(database, logger("test"));

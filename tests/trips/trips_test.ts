@@ -104,7 +104,7 @@ testBudgets("the account page", walkAccount, {
   pause: ["3 (3)", "3 (3)"],
   resume: ["3 (3)", "3 (3)"],
   narrow: ["3 (3)", "3 (3)"],
-  "make a token": ["5 (5)", "5 (5)"],
+  "make a token": ["4 (4)", "4 (4)"],
   end: ["4 (5)", "4 (5)"],
 });
 
