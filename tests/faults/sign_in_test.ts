@@ -202,7 +202,7 @@ function formOf(page: Arrival, action: string): Arrival | undefined {
     : { ...page, text: `<form${text.split("</form>")[0]}` };
 }
 
-testFaults("making an access token", OPTIONS, async (line) => {
+testFaults("seeing a new access token once", OPTIONS, async (line) => {
   const browser = browserOf(line);
   let page = await persistent(() => browser.open(`${BASE_URL}/account`));
   for (let tries = 0; formOf(page, "/account/sign-in"); tries++) {
