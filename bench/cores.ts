@@ -120,7 +120,6 @@ async function startServer(
     PORT: String(port),
     PROCESSES: String(processes),
     BASE_URL: url,
-    LOG_LEVEL: "warning",
   });
   await answering(() => fetch(`${url}/health`));
   return {

@@ -13,7 +13,15 @@
 import { parseArgs } from "node:util";
 import { chosen, count } from "./arguments.ts";
 import { checkWrk } from "./load.ts";
-import { bare, bundled, others, own, prepare, type Server } from "./servers.ts";
+import {
+  bare,
+  bundled,
+  others,
+  own,
+  prepare,
+  type Server,
+  unlogged,
+} from "./servers.ts";
 import { type Row, rows } from "./rows/mod.ts";
 import type { Sample } from "./statistics.ts";
 
@@ -32,7 +40,7 @@ const seconds = count("seconds", options.seconds);
 const records = count("records", options.records);
 const measured = chosen(rows, options.rows);
 const servers = chosen(
-  [...bare, ...own, ...bundled, ...others],
+  [...bare, ...own, unlogged, ...bundled, ...others],
   options.only,
 ).filter((server) => measured.some((row) => row.takes(server)));
 

@@ -64,11 +64,20 @@ const plain = own.find(({ revision, login }) =>
   revision === STATELESS && login === "none"
 )!;
 
+const LOG_OFF = { LOG_LEVEL: "off" };
+
+/** All others write a line for each call, as they do when nothing is set. */
+export const unlogged: Server = {
+  ...plain,
+  name: `${plain.name}, log off`,
+  settings: LOG_OFF,
+};
+
 const WATCHED: Readonly<Record<string, Record<string, string>>> = {
-  "log off": { LOG_LEVEL: "off" },
+  "log off": LOG_OFF,
   "log info": { LOG_LEVEL: "info" },
   telemetry: {
-    LOG_LEVEL: "off",
+    ...LOG_OFF,
     OTEL_DENO: "true",
     // Nothing listens there.
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",

@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { OAuthError } from "../errors.ts";
+import { lazily } from "../lazily.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
@@ -30,47 +31,47 @@ export const MACHINE_GRANT_TYPE = "client_credentials";
 /** The grant types of clients whose words count for more than their own. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
-/** No control characters: it is shown and logged. */
-const WORDS = z.string().max(200).regex(/^\P{Cc}*$/u);
-const ADDRESS = z.string().max(2048).regex(/^\P{Cc}*$/u);
 /** Members of a JWK that only its owner may know (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-const PUBLIC_KEY = z.record(z.string(), z.unknown()).refine((key) =>
-  PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
-);
-
-/** More than there are; what is unknown is dropped, after it was counted. */
-const CHOICES = z.array(z.string().max(100)).max(20);
-
-const REDIRECT_URIS = z.array(z.string()).min(1).max(20);
-
-const METADATA = z.object({
-  redirect_uris: REDIRECT_URIS,
-  client_name: WORDS.optional(),
-  // Public clients with PKCE are the rule here, so that is the default; the
-  // response says so (RFC 7591 §3.2.1 lets a server fill in its own).
-  token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-  // Which of them a client with a document may use besides the one above.
-  token_endpoint_auth_methods_supported: CHOICES.optional(),
-  grant_types: CHOICES.default([...GRANT_TYPES]),
-  response_types: CHOICES.default(["code"]),
-  scope: z.string().max(1000).optional(),
-  application_type: z.enum(["web", "native"]).optional(),
-  client_uri: ADDRESS.optional(),
-  logo_uri: ADDRESS.optional(),
-  tos_uri: ADDRESS.optional(),
-  policy_uri: ADDRESS.optional(),
-  contacts: z.array(WORDS).max(10).optional(),
-  software_id: WORDS.optional(),
-  software_version: WORDS.optional(),
-  jwks: z.object({ keys: z.array(PUBLIC_KEY).max(20) }).optional(),
-  jwks_uri: z.string().refine(isDocumentUrl).optional(),
-});
-
-/** No one is sent back to a machine. */
-const MACHINE_METADATA = METADATA.extend({
-  redirect_uris: REDIRECT_URIS.default([]),
+/** Made for the first client: a server that has none starts sooner. */
+const schemas = lazily(() => {
+  // No control characters: it is shown and logged.
+  const words = z.string().max(200).regex(/^\P{Cc}*$/u);
+  const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
+  const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
+    PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
+  );
+  // More than there are; what is unknown is dropped, after it was counted.
+  const choices = z.array(z.string().max(100)).max(20);
+  const redirectUris = z.array(z.string()).min(1).max(20);
+  const ofApp = z.object({
+    redirect_uris: redirectUris,
+    client_name: words.optional(),
+    // Public clients with PKCE are the rule here, so that is the default; the
+    // response says so (RFC 7591 §3.2.1 lets a server fill in its own).
+    token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
+    // Which of them a client with a document may use besides the one above.
+    token_endpoint_auth_methods_supported: choices.optional(),
+    grant_types: choices.default([...GRANT_TYPES]),
+    response_types: choices.default(["code"]),
+    scope: z.string().max(1000).optional(),
+    application_type: z.enum(["web", "native"]).optional(),
+    client_uri: address.optional(),
+    logo_uri: address.optional(),
+    tos_uri: address.optional(),
+    policy_uri: address.optional(),
+    contacts: z.array(words).max(10).optional(),
+    software_id: words.optional(),
+    software_version: words.optional(),
+    jwks: z.object({ keys: z.array(publicKey).max(20) }).optional(),
+    jwks_uri: z.string().refine(isDocumentUrl).optional(),
+  });
+  // No one is sent back to a machine.
+  const ofMachine = ofApp.extend({
+    redirect_uris: redirectUris.default([]),
+  });
+  return { ofApp, ofMachine };
 });
 
 /** What a member must be, where "see RFC 7591" would not help anyone. */
@@ -84,7 +85,9 @@ const WANTED: Readonly<Record<string, string>> = {
 };
 
 /** Client metadata in the wire's own spelling, checked, with defaults. */
-export type ClientMetadata = z.output<typeof METADATA>;
+export type ClientMetadata = z.output<
+  ReturnType<typeof schemas>["ofApp"]
+>;
 
 function refuse(description: string): never {
   throw new OAuthError("invalid_client_metadata", description);
@@ -112,7 +115,8 @@ export function parseClientMetadata(
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
   );
-  const parsed = (machines ? MACHINE_METADATA : METADATA).safeParse(present);
+  const { ofApp, ofMachine } = schemas();
+  const parsed = (machines ? ofMachine : ofApp).safeParse(present);
   if (!parsed.success) {
     const [member] = parsed.error.issues[0].path;
     if (member === "redirect_uris") {

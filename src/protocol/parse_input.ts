@@ -20,7 +20,8 @@ export type ParsedInput = Parsed & {
 
 type Issue = z.core.$ZodIssue;
 
-const TOO_MANY = new Error("Too much is wrong");
+/** Thrown, but no error: none is made before something is wrong. */
+const TOO_MANY = Symbol("too much is wrong");
 
 /** Parses as `parseBy`, but gives up a hopeless value after its first faults. */
 export function parseInput(

@@ -1,6 +1,6 @@
 import { resource } from "../mod.ts";
 
-const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone")];
+const zones = () => ["UTC", ...Intl.supportedValuesOf("timeZone")];
 
 /** A family of resources: the variables of its address are typed. */
 export default resource({
@@ -11,10 +11,10 @@ export default resource({
   mimeType: "text/plain",
   complete: {
     zone: (text) =>
-      ZONES.filter((zone) => zone.toLowerCase().includes(text.toLowerCase())),
+      zones().filter((zone) => zone.toLowerCase().includes(text.toLowerCase())),
   },
   read({ zone }) {
-    if (!ZONES.includes(zone)) return undefined;
+    if (!zones().includes(zone)) return undefined;
     return new Date().toLocaleString("en-GB", {
       timeZone: zone,
       dateStyle: "full",
