@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { Hono } from "@hono/hono";
+import { authorizeEndpoint } from "../../src/authorization_server/authorize.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Client, type OAuthServer, startOAuthServer } from "../flow/kit.ts";
+import { BASE_URL } from "../kit.ts";
 
 const mail = tool({
   name: "mail",
@@ -117,6 +120,76 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
   );
   assert(unnamed.url.startsWith(client.redirectUri), unnamed.url);
 });
+
+const REDIRECT_URI = "https://app.example/callback";
+
+/** Where it goes from a browser that was here before, and what was looked for. */
+async function authorizeWith(
+  stores: { approved(): Promise<string[]>; client(): Promise<unknown> },
+  parameters: Record<string, string>,
+) {
+  const asked: string[] = [];
+  const endpoint = authorizeEndpoint({
+    baseUrl: BASE_URL,
+    scopes: { supported: [] },
+    checkRate: () => Promise.resolve(),
+    approvals: {
+      find(_browser: string, { redirectUri }: { redirectUri: string }) {
+        asked.push(`approvals of ${redirectUri}`);
+        return stores.approved();
+      },
+    },
+    clients: {
+      find() {
+        asked.push("client");
+        return stores.client();
+      },
+    },
+  } as never);
+  const app = new Hono();
+  app.get("/", endpoint);
+  app.onError(({ message }, c) => c.text(message, 500));
+  const query = new URLSearchParams({ client_id: "app", ...parameters });
+  const response = await app.request(`/?${query}`, {
+    headers: { cookie: `browser=${"b".repeat(43)}` },
+  });
+  return { response, asked };
+}
+
+Deno.test("GET /authorize looks for approvals while it looks for a client that it then refuses", async () => {
+  const refusal = Promise.withResolvers<never>();
+  const { response, asked } = await authorizeWith({
+    approved: () => Promise.reject(new Error("no database")),
+    client() {
+      // Later than the other failure, which no one waits for.
+      setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
+      return refusal.promise;
+    },
+  }, { redirect_uri: REDIRECT_URI });
+  assert.equal(await response.text(), "Who are you?");
+  assert.deepEqual(asked, [`approvals of ${REDIRECT_URI}`, "client"]);
+});
+
+for (
+  const [what, parameters, order] of [
+    ["that is named", { redirect_uri: REDIRECT_URI }, ["approvals", "client"]],
+    ["that the client has alone", {}, ["client", "approvals"]],
+  ] as const
+) {
+  Deno.test(`GET /authorize looks once for approvals of an address ${what}`, async () => {
+    const { response, asked } = await authorizeWith({
+      approved: () => Promise.resolve([]),
+      client: () =>
+        Promise.resolve({
+          clientId: "app",
+          isConfigured: true,
+          metadata: { redirect_uris: [REDIRECT_URI] },
+        }),
+    }, parameters);
+    assert(response.headers.get("location")!.startsWith(REDIRECT_URI));
+    assert.deepEqual(asked.map((one) => one.split(" ")[0]), order);
+  });
+}
 
 Deno.test("GET /authorize adds the scopes approved before to those asked for now", async () => {
   await using server = await startOAuthServer({ tools: [mail, send] });

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { Hono } from "@hono/hono";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { tokenEndpoint } from "../../src/authorization_server/token.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { parseCredential } from "../../src/oauth/credential.ts";
 import type { Grant } from "../../src/oauth/grant.ts";
@@ -101,6 +103,45 @@ for (
     const client = await Client.register(server);
     const code = await client.signIn({ resource });
     assert.equal((await client.redeem(code, { resource })).status, 200);
+  });
+}
+
+for (
+  const [what, presented, read] of [
+    ["a code", { code: "c" }, ["code c"]],
+    ["a refresh token", { refresh_token: "r" }, ["refresh token r"]],
+    ["nothing", {}, []],
+  ] as const
+) {
+  Deno.test(`POST /token reads ${what} while it looks for a client that it then refuses`, async () => {
+    const asked: string[] = [];
+    const reader = (kind: string) => ({
+      read(credential: string) {
+        asked.push(`${kind} ${credential}`);
+        return Promise.reject(new Error("no database"));
+      },
+    });
+    const refusal = Promise.withResolvers<never>();
+    const app = new Hono();
+    const stores = {
+      checkRate: () => Promise.resolve(),
+      codes: reader("code"),
+      refreshTokens: reader("refresh token"),
+      clients: {
+        authenticate() {
+          asked.push("client");
+          // Later than the other failure, which no one waits for.
+          setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
+          return refusal.promise;
+        },
+      },
+    };
+    app.post("/", tokenEndpoint(stores as never));
+    app.onError(({ message }, c) => c.text(message, 500));
+    const body = new URLSearchParams(presented);
+    const response = await app.request("/", { method: "POST", body });
+    assert.equal(await response.text(), "Who are you?");
+    assert.deepEqual(asked, [...read, "client"]);
   });
 }
 
@@ -384,6 +425,8 @@ Deno.test("POST /token refuses people who were taken off the list since", async 
   try {
     const tools = [greet];
     await using before = await startOAuthServer({ kv, tools });
+    // So that it is the provider's turn, too.
+    before.provider.ttlSeconds = 30;
     const client = await Client.register(before);
     const { access_token, refresh_token } = await client.connect();
     await using after = await startOAuthServer({
