@@ -64,20 +64,11 @@ const plain = own.find(({ revision, login }) =>
   revision === STATELESS && login === "none"
 )!;
 
-const LOG_OFF = { LOG_LEVEL: "off" };
-
-/** All others write a line for each call, as they do when nothing is set. */
-export const unlogged: Server = {
-  ...plain,
-  name: `${plain.name}, log off`,
-  settings: LOG_OFF,
-};
-
 const WATCHED: Readonly<Record<string, Record<string, string>>> = {
-  "log off": LOG_OFF,
+  "log off": { LOG_LEVEL: "off" },
   "log info": { LOG_LEVEL: "info" },
   telemetry: {
-    ...LOG_OFF,
+    LOG_LEVEL: "off",
     OTEL_DENO: "true",
     // Nothing listens there.
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
@@ -91,6 +82,9 @@ export const watched: readonly Server[] = Object.entries(WATCHED)
     name: `watched, ${name}`,
     settings,
   }));
+
+/** All others write a line for each call, as they do when nothing is set. */
+export const [unlogged] = watched;
 
 /** This server as `deno task bundle` leaves it: it only starts faster. */
 export const bundled: readonly Server[] = own.map((server) => ({

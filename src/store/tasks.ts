@@ -247,8 +247,8 @@ export function taskStore(database: Database) {
 
     /**
      * Finds every task that a grant used last, and gives what ends them once the
-     * grant is closed. No one waits for that: whoever works on one of them sees
-     * within a second that its grant has ended, and ends it too.
+     * grant is closed. No one waits for that: the process that works on one of
+     * them sees within a second that its grant has ended, and ends it too.
      */
     async endAllOf(binding: string, grantId: string): Promise<() => void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));

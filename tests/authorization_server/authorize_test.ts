@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Hono } from "@hono/hono";
 import { authorizeEndpoint } from "../../src/authorization_server/authorize.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Client, type OAuthServer, startOAuthServer } from "../flow/kit.ts";
 import { BASE_URL } from "../kit.ts";
+import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const mail = tool({
   name: "mail",
@@ -146,25 +146,17 @@ async function authorizeWith(
       },
     },
   } as never);
-  const app = new Hono();
-  app.get("/", endpoint);
-  app.onError(({ message }, c) => c.text(message, 500));
   const query = new URLSearchParams({ client_id: "app", ...parameters });
-  const response = await app.request(`/?${query}`, {
+  const response = await answerOf(endpoint, `/?${query}`, {
     headers: { cookie: `browser=${"b".repeat(43)}` },
   });
   return { response, asked };
 }
 
 Deno.test("GET /authorize looks for approvals while it looks for a client that it then refuses", async () => {
-  const refusal = Promise.withResolvers<never>();
   const { response, asked } = await authorizeWith({
     approved: () => Promise.reject(new Error("no database")),
-    client() {
-      // Later than the other failure, which no one waits for.
-      setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
-      return refusal.promise;
-    },
+    client: refuseLate,
   }, { redirect_uri: REDIRECT_URI });
   assert.equal(await response.text(), "Who are you?");
   assert.deepEqual(asked, [`approvals of ${REDIRECT_URI}`, "client"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, generateKeyPair } from "jose";
+import { clientAssertion } from "../flow/client_assertion.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { randomId } from "../../src/crypto.ts";
 import {
   BASE_URL,
   Client,
@@ -115,14 +115,7 @@ Deno.test("POST /token takes Basic and a signature of a machine, each once", asy
   }, { authorization: `Basic ${btoa(`ci:${SECRET}`)}` });
   assert.equal(basic.status, 200);
   await basic.body?.cancel();
-  const assertion = {
-    client_assertion_type:
-      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-    client_assertion: await new SignJWT({ jti: randomId() })
-      .setProtectedHeader({ alg: "EdDSA" }).setIssuer("signs")
-      .setSubject("signs").setAudience(BASE_URL).setExpirationTime("5m")
-      .sign(privateKey),
-  };
+  const assertion = await clientAssertion("signs", privateKey);
   const signed = await ask(server, {}, assertion);
   assert.equal(signed.status, 200);
   assert.equal(signed.body.scope, "");

@@ -29,6 +29,25 @@ function web(documents: Record<string, unknown>) {
   };
 }
 
+/** An established client, whose document can no longer be fetched. */
+async function documentLost() {
+  await using stack = new AsyncDisposableStack();
+  const time = stack.use(new FakeTime());
+  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
+  const server = stack.use(await startOAuthServer({ fetchDocument }));
+  const client = new Client(server, URL);
+  const { refresh_token } = await client.connect();
+  state.isUp = false;
+  time.tick(301);
+  const all = stack.move();
+  return {
+    server,
+    client,
+    refresh_token,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
 Deno.test("a client with a metadata document signs in, and consent names its domain", async () => {
   const { state, fetchDocument } = web({ [URL]: DOCUMENT });
   await using server = await startOAuthServer({ fetchDocument });
@@ -55,13 +74,8 @@ Deno.test("a client's document is in the database once someone has signed in wit
 });
 
 Deno.test("a document that cannot be read is one generic page, and an established client goes on", async () => {
-  using time = new FakeTime();
-  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
-  await using server = await startOAuthServer({ fetchDocument });
-  const client = new Client(server, URL);
-  const { refresh_token } = await client.connect();
-  state.isUp = false;
-  time.tick(301);
+  await using flow = await documentLost();
+  const { server, client, refresh_token } = flow;
   const page = await server.browser().open(client.authorizationUrl());
   assert.equal(page.status, 503);
   assert.doesNotMatch(page.text, /192\.168/);
@@ -69,13 +83,8 @@ Deno.test("a document that cannot be read is one generic page, and an establishe
 });
 
 Deno.test("POST /revoke ends a token of a client whose document cannot be read now", async () => {
-  using time = new FakeTime();
-  const { state, fetchDocument } = web({ [URL]: DOCUMENT });
-  await using server = await startOAuthServer({ fetchDocument });
-  const client = new Client(server, URL);
-  const { refresh_token } = await client.connect();
-  state.isUp = false;
-  time.tick(301);
+  await using flow = await documentLost();
+  const { server, client, refresh_token } = flow;
   const response = await server.form("/revoke", { token: refresh_token });
   await response.body?.cancel();
   assert.equal(response.status, 200);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Hono } from "@hono/hono";
 import { revokeEndpoint } from "../../src/authorization_server/revoke.ts";
 import { OAuthError } from "../../src/errors.ts";
 import { tool } from "../../src/authoring/tool.ts";
@@ -11,6 +10,7 @@ import {
   mintPersonalToken,
   newPersonalGrantId,
 } from "../../src/oauth/personal_token.ts";
+import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 
@@ -212,15 +212,12 @@ Deno.test("POST /revoke answers nothing that may be kept", async () => {
 
 /** Where tokens are found, and what the endpoint says to one that it is sent. */
 async function revokeWith(stores: Record<string, unknown>, token: string) {
-  const app = new Hono();
   const ignore = () => Promise.resolve();
   const endpoint = revokeEndpoint(
     { checkRate: ignore, waiveRate: () => {}, ...stores } as never,
   );
-  app.post("/", endpoint);
-  app.onError((error, c) => c.text(error.message, 500));
   const body = new URLSearchParams({ token, client_id: "app" });
-  const response = await app.request("/", { method: "POST", body });
+  const response = await answerOf(endpoint, "/", { method: "POST", body });
   return { status: response.status, text: await response.text() };
 }
 
@@ -245,15 +242,8 @@ for (
 
 Deno.test("POST /revoke refuses a client also when its token cannot be read", async () => {
   const token = mintCredential("access_token", newGrantId());
-  const refusal = Promise.withResolvers<never>();
   const answer = await revokeWith({
-    clients: {
-      authenticate() {
-        // Later than the token's failure, which no one waits for.
-        setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
-        return refusal.promise;
-      },
-    },
+    clients: { authenticate: refuseLate },
     accessTokens: { find: () => Promise.reject(new Error("no database")) },
   }, token);
   assert.equal(answer.text, "Who are you?");

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { Hono } from "@hono/hono";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { tokenEndpoint } from "../../src/authorization_server/token.ts";
 import { tool } from "../../src/authoring/tool.ts";
@@ -8,6 +7,7 @@ import type { Grant } from "../../src/oauth/grant.ts";
 import { grantKey } from "../../src/store/keys.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
+import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 
@@ -121,8 +121,6 @@ for (
         return Promise.reject(new Error("no database"));
       },
     });
-    const refusal = Promise.withResolvers<never>();
-    const app = new Hono();
     const stores = {
       checkRate: () => Promise.resolve(),
       codes: reader("code"),
@@ -130,16 +128,13 @@ for (
       clients: {
         authenticate() {
           asked.push("client");
-          // Later than the other failure, which no one waits for.
-          setTimeout(() => refusal.reject(new Error("Who are you?")), 0);
-          return refusal.promise;
+          return refuseLate();
         },
       },
     };
-    app.post("/", tokenEndpoint(stores as never));
-    app.onError(({ message }, c) => c.text(message, 500));
+    const endpoint = tokenEndpoint(stores as never);
     const body = new URLSearchParams(presented);
-    const response = await app.request("/", { method: "POST", body });
+    const response = await answerOf(endpoint, "/", { method: "POST", body });
     assert.equal(await response.text(), "Who are you?");
     assert.deepEqual(asked, [...read, "client"]);
   });

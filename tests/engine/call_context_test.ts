@@ -260,7 +260,7 @@ Deno.test("roots() gives the list, and refuses an answer without one", async () 
   await rejects(contextOf(settings, {}).context.roots(), -32602);
 });
 
-Deno.test("upstream is the provider's, and a clear failure where none stands behind", () => {
+Deno.test("upstream is the provider's API, and fails clearly where there is no provider", () => {
   const upstream = {
     token: () => Promise.resolve("t"),
     fetch: () => Promise.resolve(new Response()),

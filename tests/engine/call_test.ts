@@ -155,7 +155,7 @@ Deno.test("run() refuses what there is too much of, and runs nothing", async () 
   }
 });
 
-Deno.test("run() tells telemetry how a call ended, in place of whoever began it", () => {
+Deno.test("run() tells telemetry how a call ended, so that the code that began it need not", () => {
   for (const outcome of ["ok", "tool_error", "internal_error"] as const) {
     const { call, told } = callOf({ isObserved: true });
     call.run((call) => {
@@ -233,7 +233,7 @@ Deno.test("run() puts a refusal in words where HTTP has its status already", asy
   assert.deepEqual(other.told.at(-1), ["end", "refused", -32603, undefined]);
 });
 
-Deno.test("run() leaves a call that asks a question to whoever ends it", () => {
+Deno.test("run() does not end a call that asks a question", () => {
   const { call, told } = callOf();
   assert.equal(call.run(failWith(new Suspended())), undefined);
   assert.equal(call.hasEnded, false);

@@ -4,6 +4,7 @@ import type { Admitted, Engine } from "../../src/engine/engine.ts";
 import { initialize } from "../../src/engine/methods/initialize.ts";
 import { sessionServer } from "../../src/engine/session.ts";
 import type { JsonObject } from "../../src/json.ts";
+import type { RpcRequest } from "../../src/protocol/messages.ts";
 import type { Session } from "../../src/store/sessions.ts";
 import { rejects } from "../protocol/refuses.ts";
 
@@ -13,6 +14,15 @@ const PERSON: Caller = {
   scopes: [],
   binding: "ada",
 };
+
+function initializeBy(clientInfo: JsonObject): RpcRequest {
+  return {
+    kind: "request",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo },
+  };
+}
 
 for (
   const [who, caller, isPersons] of [
@@ -36,17 +46,12 @@ for (
       trustedProxies: [],
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
-    const admitted = { request, info: {}, authenticated: { caller } };
-    const response = await sessionServer(engine).serve({
-      kind: "request",
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-11-25",
-        capabilities: {},
-        clientInfo: { name: "c", version: "1" },
-      },
-    }, admitted as unknown as Admitted);
+    const admitted = { request, authenticated: { caller } };
+    const response = await sessionServer(engine)
+      .serve(
+        initializeBy({ name: "c", version: "1" }),
+        admitted as unknown as Admitted,
+      );
     assert.equal(response.headers.get("mcp-session-id"), "id");
     assert.deepEqual(saved, [[caller.binding, isPersons]]);
     assert.deepEqual(charged, ["initialize"]);
@@ -60,16 +65,7 @@ Deno.test("initialize keeps no description that a session has no room for", asyn
     const clientInfo = { ...INFO, name: "x".repeat(room + length) };
     return initialize(
       { catalogue: { session: {} }, sessions: { save } } as unknown as Engine,
-      {
-        kind: "request",
-        id: 1,
-        method: "initialize",
-        params: {
-          protocolVersion: "2025-11-25",
-          capabilities: {},
-          clientInfo: { ...clientInfo, icons: ["x".repeat(100_000)] },
-        },
-      },
+      initializeBy({ ...clientInfo, icons: ["x".repeat(100_000)] }),
       { caller: PERSON, isPersons: true },
     );
   };

@@ -58,7 +58,7 @@ Deno.test("waive() charges nothing for a request that has proved whose it is", a
   assert.equal(await refused(20, bad), 0);
   assert.equal(await refused(6000, good), 0);
   assert.equal(await refused(981, bad), 1);
-  // Whoever fails as often stops others behind the same address, too.
+  // A client that fails so often also stops others behind its address.
   assert.equal(await refused(1, good), 1);
 });
 

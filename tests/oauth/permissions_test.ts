@@ -116,7 +116,7 @@ Deno.test("an author's rule and an operator's allow what both allow", () => {
   assert.deepEqual(author.ceiling(person), SUPPORTED);
 });
 
-Deno.test("everyones is what is granted whoever comes", () => {
+Deno.test("everyones is what everyone is granted", () => {
   assert.deepEqual(rulesOf("*=files; 42=mail:read").everyones, ["files"]);
   const author = permissionsOf({ decide: () => [], supported: SUPPORTED })!;
   assert.deepEqual(author.everyones, SUPPORTED);

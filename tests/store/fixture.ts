@@ -28,6 +28,18 @@ export async function withKv(
   }
 }
 
+/** A database that counts its commits. */
+export function countedOn(kv: Deno.Kv) {
+  const place = { commits: 0 };
+  const database = new Database(kv);
+  const commit = database.commit.bind(database);
+  database.commit = (build) => {
+    place.commits++;
+    return commit(build);
+  };
+  return { place, database };
+}
+
 export function newClient(body: Record<string, unknown> = {}): Client {
   return registerClient({
     redirect_uris: ["https://app.example.com/cb"],

@@ -13,7 +13,7 @@ Deno.test("every key begins with a word of its own", () => {
   assert.deepEqual(sessionEndKey(session), ["session-end", "id"]);
 });
 
-Deno.test("an id of ours stands in its key, and a longer one as a fingerprint", () => {
+Deno.test("a key holds an id of ours as it is, and a longer one as a fingerprint", () => {
   const [, longest] = keys.taskKey("x".repeat(64));
   assert.equal(longest, "x".repeat(64));
   const [, longer] = keys.taskKey("x".repeat(65));

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { Database } from "../../src/store/database.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { until } from "../kit.ts";
-import { withKv } from "./fixture.ts";
+import { countedOn, withKv } from "./fixture.ts";
 
 const OWNER = { binding: "someone" };
 const LONG = "x".repeat(100_000);
@@ -14,13 +13,7 @@ function question(message: string) {
 
 /** A task at work, in a database that counts its commits. */
 async function begin(kv: Deno.Kv) {
-  const place = { commits: 0 };
-  const database = new Database(kv);
-  const commit = database.commit.bind(database);
-  database.commit = (build) => {
-    place.commits++;
-    return commit(build);
-  };
+  const { place, database } = countedOn(kv);
   const tasks = taskStore(database);
   await tasks.create("t", OWNER);
   const find = async () => (await tasks.find("t", OWNER.binding))!;

@@ -1,21 +1,13 @@
 import assert from "node:assert/strict";
-import { Database } from "../../src/store/database.ts";
 import { deleteText, readText, saveText } from "../../src/store/texts.ts";
-import { withKv } from "./fixture.ts";
+import { countedOn, withKv } from "./fixture.ts";
 
 const PART = 28_000;
 
-/** A database that counts its commits. */
-function countedOn(kv: Deno.Kv) {
-  const place = { commits: 0 };
-  const database = new Database(kv);
-  const commit = database.commit.bind(database);
-  database.commit = (build) => {
-    place.commits++;
-    return commit(build);
-  };
-  const expiresAt = database.now() + 60;
-  return { place, database, expiresAt };
+/** A database that counts its commits, and when what is in it ends. */
+function startOn(kv: Deno.Kv) {
+  const { place, database } = countedOn(kv);
+  return { place, database, expiresAt: database.now() + 60 };
 }
 
 async function count(kv: Deno.Kv): Promise<number> {
@@ -24,7 +16,7 @@ async function count(kv: Deno.Kv): Promise<number> {
 
 Deno.test("saveText() writes nothing of a text that its record has room for", () =>
   withKv(async (kv) => {
-    const { place, database, expiresAt } = countedOn(kv);
+    const { place, database, expiresAt } = startOn(kv);
     const text = "x".repeat(PART);
     const ref = await saveText(database, text, { expiresAt });
     assert.deepEqual(ref, { text });
@@ -35,7 +27,7 @@ Deno.test("saveText() writes nothing of a text that its record has room for", ()
 
 Deno.test("saveText() cuts a longer text into parts, and no empty one", () =>
   withKv(async (kv) => {
-    const { database, expiresAt } = countedOn(kv);
+    const { database, expiresAt } = startOn(kv);
     for (const [length, parts] of [[PART + 1, 2], [2 * PART, 2]]) {
       const text = "x".repeat(length);
       const ref = await saveText(database, text, { expiresAt });
@@ -50,7 +42,7 @@ Deno.test("saveText() cuts a longer text into parts, and no empty one", () =>
 
 Deno.test("saveText() writes twelve parts at once, and a short one where that is wanted", () =>
   withKv(async (kv) => {
-    const { place, database, expiresAt } = countedOn(kv);
+    const { place, database, expiresAt } = startOn(kv);
     await saveText(database, "é".repeat(12 * PART), { expiresAt });
     assert.equal(place.commits, 1);
     await saveText(database, "é".repeat(12 * PART + 1), { expiresAt });

@@ -5,8 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { randomId } from "../../src/crypto.ts";
+import { exportJWK, generateKeyPair } from "jose";
+import { clientAssertion } from "../flow/client_assertion.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
 import { startAssertionProvider } from "../flow/assertion_provider.ts";
 import { BASE_URL, Client, postForm } from "../flow/kit.ts";
@@ -44,12 +44,7 @@ export async function walkAssertions(
   });
   await ask(processes, "private_key_jwt", {
     grant_type: "client_credentials",
-    client_assertion_type:
-      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-    client_assertion: await new SignJWT({ jti: randomId() })
-      .setProtectedHeader({ alg: "EdDSA" }).setIssuer("signs")
-      .setSubject("signs").setAudience(BASE_URL).setExpirationTime("5m")
-      .sign(privateKey),
+    ...await clientAssertion("signs", privateKey),
   });
   await ask(processes, "identity assertion", {
     grant_type: JWT_BEARER_GRANT_TYPE,

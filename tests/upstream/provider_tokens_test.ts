@@ -53,6 +53,17 @@ async function expiring(waitSeconds?: number) {
   };
 }
 
+/** Lets no refresh be answered before what it gives is called. */
+function holdRefresh(provider: FakeProvider): () => void {
+  const refresh = provider.refresh.bind(provider);
+  const gate = Promise.withResolvers<void>();
+  provider.refresh = async (refreshToken) => {
+    await gate.promise;
+    return await refresh(refreshToken);
+  };
+  return gate.resolve;
+}
+
 Deno.test("tokens that the provider gave are stored although the database stumbles", async () => {
   using flow = await expiring();
   const { upstreamTokens } = flow;
@@ -90,17 +101,11 @@ Deno.test("tokens that the provider gave are stored although the lease was taken
 
 Deno.test("a refresh that takes long is a 503 for who waits, and not lost", async () => {
   using flow = await expiring(0.01);
-  const { provider } = flow;
-  const refresh = provider.refresh.bind(provider);
-  const gate = Promise.withResolvers<void>();
-  provider.refresh = async (refreshToken) => {
-    await gate.promise;
-    return await refresh(refreshToken);
-  };
+  const answer = holdRefresh(flow.provider);
   for (let times = 0; times < 2; times++) {
     await assert.rejects(flow.token(), { status: 503 });
   }
-  gate.resolve();
+  answer();
   const late = await flow.token().catch(() => flow.token());
   assert.match(late, /^provider-access-/);
   assert.equal(flow.refreshes(), 1);
@@ -167,19 +172,13 @@ for (
 
 Deno.test("keep() commits nothing for a caller who no longer waits", async () => {
   using flow = await expiring(0.01);
-  const { provider } = flow;
-  const refresh = provider.refresh.bind(provider);
-  const gate = Promise.withResolvers<void>();
-  provider.refresh = async (refreshToken) => {
-    await gate.promise;
-    return await refresh(refreshToken);
-  };
+  const answer = holdRefresh(flow.provider);
   let commits = 0;
   await assert.rejects(
     flow.keep(() => Promise.resolve(commits++)),
     { status: 503 },
   );
-  gate.resolve();
+  answer();
   await until(async () =>
     !(await flow.stored())!.includes("provider-refresh-old")
   );

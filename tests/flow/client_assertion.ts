@@ -1,0 +1,23 @@
+/**
+ * How a client signs that it is itself (RFC 7523 §2.2).
+ *
+ * @module
+ */
+import { SignJWT } from "jose";
+import { randomId } from "../../src/crypto.ts";
+import { BASE_URL } from "../kit.ts";
+
+/** Parameters of a request to the token endpoint, good for five minutes. */
+export async function clientAssertion(
+  clientId: string,
+  privateKey: CryptoKey,
+): Promise<Record<string, string>> {
+  return {
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: await new SignJWT({ jti: randomId() })
+      .setProtectedHeader({ alg: "EdDSA" }).setIssuer(clientId)
+      .setSubject(clientId).setAudience(BASE_URL).setExpirationTime("5m")
+      .sign(privateKey),
+  };
+}
