@@ -19,6 +19,7 @@ import { callback } from "./authorization_server/client_callback.ts";
 import { type DevProvider, devProvider } from "./upstream/dev/dev_provider.ts";
 import { discoveryRoutes } from "./discovery/routes.ts";
 import type { Passing } from "./http/passing.ts";
+import type { Log } from "./log.ts";
 import { readiness } from "./http/readiness.ts";
 import type { Gate } from "./gates/gate.ts";
 import { landing } from "./pages/landing.ts";
@@ -49,6 +50,7 @@ import { observedProvider } from "./upstream/observed_provider.ts";
 /** What the routes are made of. */
 export interface AppOptions {
   config: Config;
+  log: Log;
   database: Database;
   sessions: SessionStore;
   /** The latest calls of connections, where they are kept. */
@@ -103,6 +105,7 @@ export function createApp(options: AppOptions): App {
   const { about } = options;
   const showLanding = landing({ config, about, baseUrl, catalogue });
   const app = new Hono<Passing>();
+  const log = options.log.logger("http");
 
   app.use(cors({
     origin: "*",
@@ -118,7 +121,7 @@ export function createApp(options: AppOptions): App {
     c.set("reference", newReference());
     return next();
   });
-  app.use(requestLog());
+  app.use(requestLog(log));
   app.use(observedRoutes(baseUrl));
 
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
@@ -206,6 +209,7 @@ export function createApp(options: AppOptions): App {
     });
   });
   app.onError(errorAnswer({
+    log,
     page: { serverTitle: config.title, about, baseUrl },
     challenge: options.challenge,
   }));
@@ -234,6 +238,7 @@ function addOwnRoutes(
 function signInOf(
   {
     config,
+    log,
     database,
     sessions,
     ledger,
@@ -248,6 +253,7 @@ function signInOf(
 ): SignIn {
   return signIn({
     auth: config.auth,
+    log: log.logger("oauth"),
     database,
     sessions,
     ledger,

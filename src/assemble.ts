@@ -28,7 +28,7 @@ import { ArrivingBodies } from "./http/arriving_bodies.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import { CORS_HEADERS } from "./http/cors.ts";
 import { logFailure } from "./failures.ts";
-import { type Logger, logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 import { newReference } from "./reference.ts";
 import { cancellationStore } from "./store/cancellations.ts";
 import { changeStore } from "./store/changes.ts";
@@ -59,8 +59,6 @@ export interface Surroundings
   deadlineMilliseconds?: number;
   /** Who may pass, in place of the gate the settings name. */
   gate?: Gate;
-  /** Where calls are logged, in place of the process's log. */
-  log?: Logger;
   /** Whether `/views` shows the views of tools: in development only. */
   showsViews?: boolean;
 }
@@ -134,6 +132,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       : {};
     return createApp({
       config,
+      log: plan.log,
       database,
       sessions,
       ledger,
@@ -168,7 +167,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     });
   }
 
-  const { log = logger("mcp") } = surroundings;
+  const log = plan.log.logger("mcp");
+  const startLog = plan.log.logger("start");
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
@@ -275,13 +275,15 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     for (const place of places.values()) await place.close();
     await database.idle();
     await lifecycle.stop();
+    await plan.log.flush();
   }
 
   return {
     fetch: (request, info = {}) =>
-      lifecycle.hasStarted
-        ? answer(request, info)
-        : lifecycle.start().then(() => answer(request, info), notStarted),
+      lifecycle.hasStarted ? answer(request, info) : lifecycle.start().then(
+        () => answer(request, info),
+        (error) => notStarted(startLog, error),
+      ),
     start,
     get running() {
       return engine.running.size + engine.taskRunner.size;
@@ -296,9 +298,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   };
 }
 
-function notStarted(error: unknown): Response {
+function notStarted(log: Logger, error: unknown): Response {
   const reference = newReference();
-  logFailure(logger("start"), error, { reference });
+  logFailure(log, error, { reference });
   return Response.json({ error: "temporarily_unavailable", reference }, {
     status: 503,
     headers: { ...CORS_HEADERS, "retry-after": "5" },

@@ -7,20 +7,20 @@ import type { Context, ErrorHandler } from "@hono/hono";
 import { ChallengeError, HttpError, OAuthError } from "./errors.ts";
 import { logFailure } from "./failures.ts";
 import type { Passing } from "./http/passing.ts";
-import { logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 import { errorPage } from "./pages/error_response.ts";
 import { prefersPage } from "./pages/respond.ts";
 
 /** Answers what a route throws, as a page or as JSON. */
 export function errorAnswer(
-  { page, challenge }: {
+  { log, page, challenge }: {
+    log: Logger;
     /** What an error page shows of the server. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
     /** `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;
   },
 ): ErrorHandler<Passing> {
-  const log = logger("http");
   return (error, c) => {
     const reference = c.get("reference");
     const { status, code, description, headers } = printed(error, c, challenge);

@@ -19,7 +19,8 @@ interface Told {
   repeated: number;
 }
 
-const told = new Map<string, Told>();
+/** By the log that was told: each server has its own. */
+const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
 /** Logs why something that we depend on failed, and how often since the last line. */
 export function logFailure(
@@ -27,6 +28,8 @@ export function logFailure(
   error: unknown,
   properties: Properties,
 ): void {
+  let told = toldTo.get(log);
+  if (!told) toldTo.set(log, told = new Map());
   const cause = rootOf(error);
   const time = Date.now();
   const before = told.get(cause);

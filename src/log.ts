@@ -1,19 +1,14 @@
 /**
- * One event, one line: JSON when no one watches, readable words on a
- * terminal. Arguments, bodies, tokens, codes and states are never logged.
+ * The log of a server. Each server has its own: what it says, from which level
+ * on, and where that goes. Arguments, bodies, tokens, codes and states are
+ * never logged.
  *
  * @module
  */
-import {
-  jsonLine,
-  type LogEvent,
-  type Properties,
-  type Severity,
-  terminalLine,
-} from "./log_line.ts";
+import type { LogEvent, Properties, Severity } from "./log_line.ts";
 import { telemetry } from "./telemetry.ts";
 
-export type { LogEvent } from "./log_line.ts";
+export type { LogEvent, Properties, Severity } from "./log_line.ts";
 
 /** `LOG_LEVEL`, least to most severe; `off` silences the log. */
 export const LOG_LEVELS = [
@@ -22,12 +17,38 @@ export const LOG_LEVELS = [
   "warning",
   "error",
   "off",
-] as const;
+] as const satisfies LogLevel[];
 
-/** One of {@linkcode LOG_LEVELS}. */
-export type LogLevel = typeof LOG_LEVELS[number];
+/** The events that are written: those of a level and above; `off`: none. */
+export type LogLevel = Severity | "off";
 
-/** What one part of the server has to say. */
+/**
+ * The log of a server, in the words of its author.
+ *
+ * @example Events for a logger of your own
+ * ```ts ignore
+ * createServer({
+ *   // …
+ *   log: {
+ *     level: "warning",
+ *     write: ({ level, message, properties }) =>
+ *       console.error(level, message, properties),
+ *   },
+ * });
+ * ```
+ */
+export interface LogOptions {
+  /** The least level that is written: `info` by default. `LOG_LEVEL` goes before it. */
+  level?: LogLevel;
+  /**
+   * Takes each event, in place of a line on standard output. It is called
+   * while requests wait: what takes long is its own to put off. What it throws
+   * or rejects with stays in the log, and the event is lost.
+   */
+  write?(event: LogEvent): void | Promise<void>;
+}
+
+/** The voice of one part of a server. */
 export interface Logger {
   isEnabledFor(level: Severity): boolean;
   debug(message: string, properties?: Properties): void;
@@ -36,97 +57,95 @@ export interface Logger {
   error(message: string, properties?: Properties): void;
 }
 
-type Take = (event: LogEvent) => void;
-
-let take: Take = () => {};
-/** From which place in {@linkcode LOG_LEVELS} on events are taken. */
-let least = LOG_LEVELS.indexOf("off");
-
-/** Where events go. */
-export interface LogOptions {
-  level: LogLevel;
-  /** Words for a person rather than JSON. */
-  terminal?: boolean;
-  /** Whether every console call is captured as a record of its own. */
-  captured?: boolean;
-  /** Takes events as they are, in place of the console. */
-  take?: Take;
+/** A place for events. */
+export interface LogOutput {
+  write(event: LogEvent): void | Promise<void>;
+  /** Resolves when what was written is out, or cannot be soon. */
+  flush?(): Promise<void>;
 }
 
-/** Sends every event to the console, or to `take`. */
-export function configureLog(options: LogOptions): void {
-  least = LOG_LEVELS.indexOf(options.level);
-  take = options.take ?? toConsole(options);
-}
+/** A sink that fails is told of so often at most. */
+const QUIET_MILLISECONDS = 60_000;
 
-function toConsole({ captured, terminal }: LogOptions): Take {
-  if (captured) return oneByOne;
-  if (terminal) return (event) => console.log(terminalLine(event));
-  return together;
-}
+/** The log of one server. */
+export class Log {
+  readonly #least: number;
+  readonly #output: LogOutput;
+  readonly #fallback: LogOutput;
+  /** Events that were lost, since that was told last. */
+  #lost = 0;
+  #toldMilliseconds = -Infinity;
 
-/** The server's logger; `category` names the part that speaks. */
-export function logger(category: string): Logger {
-  const isEnabledFor = (level: Severity) => LOG_LEVELS.indexOf(level) >= least;
-  const at = (level: Severity) => {
-    const place = LOG_LEVELS.indexOf(level);
-    return (message: string, properties: Properties = {}) => {
-      if (place < least) return;
-      take({ timestamp: Date.now(), level, category, message, properties });
-    };
-  };
-  return {
-    isEnabledFor,
-    debug: at("debug"),
-    info: at("info"),
-    warning: at("warning"),
-    error: at("error"),
-  };
-}
-
-/** Lines that wait for company: written alone, each would cost a system call. */
-let waiting = "";
-let waitingCount = 0;
-const WAIT_MILLISECONDS = 50;
-const MOST_WAITING = 500;
-let timer: ReturnType<typeof setTimeout> | undefined;
-
-/** Warnings and errors are written at once, with what waited before them. */
-function together(event: LogEvent): void {
-  const line = jsonLine(event);
-  waiting += waitingCount++ === 0 ? line : `\n${line}`;
-  const canWait = event.level === "info" || event.level === "debug";
-  if (!canWait || waitingCount >= MOST_WAITING) flushLog();
-  else timer ??= setTimeout(flushLog, WAIT_MILLISECONDS);
-}
-
-/**
- * One call for each event, at once and by level: anyone who captures the console
- * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
- * made in. Anyone who reads the lines instead finds the trace in them.
- */
-function oneByOne(event: LogEvent): void {
-  const properties = { ...event.properties, ...telemetry?.ids };
-  const line = jsonLine({ ...event, properties });
-  switch (event.level) {
-    case "debug":
-      return console.debug(line);
-    case "info":
-      return console.info(line);
-    case "warning":
-      return console.warn(line);
-    case "error":
-      return console.error(line);
+  /** @param fallback is told when `output` fails */
+  constructor(level: LogLevel, output: LogOutput, fallback = output) {
+    this.#least = LOG_LEVELS.indexOf(level);
+    this.#output = output;
+    this.#fallback = fallback;
   }
-}
 
-/** Writes what still waits; the last thing to do before a process ends. */
-export function flushLog(): void {
-  clearTimeout(timer);
-  timer = undefined;
-  if (waitingCount === 0) return;
-  const text = waiting;
-  waiting = "";
-  waitingCount = 0;
-  console.log(text);
+  /** The voice of one part of the server; `category` names the part. */
+  logger(category: string): Logger {
+    const isEnabledFor = (level: Severity) =>
+      LOG_LEVELS.indexOf(level) >= this.#least;
+    const at = (level: Severity) => {
+      if (!isEnabledFor(level)) return () => {};
+      return (message: string, properties: Properties = {}) =>
+        this.#take({
+          timestamp: Date.now(),
+          level,
+          category,
+          message,
+          // Read here, where the trace is the one of what happened.
+          properties: telemetry
+            ? { ...properties, ...telemetry.ids }
+            : properties,
+        });
+    };
+    return {
+      isEnabledFor,
+      debug: at("debug"),
+      info: at("info"),
+      warning: at("warning"),
+      error: at("error"),
+    };
+  }
+
+  /** Writes what still waits: the last thing to do before a process ends. */
+  async flush(): Promise<void> {
+    try {
+      await this.#output.flush?.();
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  /** What reports must neither throw nor reject. */
+  #take(event: LogEvent): void {
+    try {
+      const writing = this.#output.write(event);
+      writing?.then(undefined, (error) => this.#lose(error));
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  #lose(error: unknown): void {
+    this.#lost++;
+    const timestamp = Date.now();
+    if (timestamp - this.#toldMilliseconds < QUIET_MILLISECONDS) return;
+    this.#toldMilliseconds = timestamp;
+    const properties = { events: this.#lost, error };
+    this.#lost = 0;
+    try {
+      this.#fallback.write({
+        timestamp,
+        level: "error",
+        category: "log",
+        message: "Events could not be written",
+        properties,
+      });
+    } catch {
+      // There is no one left to tell.
+    }
+  }
 }

@@ -6,20 +6,23 @@
  * @module
  */
 
-/** How much an event matters. */
+/** The weight of an event. */
 export type Severity = "debug" | "info" | "warning" | "error";
 
-/** What there is to know about an event, by name. */
+/** The facts of an event, by name. */
 export type Properties = Record<string, unknown>;
 
-/** Something that happened. */
+/** A thing that happened. */
 export interface LogEvent {
   /** Epoch milliseconds. */
   timestamp: number;
+  /** How much it matters. */
   level: Severity;
-  /** The part of the server that speaks. */
+  /** The part of the server that speaks, such as `mcp` or `oauth`. */
   category: string;
+  /** What happened, in the code's own words. */
   message: string;
+  /** The rest of it. `error` is what was thrown, as it was. */
   properties: Properties;
 }
 

@@ -36,6 +36,13 @@ export type {
 } from "./server_options.ts";
 export type { Definitions } from "./protocol/compiled_definitions.ts";
 export type { ConnectionInfo } from "./http/connection_info.ts";
+export type {
+  LogEvent,
+  LogLevel,
+  LogOptions,
+  Properties as LogProperties,
+  Severity as LogSeverity,
+} from "./log.ts";
 
 export {
   type CallToolResult,

@@ -11,16 +11,19 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
-import { logger } from "./log.ts";
+import { Log, type LogOptions } from "./log.ts";
 import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
 import type { ServerOptions } from "./server_options.ts";
+import { standardOutput } from "./standard_output.ts";
+import { isCollected } from "./telemetry.ts";
 
 /** A server's options and settings, checked. */
 export interface Plan {
   options: ServerOptions;
   config: Config;
+  log: Log;
   scopes: Scopes;
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
@@ -48,6 +51,7 @@ export function planServer(
   const config = parseConfig(env, {
     title,
     instructions,
+    logLevel: options.log?.level,
     settings,
     denied,
     scopes: scopes.supported,
@@ -58,11 +62,17 @@ export function planServer(
     decide: options.permissions,
     supported: scopes.supported,
   });
-  const lifecycle = new Lifecycle(needs.services, config.own, logger("start"));
+  const log = openLog(config, options.log);
+  const lifecycle = new Lifecycle(
+    needs.services,
+    config.own,
+    log.logger("start"),
+  );
   let catalogue: Catalogue | undefined;
   return {
     options,
     config,
+    log,
     scopes,
     permissions,
     lifecycle,
@@ -73,6 +83,18 @@ export function planServer(
       });
     },
   };
+}
+
+/** The log of a server with these settings. */
+function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
+  // Where console calls are captured, each is to be an event of its own.
+  const standard = standardOutput(isCollected() || deployed);
+  if (!options?.write) return new Log(logLevel, standard);
+  return new Log(
+    logLevel,
+    { write: (event) => options.write!(event) },
+    standard,
+  );
 }
 
 /** Everything that may declare settings and services. */

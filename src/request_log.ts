@@ -9,14 +9,13 @@ import { printAddress } from "./address.ts";
 import { HttpError, OAuthError } from "./errors.ts";
 import { methodName } from "./method.ts";
 import type { Passing } from "./http/passing.ts";
-import { type Logger, logger } from "./log.ts";
+import type { Logger } from "./log.ts";
 
 /** What machines ask for all day; only what fails there is worth a line. */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
 /** Logs requests. A path is told as its route: the rest may hold secrets. */
-export function requestLog(): MiddlewareHandler<Passing> {
-  const log = logger("http");
+export function requestLog(log: Logger): MiddlewareHandler<Passing> {
   return async (c, next) => {
     const startedMilliseconds = Date.now();
     await next();

@@ -5,16 +5,17 @@
  * @module
  */
 import { ConfigError } from "./config/environment.ts";
-import { type Config, isLocal } from "./config/config.ts";
+import { isLocal } from "./config/config.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
-import { configureLog, flushLog, logger } from "./log.ts";
+import { Log, type Logger } from "./log.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
 import { assemble } from "./assemble.ts";
 import { type Plan, planServer } from "./plan.ts";
 import type { CreateServerOptions, ServerOptions } from "./server_options.ts";
-import { isCollected, startTelemetry } from "./telemetry.ts";
+import { standardOutput } from "./standard_output.ts";
+import { startTelemetry } from "./telemetry.ts";
 import { readClients, readEnvironment } from "./process/environment.ts";
 import { announce, warn, warnOfUnread } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
@@ -31,8 +32,6 @@ export interface ServeOptions<
   Partial<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
-
-const log = logger("main");
 
 /**
  * Not under --watch: an exit is the wait for a change there, and a signal must
@@ -64,11 +63,8 @@ export async function serve<
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
   const { environment, denied } = readEnvironment(options);
-  // Where console calls are captured, each is to be an event of its own.
-  const captured = isCollected() ||
-    environment.DENO_DEPLOYMENT_ID !== undefined;
   await startTelemetry();
-  configureLog({ level: "info", terminal, captured });
+  let log: Log | undefined;
   try {
     readClients(environment);
     const plan = planServer(options, environment, denied);
@@ -79,11 +75,11 @@ export async function serve<
         terminal,
       });
     }
-    configureLog({ level: plan.config.logLevel, terminal, captured });
+    log = plan.log;
     await start(plan, options);
-    surviveStrayRejections();
+    surviveStrayRejections(plan.log.logger("main"));
   } catch (error) {
-    flushLog();
+    await log?.flush();
     const isMistake = error instanceof ConfigError ||
       error instanceof CatalogueError || error instanceof ServiceError;
     if (!isMistake && !(error instanceof StartError)) throw error;
@@ -98,12 +94,13 @@ export async function serve<
 
 async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const { config } = plan;
-  const opening = options.kv ?? openKv(config);
+  const log = plan.log.logger("main");
+  const opening = options.kv ?? openKv(config, log);
   // Compiled meanwhile: a thread of its own opens the database.
   void plan.catalogue;
   const kv = await opening;
   const socket = listen(
-    config,
+    plan,
     (request, info) => server.fetch(request, info),
   );
   const origin = localOrigin(socket.addr);
@@ -111,24 +108,38 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const server = assemble(plan, { ...options, kv, origin, showsViews });
   await server.start();
   if (drains()) {
-    stopOnSignal({ server, socket, kv, deployed: config.deployed });
+    stopOnSignal({
+      server,
+      socket,
+      kv,
+      log: plan.log,
+      deployed: config.deployed,
+    });
   }
-  warn(config);
-  warnOfUnread(config);
+  warn(config, log);
+  warnOfUnread(config, log);
   const hasViews = plan.catalogue.views.size > 0;
-  announce(config, config.baseUrl ?? origin, showsViews && hasViews);
+  announce(config, {
+    log,
+    baseUrl: config.baseUrl ?? origin,
+    showsViews: showsViews && hasViews,
+  });
 }
 
 /** @throws {StartError} */
 function listen(
-  { host, port, reusePort }: Config,
+  { config, log }: Pick<Plan, "config" | "log">,
   handler: Handler,
 ): Socket {
+  const { host, port, reusePort } = config;
+  const main = log.logger("main");
   try {
-    return new Socket({ host, port, reusePort }, handler, (error) => {
-      log.error("Connections cannot be accepted any more", { error });
-      flushLog();
-      Deno.exit(1);
+    return new Socket({ host, port, reusePort, log: main }, handler, {
+      async onLost(error) {
+        main.error("Connections cannot be accepted any more", { error });
+        await log.flush();
+        Deno.exit(1);
+      },
     });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
@@ -157,11 +168,12 @@ function serveMisconfigured({ message }: Error): void {
     { onListen() {} },
     () => Response.json(body, { status: 500, headers }),
   );
-  log.error("Misconfigured", { details: message });
+  new Log("info", standardOutput(true)).logger("main")
+    .error("Misconfigured", { details: message });
 }
 
 /** What a tool left behind must not take everyone's server down. */
-function surviveStrayRejections(): void {
+function surviveStrayRejections(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("Unhandled rejection", { error: event.reason });

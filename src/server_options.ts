@@ -12,6 +12,7 @@ import type { Services, ServiceValues } from "./authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import type { Authenticated } from "./caller.ts";
 import type { Environment } from "./config/environment.ts";
+import type { LogOptions } from "./log.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import type { DecidePermissions } from "./oauth/permissions.ts";
 import type { Definitions } from "./protocol/compiled_definitions.ts";
@@ -52,6 +53,11 @@ export interface ServerOptions<
   routes?(app: Hono, context: RoutesContext<S, V>): void;
   /** Runs around every tool call. */
   around?: Around;
+  /**
+   * What is logged, and where it goes: lines on standard output by default,
+   * from `LOG_LEVEL` on.
+   */
+  log?: LogOptions;
 }
 
 /** What routes of your own are given. */

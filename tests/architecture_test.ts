@@ -76,7 +76,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** What listens, and what people run at a command line. */
 const MAY_TOUCH_DENO =
-  /^src\/(serve\.ts$|process\/|testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
+  /^src\/(serve\.ts$|standard_output\.ts$|process\/|testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
 
 /** What people write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;

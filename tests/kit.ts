@@ -6,6 +6,7 @@
 import { createServer } from "../src/server.ts";
 import type { CreateServerOptions, Server } from "../src/server_options.ts";
 import type { JsonObject } from "../src/json.ts";
+import { SILENT } from "./log.ts";
 import { VERSION } from "../src/version.ts";
 import { Meta } from "../src/protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../src/protocol/revisions.ts";
@@ -31,12 +32,13 @@ export type ServerOptions = Partial<CreateServerOptions>;
 
 /** Starts a server, on a database of its own in memory unless one is given. */
 export async function startServer(
-  { kv, ...options }: ServerOptions = {},
+  { kv, log = SILENT, ...options }: ServerOptions = {},
 ): Promise<TestServer> {
   const database = kv ?? await Deno.openKv(":memory:");
   const app = createServer({
     ...INTRODUCTION,
     ...options,
+    log,
     kv: database,
   });
   return new TestServer(app, database, kv === undefined);

@@ -5,7 +5,6 @@
  * @module
  */
 import { parseConfig } from "../src/config/config.ts";
-import { configureLog } from "../src/log.ts";
 import type { Definitions } from "../src/protocol/compiled_definitions.ts";
 import { assemble } from "../src/assemble.ts";
 import { planServer } from "../src/plan.ts";
@@ -15,8 +14,7 @@ import { INTRODUCTION } from "./kit.ts";
 /** Serves until the process is told to end, and prints where it listens. */
 export async function serve(definitions: Definitions): Promise<Server> {
   const env = Deno.env.toObject();
-  const { host, port, kvPath, logLevel } = parseConfig(env);
-  configureLog({ level: logLevel, terminal: Deno.stdout.isTerminal() });
+  const { host, port, kvPath } = parseConfig(env);
   const kv = await Deno.openKv(kvPath);
   const server = Deno.serve({
     hostname: host,

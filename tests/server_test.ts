@@ -1,7 +1,7 @@
 /** What an author says about a server, and what is added to it. */
 import assert from "node:assert/strict";
 import { createServer, type ServerOptions, service, tool } from "../src/mod.ts";
-import { configureLog, type LogEvent } from "../src/log.ts";
+import { recordLog, SILENT } from "./log.ts";
 import { testServer } from "../src/testing.ts";
 import { initialize, resultOf, rpc, statelessMeta } from "./kit.ts";
 import { FakeTime } from "./store/fake_time.ts";
@@ -137,6 +137,7 @@ Deno.test("authenticate() in a route refuses with the challenge of /mcp", async 
   await using server = createServer({
     ...described,
     kv,
+    log: SILENT,
     env: { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "t".repeat(32) },
     routes(app, { authenticate }) {
       app.get("/me", async (c) => {
@@ -167,19 +168,14 @@ Deno.test("a service that does not start is told once a second, and each answer 
     start: () => Promise.reject(new Error("no connection")),
   });
   const job = tool({ name: "job", services: { queue }, run: () => "done" });
-  await using server = createServer({ ...described, kv, tools: [job] });
-  const events: LogEvent[] = [];
-  configureLog({ level: "debug", take: (event) => events.push(event) });
+  const { log, events } = recordLog("debug");
+  await using server = createServer({ ...described, kv, log, tools: [job] });
   const references: string[] = [];
-  try {
-    for (let n = 0; n < 3; n++) {
-      const response = await server.fetch(new Request("http://localhost/"));
-      assert.equal(response.status, 503);
-      assert.equal(response.headers.get("retry-after"), "5");
-      references.push((await response.json()).reference);
-    }
-  } finally {
-    configureLog({ level: "off" });
+  for (let n = 0; n < 3; n++) {
+    const response = await server.fetch(new Request("http://localhost/"));
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get("retry-after"), "5");
+    references.push((await response.json()).reference);
   }
   assert.equal(new Set(references).size, 3);
   const [{ level, properties }, ...others] = events;

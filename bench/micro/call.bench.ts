@@ -7,6 +7,7 @@ const app = createServer({
   name: "bench",
   version: "1",
   tools: [health],
+  log: { level: "off" },
   kv: await Deno.openKv(":memory:"),
 });
 

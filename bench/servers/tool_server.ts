@@ -5,14 +5,12 @@
  */
 import { createServer, tool } from "../../src/mod.ts";
 import { parseConfig } from "../../src/config/config.ts";
-import { configureLog } from "../../src/log.ts";
 import health from "../../health.ts";
 import { count, echo, fillers, runCount } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 
 const env = Deno.env.toObject();
-const { host, port, kvPath, logLevel } = parseConfig(env);
-configureLog({ level: logLevel, terminal: false });
+const { host, port, kvPath } = parseConfig(env);
 const app = createServer({
   name: "bench",
   version: "1",

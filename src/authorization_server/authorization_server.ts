@@ -6,7 +6,7 @@
 import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../config/auth.ts";
-import { logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 import { isMachine } from "../oauth/configured_client.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
 import type { Permissions } from "../oauth/permissions.ts";
@@ -58,6 +58,7 @@ import { tokenEndpoint } from "./token.ts";
 /** What an authorization server is made of. */
 export interface AuthorizationServerOptions {
   config: OAuthConfig;
+  log: Logger;
   database: Database;
   /** One cache for a process, so the engine's. */
   sessions: SessionStore;
@@ -84,7 +85,7 @@ export type AuthorizationServer = Pick<SignIn, "close"> & {
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
-  const { config, database, baseUrl, provider, scopes } = options;
+  const { config, log, database, baseUrl, provider, scopes } = options;
   const { clock } = database;
   const { about } = options;
   const { metadataDocuments, allowedUsers, assertionIssuers } = config;
@@ -97,12 +98,10 @@ export function authorizationServer(
   const machines = new Set(
     config.clients.filter(isMachine).map(({ clientId }) => clientId),
   );
-  const log = logger("oauth");
   const [ownId, ...otherIds] = subjectIds(config);
   const services = {
     ...options,
     clock,
-    log,
     providerName: provider.name,
     providerId: ownId,
     otherIds: otherIds.filter((id) => id !== ownId),

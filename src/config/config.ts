@@ -56,6 +56,8 @@ export interface ConfigOptions {
   title?: string;
   /** In place of `MCP_INSTRUCTIONS` where that is unset. */
   instructions?: string;
+  /** In place of `LOG_LEVEL` where that is unset: `info`. */
+  logLevel?: LogLevel;
   /** Settings that authors declared, by the name of their variable. */
   settings?: ReadonlyMap<string, z.ZodType>;
   /** Variables that the process has no permission to read. */
@@ -172,7 +174,8 @@ const LOG_LEVEL = {
  */
 export function parseConfig(
   environment: Environment,
-  { title = "Tool Server", instructions, scopes, ...own }: ConfigOptions = {},
+  { title = "Tool Server", instructions, logLevel = "info", scopes, ...own }:
+    ConfigOptions = {},
 ): Config {
   const settings = new Settings(environment);
   const baseUrl = settings.read("BASE_URL", BASE_URL);
@@ -193,7 +196,7 @@ export function parseConfig(
       (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
     kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
-    logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? "info",
+    logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? logLevel,
     title: settings.text("MCP_TITLE") ?? title,
     instructions: settings.text("MCP_INSTRUCTIONS") ?? instructions,
     auth: parseAuth(settings, { deployed, loopback }, scopes),

@@ -5,15 +5,16 @@
  */
 import { isOpen } from "../config/auth.ts";
 import type { Config } from "../config/config.ts";
-import { logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 import { isLoopback } from "../loopback.ts";
 import { clientGuides, entryOf } from "../pages/client_guides.ts";
 import { telemetry } from "../telemetry.ts";
 
-const log = logger("main");
-
 /** Says what a service may not want, though it works. */
-export function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
+export function warn(
+  { host, baseUrl, kvPath, auth, deployed }: Config,
+  log: Logger,
+): void {
   const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
   if (isPublic && kvPath === undefined && !deployed) {
     log.warning(
@@ -38,7 +39,8 @@ export function warn({ host, baseUrl, kvPath, auth, deployed }: Config): void {
   }
 }
 
-export function warnOfUnread({ unread }: Config): void {
+/** Says which settings have their default because they may not be read. */
+export function warnOfUnread({ unread }: Config, log: Logger): void {
   if (unread.length === 0) return;
   log.warning(
     `${unread.join(", ")} may not be read and have their defaults: run ` +
@@ -49,8 +51,11 @@ export function warnOfUnread({ unread }: Config): void {
 /** Tells where the server is and how to connect a client. */
 export function announce(
   { title, auth, kvPath }: Config,
-  baseUrl: string,
-  showsViews: boolean,
+  { log, baseUrl, showsViews }: {
+    log: Logger;
+    baseUrl: string;
+    showsViews: boolean;
+  },
 ): void {
   const url = `${baseUrl}/mcp`;
   const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })

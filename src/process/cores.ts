@@ -13,7 +13,8 @@
  *
  * @module
  */
-import { configureLog, flushLog, logger } from "../log.ts";
+import { Log, type Logger } from "../log.ts";
+import { standardOutput } from "../standard_output.ts";
 import { WITH_PARENT } from "./parent.ts";
 
 /** Longer than a start takes: a process that ends sooner has a reason to. */
@@ -23,14 +24,13 @@ const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 const NEWLINE = 0x0a;
 
-const log = logger("cores");
-
 /** What is run, and how often. */
 interface CoresOptions {
   command: readonly string[];
   processes: number;
   hostname: string;
   port: number;
+  log: Logger;
 }
 
 /** Processes of one command. One that ends is started again. */
@@ -106,7 +106,7 @@ class Cores {
       if (!isSteady && this.#children.size === 0) {
         return this.#over.resolve(code || 1);
       }
-      log.error("A process ended and is started again", {
+      this.#options.log.error("A process ended and is started again", {
         pid: child.pid,
         code,
         signal,
@@ -209,13 +209,19 @@ async function main(command: readonly string[]): Promise<never> {
   } catch (error) {
     refuse(`PORT: ${port} on ${hostname}: ${(error as Error).message}`);
   }
-  configureLog({ level: "info" });
-  const cores = new Cores({ command, processes, hostname, port });
+  const log = new Log("info", standardOutput(false));
+  const cores = new Cores({
+    command,
+    processes,
+    hostname,
+    port,
+    log: log.logger("cores"),
+  });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => cores.stop(signal));
   }
   const code = await cores.run();
-  flushLog();
+  await log.flush();
   Deno.exit(code);
 }
 

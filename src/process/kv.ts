@@ -4,12 +4,10 @@
  * @module
  */
 import type { Config } from "../config/config.ts";
-import { logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 import { whileLocked } from "../store/locked.ts";
 import { isService, type Origin } from "./service.ts";
 import { StartError } from "./start_error.ts";
-
-const log = logger("main");
 
 /**
  * Deno's default database follows the folder: the next release of a service
@@ -33,7 +31,10 @@ export function checkDatabase(
 }
 
 /** @throws {StartError} */
-export async function openKv({ kvPath }: Config): Promise<Deno.Kv> {
+export async function openKv(
+  { kvPath }: Config,
+  log: Logger,
+): Promise<Deno.Kv> {
   // Without --unstable-kv there is none, whatever the types say.
   if (typeof Deno.openKv !== "function") {
     if (kvPath !== undefined && kvPath !== ":memory:") {

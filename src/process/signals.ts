@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { flushLog, logger } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { Server } from "../server_options.ts";
 import { watchParent } from "./parent.ts";
 import type { Socket } from "./socket.ts";
@@ -30,6 +30,7 @@ export interface Ending {
   server: Server;
   socket: Socket;
   kv: Deno.Kv;
+  log: Log;
   deployed: boolean;
 }
 
@@ -47,14 +48,14 @@ export function stopOnSignal(ending: Ending): void {
     const time = Date.now();
     if (stoppingSinceMilliseconds !== undefined) {
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
-      flushLog();
+      await ending.log.flush();
       Deno.exit(1);
     }
     stoppingSinceMilliseconds = time;
-    logger("main").info("Stopping");
+    ending.log.logger("main").info("Stopping");
     // A person at a terminal does not wait for a proxy.
     await end(ending, signal === "SIGTERM");
-    flushLog();
+    await ending.log.flush();
     Deno.exit(0);
   };
   for (const signal of signals) {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { logger } from "../log.ts";
+import type { Logger } from "../log.ts";
 
 /** Answers requests. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
@@ -16,14 +16,13 @@ const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;
 
-const log = logger("main");
-
 /** Where to listen. */
 export interface SocketOptions {
   host: string;
   port: number;
   /** Whether other processes may listen there too; wants `--unstable-net`. */
   reusePort: boolean;
+  log: Logger;
 }
 
 /** A process's socket, for as long as it lives. */
@@ -31,6 +30,7 @@ export class Socket {
   readonly addr: Deno.NetAddr;
   readonly #reusePort: boolean;
   readonly #handler: Handler;
+  readonly #log: Logger;
   readonly #onLost: (error: unknown) => void;
   /** One that accepts no more may still have connections. */
   readonly #servers = new Set<Deno.HttpServer>();
@@ -48,10 +48,11 @@ export class Socket {
    * @throws when the address cannot be listened on
    */
   constructor(
-    { host, port, reusePort }: SocketOptions,
+    { host, port, reusePort, log }: SocketOptions,
     handler: Handler,
-    onLost: (error: unknown) => void,
+    { onLost }: { onLost(error: unknown): void },
   ) {
+    this.#log = log;
     this.#onLost = onLost;
     this.#handler = (request, info) =>
       this.#isLeaving
@@ -102,7 +103,7 @@ export class Socket {
       this.#steadyMilliseconds = time;
       this.#pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
     }
-    log.error("No connections are accepted, listening again", { error });
+    this.#log.error("No connections are accepted, listening again", { error });
     for (let lost = error; !this.#isClosing;) {
       if (Date.now() - this.#steadyMilliseconds > PATIENCE_MILLISECONDS) {
         return this.#onLost(lost);

@@ -3,25 +3,33 @@
  *
  * @module
  */
-import type { Logger } from "../log.ts";
+import type { LogEvent, LogOptions } from "../log.ts";
+import { standardOutput } from "../standard_output.ts";
 
 const REFERENCE = /\(reference ([\w-]+)\)/;
 
-/** Keeps what a tool threw, so that its test can show it. */
-export class CrashLog implements Logger {
-  #errors = new Map<unknown, unknown>();
+/**
+ * The log of a test server: silent unless its test asks for events. It keeps
+ * what a tool threw, so that the test can show it.
+ */
+export class CrashLog implements LogOptions {
+  readonly level: LogOptions["level"];
+  readonly #passOn: LogOptions["write"];
+  readonly #errors = new Map<unknown, unknown>();
 
-  isEnabledFor(level: string): boolean {
-    return level === "error";
+  /** @param options what the test asked for */
+  constructor(options?: LogOptions) {
+    this.level = options ? options.level : "error";
+    const output = options?.write ? options : standardOutput(false);
+    this.#passOn = options && ((event) => output.write!(event));
   }
 
-  debug(): void {}
-  info(): void {}
-  warning(): void {}
-
-  error(_message: string, properties: Record<string, unknown> = {}): void {
-    if (!("error" in properties)) return;
-    this.#errors.set(properties.reference, properties.error);
+  write(event: LogEvent): void | Promise<void> {
+    const { level, properties: { reference, error } } = event;
+    if (level === "error" && error !== undefined) {
+      this.#errors.set(reference, error);
+    }
+    return this.#passOn?.(event);
   }
 
   /**

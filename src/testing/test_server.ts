@@ -42,9 +42,9 @@ export class TestServer extends TestClient implements AsyncDisposable {
       TestServerOptions,
     origin = "http://localhost",
   ): Promise<TestServer> {
-    const plan = planServer({ ...options, name, version }, env);
+    const crashes = new CrashLog(options.log);
+    const plan = planServer({ ...options, name, version, log: crashes }, env);
     const gate = new TestGate();
-    const crashes = new CrashLog();
     const { memoryKv } = await import("../store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
     const server = assemble(plan, {
@@ -52,7 +52,6 @@ export class TestServer extends TestClient implements AsyncDisposable {
       kv: kv ?? own!,
       origin,
       gate,
-      log: crashes,
     });
     const baseUrl = plan.config.baseUrl ?? origin;
     const { host } = new URL(baseUrl);

@@ -1,7 +1,7 @@
 /** Connections that go on, with less or after a while. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { configureLog } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { openAssertedGrant } from "../../src/oauth/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
@@ -82,27 +82,19 @@ Deno.test("POST /account/pause refuses a connection's tokens within a second, th
 });
 
 Deno.test("POST /account/pause is in the log, with the names of what it paused", async () => {
-  await using server = await start();
+  const { log, events } = recordLog();
+  await using server = await start({ log });
   const client = await Client.register(server);
   await client.connect();
   const visitor = await AccountVisitor.signIn(server);
   const { page } = visitor;
-  const told: unknown[] = [];
-  configureLog({
-    level: "info",
-    take: ({ message, properties: { subject, client } }) => {
-      if (message.startsWith("Connection")) {
-        told.push([message, subject, client]);
-      }
-    },
-  });
-  try {
-    await visitor.press("/account/pause");
-    visitor.page = page;
-    await visitor.press("/account/pause", { grant: "nothing" });
-  } finally {
-    configureLog({ level: "off" });
-  }
+  await visitor.press("/account/pause");
+  visitor.page = page;
+  await visitor.press("/account/pause", { grant: "nothing" });
+  const told = events.filter(({ message }) => message.startsWith("Connection"))
+    .map((
+      { message, properties: { subject, client } },
+    ) => [message, subject, client]);
   assert.deepEqual(told, [
     ["Connection paused on the account page", "github:42", "App"],
   ]);

@@ -1,6 +1,7 @@
 /** What strangers write on pages and in the log. */
 import assert from "node:assert/strict";
-import { configureLog, type LogEvent } from "../../src/log.ts";
+import type { LogEvent } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { jsonLine, terminalLine } from "../../src/log_line.ts";
 import { attacks, BASE_URL, each, startTarget, type Target } from "./kit.ts";
@@ -127,14 +128,9 @@ attacks("a page is not used against the person who reads it", {
 async function logged(
   attack: (target: Target) => Promise<unknown>,
 ): Promise<LogEvent[]> {
-  const events: LogEvent[] = [];
-  configureLog({ level: "debug", take: (event) => events.push(event) });
-  try {
-    await using target = await startTarget();
-    await attack(target);
-  } finally {
-    configureLog({ level: "off" });
-  }
+  const { log, events } = recordLog("debug");
+  await using target = await startTarget({ log });
+  await attack(target);
   return events;
 }
 

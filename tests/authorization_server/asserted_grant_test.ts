@@ -1,6 +1,7 @@
 /** `POST /token` with an identity assertion (ID-JAG). */
 import assert from "node:assert/strict";
-import { configureLog, type LogEvent } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
+import type { LogOptions } from "../../src/log.ts";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { ScopeDefinitions } from "../../src/authoring/scope.ts";
 import { tool } from "../../src/authoring/tool.ts";
@@ -57,7 +58,8 @@ const DOCUMENT = {
 
 function start(
   { issuer }: AssertionProvider,
-  { kv, environment, scopes, tools: others = tools }: {
+  { kv, log, environment, scopes, tools: others = tools }: {
+    log?: LogOptions;
     kv?: Deno.Kv;
     tools?: typeof tools;
     environment?: Record<string, string>;
@@ -68,6 +70,7 @@ function start(
     scopes,
     tools: others,
     kv,
+    log,
     fetchDocument: () =>
       Promise.resolve({
         document: DOCUMENT,
@@ -155,14 +158,9 @@ Deno.test("POST /token does not match a rule about another issuer's person", asy
 
 Deno.test("the log tells whom an assertion signed in, under the reference of its request", async () => {
   await using idp = await startAssertionProvider();
-  await using server = await start(idp);
-  const events: LogEvent[] = [];
-  configureLog({ level: "info", take: (event) => events.push(event) });
-  try {
-    await ask(server, await idp.assertion(BASE_URL));
-  } finally {
-    configureLog({ level: "off" });
-  }
+  const { log, events } = recordLog();
+  await using server = await start(idp, { log });
+  await ask(server, await idp.assertion(BASE_URL));
   assert.deepEqual(events.map(({ message }) => message), [
     "Signed in by an assertion",
     "Request",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { attemptRecorder } from "../../src/authorization_server/attempt_recorder.ts";
 import { HttpError, OAuthError } from "../../src/errors.ts";
-import { configureLog } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { shortClientId } from "../../src/oauth/client_id.ts";
 import { AccountVisitor } from "../account/kit.ts";
 import { Client, startOAuthServer } from "../flow/kit.ts";
@@ -58,29 +58,22 @@ Deno.test("attemptRecorder() notes a code that a client got, by where it went", 
 });
 
 Deno.test("a step that fails is noted by its client's name, and logged by its ID", async () => {
+  const { log, events } = recordLog();
   await using server = await startOAuthServer({
+    log,
     environment: { OAUTH_ADMINS: "root@example.com" },
   });
-  const logged: unknown[] = [];
-  configureLog({
-    level: "info",
-    take: ({ message, properties: { status, clientId } }) => {
-      if (message === "Request" && Number(status) >= 400) logged.push(clientId);
-    },
-  });
-  let client: Client;
-  try {
-    client = await Client.register(server, { client_name: "Their app" });
-    const browser = server.browser();
-    await browser.open(
-      client.authorizationUrl({ redirect_uri: "https://other.example/cb" }),
-    );
-    const page = await browser.open(client.authorizationUrl());
-    await browser.press(page, "decision", "perhaps");
-    await client.redeem("guessed");
-  } finally {
-    configureLog({ level: "off" });
-  }
+  const client = await Client.register(server, { client_name: "Their app" });
+  const browser = server.browser();
+  await browser.open(
+    client.authorizationUrl({ redirect_uri: "https://other.example/cb" }),
+  );
+  const page = await browser.open(client.authorizationUrl());
+  await browser.press(page, "decision", "perhaps");
+  await client.redeem("guessed");
+  const logged = events.filter(({ message, properties: { status } }) =>
+    message === "Request" && Number(status) >= 400
+  ).map(({ properties: { clientId } }) => clientId);
   const id = shortClientId(client.clientId);
   assert.deepEqual(logged, [id, id, id]);
   const { words } = await AccountVisitor.signIn(server, {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Answering, Client, startOAuthServer } from "../flow/kit.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
-import { configureLog } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
@@ -282,19 +282,12 @@ for (
   ]
 ) {
   Deno.test(`GET /oauth/provider-callback logs ${what} of the provider as ${logged}`, async () => {
-    await using flow = await approved();
-    const told: unknown[] = [];
-    configureLog({
-      level: "info",
-      take: ({ properties }) => told.push(properties.providerError),
-    });
-    try {
-      await flow.browser.open(
-        flow.url.replace(/code=.*/, `error=${encodeURIComponent(error)}`),
-      );
-    } finally {
-      configureLog({ level: "off" });
-    }
+    const { log, events } = recordLog();
+    await using flow = await approved({ log });
+    await flow.browser.open(
+      flow.url.replace(/code=.*/, `error=${encodeURIComponent(error)}`),
+    );
+    const told = events.map(({ properties }) => properties.providerError);
     assert.deepEqual(told.filter(Boolean), [logged]);
   });
 }

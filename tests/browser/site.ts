@@ -14,6 +14,7 @@ import { randomId } from "../../src/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { startChromium } from "./chromium.ts";
+import { SILENT } from "../log.ts";
 
 const TOOLS = [
   tool({
@@ -43,6 +44,7 @@ export class Site implements AsyncDisposable {
     );
     const origin = `http://127.0.0.1:${server.addr.port}`;
     const app: Server = createServer({
+      log: SILENT,
       ...INTRODUCTION,
       tools: TOOLS,
       kv,

@@ -12,6 +12,7 @@ import { planServer } from "../../src/plan.ts";
 import type { Server } from "../../src/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { INTRODUCTION } from "../kit.ts";
+import { SILENT } from "../log.ts";
 
 /** The page of a tool that charts something, with more in its script. */
 export function page(script: string, title = "Bars"): string {
@@ -88,7 +89,10 @@ export class ViewSite implements AsyncDisposable {
 
   #begin(tools: Tool[]): void {
     const options = { ...INTRODUCTION, tools };
-    const plan = planServer(options, { BASE_URL: this.origin, ...this.env });
+    const plan = planServer({ ...options, log: SILENT }, {
+      BASE_URL: this.origin,
+      ...this.env,
+    });
     const [kv, showsViews] = [this.#kv, true];
     this.#app = assemble(plan, { kv, origin: this.origin, showsViews });
   }

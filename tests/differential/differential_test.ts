@@ -14,6 +14,7 @@ import {
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { Peer } from "./peer.ts";
 import { randomNumbers } from "./random.ts";
+import { SILENT } from "../log.ts";
 
 const SEED = 20260728;
 
@@ -95,7 +96,7 @@ function* drafts(): Generator<Draft> {
 
 Deno.test("the app answers as the SDK's own server does, intended differences aside", async () => {
   const kv = await Deno.openKv(":memory:");
-  const app = createServer({ ...INTRODUCTION, ...catalogue, kv });
+  const app = createServer({ ...INTRODUCTION, ...catalogue, kv, log: SILENT });
   const peer = new Peer();
   try {
     const ours = new Subject(app);

@@ -7,6 +7,7 @@ import {
   registryEntry,
 } from "../../src/discovery/registry_entry.ts";
 import type { ServerCard } from "../../src/discovery/server_card.ts";
+import { SILENT } from "../log.ts";
 
 async function withServer(
   test: (get: (path: string, headers?: HeadersInit) => Promise<Response>) =>
@@ -17,6 +18,7 @@ async function withServer(
 ): Promise<void> {
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({
+    log: SILENT,
     name: "mail tools",
     title: "Mail",
     version: "1.2.3",

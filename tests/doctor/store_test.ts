@@ -9,6 +9,7 @@ import type { ServerOptions } from "../../src/server_options.ts";
 import { skill } from "../../src/skill.ts";
 import health from "../../health.ts";
 import { Browser } from "../flow/browser.ts";
+import { SILENT } from "../log.ts";
 
 const ORIGIN = "https://tools.example.com";
 
@@ -41,6 +42,7 @@ async function findings(
 ): Promise<Finding[]> {
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({
+    log: SILENT,
     name: "mail",
     version: "1.0.0",
     ...ABOUT,
@@ -242,6 +244,7 @@ Deno.test("examine() signs in, at the address it shows a person", async () => {
   const origin = "http://127.0.0.1:3000";
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({
+    log: SILENT,
     name: "mail",
     version: "1.0.0",
     ...ABOUT,

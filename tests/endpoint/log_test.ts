@@ -1,6 +1,7 @@
 /** What the log says of a request, and what it keeps to itself. */
 import assert from "node:assert/strict";
-import { configureLog, type LogEvent } from "../../src/log.ts";
+import type { LogEvent } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
 import { prompt } from "../../src/authoring/prompt.ts";
@@ -24,14 +25,9 @@ async function recordsOf(
   act: (server: TestServer) => Promise<unknown>,
   definitions: Definitions = CATALOGUE,
 ): Promise<LogEvent[]> {
-  const events: LogEvent[] = [];
-  configureLog({ level: "debug", take: (event) => events.push(event) });
-  try {
-    await using server = await startServer(definitions);
-    await act(server);
-  } finally {
-    configureLog({ level: "off" });
-  }
+  const { log, events } = recordLog("debug");
+  await using server = await startServer({ log, ...definitions });
+  await act(server);
   return events;
 }
 
@@ -64,8 +60,10 @@ Deno.test("a request is one event: id, method, tool, duration and outcome", asyn
 });
 
 Deno.test("a request's event names the person, the client, the grant and the door", async () => {
+  const { log, events } = recordLog();
   await using server = await startOAuthServer({
     ...CATALOGUE,
+    log,
     environment: {
       AUTH_STRATEGY: "oauth,bearer",
       BEARER_TOKEN: "the-only-secret-token",
@@ -76,14 +74,9 @@ Deno.test("a request's event names the person, the client, the grant and the doo
   const [grant] = await Array.fromAsync(
     server.kv.list<{ id: string }>({ prefix: ["grant"] }),
   );
-  const events: LogEvent[] = [];
-  configureLog({ level: "info", take: (event) => events.push(event) });
-  try {
-    for (const token of [access_token, "the-only-secret-token"]) {
-      await (await client.call(token, "greet")).body?.cancel();
-    }
-  } finally {
-    configureLog({ level: "off" });
+  events.length = 0;
+  for (const token of [access_token, "the-only-secret-token"]) {
+    await (await client.call(token, "greet")).body?.cancel();
   }
   assert.deepEqual(
     events.map(({ properties: { subject, clientId, grantId, door } }) => [
@@ -122,27 +115,23 @@ Deno.test("a call that ends with a question is no error, whatever is around it",
     run: async (_input, { ask }) =>
       (await ask({ message: "Sure?", schema: z.object({}) })).action,
   });
-  const levels: unknown[] = [];
-  configureLog({
-    level: "debug",
-    take: ({ level, properties: { outcome } }) => levels.push([level, outcome]),
+  const { log, events } = recordLog("debug");
+  await using server = await startServer({
+    log,
+    tools: [confirm],
+    around: async (_call, next) => await next(),
   });
-  try {
-    await using server = await startServer({
-      tools: [confirm],
-      around: async (_call, next) => await next(),
-    });
-    const asked = server.call("tools/call", { name: "confirm" }, {
-      capabilities: { elicitation: {} },
-    });
-    assert.equal((await resultOf(asked)).resultType, "input_required");
-    await until(() => levels.length > 0);
-    // What follows the answer has had its turn.
-    await resultOf(server.call("tools/list"));
-  } finally {
-    configureLog({ level: "off" });
-  }
-  assert.deepEqual(levels, [["info", "input_required"], ["info", "ok"]]);
+  const asked = server.call("tools/call", { name: "confirm" }, {
+    capabilities: { elicitation: {} },
+  });
+  assert.equal((await resultOf(asked)).resultType, "input_required");
+  await until(() => events.length > 0);
+  // What follows the answer has had its turn.
+  await resultOf(server.call("tools/list"));
+  assert.deepEqual(
+    events.map(({ level, properties }) => [level, properties.outcome]),
+    [["info", "input_required"], ["info", "ok"]],
+  );
 });
 
 Deno.test("nothing that a client wrote is logged", async () => {
@@ -229,23 +218,19 @@ Deno.test("what is refused before its method is told where it came from, to who 
       { remoteAddr: { hostname: "127.0.0.1" } },
     );
   for (const level of ["debug", "info"] as const) {
-    const events: LogEvent[] = [];
+    const { log, events } = recordLog(level);
     await using server = await startServer({
+      log,
       env: {
         AUTH_STRATEGY: "bearer",
         BEARER_TOKEN: "the-only-secret-token",
         TRUSTED_PROXIES: "127.0.0.1",
       },
     });
-    configureLog({ level, take: (event) => events.push(event) });
-    try {
-      for (const method of ["POST", "DELETE"]) {
-        const response = await send(server, method);
-        assert.equal(response.status, 401);
-        await response.body?.cancel();
-      }
-    } finally {
-      configureLog({ level: "off" });
+    for (const method of ["POST", "DELETE"]) {
+      const response = await send(server, method);
+      assert.equal(response.status, 401);
+      await response.body?.cancel();
     }
     const told = events.map(({ properties: { reference: _, ...rest } }) =>
       rest
@@ -290,11 +275,10 @@ Deno.test("a database that fails is told once a second with its cause, however m
   using time = new FakeTime();
   using database = await switchableKv();
   const { kv, state } = database;
-  const events: LogEvent[] = [];
+  const { log, events } = recordLog("warning");
   try {
-    await using server = await startServer({ ...CATALOGUE, kv });
+    await using server = await startServer({ ...CATALOGUE, kv, log });
     const session = await server.openSession();
-    configureLog({ level: "warning", take: (event) => events.push(event) });
     state.isUp = false;
     time.tick(2);
     for (let id = 0; id < 6; id++) {
@@ -305,7 +289,6 @@ Deno.test("a database that fails is told once a second with its cause, however m
     }
   } finally {
     state.isUp = true;
-    configureLog({ level: "off" });
   }
   assert.deepEqual(
     events.map(({ message, properties }) => [message, properties.repeated]),

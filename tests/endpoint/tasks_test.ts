@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { RpcError } from "../../src/errors.ts";
 import { tool, ToolError } from "../../src/authoring/tool.ts";
-import { configureLog } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
@@ -335,16 +335,17 @@ Deno.test("a tool's own failure completes the task, others fail it", async () =>
 });
 
 Deno.test("the log names a task where it begins, and tells under that name how it ended", async () => {
-  const begun = new Map<unknown, unknown>();
-  const ended = new Map<unknown, unknown>();
-  await using server = await start();
-  configureLog({
-    level: "info",
-    take: ({ message, properties: { reference, task, tool, outcome } }) => {
-      if (task) begun.set(task, [tool, outcome]);
-      if (message === "Task") ended.set(reference, [tool, outcome]);
-    },
-  });
+  const { log, events } = recordLog();
+  await using server = await startServer({ ...DEFINITIONS, log });
+  /** The tool and the outcome that are told of a task. */
+  const told = (message: string, taskId: string) => {
+    const name = message === "Task" ? "reference" : "task";
+    const { properties } =
+      events.find((event) =>
+        event.message === message && event.properties[name] === taskId
+      ) ?? {};
+    return properties && [properties.tool, properties.outcome];
+  };
   const outcomes = {
     build: "ok",
     tool_error: "tool_error",
@@ -352,21 +353,17 @@ Deno.test("the log names a task where it begins, and tells under that name how i
     crash: "internal_error",
     longer: "cancelled",
   };
-  try {
-    for (const [name, outcome] of Object.entries(outcomes)) {
-      const more = name === "build" ? { arguments: { n: 1 } } : {};
-      const { taskId } = await resultOf(call(server, name, more));
-      if (outcome === "cancelled") {
-        await resultOf(
-          server.call("tasks/cancel", { taskId }, { capabilities }),
-        );
-      }
-      await until(() => ended.has(taskId));
-      assert.deepEqual(begun.get(taskId), [name, "ok"]);
-      assert.deepEqual(ended.get(taskId), [name, outcome]);
+  for (const [name, outcome] of Object.entries(outcomes)) {
+    const more = name === "build" ? { arguments: { n: 1 } } : {};
+    const { taskId } = await resultOf(call(server, name, more));
+    if (outcome === "cancelled") {
+      await resultOf(
+        server.call("tasks/cancel", { taskId }, { capabilities }),
+      );
     }
-  } finally {
-    configureLog({ level: "off" });
+    await until(() => told("Task", taskId) !== undefined);
+    assert.deepEqual(told("Request", taskId), [name, "ok"]);
+    assert.deepEqual(told("Task", taskId), [name, outcome]);
   }
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mcpEndpoint } from "../../src/engine/endpoint.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import { HttpError } from "../../src/errors.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { rpc } from "../kit.ts";
@@ -29,7 +29,7 @@ class Ahead {
     const engine = {
       gate: { authenticate: () => refusing.promise },
       checkOrigin() {},
-      log: logger("test"),
+      log: silentLogger,
       trustedProxies: [],
       sessions: { find },
       replies: { read },
@@ -117,7 +117,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     checkOrigin() {},
     catalogue,
     clock: Date.now,
-    log: logger("test"),
+    log: silentLogger,
     bodies: { wait: (body: unknown) => body },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
   } as unknown as Engine;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { service } from "../../src/authoring/service.ts";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { Lifecycle, ServiceError } from "../../src/engine/lifecycle.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { telemetry } from "../../src/telemetry.ts";
 import { REGISTERED } from "../telemetry/collecting.ts";
 
@@ -25,7 +25,7 @@ function twoServices(startSecond: () => unknown = () => 2) {
   });
   const needing = { name: "a", services: { second, mine: first } };
   const { services } = needsOf([needing]);
-  const lifecycle = new Lifecycle(services, {}, logger("test"));
+  const lifecycle = new Lifecycle(services, {}, silentLogger);
   return { events, lifecycle, needing };
 }
 
@@ -102,20 +102,20 @@ Deno.test("Lifecycle goes on stopping when one does not stop", async () => {
     stop: () => Promise.reject(new Error("stuck")),
   });
   const { services } = needsOf([{ name: "a", services: { second } }]);
-  const lifecycle = new Lifecycle(services, {}, logger("test"));
+  const lifecycle = new Lifecycle(services, {}, silentLogger);
   await lifecycle.start();
   await lifecycle.stop();
   assert.deepEqual(events, ["stopped"]);
 });
 
 Deno.test("Lifecycle without services has started from the beginning", () => {
-  assert.equal(new Lifecycle([], {}, logger("test")).hasStarted, true);
+  assert.equal(new Lifecycle([], {}, silentLogger).hasStarted, true);
 });
 
 Deno.test("Lifecycle begins telemetry where someone collects it, without services too", async () => {
   Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
   try {
-    const lifecycle = new Lifecycle([], {}, logger("test"));
+    const lifecycle = new Lifecycle([], {}, silentLogger);
     assert.equal(lifecycle.hasStarted, false);
     await lifecycle.start();
     assert.equal(lifecycle.hasStarted, true);

@@ -4,7 +4,7 @@ import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
 import type { CountedAs } from "../../src/engine/counted_as.ts";
 import { Limits } from "../../src/engine/limits.ts";
 import { LimitError } from "../../src/errors.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { Database } from "../../src/store/database.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
@@ -30,7 +30,7 @@ function limitsOf(
     tools: [tool({ name: "echo", limit, run }), tool({ name: "free", run })],
   }, { serverInfo: { name: "s", version: "1" } });
   const limits = new Limits(
-    { database: new Database(kv), log: logger("test") },
+    { database: new Database(kv), log: silentLogger },
     { callsPerMinute, tools },
   );
   return {

@@ -6,14 +6,14 @@ import { service } from "../../src/authoring/service.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Lifecycle } from "../../src/engine/lifecycle.ts";
 import { provideNeeds } from "../../src/engine/provide.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 
 const one = service({ name: "one", start: () => 1 });
 const two = service({ name: "two", start: () => 2 });
 
 /** A lifecycle that has started, and how often it was asked. */
 async function started() {
-  const lifecycle = new Lifecycle([one, two], {}, logger("test"));
+  const lifecycle = new Lifecycle([one, two], {}, silentLogger);
   await lifecycle.start();
   const provide = lifecycle.provide.bind(lifecycle);
   const asked: string[] = [];

@@ -3,7 +3,7 @@ import type { CountedAs } from "../../src/engine/counted_as.ts";
 import { type Running, RunningCalls } from "../../src/engine/running.ts";
 import type { CancellationStore } from "../../src/store/cancellations.ts";
 import { HttpError } from "../../src/errors.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { settled, Timers } from "./timers.ts";
 
 const ADA: CountedAs = { name: "ada", isMany: false };
@@ -27,7 +27,7 @@ function runningCalls(
   clock = () => 0,
 ): RunningCalls {
   const cancellations = { save: () => Promise.resolve(), find };
-  return new RunningCalls(cancellations, clock, logger("test"));
+  return new RunningCalls(cancellations, clock, silentLogger);
 }
 
 Deno.test("check() refuses a caller with too many calls under way, and no one else", () => {

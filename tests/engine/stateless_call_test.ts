@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Admitted, Engine } from "../../src/engine/engine.ts";
 import { StatelessCall } from "../../src/engine/stateless_call.ts";
 import { StorageError } from "../../src/errors.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { settled } from "./timers.ts";
 
@@ -21,7 +21,7 @@ function oneCall() {
   const leave = new AbortController();
   const engine = {
     clock: () => 0,
-    log: logger("test"),
+    log: silentLogger,
     limits: { charge() {} },
     running: { check() {}, add() {}, delete() {} },
     requestStates: { key: () => Promise.reject(new StorageError()) },

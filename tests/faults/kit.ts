@@ -14,6 +14,7 @@ import type { Environment } from "../../src/config/environment.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
 import { BASE_URL, INTRODUCTION, Sender } from "../kit.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
+import { SILENT } from "../log.ts";
 
 /** Short, so that what hangs is told soon. */
 const DEADLINE_MILLISECONDS = 500;
@@ -53,7 +54,10 @@ export class Line extends Sender implements AsyncDisposable {
 
   #start(kv: Deno.Kv): Server {
     const { env = {}, ...definitions } = this.options;
-    const plan = planServer({ ...INTRODUCTION, ...definitions }, env);
+    const plan = planServer(
+      { ...INTRODUCTION, log: SILENT, ...definitions },
+      env,
+    );
     const { provider } = this;
     return assemble(plan, {
       kv,

@@ -23,6 +23,7 @@ import { type Arrival, Browser } from "./browser.ts";
 import { FakeProvider, PROVIDER_URL } from "./fake_provider.ts";
 
 export { FakeProvider } from "./fake_provider.ts";
+import { SILENT } from "../log.ts";
 
 export const BASE_URL = "http://127.0.0.1:3000";
 export const REDIRECT_URI = "https://app.example.com/cb";
@@ -99,7 +100,9 @@ function signInAtOnce({ url }: Request): Promise<Response> {
 }
 
 export interface OAuthServerOptions
-  extends Definitions, Pick<CreateServerOptions, "scopes" | "permissions"> {
+  extends
+    Definitions,
+    Pick<CreateServerOptions, "scopes" | "permissions" | "log"> {
   kv?: Deno.Kv;
   provider?: FakeProvider;
   environment?: Environment;
@@ -115,6 +118,7 @@ export async function startOAuthServer(
     environment,
     fetchDocument,
     baseUrl = BASE_URL,
+    log = SILENT,
     ...definitions
   }: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
@@ -122,6 +126,7 @@ export async function startOAuthServer(
   const app = createServer({
     ...INTRODUCTION,
     ...definitions,
+    log,
     env: {
       BASE_URL: baseUrl,
       AUTH_STRATEGY: "oauth",

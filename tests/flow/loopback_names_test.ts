@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
 import { INTRODUCTION } from "../kit.ts";
 import { Browser } from "./browser.ts";
+import { SILENT } from "../log.ts";
 
 Deno.test("without BASE_URL people sign in at each name of their machine", async () => {
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({
+    log: SILENT,
     ...INTRODUCTION,
     kv,
     env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
@@ -48,6 +50,7 @@ Deno.test("without BASE_URL people sign in at each name of their machine", async
 Deno.test("a name or a port that is not this server's makes no other server", async () => {
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({
+    log: SILENT,
     ...INTRODUCTION,
     kv,
     env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },

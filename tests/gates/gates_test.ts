@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../src/config/environment.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { configureLog, type LogEvent } from "../../src/log.ts";
+import type { LogOptions } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { keyServer } from "./key_server.ts";
@@ -21,8 +22,8 @@ const mail = tool({
 });
 const tools = [whoami, mail];
 
-function start(environment: Environment) {
-  return startServer({ tools, env: environment });
+function start(environment: Environment, log?: LogOptions) {
+  return startServer({ tools, env: environment, log });
 }
 
 type Server = Awaited<ReturnType<typeof startServer>>;
@@ -111,13 +112,13 @@ const CLAIMS = {
   exp: Math.floor(Date.now() / 1000) + 600,
 };
 
-function startJwt(url: string) {
+function startJwt(url: string, log?: LogOptions) {
   return start({
     AUTH_STRATEGY: "jwt",
     JWT_ISSUER: ISSUER,
     JWT_AUDIENCE: "tools",
     JWT_JWKS_URL: url,
-  });
+  }, log);
 }
 
 Deno.test("jwtGate() lets in a token that was made for this server", async () => {
@@ -291,18 +292,13 @@ Deno.test("jwtGate() refuses other keys, other algorithms and other texts", asyn
 
 Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401, and the log says why", async () => {
   await using keys = await keyServer();
-  await using server = await startJwt(keys.url);
+  const { log, events } = recordLog("warning");
+  await using server = await startJwt(keys.url, log);
   const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
-  const events: LogEvent[] = [];
-  configureLog({ level: "warning", take: (event) => events.push(event) });
-  try {
-    keys.state.isUp = false;
-    assert.equal((await call(server, { authorization })).status, 503);
-    keys.state.isUp = true;
-    assert.equal((await call(server, { authorization })).status, 200);
-  } finally {
-    configureLog({ level: "off" });
-  }
+  keys.state.isUp = false;
+  assert.equal((await call(server, { authorization })).status, 503);
+  keys.state.isUp = true;
+  assert.equal((await call(server, { authorization })).status, 200);
   const [{ message, properties }, ...others] = events;
   assert.deepEqual([message, others], ["Not available", []]);
   assert((properties.error as Error).cause instanceof errors.JOSEError);

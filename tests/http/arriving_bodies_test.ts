@@ -10,6 +10,7 @@ import type { Server } from "../../src/server_options.ts";
 import { startOAuthServer } from "../flow/kit.ts";
 import { until } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
+import { SILENT } from "../log.ts";
 
 /** What a server says to half a body when its time is over. */
 async function stall(
@@ -56,7 +57,12 @@ Deno.test("a message that stalls is answered 408 after a minute", async () => {
   using time = new FakeTime();
   const kv = await Deno.openKv(":memory:");
   try {
-    await using server = createServer({ name: "n", version: "1", kv });
+    await using server = createServer({
+      name: "n",
+      version: "1",
+      kv,
+      log: SILENT,
+    });
     const text = await stall(server, "/mcp", "application/json", time);
     assert.match(text, /^HTTP\/1\.1 408 /);
     assert.match(text, /connection: close/i);

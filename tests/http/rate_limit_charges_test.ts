@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type Address, parseAddress } from "../../src/address.ts";
 import type { HttpError } from "../../src/errors.ts";
 import { rateLimit } from "../../src/http/rate_limit.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
@@ -21,7 +21,7 @@ async function refused(
 /** An endpoint of two processes, with a limit of one request a second. */
 async function startLimited() {
   const kv = await Deno.openKv(":memory:");
-  const parts = { database: new Database(kv), log: logger("test") };
+  const parts = { database: new Database(kv), log: silentLogger };
   const processes = [0, 1].map(() => rateLimit(parts, "token", 1));
   const app = new Hono<{ Variables: { address?: Address } }>();
   app.get("/:waived/:address/:process", async (c) => {

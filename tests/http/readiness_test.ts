@@ -7,6 +7,7 @@ import { UpstreamError } from "../../src/upstream/provider.ts";
 import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
 import { startServer } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
+import { SILENT } from "../log.ts";
 
 /** A database that can be away, and that counts what it is asked. */
 function counted(kv: Deno.Kv) {
@@ -71,7 +72,12 @@ Deno.test("GET /ready tells whether the provider answered last, and asks it noth
 Deno.test("GET /ready is 503 once the server is about to end, though calls go on", async () => {
   const kv = await Deno.openKv(":memory:");
   try {
-    await using server = createServer({ name: "n", version: "1", kv });
+    await using server = createServer({
+      name: "n",
+      version: "1",
+      kv,
+      log: SILENT,
+    });
     const get = (path: string) =>
       server.fetch(new Request(`http://localhost${path}`));
     assert.equal((await get("/ready")).status, 200);

@@ -4,7 +4,8 @@ import { DocumentError } from "../../src/client_documents/document_error.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
 import { shortClientId } from "../../src/oauth/client_id.ts";
 import { parseCredential } from "../../src/oauth/credential.ts";
-import { configureLog, type LogEvent } from "../../src/log.ts";
+import type { LogEvent } from "../../src/log.ts";
+import { recordLog } from "../log.ts";
 import {
   BASE_URL,
   Client,
@@ -22,14 +23,9 @@ async function eventsOf(
   act: (server: OAuthServer) => Promise<unknown>,
   options: Parameters<typeof startOAuthServer>[0] = {},
 ): Promise<LogEvent[]> {
-  const events: LogEvent[] = [];
-  await using server = await startOAuthServer(options);
-  configureLog({ level: "info", take: (event) => events.push(event) });
-  try {
-    await act(server);
-  } finally {
-    configureLog({ level: "off" });
-  }
+  const { log, events } = recordLog();
+  await using server = await startOAuthServer({ log, ...options });
+  await act(server);
   return events;
 }
 
@@ -263,21 +259,17 @@ Deno.test("what answers 5xx is told once, whichever page it is", async () => {
 });
 
 Deno.test("an author's route that answers an error is not told as ok", async () => {
-  const events: LogEvent[] = [];
+  const { log, events } = recordLog("debug");
   await using server = await startServer({
+    log,
     routes(app) {
       for (const status of [200, 404, 422, 500] as const) {
         app.get(`/hook/${status}`, (c) => c.text("", status));
       }
     },
   });
-  configureLog({ level: "debug", take: (event) => events.push(event) });
-  try {
-    for (const status of [200, 404, 422, 500]) {
-      await server.fetch(`/hook/${status}`);
-    }
-  } finally {
-    configureLog({ level: "off" });
+  for (const status of [200, 404, 422, 500]) {
+    await server.fetch(`/hook/${status}`);
   }
   assert.deepEqual(
     requests(events).map(({ status, outcome }) => [status, outcome]),
@@ -287,18 +279,13 @@ Deno.test("an author's route that answers an error is not told as ok", async () 
 
 Deno.test("where no one signs in, the log tells once why, and which setting is wanted", async () => {
   using _time = new FakeTime();
-  const events: LogEvent[] = [];
-  await using server = await startServer();
-  configureLog({ level: "info", take: (event) => events.push(event) });
-  try {
-    for (const path of ["/token", "/register", "/token"]) {
-      const response = await server.fetch(path, { method: "POST" });
-      assert.equal(response.status, 501);
-      const text = await response.text();
-      assert.doesNotMatch(text, /AUTH_STRATEGY/);
-    }
-  } finally {
-    configureLog({ level: "off" });
+  const { log, events } = recordLog();
+  await using server = await startServer({ log });
+  for (const path of ["/token", "/register", "/token"]) {
+    const response = await server.fetch(path, { method: "POST" });
+    assert.equal(response.status, 501);
+    const text = await response.text();
+    assert.doesNotMatch(text, /AUTH_STRATEGY/);
   }
   const [{ properties }, ...others] = events.filter(({ message }) =>
     message !== "Request"

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SharedBuckets } from "../../src/http/shared_buckets.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 
 const NOW = 1_800_000_000_000;
@@ -10,7 +10,7 @@ const RATE = { burst: 4, perSecond: 1, told: 0.25 };
 async function startProcesses() {
   const kv = await Deno.openKv(":memory:");
   const database = new Database(kv, { clock: () => NOW });
-  const log = logger("test");
+  const log = silentLogger;
   return {
     start: () => new SharedBuckets({ database, log }, "token", RATE),
     /** What they have written. */

@@ -67,6 +67,11 @@ const TYPES = [
   "Icon",
   "Identity",
   "Implementation",
+  "LogEvent",
+  "LogLevel",
+  "LogOptions",
+  "LogProperties",
+  "LogSeverity",
   "LoggingLevel",
   "MaybePromise",
   "McpClient",
@@ -190,5 +195,5 @@ Deno.test("the version is the same in deno.json, the source and CHANGELOG.md", a
   const { version } = await readJson("deno.json");
   assert.equal(VERSION, version);
   const changes = await Deno.readTextFile(new URL("CHANGELOG.md", ROOT));
-  assert.equal(/^## (\S+)/m.exec(changes)?.[1], version);
+  assert.equal(/^## (\d\S*)/m.exec(changes)?.[1], version);
 });

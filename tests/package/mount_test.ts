@@ -13,6 +13,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server, tool } from "../../src/mod.ts";
 import { Browser } from "../flow/browser.ts";
 import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
+import { SILENT } from "../log.ts";
 
 const whoami = tool({
   name: "whoami",
@@ -80,6 +81,7 @@ class Mounted implements AsyncDisposable {
     this.origin = `http://127.0.0.1:${this.#http.addr.port}`;
     this.baseUrl = this.origin + path;
     this.#server = createServer({
+      log: SILENT,
       name: "mounted",
       version: "1.0.0",
       tools: [whoami],

@@ -4,6 +4,7 @@ import type { Server } from "../../src/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
 import { parseResponse } from "../../src/authorization_server/client_callback.ts";
 import { tool } from "../../src/authoring/tool.ts";
+import { SILENT } from "../log.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
@@ -18,6 +19,7 @@ async function withApp(
     run: () => "found",
   });
   const app = createServer({
+    log: SILENT,
     ...INTRODUCTION,
     title: "Mail Tools",
     tools: [searchMail],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import {
   addAttempt,
   type Attempt,
@@ -142,7 +142,7 @@ function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
 Deno.test("note() is written at most once a second, however many there are", () =>
   withKv(async (kv) => {
     const counter = counted(kv);
-    const attempts = attemptStore(new Database(counter.kv), logger("test"));
+    const attempts = attemptStore(new Database(counter.kv), silentLogger);
     for (const n of range(1000)) {
       attempts.note({ step: "POST /token", client: `${n}`, isStranger: true });
     }
@@ -155,7 +155,7 @@ Deno.test("note() is written at most once a second, however many there are", () 
 Deno.test("close() writes what is noted, beside what another process wrote", () =>
   withKv(async (kv) => {
     const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
-      const attempts = attemptStore(new Database(kv), logger("test"));
+      const attempts = attemptStore(new Database(kv), silentLogger);
       attempts.note({ step: "s", client, isStranger: false });
       return attempts;
     });
@@ -166,7 +166,7 @@ Deno.test("close() writes what is noted, beside what another process wrote", () 
 
 Deno.test("a full list fits a value, whatever strangers send", () =>
   withKv(async (kv) => {
-    const attempts = attemptStore(new Database(kv), logger("test"));
+    const attempts = attemptStore(new Database(kv), silentLogger);
     const endless = "\u{1F600}".repeat(10_000);
     for (const n of range(200)) {
       for (const isStranger of [true, false]) {
@@ -186,18 +186,18 @@ Deno.test("note() writes by itself, a second later", () =>
     const counter = counted(kv);
     {
       using timers = new HastyTimers([1000]);
-      attemptStore(new Database(counter.kv), logger("test")).note(NOTED);
+      attemptStore(new Database(counter.kv), silentLogger).note(NOTED);
       assert.deepEqual(timers.milliseconds, [1000]);
     }
     await until(() => counter.commits > 0);
-    const others = attemptStore(new Database(kv), logger("test"));
+    const others = attemptStore(new Database(kv), silentLogger);
     await until(async () => (await others.list()).length === 1);
   }));
 
 Deno.test("list() writes each attempt once, and nothing when there is none", () =>
   withKv(async (kv) => {
     const counter = counted(kv);
-    const attempts = attemptStore(new Database(counter.kv), logger("test"));
+    const attempts = attemptStore(new Database(counter.kv), silentLogger);
     await attempts.list();
     assert.equal(counter.commits, 0);
     attempts.note(NOTED);
@@ -213,7 +213,7 @@ Deno.test("an attempt that is noted while others are written is written next", (
       attempts.note({ ...NOTED, client: "late" });
       return Promise.resolve();
     });
-    const attempts = attemptStore(new Database(slow), logger("test"));
+    const attempts = attemptStore(new Database(slow), silentLogger);
     attempts.note(NOTED);
     await attempts.list();
     const clients = (await attempts.list()).map(({ client }) => client);
@@ -223,7 +223,7 @@ Deno.test("an attempt that is noted while others are written is written next", (
 Deno.test("attempts that others outrun are tried five times, and kept", () =>
   withKv(async (kv) => {
     const place = losing(kv);
-    const attempts = attemptStore(new Database(place.kv), logger("test"));
+    const attempts = attemptStore(new Database(place.kv), silentLogger);
     attempts.note(NOTED);
     assert.deepEqual(await attempts.list(), []);
     assert.equal(place.commits, 5);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { openClientGrant, openPersonalGrant } from "../../src/oauth/grant.ts";
 import type { EndedCall } from "../../src/store/call_list.ts";
 import { Database } from "../../src/store/database.ts";
@@ -18,7 +18,7 @@ export function range(length: number): number[] {
 
 export function ledgerOn(kv: Deno.Kv, keepSeconds = 30 * DAY): LedgerStore {
   const database = new Database(kv);
-  return ledgerStore(database, { keepSeconds, log: logger("test") });
+  return ledgerStore(database, { keepSeconds, log: silentLogger });
 }
 
 const WHOSE = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { useGrant } from "../../src/oauth/grant.ts";
 import {
   addCall,
@@ -231,7 +231,7 @@ Deno.test("calls of more connections than are gathered are left out, and counted
   withKv(async (kv) => {
     const warnings: unknown[] = [];
     const log = {
-      ...logger("test"),
+      ...silentLogger,
       warning: (_: string, facts: unknown) => void warnings.push(facts),
     };
     const grant = await newGrant(kv);

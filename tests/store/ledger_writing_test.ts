@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
 import { ledgerStore } from "../../src/store/ledger.ts";
@@ -27,7 +27,7 @@ import { HastyTimers } from "./timers.ts";
 function warningsOf() {
   const warnings: string[] = [];
   const log = {
-    ...logger("test"),
+    ...silentLogger,
     warning: (message: string) => void warnings.push(message),
   };
   return { warnings, log };
@@ -113,7 +113,7 @@ Deno.test("note() writes by itself, five seconds later, and sets no other timer"
     const grant = await newGrant(kv);
     // So that no timer of an operation looks like one of the ledger's.
     const database = new Database(kv, { deadlineMilliseconds: 7000 });
-    const log = logger("test");
+    const log = silentLogger;
     const ledger = ledgerStore(database, { keepSeconds: DAY, log });
     const written = async () =>
       (await kv.get(ledgerKey(grant.id))).value !== null;

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";
@@ -59,7 +59,7 @@ const LIVES: [
       ),
   ],
   ["an attempt to connect", [30 * DAY], (database) => {
-    const attempts = attemptStore(database, logger("test"));
+    const attempts = attemptStore(database, silentLogger);
     attempts.note({ step: "POST /token", isStranger: false });
     return attempts.close();
   }],

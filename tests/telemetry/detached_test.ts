@@ -16,7 +16,7 @@ import { Limits } from "../../src/engine/limits.ts";
 import { Lifecycle } from "../../src/engine/lifecycle.ts";
 import { RunningCalls } from "../../src/engine/running.ts";
 import { ArrivingBodies } from "../../src/http/arriving_bodies.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { changeStore } from "../../src/store/changes.ts";
 import { Database } from "../../src/store/database.ts";
@@ -28,7 +28,7 @@ import { Operations } from "../../src/store/operations.ts";
 import { startTelemetry, telemetry } from "../../src/telemetry.ts";
 import { until } from "../kit.ts";
 
-const log = logger("test");
+const log = silentLogger;
 const ADA: CountedAs = { name: "ada", isMany: false };
 const REQUEST = createContextKey("request");
 

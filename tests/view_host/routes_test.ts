@@ -6,6 +6,7 @@ import { planServer } from "../../src/plan.ts";
 import type { Server } from "../../src/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { BASE_URL, INTRODUCTION } from "../kit.ts";
+import { SILENT } from "../log.ts";
 
 const chart = tool({
   name: "chart",
@@ -28,7 +29,7 @@ class Site implements AsyncDisposable {
 
   constructor(showsViews: boolean) {
     const tools = [chart, tool({ name: "plain", run: () => "" })];
-    const plan = planServer({ ...INTRODUCTION, tools }, {});
+    const plan = planServer({ ...INTRODUCTION, tools, log: SILENT }, {});
     const origin = BASE_URL;
     this.server = assemble(plan, { kv: this.#kv, origin, showsViews });
   }

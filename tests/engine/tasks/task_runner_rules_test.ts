@@ -5,7 +5,7 @@ import {
   TaskRunner,
   type TaskWork,
 } from "../../../src/engine/tasks/task_runner.ts";
-import { logger } from "../../../src/log.ts";
+import { silentLogger } from "../../log.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
 import { settled, Timers } from "../timers.ts";
 
@@ -71,7 +71,7 @@ class Runner {
     this.runner = new TaskRunner(
       tasks,
       () => this.now,
-      logger("test"),
+      silentLogger,
       new CallerBound(1, "questions at a time"),
     );
   }

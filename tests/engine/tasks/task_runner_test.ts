@@ -7,7 +7,7 @@ import {
   HttpError,
   StorageError,
 } from "../../../src/errors.ts";
-import { configureLog, type LogEvent, logger } from "../../../src/log.ts";
+import { recordLog, silentLogger } from "../../log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
 import { until } from "../../kit.ts";
@@ -40,11 +40,11 @@ function requestOf(
   } as unknown as Request;
 }
 
-function runnerOn(kv: Deno.Kv) {
+function runnerOn(kv: Deno.Kv, log = silentLogger) {
   const database = new Database(kv);
   const tasks = taskStore(database);
   const questions = new CallerBound(10, "questions");
-  const runner = new TaskRunner(tasks, systemClock, logger("test"), questions);
+  const runner = new TaskRunner(tasks, systemClock, log, questions);
   return { database, tasks, runner };
 }
 
@@ -133,10 +133,9 @@ for (
 ) {
   Deno.test(`a task that ends with ${error.name} ${error.message} says what to do`, () =>
     withKv(async (kv) => {
-      const { database, tasks, runner } = runnerOn(kv);
+      const { logger, events: logged } = recordLog("warning");
+      const { database, tasks, runner } = runnerOn(kv, logger);
       const ended: string[] = [];
-      const logged: LogEvent[] = [];
-      configureLog({ level: "warning", take: (event) => logged.push(event) });
       const request = requestOf(() => true, ended);
       const { taskId } = await runner.start(
         request,
@@ -144,7 +143,6 @@ for (
         () => Promise.reject(error),
       );
       await until(() => runner.size === 0);
-      configureLog({ level: "off" });
       assert.deepEqual(ended, ["refused"]);
       assert.deepEqual(
         logged.map(({ properties }) => properties),

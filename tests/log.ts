@@ -1,0 +1,36 @@
+/**
+ * Logs of test servers: silent ones, and those that a test looks at.
+ *
+ * @module
+ */
+import {
+  Log,
+  type LogEvent,
+  type Logger,
+  type LogLevel,
+  type LogOptions,
+} from "../src/log.ts";
+
+/** The log of a server whose test is about something else. */
+export const SILENT: LogOptions = { level: "off" };
+
+/** A voice that no one hears. */
+export const silentLogger: Logger = new Log("off", { write() {} })
+  .logger("test");
+
+/** What a server logs, as it comes. */
+export interface RecordedLog {
+  /** The option of a server. */
+  log: LogOptions & Required<Pick<LogOptions, "write">>;
+  events: LogEvent[];
+  /** A voice of its own, for a part that is tested without a server. */
+  logger: Logger;
+}
+
+/** Records what is logged at a level and above. */
+export function recordLog(level: LogLevel = "info"): RecordedLog {
+  const events: LogEvent[] = [];
+  const write = (event: LogEvent) => void events.push(event);
+  const logger = new Log(level, { write }).logger("test");
+  return { log: { level, write }, events, logger };
+}
