@@ -10,20 +10,20 @@ import type { Tool } from "./tool.ts";
 
 /** A call on its way to its tool. */
 export interface ToolCall {
-  /** What is called. */
+  /** The tool that is called. */
   tool: Tool;
   /** The arguments, parsed by the tool's input schema. */
   input: Readonly<Record<string, unknown>>;
-  /** What the tool is given. */
+  /** The context that the tool is given. */
   context: Context;
 }
 
 /**
- * Runs around every tool call that passed sign-in, scopes and the input
- * schema: for audit, quotas, caching. `next` runs the tool and gives its
- * result; return that, another one, or throw a
- * {@linkcode import("./tool.ts").ToolError} to refuse. Of a long task it runs
- * around the work itself. Refused requests and unknown tools never reach it.
+ * Runs around every tool call that passed sign-in, scopes and the input schema:
+ * for audit, quotas, caching. `next` runs the tool and gives its result; return
+ * that, another one, or throw a {@linkcode import("./tool.ts").ToolError} to
+ * refuse. For a long task it runs around the work itself. Refused requests and
+ * unknown tools never reach it.
  *
  * @example
  * ```ts

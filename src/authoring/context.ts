@@ -17,7 +17,7 @@ import type { Caller, Upstream } from "../caller.ts";
 import type { Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 
-/** What a person said to {@linkcode Context.ask}. */
+/** A person's answer to {@linkcode Context.ask}. */
 export type Elicited<T> =
   | { action: "accept"; content: T }
   | { action: "decline" | "cancel" };
@@ -36,17 +36,19 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
     | { url: string }
   );
 
-/** What a question's answer holds: the form's values, nothing for a page. */
+/**
+ * The content of a question's answer: the form's values, nothing for a page.
+ */
 export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
   ? Elicited<z.output<S>>
   : Q extends { url: string } ? Elicited<undefined>
   : Elicited<Record<string, string | number | boolean | string[]>>;
 
-/** What a client says it is and can do. Self-reported: never a reason to trust. */
+/** A client's description of itself. Self-reported: never a reason to trust. */
 export interface McpClient {
   /** Its name and version. */
   info?: Implementation;
-  /** What it can do, such as `elicitation`. */
+  /** Its abilities, such as `elicitation`. */
   capabilities: Readonly<Record<string, unknown>>;
   /** The protocol revision of this request, such as `2025-11-25`. */
   revision: string;
@@ -66,7 +68,7 @@ export interface Context<
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 > {
-  /** Who the call is for. */
+  /** The person or program that the call is for. */
   readonly caller: Caller;
   /**
    * The provider's API as the caller.
@@ -83,7 +85,7 @@ export interface Context<
   readonly signal: AbortSignal;
   /** Names this request in the log. */
   readonly requestId: string;
-  /** What the client says it is and can do. */
+  /** The client's description of itself. */
   readonly client: McpClient;
   /** The request's `_meta`, trace context (`traceparent`) included. */
   readonly meta: Readonly<Record<string, unknown>>;
@@ -106,7 +108,7 @@ export interface Context<
   listChanged(list: ChangingList): Promise<void>;
 }
 
-/** What tools, resources and prompts have in common. */
+/** The members that tools, resources and prompts have in common. */
 export interface Described<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -115,7 +117,7 @@ export interface Described<
   name: string;
   /** Names it for people. */
   title?: string;
-  /** What models and people are told about it. */
+  /** Text for models and people that explains it. */
   description?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];

@@ -1,6 +1,7 @@
 /**
  * The front matter of a Markdown file. Clients read it too, and refuse a skill
- * of which they do not read the same as its server, so a YAML parser reads it.
+ * if they read something else than the server does. So a real YAML parser reads
+ * it.
  *
  * @module
  */
@@ -8,14 +9,14 @@ import { CORE_SCHEMA, load, YAML11_SCHEMA, YAMLException } from "js-yaml";
 import { isObject } from "../json.ts";
 import type { Frontmatter } from "./skill.ts";
 
-/** From the line `---` with which a file begins to the next one. */
+/** A file's first line `---` and everything up to the next `---`. */
 const FRONTMATTER = /^---\r?\n([\s\S]*?\n)---[ \t]*(?:\r?\n|$)/;
 
 /**
  * Reads the front matter of a file.
  *
- * @throws {Error} where there is none, where it is not YAML, and where parsers
- * of YAML 1.1 and 1.2 disagree
+ * @throws {Error} if there is none, if it is not YAML, or if parsers of YAML
+ * 1.1 and 1.2 disagree about it
  */
 export function parseFrontmatter(text: string): Frontmatter {
   const yaml = FRONTMATTER.exec(text)?.[1];
@@ -48,7 +49,7 @@ function parseYaml(yaml: string, schema: typeof CORE_SCHEMA): Frontmatter {
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
     const { reason, mark } = error;
-    // Counted from 0, and after the line ---.
+    // The mark counts from 0, and starts after the line `---`.
     const line = mark ? `, line ${mark.line + 2}` : "";
     throw new Error(`SKILL.md${line}: ${reason}`);
   }

@@ -1,5 +1,5 @@
 /**
- * What a set of definitions needs before the first call: its settings and its
+ * The needs of a set of definitions before the first call: settings and
  * services.
  *
  * @module
@@ -19,16 +19,16 @@ export interface Needing {
 export interface Needs {
   /** Schemas by the name of their variable. */
   settings: ReadonlyMap<string, z.ZodType>;
-  /** Each once, after those that it needs itself. */
+  /** Each service once, after the services that it needs itself. */
   services: readonly Service<unknown>[];
-  /** What is wrong with the declarations. */
+  /** The faults of the declarations. */
   complaints: readonly string[];
 }
 
 /** The name of a variable that a setting may have. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Collects the needs of definitions, and those of their services. */
+/** Collects the needs of definitions and of their services. */
 export function needsOf(items: readonly Needing[]): Needs {
   const settings = new Map<string, z.ZodType>();
   const services = new Set<Service<unknown>>();

@@ -1,5 +1,5 @@
 /**
- * Resources: what clients can read by its URI.
+ * Resources: content that clients read by its URI.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export type ResourceAnswer = string | Uint8Array | ResourceContents[];
 
 /** Contents as the wire has them; `blob` is base64. */
 export interface ResourceContents {
-  /** What was read. */
+  /** The URI that was read. */
   uri: string;
   /** Its media type, such as `text/markdown`. */
   mimeType?: string;
@@ -52,17 +52,17 @@ export interface ResourceDefinition<
   uri: U;
   /** Its media type, such as `text/markdown`. */
   mimeType?: string;
-  /** Hints for clients: whom it is for, how important it is. */
+  /** Hints for clients, such as the audience and the importance. */
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
-  /** How long a client may keep what it read; 0 by default. */
+  /** The time for which a client may keep what it read; 0 by default. */
   ttlSeconds?: number;
   /** `public`: the same for every caller. `private` by default. */
   cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
   complete?: { [K in keyof Variables<U>]?: Complete };
-  /** Undefined means that there is no such resource. */
+  /** Reads the resource; undefined means that there is no such resource. */
   read(
     variables: Variables<U>,
     context: Context<S, V>,
@@ -81,9 +81,9 @@ export interface Resource extends Described {
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
-  /** How long a client may keep what it read. */
+  /** The time for which a client may keep what it read. */
   ttlSeconds?: number;
-  /** Whether it is the same for every caller. */
+  /** `public` if it is the same for every caller. */
   cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;

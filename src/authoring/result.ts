@@ -1,31 +1,35 @@
 /**
- * A tool's output with what goes with it.
+ * A tool's output together with text and data that accompany it.
  *
  * @module
  */
 import type { ContentBlock } from "@modelcontextprotocol/server";
 
-/** What goes with a tool's output. */
+/** The text and data that accompany a tool's output. */
 export interface ResultExtra {
-  /** What the model reads; by default the output as JSON. */
+  /** The content that the model reads; by default the output as JSON. */
   content?: string | ContentBlock | ContentBlock[];
-  /** What only the tool's view reads. */
+  /** The data that only the tool's view reads. */
   meta?: Record<string, unknown>;
 }
 
-/** A tool's output, and what goes with it. Made by {@linkcode result}. */
+/**
+ * A tool's output with the text and data that accompany it. Made by
+ * {@linkcode result}.
+ */
 export class ResultWith<T = unknown> {
   /** Made by {@linkcode result}. */
   constructor(
     /** The output, not yet checked. */
     readonly data: T,
-    /** What goes with it. */
+    /** The text and data that accompany it. */
     readonly extra: ResultExtra,
   ) {}
 }
 
 /**
- * What a tool with an `output` may return in place of its output alone.
+ * Makes a tool's output with text and data that accompany it. A tool with an
+ * `output` may return it in place of the output alone.
  *
  * @example
  * ```ts

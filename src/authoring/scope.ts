@@ -5,8 +5,9 @@
  */
 
 /**
- * What a scope lets a client do, for people: "Read your mail". With `stepUp`
- * it is not asked for at every sign-in, but when something first needs it.
+ * A scope's meaning for people, such as "Read your mail". With `stepUp` no
+ * sign-in asks for it; the client is asked to get it when something first needs
+ * it.
  */
 export type ScopeDefinition = string | {
   description: string;
@@ -18,15 +19,15 @@ export type ScopeDefinitions = Readonly<Record<string, ScopeDefinition>>;
 
 /** The scopes of a server. */
 export interface Scopes {
-  /** All there are, those that are needed somewhere first. */
+  /** All scopes; those that a tool, resource or prompt needs come first. */
   supported: readonly string[];
-  /** Those that every sign-in asks for. */
+  /** The scopes that every sign-in asks for. */
   usual: readonly string[];
-  /** Words for people, where the author found some. */
+  /** Words for people, if the author wrote some. */
   words: ReadonlyMap<string, string>;
 }
 
-/** The scopes that are needed somewhere, and those that are defined. */
+/** Collects the scopes that are needed and those that are defined. */
 export function scopesOf(
   needed: Iterable<string>,
   definitions: ScopeDefinitions = {},
@@ -53,7 +54,7 @@ export function scopesOf(
 /** RFC 6749 appendix A.4. */
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
-/** What is wrong with definitions of scopes. */
+/** Finds the faults in definitions of scopes. */
 export function scopeComplaints(definitions: ScopeDefinitions = {}): string[] {
   return Object.keys(definitions).filter((scope) => !SCOPE.test(scope)).map(
     (scope) =>

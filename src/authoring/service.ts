@@ -1,6 +1,6 @@
 /**
- * Services: what starts once with the server, is used by tools, and stops with
- * the server. A pool of database connections is one.
+ * Services: values that start once with the server, are used by tools, and stop
+ * with the server. A pool of database connections is one.
  *
  * @module
  */
@@ -12,12 +12,12 @@ export type MaybePromise<T> = T | Promise<T>;
 /** Services by the name under which their user finds them. */
 export type Services = Readonly<Record<string, Service<unknown>>>;
 
-/** What each of {@linkcode Services} started as. */
+/** The started value of each of {@linkcode Services}. */
 export type ServiceValues<V extends Services> = {
   readonly [Name in keyof V]: V[Name] extends Service<infer T> ? T : never;
 };
 
-/** What a service's `start` is given. */
+/** The context that a service's `start` is given. */
 export interface StartContext<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -46,7 +46,7 @@ export interface ServiceDefinition<
   stop?(value: T): MaybePromise<void>;
 }
 
-/** A declared service; `T` is what it starts as. */
+/** A declared service; `T` is its started value. */
 export interface Service<T> {
   /** Tells a service from other definitions. */
   readonly kind: "service";

@@ -35,7 +35,7 @@ export function secret<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }
 
-/** Whether {@linkcode secret} marked a setting. */
+/** True if {@linkcode secret} marked the setting. */
 export function isSecret(schema: z.ZodType): boolean {
   return schema.meta()?.secret === true;
 }

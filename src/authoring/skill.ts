@@ -9,7 +9,7 @@
 /** The front matter of a `SKILL.md`, as it is written there. */
 export type Frontmatter = Record<string, unknown>;
 
-/** The files of a skill, and who may read them. */
+/** The files of a skill, and the scopes that open it. */
 export interface SkillDefinition {
   /**
    * Every file of its folder by its path in it, such as `references/terms.md`,
@@ -25,6 +25,8 @@ export interface SkillDefinition {
 export interface Skill extends SkillDefinition {
   /** Tells a skill from a tool, a resource and a prompt. */
   readonly kind: "skill";
-  /** Reads what `SKILL.md` begins with. @throws {Error} for what is not YAML */
+  /**
+   * Parses the front matter of `SKILL.md`. @throws {Error} if it is not YAML
+   */
   frontmatter(): Frontmatter;
 }

@@ -40,7 +40,7 @@ export type ToolAnswer =
   | ContentBlock[]
   | CallToolResult;
 
-/** What every tool definition may say. */
+/** The members of every tool definition. */
 export interface ToolDescription<
   I extends z.ZodObject = z.ZodObject,
   P = unknown,
@@ -56,13 +56,19 @@ export interface ToolDescription<
    * for tasks, `optional` runs it in the request for them.
    */
   task?: "optional" | "required";
-  /** Answers to `ask` may be used once only: for what must not be repeated. */
+  /**
+   * Accepts each answer to `ask` only once: for actions that must not be
+   * repeated.
+   */
   singleUse?: boolean;
-  /** How much of it a caller may have; without one, what a caller may have in all. */
+  /**
+   * The calls that one caller may make; by default only the caller's overall
+   * limit applies.
+   */
   limit?: ToolLimit;
   /**
-   * Who may call it: models, views (`app`), by default both. A client without
-   * MCP Apps does not look at it: it is no permission.
+   * The callers: models, views (`app`), by default both. A client without MCP
+   * Apps ignores this, so it is no permission.
    */
   visibility?: readonly ("model" | "app")[];
   /**
@@ -81,9 +87,9 @@ export interface PlainTool<
 > extends ToolDescription<I, P, S, V> {
   /** Absent: the answer has no schema. */
   output?: undefined;
-  /** A view shows an `output`. */
+  /** Absent: a view needs an `output`. */
   view?: undefined;
-  /** They are of a view. */
+  /** Absent: samples belong to a view. */
   samples?: undefined;
   /** Does the work; `prepared` is what `prepare` returned. */
   run(
@@ -103,7 +109,10 @@ export interface StructuredTool<
 > extends ToolDescription<I, P, S, V> {
   /** The result: checked, sent as `structuredContent` and as its JSON text. */
   output: O;
-  /** What clients with MCP Apps show of it: an HTML document, or more words. */
+  /**
+   * The view that clients with MCP Apps show: an HTML document, alone or with
+   * the origins and permissions it needs.
+   */
   view?: string | ToolView;
   /** Calls to look at while you write the view, by what people call them. */
   samples?: Readonly<Record<string, ViewSample<z.input<I>, z.input<O>>>>;
@@ -116,13 +125,13 @@ export interface StructuredTool<
 }
 
 /**
- * A declared tool: `I` is the input that callers give, `O` its output. What it
- * runs with is erased.
+ * A declared tool: `I` is the input that callers give, `O` its output. The
+ * types of its settings and services are erased.
  */
 export interface Tool<I = unknown, O = unknown> extends Described {
   /** Tells a tool from a resource and a prompt. */
   readonly kind: "tool";
-  /** For the compiler only: it is never there. */
+  /** Only for the compiler: the member never exists. */
   readonly _types?: { input: I; output: O };
   /** The arguments' schema. */
   input?: z.ZodObject;
@@ -130,17 +139,17 @@ export interface Tool<I = unknown, O = unknown> extends Described {
   output?: z.ZodType;
   /** Hints for clients. */
   annotations?: ToolAnnotations;
-  /** Whether it runs as a durable task. */
+  /** Set if the tool runs as a durable task. */
   task?: "optional" | "required";
-  /** Whether answers to its questions may be used once only. */
+  /** True if each answer to its questions is accepted only once. */
   singleUse?: boolean;
-  /** How much of it a caller may have. */
+  /** The calls that one caller may make. */
   limit?: ToolLimit;
-  /** Who may call it. */
+  /** The callers: models, views, or both. */
   visibility?: readonly ("model" | "app")[];
-  /** What clients with MCP Apps show of its output. */
+  /** The view that clients with MCP Apps show. */
   view?: string | ToolView;
-  /** Calls to look at while one writes the view. */
+  /** Calls to look at while the view is written. */
   samples?: Readonly<Record<string, ViewSample>>;
   /** Runs in the request, before a task begins. */
   prepare?(input: unknown, context: Context): unknown;

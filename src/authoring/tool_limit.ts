@@ -1,23 +1,29 @@
 /**
- * How much of a tool there is.
+ * A limit on the calls of a tool.
  *
  * @module
  */
 
 /**
- * How much of a tool one caller may have, or with `shared` all callers
+ * A limit on the calls of a tool by one caller, or with `shared` by all callers
  * together. A model that asks for more is told when to try again.
  */
 export interface ToolLimit {
-  /** Calls a minute; as many may come at once. */
+  /** Calls per minute; as many may come at once. */
   callsPerMinute?: number;
-  /** Calls under way at a time in one process; of a long task, its work. */
+  /**
+   * Calls that run at the same time in one process; for a long task, its work
+   * counts.
+   */
   callsAtOnce?: number;
-  /** Whether all callers share it: for what the tool depends on. */
+  /**
+   * True if all callers share the limit, because the tool depends on something
+   * that they share.
+   */
   shared?: boolean;
 }
 
-/** What is wrong with a limit; undefined: nothing. */
+/** Finds the fault of a limit; undefined: there is none. */
 export function limitComplaint(
   { callsPerMinute = 1, callsAtOnce = 1 }: ToolLimit,
 ): string | undefined {

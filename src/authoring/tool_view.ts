@@ -1,18 +1,21 @@
 /**
- * Views: what a client with MCP Apps shows of a tool's result.
+ * Views: pages that a client with MCP Apps shows for a tool's result.
  *
  * @module
  * @see MCP Apps 2026-01-26, UI Resource Format
  */
 
-/** What a view may ask the browser for. */
+/** The browser permissions that a view may ask for. */
 export type ViewPermission =
   | "camera"
   | "microphone"
   | "geolocation"
   | "clipboard-write";
 
-/** A call to look at while one writes a view; only its page reads it. */
+/**
+ * A call to look at while the view is written; only the page for development
+ * reads it.
+ */
 export interface ViewSample<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
@@ -21,11 +24,11 @@ export interface ViewSample<
   input: I;
   /** The tool's output, to show without a call; absent, the tool is called. */
   data?: O;
-  /** With `data`: what the tool gives to the view alone. */
+  /** With `data`: the `meta` that the tool gives to the view alone. */
   meta?: Record<string, unknown>;
 }
 
-/** A page for a tool, with what it needs of the client. */
+/** A page for a tool, with the client features it needs. */
 export interface ToolView {
   /**
    * A whole HTML document, with its styles, scripts and pictures within it:
@@ -34,16 +37,19 @@ export interface ToolView {
    * with the client.
    */
   html: string;
-  /** Whether it looks better with a border around it; clients decide else. */
+  /**
+   * True if it looks better with a border, false if without; by default the
+   * client decides.
+   */
   border?: boolean;
-  /** Origins it may fetch from, such as `https://api.example.com`. */
+  /** Origins the view may fetch from, such as `https://api.example.com`. */
   connect?: readonly string[];
-  /** Origins it may load scripts, styles, fonts and pictures from. */
+  /** Origins the view may load scripts, styles, fonts and pictures from. */
   load?: readonly string[];
-  /** Origins it may show in frames. */
+  /** Origins the view may show in frames. */
   frames?: readonly string[];
-  /** What it may ask the browser for; a client may refuse. */
+  /** Browser permissions the view may ask for; a client may refuse. */
   permissions?: readonly ViewPermission[];
-  /** The https origin of your own that ChatGPT asks for at submission. */
+  /** Your own https origin, which ChatGPT asks for at submission. */
   domain?: string;
 }
