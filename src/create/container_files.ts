@@ -1,5 +1,6 @@
 /**
- * What a container is built from: the same in this service and in a project.
+ * The files that a container is built from: the same in this service and in a
+ * project.
  *
  * @module
  */

@@ -10,7 +10,7 @@ export class CreateError extends Error {
   override name = "CreateError";
 }
 
-/** Whether there is something at a path. */
+/** True if there is something at the path. */
 export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.lstat(path);
@@ -33,7 +33,7 @@ export async function writeFiles(
   }
 }
 
-/** Names of any length leave lines of any length: formats what was written. */
+/** Formats what was written: long names make long lines. */
 export async function formatFiles(
   root: string,
   paths: readonly string[] = [],

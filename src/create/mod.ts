@@ -25,7 +25,7 @@ const USAGE = `Usage:
   create skills [--check]    writes skills/mod.ts from the folders in skills/`;
 
 /**
- * Runs a command; what went wrong is thrown as a {@linkcode CreateError} or a
+ * Runs a command. Failures are thrown as a {@linkcode CreateError} or a
  * {@linkcode NameError}.
  */
 async function run(args: readonly string[]): Promise<void> {
@@ -67,7 +67,7 @@ async function createProject(directory: string): Promise<void> {
   deno task ci`);
 }
 
-/** Whether there is anything but an empty repository. */
+/** True if the directory holds anything besides an empty repository. */
 async function hasContent(directory: string): Promise<boolean> {
   if (!await exists(directory)) return false;
   const { isDirectory } = await Deno.stat(directory);
@@ -79,8 +79,8 @@ async function hasContent(directory: string): Promise<boolean> {
 }
 
 /**
- * Where this runs from a copy on disk, that copy: a project made by a clone
- * goes on with the clone.
+ * Finds the path to the copy on disk that this runs from, if it does: a project
+ * made by a clone goes on with the clone.
  */
 function linkFrom(root: string): string | undefined {
   const { protocol, pathname } = new URL("../../", import.meta.url);

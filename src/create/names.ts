@@ -4,14 +4,14 @@
  * @module
  */
 
-/** What a name was given as, and what it may be. */
+/** A name that breaks the rules; the message shows it and the rule. */
 export class NameError extends Error {
   /** The name of the class. */
   override name = "NameError";
 }
 
 /**
- * The name of a project: that of its directory.
+ * Parses the name of a project, which is that of its directory.
  *
  * @throws {NameError}
  */
@@ -25,8 +25,8 @@ export function parseProjectName(directory: string): string {
 }
 
 /**
- * The name of a tool, in snake case: `searchMail` and `search-mail` are
- * `search_mail`.
+ * Parses the name of a tool and turns it to snake case: `searchMail` and
+ * `search-mail` become `search_mail`.
  *
  * @throws {NameError}
  */
@@ -40,13 +40,13 @@ export function parseToolName(given: string): string {
   );
 }
 
-/** `search_mail` as `Search mail`. */
+/** Prints `search_mail` as `Search mail`. */
 export function titleOf(name: string): string {
   const words = name.replaceAll(/[-_.]+/g, " ");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** `search_mail` as `searchMail`. */
+/** Prints `search_mail` as `searchMail`. */
 export function variableOf(name: string): string {
   return name.replaceAll(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 }

@@ -13,9 +13,9 @@ import { envExample, grantedVariables } from "./settings.ts";
 /** The name under which projects import this package. */
 export const PACKAGE = "@tool-server/tool-server";
 
-/** What a new project is made of. */
+/** The choices for a new project. */
 export interface ProjectOptions {
-  /** For programs: `my-tools`. */
+  /** The name for programs: `my-tools`. */
   name: string;
   /** A copy of the package to use in place of the published one. */
   link?: string;
@@ -104,7 +104,7 @@ function serverFile(name: string): string {
   return `import type { ServerOptions } from "${PACKAGE}";
 import { tools } from "./tools/mod.ts";
 
-/** What this server is and offers. */
+/** The name, version and tools of this server. */
 const server: ServerOptions = {
   name: "${name}",
   title: "${titleOf(name)}",

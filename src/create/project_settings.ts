@@ -10,7 +10,7 @@ import type { ServerOptions } from "../server_options.ts";
 import { CreateError } from "./files.ts";
 import { envExample, grantedVariables, namesIn } from "./settings.ts";
 
-/** The members of a `deno.json` that say what may be read. */
+/** The members of a `deno.json` that list the variables a project may read. */
 interface Configuration {
   permissions?: { default?: { env?: { allow?: string[] } | boolean } };
 }
@@ -63,7 +63,7 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
   );
 }
 
-/** What `server.ts` says the server is. @throws {CreateError} */
+/** Reads the server that `server.ts` declares. @throws {CreateError} */
 async function readServer(): Promise<ServerOptions> {
   const url = new URL("server.ts", `file://${Deno.cwd()}/`).href;
   const { default: server } = await import(url).catch((error) => {

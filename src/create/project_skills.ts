@@ -65,7 +65,7 @@ async function readFiles(
   }
 }
 
-/** What is in a folder, in the order of names; what systems hide is not. */
+/** Lists a folder in the order of names, without hidden files. */
 async function entriesOf(folder: string): Promise<Deno.DirEntry[]> {
   try {
     const entries = await Array.fromAsync(Deno.readDir(folder));

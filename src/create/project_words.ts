@@ -1,5 +1,5 @@
 /**
- * What a new project tells its readers.
+ * The `README.md` and `AGENTS.md` of a new project.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * What a project says about its settings, written from what its definitions
- * declare: `.env.example`, and the variables that `deno.json` lets it read.
+ * The files of a project that list its settings, written from its definitions:
+ * `.env.example`, and the variables that `deno.json` lets it read.
  *
  * @module
  */
@@ -14,17 +14,17 @@ export type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
 
 const HEADING = "# --- Your own settings ".padEnd(78, "-");
 
-/** Set by the platform, not by people. */
+/** Variables of the platform, which no person sets. */
 const PLATFORM = /^DENO_/;
 
-/** The whole `.env.example`. */
+/** Prints the whole `.env.example`. */
 export function envExample(settings: DeclaredSettings): string {
   const own = [...settings].filter(([name]) => !PLATFORM.test(name));
   if (own.length === 0) return ENV_EXAMPLE;
   return [ENV_EXAMPLE, HEADING + "\n", ...own.map(printSetting)].join("\n");
 }
 
-/** A setting that must be set is not commented out. */
+/** Prints one setting; only a required one is not commented out. */
 function printSetting([name, schema]: [string, z.ZodType]): string {
   const unset = schema.safeParse(undefined);
   const words = [
@@ -38,7 +38,7 @@ function printSetting([name, schema]: [string, z.ZodType]): string {
   return wrap(words) + `${unset.success ? "# " : ""}${name}=${value}\n`;
 }
 
-/** Words as comments of at most 80 columns. */
+/** Wraps text into comments of at most 80 columns. */
 function wrap(words: string): string {
   const lines: string[] = [];
   for (const word of words.split(/\s+/).filter(Boolean)) {
@@ -50,7 +50,7 @@ function wrap(words: string): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The names in the section of own settings of an `.env.example`. */
+/** Finds the names in the section of own settings of an `.env.example`. */
 export function namesIn(example: string): string[] {
   const start = example.indexOf(HEADING);
   if (start < 0) return [];
@@ -59,8 +59,8 @@ export function namesIn(example: string): string[] {
 }
 
 /**
- * The variables that a project may read: those it may read already, without
- * what it no longer declares, and with what it declares now.
+ * Computes the variables that a project may read: the ones it may read already,
+ * minus those it no longer declares, plus those it declares now.
  */
 export function grantedVariables(
   granted: readonly string[],
@@ -74,7 +74,7 @@ export function grantedVariables(
   return names;
 }
 
-/** Whether a pattern such as `MCP_*` covers a name. */
+/** True if a pattern such as `MCP_*` covers the name. */
 function isCovered(name: string, pattern: string): boolean {
   return name === pattern ||
     pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));

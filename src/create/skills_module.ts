@@ -9,15 +9,15 @@ import { CreateError } from "./files.ts";
 /** A folder of a skill. */
 export interface SkillFolder {
   name: string;
-  /** What is in its files, by their path in it. */
+  /** The content of its files, by their path in the folder. */
   files: ReadonlyMap<string, Uint8Array>;
 }
 
 /**
- * The module that imports the files of every skill, so that they are part of
- * the program. Text is imported, anything else is in it.
+ * Prints the module that imports the files of every skill, so that they are
+ * part of the program. Text files are imported, other files are embedded.
  *
- * @param packageName what the project imports the package by
+ * @param packageName the name under which the project imports the package
  * @throws {CreateError} for a folder without `SKILL.md`, or of another name
  */
 export function skillsModule(
@@ -67,7 +67,7 @@ function checkFolder({ name, files }: SkillFolder): void {
   }
 }
 
-/** Bytes as text; undefined for what is none. */
+/** Decodes bytes as UTF-8; undefined if they are not text. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -41,8 +41,8 @@ Deno.test("${name} gives its text back", async () => {
 }
 
 /**
- * The list of tools with one more in it; undefined where it does not look like
- * a list that this program made.
+ * Adds a tool to the text of a list of tools; undefined if the text does not
+ * look like a list that this program made.
  */
 export function listTool(list: string, name: string): string | undefined {
   const variable = variableOf(name);
