@@ -1,5 +1,5 @@
 /**
- * Scripted answers to what a tool asks its client.
+ * Scripted answers to the questions that a tool asks its client.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import type { CreateMessageResult, Root } from "@modelcontextprotocol/server";
 import type { Elicited } from "../authoring/context.ts";
 import { isObject, type JsonObject } from "../json.ts";
 
-/** What a tool asked its client. */
+/** A question that a tool asked its client. */
 export interface AskedQuestion {
   /**
    * The question's `key`; by default its kind and place, such as
@@ -16,7 +16,7 @@ export interface AskedQuestion {
   key: string;
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   method: string;
-  /** What `ask` shows to the person; empty for other questions. */
+  /** The text that `ask` shows to the person; empty for other questions. */
   message: string;
   /** The request's parameters as the wire has them. */
   params: Record<string, unknown>;
@@ -25,9 +25,9 @@ export interface AskedQuestion {
 /**
  * An answer, by the question it is for:
  *
- * - `ask`: what the tool will get, such as
- *   `{ action: "accept", content: { name: "Ada" } }`, or the action alone:
- *   `"accept"` leaves a form empty;
+ * - `ask`: the answer that the tool will get, such as `{ action: "accept",
+ *   content: { name: "Ada" } }`, or the action alone: `"accept"` leaves a form
+ *   empty;
  * - `sample`: the model's text, or the whole result;
  * - `roots`: a list of URIs or roots.
  */
@@ -46,11 +46,11 @@ export type TestAnswers =
   | Readonly<Record<string, TestAnswer>>
   | ((question: AskedQuestion) => TestAnswer | undefined);
 
-/** Answers the questions of one call, and remembers them. */
+/** Answers the questions of one call and records them. */
 export class AnswerScript {
   readonly asked: AskedQuestion[] = [];
 
-  /** @param caller what asks, for errors: `choose` */
+  /** @param caller the name of the tool that asks, for errors: `choose` */
   constructor(
     private readonly caller: string,
     private readonly answers: TestAnswers = [],
@@ -99,7 +99,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   "roots/list": '[["file:///a/directory"]]',
 };
 
-/** A question as an error shows it. */
+/** Prints a question for an error. */
 function printQuestion({ key, method, message, params }: AskedQuestion) {
   const { requestedSchema, url, messages } = params;
   const more = requestedSchema ?? url ?? messages;
@@ -115,7 +115,9 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }
 
-/** An answer as the wire has it. @throws {Error} for one of another kind */
+/**
+ * Prints an answer as the wire has it. @throws {Error} for one of another kind
+ */
 function printAnswer(answer: TestAnswer, question: AskedQuestion): JsonObject {
   const { method } = question;
   switch (method) {

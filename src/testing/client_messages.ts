@@ -9,10 +9,10 @@ import { type ParamHeader, valueAt } from "../protocol/headers.ts";
 import { Meta } from "../protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../protocol/revisions.ts";
 
-/** What a client says it is. */
+/** The test client's name and version. */
 export const CLIENT_INFO = { name: "test", version: "1" };
 
-/** Everything a client can be able to do. */
+/** The capabilities of a client that can do everything. */
 export const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -47,7 +47,7 @@ const HEADERS = {
   accept: "application/json, text/event-stream",
 };
 
-/** A 2026 request. `paramHeaders` are those that its tool wants. */
+/** A 2026 request. `paramHeaders` are the headers that its tool asks for. */
 export function statelessPost(
   method: string,
   params: JsonObject,
@@ -93,14 +93,18 @@ export function sessionPost(message: JsonObject, sessionId?: string): Post {
   };
 }
 
-/** Text as a header value: what is not visible ASCII goes as base64. */
+/**
+ * Encodes text as a header value: anything but visible ASCII becomes base64.
+ */
 function headerValue(text: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)) return text;
   const bytes = new TextEncoder().encode(text);
   return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`;
 }
 
-/** The messages of an answer: one of JSON, or those of a stream to its end. */
+/**
+ * The messages of a response: one if it is JSON, or all those of its stream.
+ */
 export async function* readMessages(
   response: Response,
 ): AsyncGenerator<ServerMessage> {

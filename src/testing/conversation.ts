@@ -1,5 +1,5 @@
 /**
- * What a client and a server say to each other over one request.
+ * The messages between a client and a server over one request.
  *
  * @module
  */
@@ -34,7 +34,7 @@ export interface Target {
   send(request: Request): Promise<Response>;
 }
 
-/** Messages to a server, and all that comes back. */
+/** Sends messages to a server and collects everything that comes back. */
 export class Conversation {
   readonly progress: Progress[] = [];
   readonly logs: LogMessage[] = [];
@@ -43,7 +43,7 @@ export class Conversation {
   readonly #upstream?: TestUpstream;
   readonly #headers: Record<string, string>;
 
-  /** @param what what is asked of the server, for errors: `choose` */
+  /** @param what the name of the request's target, for errors: `choose` */
   constructor(
     readonly target: Target,
     readonly what: string,
@@ -56,12 +56,17 @@ export class Conversation {
     this.#headers = target.gate.admit(caller, this.#upstream);
   }
 
-  /** @throws {Error} when the tool called the provider where no route is */
+  /**
+   * @throws {Error} if the tool called the provider at a path without a route
+   */
   checkRoutes(): void {
     this.#upstream?.checkRoutes();
   }
 
-  /** An error of the server. @throws {Error} what crashed, if that was it */
+  /**
+   * Makes the error for a refusal. @throws {Error} the tool's exception, if it
+   * was a crash
+   */
   refused(error: RpcErrorObject, response: Response): RefusedError {
     const { target, what, caller } = this;
     target.crashes.rethrow(error.message, what);

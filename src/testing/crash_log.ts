@@ -1,5 +1,5 @@
 /**
- * Exceptions that clients know by a reference only.
+ * Exceptions whose reference is all that a client sees.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export class CrashLog implements LogOptions {
   /**
    * Throws the exception whose reference a client was shown.
    *
-   * @param what what was asked of the server, for the message
+   * @param what the name of the request's target, for the message
    */
   rethrow(text: string, what: string): void {
     const reference = REFERENCE.exec(text)?.[1];
@@ -46,7 +46,7 @@ export class CrashLog implements LogOptions {
   }
 }
 
-/** An exception with its causes, one a line. */
+/** Prints an exception with its causes, one per line. */
 function describe(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? `${error}` : `${error}\n${describe(cause)}`;

@@ -6,7 +6,7 @@
 import type { Upstream } from "../caller.ts";
 import type { MaybePromise } from "../authoring/service.ts";
 
-/** Where a path of `upstream.fetch` leads in a test. */
+/** The base address of the paths of `upstream.fetch` in a test. */
 const API = "https://provider.test";
 
 /** The access token that tools are given in a test. */
@@ -16,7 +16,7 @@ const TOKEN = "provider-token";
 export type ApiHandler = (request: Request) => MaybePromise<Response>;
 
 /**
- * What a route answers: a function's response, a response, or anything else as
+ * The answer of a route: a function's response, a response, or anything else as
  * JSON.
  */
 export type ApiAnswer =
@@ -57,8 +57,8 @@ export class TestUpstream implements Upstream {
   }
 
   /**
-   * Tells of requests without a route: the tool may have made something else
-   * of that.
+   * Reports requests that had no route. The tool may have caught that error and
+   * answered something else.
    *
    * @throws {Error}
    */

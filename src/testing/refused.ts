@@ -28,7 +28,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** What a refusal says to the author of a test, advice included. */
+/** Writes a refusal, with advice, for the author of a test. */
 export function refusedWords(
   { code, message }: RpcErrorObject,
   { status, headers }: Response,

@@ -1,5 +1,5 @@
 /**
- * What a test's request meets on its way, and what it hears there.
+ * The options of a test's request, and the messages it receives while it runs.
  *
  * @module
  */
@@ -10,37 +10,39 @@ import type { ProviderApi } from "./provider_api.ts";
 /** The generations of the protocol that a test can speak. */
 export type TestRevision = "2025-11-25" | "2026-07-28";
 
-/** How far a tool said it is. */
+/** A progress message of a tool. */
 export interface Progress {
-  /** What is done. */
+  /** The amount done. */
   progress: number;
-  /** What there is to do in all. */
+  /** The amount to do in all. */
   total?: number;
   /** The same in words. */
   message?: string;
 }
 
-/** What a tool logged for its client. */
+/** A message that a tool logged for its client. */
 export interface LogMessage {
-  /** How severe it is. */
+  /** Its severity. */
   level: LoggingLevel;
-  /** What the tool logged. */
+  /** The data that the tool logged. */
   data: unknown;
-  /** The part of the tool that speaks. */
+  /** The part of the tool that logged it. */
   logger?: string;
 }
 
-/** What a request meets on its way. All optional. */
+/** The options of a request. All optional. */
 export interface RequestOptions {
-  /** Answers to what is asked; a question without one fails the test. */
+  /** Answers to the tool's questions; a question without one fails the test. */
   answers?: TestAnswers;
   /** The provider's API behind the caller; without it there is none. */
   upstream?: ProviderApi;
   /** Cancels the request as a client does; it then rejects with the reason. */
   signal?: AbortSignal;
-  /** The protocol the client speaks, that of the server's test by default. */
+  /**
+   * The protocol revision of the client; by default that of the test's server.
+   */
   revision?: TestRevision;
-  /** What the client can do; by default everything. */
+  /** The client's capabilities; by default all. */
   capabilities?: Record<string, unknown>;
   /** Called while the work goes on. */
   onProgress?: (progress: Progress) => void;

@@ -63,7 +63,7 @@ export interface TestView {
   uri: string;
   /** The document, the script that speaks with the client within it. */
   html: string;
-  /** What it wants of the client: `ui` and ChatGPT's words for the same. */
+  /** The metadata for the client: `ui`, and ChatGPT's names for the same. */
   meta: Readonly<Record<string, unknown>>;
 }
 
@@ -71,7 +71,7 @@ export interface TestView {
 export interface ListedSkill {
   /** The address of its `SKILL.md`. */
   uri: string;
-  /** What `SKILL.md` begins with. */
+  /** The front matter of `SKILL.md`. */
   frontmatter: Frontmatter & { name: string; description: string };
   /** Its files, with SHA-256 as `sha256:` and hexadecimal, and sizes in bytes. */
   resources: { uri: string; digest: string; size: number }[];
@@ -79,7 +79,7 @@ export interface ListedSkill {
 
 /** A prompt that was filled in. */
 export interface PromptResult {
-  /** What the prompt is for. */
+  /** The prompt's description. */
   description?: string;
   /** The messages as the wire has them. */
   messages: PromptMessage[];
@@ -87,7 +87,7 @@ export interface PromptResult {
   text: string;
 }
 
-/** A client, as one caller. Every method rejects with what was refused. */
+/** A client, as one caller. Every method rejects with the server's refusal. */
 export class TestClient {
   readonly #target: Target;
   readonly #caller: TestCaller;
@@ -99,8 +99,8 @@ export class TestClient {
   }
 
   /**
-   * Calls a tool and waits for its answer; a task's end, where it becomes one.
-   * Given the tool itself, input and output are typed; given its name, not.
+   * Calls a tool and waits for its answer; if it becomes a task, for the end of
+   * the task. Typed if given the tool itself, untyped if given its name.
    *
    * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
@@ -120,7 +120,7 @@ export class TestClient {
   /**
    * Starts a tool's work as a task of 2026-07-28 and does not wait for it.
    *
-   * @throws {Error} when the tool or the revision knows no tasks
+   * @throws {Error} if the tool or the revision has no tasks
    */
   async startTask<I, O>(
     tool: string | Tool<I, O>,
@@ -148,8 +148,9 @@ export class TestClient {
   }
 
   /**
-   * Reads a tool's view, as a client does before it shows one. What the view
-   * is then given is in the result of `call`: `structured`, `text` and `meta`.
+   * Reads a tool's view, as a client does before it shows one. The data that
+   * the view then gets is in the result of `call`: `structured`, `text` and
+   * `meta`.
    *
    * @throws {Error} when the tool is not listed, or has no view
    */
@@ -194,7 +195,7 @@ export class TestClient {
   }
 
   /**
-   * What is proposed for an argument of a prompt, or for a variable of a
+   * Asks for proposals for an argument of a prompt, or for a variable of a
    * resource's template.
    *
    * @param of the prompt or the resource, or a prompt's name or a template
@@ -239,7 +240,7 @@ export class TestClient {
   }
 
   /**
-   * The skills of a server. `read` reads their files.
+   * Lists the skills of a server. `read` reads their files.
    *
    * @throws {import("./refused.ts").RefusedError} by a server without skills
    */

@@ -1,5 +1,5 @@
 /**
- * Anyone who a test says is calling.
+ * A gate for tests that lets in any caller that a test names.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { ChallengeError } from "../errors.ts";
 import type { Gate } from "../gates/gate.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 
-/** Who calls; by default an anonymous caller with every scope. */
+/** The caller of a request; by default anonymous with every scope. */
 export interface TestCaller {
   /** A stable name for the person. */
   subject?: string;
@@ -21,11 +21,11 @@ export interface TestCaller {
   identity?: Partial<Identity>;
 }
 
-/** A gate that knows the callers it was told of. */
+/** A gate that knows only the callers it was told of. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
 
-  /** The headers that make a request this caller's. */
+  /** Admits a caller and gives the headers that make a request theirs. */
   admit(
     { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
     upstream?: Authenticated["upstream"],

@@ -69,7 +69,7 @@ export class TestRequest extends Conversation {
         this.options.signal,
       );
       if (result.resultType !== "input_required") return result;
-      // The function begins again, and tells everything once more.
+      // The tool runs again from its beginning, and repeats these messages.
       this.progress.length = this.logs.length = 0;
       const { inputRequests, requestState } = result;
       more = { requestState, inputResponses: this.answerAll(inputRequests) };
@@ -88,7 +88,9 @@ export class TestRequest extends Conversation {
     );
   }
 
-  /** In a session of its own: nothing else of a server depends on one. */
+  /**
+   * Runs the request in a new session: nothing else in a server depends on it.
+   */
   async #runInSession(method: string, params: JsonObject): Promise<JsonObject> {
     const { signal } = this.options;
     const session = await this.#openSession();

@@ -1,5 +1,5 @@
 /**
- * What a tool answered in a test.
+ * A tool's answer in a test.
  *
  * @module
  */
@@ -12,9 +12,9 @@ import type { TestRequest } from "./test_request.ts";
 export class TestResult<O = unknown> {
   /** The content as the wire has it. */
   readonly content: readonly ContentBlock[];
-  /** Whether the tool failed with words for the model. */
+  /** True if the tool failed with a message for the model. */
   readonly isError: boolean;
-  /** Every step it told; of a task none, whose steps are its status. */
+  /** Every progress message; a task has none, its progress is in its status. */
   readonly progress: readonly Progress[];
   /** Everything it logged for the client. */
   readonly logs: readonly LogMessage[];
@@ -41,7 +41,7 @@ export class TestResult<O = unknown> {
     if (this.isError) target.crashes.rethrow(this.text, what);
   }
 
-  /** What the tool gave to its view alone. */
+  /** The `meta` that the tool gave to its view alone. */
   get meta(): Readonly<Record<string, unknown>> {
     const own = Object.entries(this.raw._meta ?? {})
       .filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));

@@ -14,7 +14,7 @@ import { type TestCaller, TestGate } from "./test_gate.ts";
 import type { TestRevision } from "./request_options.ts";
 import type { Target } from "./conversation.ts";
 
-/** What a test gives a server; what it leaves out has a default. */
+/** The options of a test's server; all have defaults. */
 export interface TestServerOptions extends Partial<CreateServerOptions> {
   /** The protocol that clients speak by default: `2026-07-28`. */
   revision?: TestRevision;
@@ -75,13 +75,13 @@ export class TestServer extends TestClient implements AsyncDisposable {
     return started;
   }
 
-  /** A client of someone else. */
+  /** Makes a client of another caller. */
   as(caller: TestCaller): TestClient {
     return new TestClient(this.#target, caller);
   }
 
   /**
-   * The headers by which a client of your own calls as someone else, and
+   * Gives the headers with which a client of your own calls as another caller,
    * with a provider behind them.
    */
   headersOf(

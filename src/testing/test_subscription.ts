@@ -7,7 +7,7 @@ import type { ChangingList } from "../authoring/context.ts";
 import { readMessages, type ServerMessage } from "./client_messages.ts";
 import type { TestRequest } from "./test_request.ts";
 
-/** What changed: a resource, or one of the lists. */
+/** The thing that changed: a resource, or one of the lists. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
 /** Listens to every list, and to some resources. */
@@ -28,7 +28,7 @@ export async function openSubscription(
     abort.signal,
   );
   const messages = readMessages(response);
-  // What changes after the acknowledgement is heard.
+  // Changes from the acknowledgement on are heard.
   const { value } = await messages.next();
   if (value?.error) throw request.refused(value.error, response);
   return new TestSubscription(messages, abort);

@@ -9,11 +9,11 @@ import { readMessages, type RpcErrorObject } from "./client_messages.ts";
 import type { TestRequest } from "./test_request.ts";
 import { TestResult } from "./test_result.ts";
 
-/** How far a task is. */
+/** The status of a task. */
 export interface TestTaskStatus {
-  /** The last three are its end. */
+  /** The last three are final. */
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
-  /** The last progress that the tool put in words. */
+  /** The last progress message that the tool sent. */
   statusMessage?: string;
 }
 
@@ -26,7 +26,7 @@ export class TestTask<O = unknown> {
     private readonly request: TestRequest,
   ) {}
 
-  /** How far it is. */
+  /** Asks for its status. */
   async status(): Promise<TestTaskStatus> {
     const { taskId } = this;
     const { status, statusMessage } = await this.request.ask(
@@ -52,7 +52,7 @@ export class TestTask<O = unknown> {
     try {
       return await this.#follow();
     } catch (error) {
-      // No one will answer what it may still wait for.
+      // No one will answer a question that the task may still wait for.
       await this.cancel();
       throw signal?.aborted ? signal.reason : error;
     } finally {
