@@ -22,11 +22,11 @@ interface Message {
 type Loose = any;
 
 /**
- * Connects a page to the host around it. In a page of a bundler's, import it;
- * elsewhere `<script src="tool-server/view"></script>` calls it and names what
- * it gives `view`.
+ * Connects a page to the host around it. In a bundled page, import it;
+ * elsewhere `<script src="tool-server/view"></script>` calls it and stores the
+ * result in `view`.
  *
- * Its own text is what is put into that page, so it uses nothing from outside.
+ * Its source text is put into that page, so it uses nothing from outside.
  */
 export function connectView<
   I = Record<string, unknown>,
@@ -72,7 +72,7 @@ export function connectView<
     measure();
   }
 
-  /** Tells how high the content is, so that the host shows all of it. */
+  /** Reports the height of the content, so that the host shows all of it. */
   function measure(): void {
     if (!isConnected) return;
     const { height: before } = root.style;
@@ -101,7 +101,7 @@ export function connectView<
     });
   }
 
-  /** Asks once the host is there; some answer a refusal as a result. */
+  /** Asks once the host is there. Some hosts answer a refusal as a result. */
   async function request(method: string, params: Loose): Promise<Loose> {
     await ready;
     const result = await ask(method, params);
@@ -125,7 +125,7 @@ export function connectView<
         const value = JSON.parse(text);
         if (typeof value === "object") data = value ?? undefined;
       } catch {
-        // It was for people.
+        // It was text for people.
       }
     }
     return {
@@ -139,7 +139,8 @@ export function connectView<
   async function showResult(params: Loose): Promise<void> {
     const result = resultOf(params);
     const { tool } = (state.context.toolInfo ?? {}) as Loose;
-    // What was dropped on the way can be had again, where that does no harm.
+    // Data that was dropped on the way is requested again if the tool only
+    // reads.
     const again = !params.isError && result.data === undefined &&
       tool?.outputSchema && tool.annotations?.readOnlyHint && state.can.call &&
       await call(tool.name, { ...state.input }).catch(() => undefined);
@@ -181,7 +182,7 @@ export function connectView<
     });
   }
 
-  /** What the host tells; each method by its last word. */
+  /** Handlers of the host's notifications, by the last word of the method. */
   const heard: Record<string, (params: Loose) => unknown> = {
     "tool-input-partial": ({ arguments: input }) =>
       change({ ...nothing, data: undefined, input, status: "arriving" }),
@@ -193,7 +194,7 @@ export function connectView<
     "host-context-changed": take,
   };
 
-  /** What the host asks. */
+  /** Handlers of the host's requests. */
   const asked: Record<string, () => unknown> = {
     ping: () => ({}),
     "ui/resource-teardown": async () => {
@@ -229,7 +230,7 @@ export function connectView<
     const link: PageElement | null = event.target?.closest?.("a[href]");
     if (event.defaultPrevented || !/^https?:/.test(link?.href ?? "")) return;
     event.preventDefault();
-    // A host that refuses has told the person why.
+    // A host that refuses has already told the person why.
     open(link!.href!).catch(() => {});
   });
 
@@ -259,14 +260,14 @@ export function connectView<
         download: !!has.downloadFile,
         modes: [],
       },
-      // What arrived before the answer is kept.
+      // Anything that arrived before the answer is kept.
       status: state.status === "connecting" ? "running" : state.status,
     };
     take(hostContext);
     post({ method: "ui/notifications/initialized", params: {} });
     isConnected = true;
     measure();
-    // Browsers call it for frames in sight only.
+    // Browsers call it only for frames in sight.
     new page.ResizeObserver(() => page.requestAnimationFrame(measure))
       .observe(root);
   }

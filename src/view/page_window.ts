@@ -1,6 +1,6 @@
 /**
- * As much of a browser's window as a view's script uses: the server is checked
- * without the types of a browser.
+ * The members of a browser's window that a view's script uses: the server is
+ * type-checked without the types of a browser.
  *
  * @module
  */

@@ -1,10 +1,10 @@
 /**
- * What the script of a view works with.
+ * The types that a view's script works with.
  *
  * @module
  */
 
-/** How far the call is that a view was opened for. */
+/** The progress of the call that a view was opened for. */
 export type ViewStatus =
   /** The host has not answered yet. */
   | "connecting"
@@ -21,34 +21,37 @@ export type ViewStatus =
   /** The page was opened without a host around it. */
   | "alone";
 
-/** How much room a view has. */
+/** The size of a view. */
 export type DisplayMode = "inline" | "fullscreen" | "pip";
 
-/** What a tool gave to a view. */
+/** A tool's result as its view gets it. */
 export interface ViewResult<O = Record<string, unknown>> {
-  /** The tool's output. Some hosts drop it, and the text is then no JSON. */
+  /**
+   * The tool's output. Some hosts drop it; it is then missing if the text is
+   * not JSON either.
+   */
   data?: O;
   /** The text of the content, which the model reads too. */
   text: string;
   /** The content as the wire has it. */
   content: readonly { type: string; [member: string]: unknown }[];
-  /** What the tool gave to the view alone. */
+  /** The `meta` that the tool gave to the view alone. */
   meta: Readonly<Record<string, unknown>>;
 }
 
-/** What the host around a view can do for it. */
+/** The things that the host around a view can do for it. */
 export interface ViewAbilities {
-  /** It calls tools. */
+  /** Calls tools. */
   call: boolean;
-  /** It reads resources. */
+  /** Reads resources. */
   read: boolean;
-  /** It says something in the person's name. */
+  /** Sends a message in the person's name. */
   say: boolean;
-  /** It lets the model know something. */
+  /** Gives the model context. */
   tell: boolean;
-  /** It saves a file. */
+  /** Saves a file. */
   download: boolean;
-  /** How much room it can give. */
+  /** The display modes it offers. */
   modes: readonly DisplayMode[];
 }
 
@@ -57,19 +60,19 @@ export interface ViewState<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
 > extends ViewResult<O> {
-  /** How far the call is. */
+  /** The progress of the call. */
   status: ViewStatus;
   /** The arguments; members may be missing while they are `arriving`. */
   input?: Partial<I>;
   /** Also the attribute `data-theme` of the document's root. */
   theme: "light" | "dark";
-  /** How much room there is now. */
+  /** The current display mode. */
   mode: DisplayMode;
-  /** What the host can do. */
+  /** The abilities of the host. */
   can: ViewAbilities;
-  /** The host's name and version, where it says them. */
+  /** The host's name and version, if it gives them. */
   host?: { name: string; version: string };
-  /** Everything else that the host says of itself, such as `locale`. */
+  /** Everything else that the host says about itself, such as `locale`. */
   context: Readonly<Record<string, unknown>>;
 }
 
@@ -78,19 +81,19 @@ export interface View<
   I = Record<string, unknown>,
   O = Record<string, unknown>,
 > {
-  /** What there is to show now. A change makes a new object. */
+  /** The current state. A change makes a new object. */
   readonly state: ViewState<I, O>;
   /**
    * Calls `render` now and after every change.
    *
-   * @returns what ends it
+   * @returns a function that ends it
    */
   show(render: (state: ViewState<I, O>) => void): () => void;
   /**
    * Calls a tool of the same server.
    *
    * @throws {Error} with the tool's words when it fails, with the host's when
-   * that refuses
+   * it refuses
    */
   call<T = Record<string, unknown>>(
     name: string,
@@ -104,9 +107,9 @@ export interface View<
   open(url: string): Promise<void>;
   /** Says something in the conversation, as the person. */
   say(text: string): Promise<void>;
-  /** What the model should know from now on, in place of what it knew before. */
+  /** Gives the model context from now on, replacing what it was told before. */
   tell(text: string, data?: Record<string, unknown>): Promise<void>;
-  /** Asks for more room, or less, and gives what there is then. */
+  /** Asks for another display mode and returns the one that the host chose. */
   display(mode: DisplayMode): Promise<DisplayMode>;
   /** Saves a text as a file. */
   download(name: string, text: string, mimeType?: string): Promise<void>;
