@@ -10,7 +10,10 @@ type Loose = any;
 
 /** Requests of the page's server. */
 export interface DevClient {
-  /** Sends a request and gives its result. @throws {Error} what the server says */
+  /**
+   * Sends a request and gives its result. @throws {Error} with the server's
+   * message
+   */
   request(method: string, params: Loose): Promise<Loose>;
   /** Goes to sign in; where the server has no sign-in, takes a token. */
   signIn(token?: string): Promise<void>;
@@ -18,16 +21,19 @@ export interface DevClient {
   comeBack(): Promise<void>;
 }
 
-/** What the page has and is told. */
+/** The tools of the page, and the callbacks of the client. */
 interface Surroundings {
   /** As the server lists them. */
   tools: readonly Loose[];
   onRefused(kind: "sign-in" | "token"): void;
-  /** A call goes on as a task, which is in this state now. */
+  /** Called with each state of a call that goes on as a task. */
   onTask(task: Loose): void;
 }
 
-/** Its own text runs in the page, so it uses nothing from outside. */
+/**
+ * The source text of this function runs in the page, so it uses nothing from
+ * outside.
+ */
 export function devClient(
   page: Loose,
   { tools, onRefused, onTask }: Surroundings,
@@ -60,7 +66,7 @@ export function devClient(
     return response.ok ? await response.json() : undefined;
   }
 
-  /** As it is where a header may hold it, else encoded. */
+  /** Encodes a value for a header; plain ASCII stays as it is. */
   function headerValue(value: unknown): string {
     const text = String(value);
     const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) &&
@@ -70,7 +76,7 @@ export function devClient(
     return `=?base64?${btoa(String.fromCharCode(...bytes))}?=`;
   }
 
-  /** The arguments that a tool wants repeated in headers. */
+  /** Lists the arguments that a tool wants repeated in headers. */
   function paramHeaders(
     { properties = {} }: Loose,
     args: Loose,
@@ -96,7 +102,7 @@ export function devClient(
     };
   }
 
-  /** What a task comes to. @throws {Error} when it fails */
+  /** Waits for the end of a task. @throws {Error} when it fails */
   async function resultOf(task: Loose): Promise<Loose> {
     while (task.status === "working") {
       onTask(task);
@@ -109,7 +115,9 @@ export function devClient(
     throw Object.assign(new Error(message), { code });
   }
 
-  /** An answer may be a stream, whose last event is the response. */
+  /**
+   * Reads an answer, which may be a stream whose last event is the response.
+   */
   async function readAnswer(response: Response): Promise<Loose> {
     const text = await response.text();
     const type = response.headers.get("content-type") ?? "";

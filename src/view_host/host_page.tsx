@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The page that shows views while one writes them.
+ * The page for development, which shows views while they are written.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import { raw } from "@hono/hono/html";
 import { Layout } from "../pages/layout.tsx";
 import type { JsonObject } from "../json.ts";
 
-/** A tool as the page needs it: as it is listed, and whether it has a view. */
+/** A tool as it is listed, with a mark if it has a view. */
 export type ShownTool = JsonObject & {
   name: string;
   title?: string;
   hasView: boolean;
 };
 
-/** Everything on the page that the script moves. */
+/** The static parts of the page, which the script fills. */
 export function HostPage(
   { serverTitle, tools, script, style }: {
     serverTitle: string;

@@ -1,5 +1,5 @@
 /**
- * What the page for development has besides the style of all pages.
+ * The style of the page for development, in addition to that of all pages.
  *
  * @module
  */
@@ -55,7 +55,7 @@ textarea { font: 0.8125rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; r
 .stage[data-width="390"] { padding-inline: 0.75rem; }
 .stage[data-width="390"] .column { max-width: 390px; }
 .stage[data-width="full"] .column { max-width: none; }
-/* Another scheme than that of the page in it would paint it white. */
+/* With another color scheme than the page inside, the frame would be white. */
 .stage iframe { display: block; width: 100%; height: 8rem; border: 0; background: transparent; color-scheme: light; }
 .stage #leave { display: none; }
 .stage[data-mode="fullscreen"] { position: fixed; inset: 0; z-index: 1; padding: 3.5rem 1rem 1rem; border: 0; border-radius: 0; overflow: auto; }

@@ -1,6 +1,6 @@
 /**
- * The host's side of the conversation with a view: what the page for
- * development does in place of ChatGPT or Claude.
+ * The host's side of the conversation with a view: the page for development
+ * plays ChatGPT's or Claude's part.
  *
  * @module
  * @see MCP Apps 2026-01-26, Communication Protocol
@@ -9,9 +9,9 @@
 // deno-lint-ignore no-explicit-any
 type Loose = any;
 
-/** The window of a frame, and the window that hears it. */
+/** The window of a frame, and the window that receives its messages. */
 interface Windows {
-  /** Hears what all frames post. */
+  /** Receives what all frames post. */
   own: {
     addEventListener(type: "message", listen: (event: Loose) => void): void;
     removeEventListener(type: "message", listen: (event: Loose) => void): void;
@@ -20,13 +20,13 @@ interface Windows {
   view: { postMessage(message: unknown, origin: string): void };
 }
 
-/** What a host does for its view. */
+/** The host's callbacks for its view. */
 export interface HostDuties {
-  /** What it says of itself; what changes is told with `setContext`. */
+  /** The host's context at the beginning; `setContext` reports changes. */
   context: Record<string, unknown>;
-  /** Everything but the below; gives the result, or throws. */
+  /** Answers any request not handled here; gives the result, or throws. */
   answer(method: string, params: Loose): unknown;
-  /** The view wants so many CSS pixels. */
+  /** Called with the size in CSS pixels that the view wants. */
   resize(size: { width?: number; height?: number }): void;
   /** Sees every message. */
   watch(from: "host" | "view", message: Loose): void;
@@ -34,15 +34,18 @@ export interface HostDuties {
 
 /** A view that is shown. */
 export interface HostedView {
-  /** Tells the view, as soon as it listens: `tool-input`, `tool-result`, … */
+  /**
+   * Sends a notification as soon as the view listens: `tool-input`,
+   * `tool-result`, …
+   */
   tell(what: string, params: unknown): void;
-  /** Changes what the host says of itself. */
+  /** Changes the host's context. */
   setContext(change: Record<string, unknown>): void;
   /** Lets the view finish, and listens no more. */
   end(): Promise<void>;
 }
 
-/** What the host can do, as it declares it. */
+/** The host's declared capabilities. */
 const CAPABILITIES = {
   openLinks: {},
   downloadFile: {},
@@ -53,12 +56,12 @@ const CAPABILITIES = {
   updateModelContext: { text: {}, structuredContent: {} },
 };
 
-/** How long a view may take to finish. */
+/** The time a view has to finish, in milliseconds. */
 const FINISH_MILLISECONDS = 1000;
 
 /**
- * Speaks with the view in a frame. Its own text runs in the page for
- * development, so what it uses comes as an argument.
+ * Speaks with the view in a frame. The source text of this function runs in the
+ * page for development, so everything it uses comes as an argument.
  */
 export function hostView(
   { own, view }: Windows,
@@ -75,7 +78,7 @@ export function hostView(
   function post(message: Record<string, unknown>): void {
     const whole = { jsonrpc: "2.0", ...message };
     watch("host", whole);
-    // The frame has no origin of its own that could be named.
+    // The frame has no origin that could be named here.
     view.postMessage(whole, "*");
   }
 
@@ -140,7 +143,7 @@ export function hostView(
   };
 }
 
-/** What the function's text needs in a page. */
+/** The options to write into a page next to the function's source text. */
 export const HOST_OPTIONS = {
   capabilities: CAPABILITIES,
   finishMilliseconds: FINISH_MILLISECONDS,

@@ -1,6 +1,6 @@
 /**
- * The colours of our host: as the variables of the standard, which a view may
- * use, and as its own page has them.
+ * The colours of our host: as the standard's variables, which a view may use,
+ * and as the page's own.
  *
  * @module
  * @see MCP Apps 2026-01-26, Theming

@@ -1,8 +1,8 @@
 /**
- * What a view is given in development besides its own: whatever goes wrong in
- * it is told to the page around it. It is one line, so that lines keep their
- * numbers. Libraries try whether they may `eval`; where that matters, there is
- * an error as well.
+ * A script that a view gets only in development: it reports errors in the view
+ * to the page around it. It is one line, so that line numbers stay right. It
+ * does not report a blocked `eval`: libraries try whether they may, and if it
+ * matters, an error follows.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * Where views are shown while one writes them: in development only, on
- * loopback only.
+ * The routes that show views while they are written: only in development, only
+ * on loopback.
  *
  * @module
  */
@@ -45,7 +45,10 @@ function source(text: string): string {
   return `'sha256-${base64(digest(text))}'`;
 }
 
-/** The page, the views within it, and whether the server was started again. */
+/**
+ * Routes for the page, the views within it, and the event that tells if the
+ * server was restarted.
+ */
 export function viewHostRoutes(
   { catalogue, serverTitle, checkOrigin, stopping }: {
     catalogue: Catalogue;
@@ -94,7 +97,7 @@ export function viewHostRoutes(
   return app;
 }
 
-/** The tools as they are listed, with what only this page is told. */
+/** The listed tools, with details that only this page gets. */
 function shownTools(catalogue: Catalogue): ShownTool[] {
   const { tools } = JSON.parse(catalogue.stateless.tools.at(undefined)) as {
     tools: (JsonObject & { name: string })[];
@@ -110,7 +113,7 @@ function shownTools(catalogue: Catalogue): ShownTool[] {
 }
 
 /**
- * The policy that the standard gives a view, and a sandbox for one that is
+ * The policy that the standard gives a view, plus a sandbox for a view that is
  * opened by itself.
  *
  * @see MCP Apps 2026-01-26, Content Security Policy Enforcement

@@ -1,5 +1,5 @@
 /**
- * What moves on the page for development.
+ * The script of the page for development.
  *
  * @module
  */
@@ -9,18 +9,21 @@ import type { HOST_OPTIONS, HostedView, hostView } from "./host_view.ts";
 // deno-lint-ignore no-explicit-any
 type Loose = any;
 
-/** What is remembered while the tab is open, over a reload. */
+/** State that survives a reload while the tab is open. */
 interface Remembered {
   tool?: string;
   theme: "light" | "dark";
   width: string;
-  /** What was written as arguments, by the tool. */
+  /** The arguments as written, by tool. */
   inputs: Record<string, string>;
-  /** What was shown last, by the tool. */
+  /** The result shown last, by tool. */
   shown: Record<string, { input: Loose; result: Loose; isCalled: boolean }>;
 }
 
-/** Its own text runs in the page, so what it uses comes as an argument. */
+/**
+ * The source text of this function runs in the page, so everything it uses
+ * comes as an argument.
+ */
 export async function runHostPage(
   page: Loose,
   parts: {
@@ -60,7 +63,7 @@ export async function runHostPage(
     try {
       kept.setItem("views", JSON.stringify(remembered));
     } catch {
-      // A result of megabytes is not there after a reload.
+      // A result of megabytes does not fit and is lost with a reload.
     }
   }
 
@@ -85,7 +88,7 @@ export async function runHostPage(
     at("log").children[300]?.remove();
   }
 
-  /** What went wrong in the view, above it for as long as it is shown. */
+  /** Shows a problem of the view above it, until another view is shown. */
   function complain(words: string): void {
     note("error", words);
     at("problem").hidden = false;
@@ -142,7 +145,7 @@ export async function runHostPage(
         say("person", textOf(params));
         return {};
       case "ui/update-model-context":
-        // In place of what it knew before.
+        // Replaces the context the model had before.
         document.querySelector("#said .known")?.remove();
         say("known", `The model knows: ${textOf(params)}`);
         return {};
@@ -168,7 +171,7 @@ export async function runHostPage(
       JSON.stringify(structuredContent);
   }
 
-  /** A new frame, as each call in a conversation has its own. */
+  /** Makes a new frame: each call in a conversation has its own. */
   function newFrame(): HostedView {
     host?.end();
     at("problem").replaceChildren();
@@ -202,7 +205,7 @@ export async function runHostPage(
     return host;
   }
 
-  /** Shows a result, that of a call unless one is given. */
+  /** Shows a given result; without one, calls the tool and shows its result. */
   async function show(
     input: Loose,
     given?: Loose,
@@ -227,7 +230,10 @@ export async function runHostPage(
     shown.tell("tool-result", result);
   }
 
-  /** The JSON in a field; undefined where it is none, which the field says. */
+  /**
+   * Parses the JSON in a field; if it is invalid, marks the field and returns
+   * undefined.
+   */
   function jsonIn(field: Loose): Loose {
     try {
       field.setCustomValidity("");
@@ -248,7 +254,7 @@ export async function runHostPage(
     });
   }
 
-  /** Arguments to begin with: defaults and examples, where there are any. */
+  /** Arguments to start with: defaults and examples, if there are any. */
   function firstInput({ inputSchema: { properties = {} } }: Loose): Loose {
     return Object.fromEntries(
       Object.entries(properties).map(([name, schema]: Loose) => [
@@ -278,7 +284,8 @@ export async function runHostPage(
     const last = remembered.shown[tool.name];
     at("input").value = remembered.inputs[tool.name] ??
       JSON.stringify(last?.input ?? firstInput(tool), null, 2);
-    // Its source may have changed since; what only reads is called again.
+    // The tool's source may have changed since, so a read-only call is
+    // repeated.
     const isStale = last?.isCalled && tool.annotations?.readOnlyHint;
     if (last) {
       const result = isStale ? undefined : last.result;
@@ -304,7 +311,9 @@ export async function runHostPage(
     at(id).addEventListener(type, act);
   }
 
-  /** From a sign-in, if that is where the person comes from: nothing is shown before. */
+  /**
+   * The return from a sign-in, if there was one; nothing is shown before it.
+   */
   const back = client.comeBack().catch((error) => complain(error.message));
 
   on("tool", "change", () => pick(at("tool").value));
@@ -317,7 +326,9 @@ export async function runHostPage(
     const { inputs } = remembered;
     remember({ inputs: { ...inputs, [tool.name]: at("input").value } });
   });
-  /** Acts when a button is pressed, if what is written as arguments is JSON. */
+  /**
+   * Runs an action when a button is pressed, if the arguments are valid JSON.
+   */
   function press(id: string, act: (input: Loose) => unknown): void {
     on(id, "click", async () => {
       await back;
@@ -361,7 +372,7 @@ export async function runHostPage(
     }
   });
 
-  // A server that was started again has another name.
+  // A restarted server has another boot id.
   let boot: string | undefined;
   new page.EventSource("views/boot").addEventListener(
     "boot",
