@@ -1,5 +1,5 @@
 /**
- * The catalogue of a host: which servers it has, and where their cards are.
+ * The catalogue of a host: its servers, and the addresses of their cards.
  *
  * @see Agent-Card/ai-catalog, version 1.0
  * @module
@@ -15,7 +15,7 @@ export function aiCatalog(
     card: ServerCard;
     /** Without a trailing slash. */
     baseUrl: string;
-    /** Who runs the host. */
+    /** The operator of the host. */
     operator?: string;
   },
 ) {

@@ -1,6 +1,6 @@
 /**
- * What a language model finds that reads about this server instead of calling
- * it.
+ * A text about this server for language models that read its site instead of
+ * calling it.
  *
  * @see https://llmstxt.org
  * @module

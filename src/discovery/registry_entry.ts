@@ -22,7 +22,10 @@ export function registryEntry(card: ServerCard): RegistryEntry {
   };
 }
 
-/** What the registry would refuse, one complaint each, with its fix. */
+/**
+ * Finds everything that the registry would refuse: one complaint each, with its
+ * fix.
+ */
 export function registryComplaints(entry: RegistryEntry): string[] {
   const { name, version, description, title, websiteUrl, icons = [] } = entry;
   const complaints: string[] = [];

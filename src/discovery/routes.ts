@@ -1,5 +1,5 @@
 /**
- * The documents by which a server is found: public, and the same for all.
+ * The documents by which a server is found: public, and the same for everyone.
  *
  * @module
  */
@@ -58,7 +58,7 @@ function sendJson(document: unknown, type: string) {
   return send(JSON.stringify(document), type);
 }
 
-/** One text, which clients may keep, and ask whether it has changed. */
+/** Sends a text that clients may cache and revalidate. */
 function send(body: string, type: string): (c: Context) => Response {
   const etag = `"${fingerprint(body)}"`;
   return (c) => {

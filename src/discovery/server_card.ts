@@ -1,5 +1,5 @@
 /**
- * The server card: what a directory reads before anyone connects.
+ * The server card, which directories read before anyone connects.
  *
  * @see SEP-2127, a draft: `SERVER_CARD=false` takes the card away
  * @module
@@ -12,7 +12,7 @@ import { resourceOf } from "../oauth/resource.ts";
 /** Its media type. */
 export const CARD_TYPE = "application/mcp-server-card+json";
 
-/** One server, for those who have not met it. */
+/** A server's description for clients that do not know it yet. */
 export interface ServerCard {
   $schema: string;
   /** Reverse DNS, one slash: `com.example.tools/mail`. */
@@ -30,7 +30,7 @@ export interface ServerCard {
   }];
 }
 
-/** What a card says about a server at a public address. */
+/** Makes the card of a server at a public address. */
 export function serverCard(
   { serverInfo, about, baseUrl }: {
     serverInfo: Implementation;
@@ -57,7 +57,7 @@ export function serverCard(
   };
 }
 
-/** `tools.example.com` is `com.example.tools`. */
+/** Reverses a host name: `tools.example.com` gives `com.example.tools`. */
 function namespaceOf(baseUrl: string): string {
   const { hostname } = new URL(baseUrl);
   return /^[\d.]+$|:/.test(hostname)
@@ -65,7 +65,7 @@ function namespaceOf(baseUrl: string): string {
     : hostname.split(".").reverse().join(".");
 }
 
-/** What may come after the slash. */
+/** Replaces characters that may not follow the slash. */
 function suffixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, "-");
 }
