@@ -14,19 +14,19 @@ import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
 import { Moment } from "./moment.tsx";
 
-/** One grant, as its person sees it. Times are epoch seconds. */
+/** One grant, for the page of its person. Times are epoch seconds. */
 export interface ConnectionInWords {
   grantId: string;
   createdAt: number;
   usedAt: number;
   scopes: readonly string[];
-  /** Where its answers went; unknown of old ones. */
+  /** The redirect URI of its authorization; older grants have none. */
   redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
   /** Undefined: it is not paused. */
   pausedAt?: number;
-  /** Whether its client gets another one without asking. */
+  /** True if its client gets another grant without asking. */
   isPassing?: boolean;
   /** The scopes that the person can take away. */
   removable?: readonly ScopeInWords[];
@@ -34,7 +34,7 @@ export interface ConnectionInWords {
   calls?: readonly CallInWords[];
 }
 
-/** What a person did to a connection that goes on. */
+/** A person's change of a connection that goes on. */
 export type Changed = keyof typeof CHANGED;
 
 const CHANGED = {
@@ -43,7 +43,7 @@ const CHANGED = {
   narrowed: "Taken away. To get them back, the app has to ask you again.",
 };
 
-/** Whether a text says what a person did. */
+/** True if the text names a change of a connection. */
 export function isChanged(text: string | undefined): text is Changed {
   return text !== undefined && Object.hasOwn(CHANGED, text);
 }
@@ -51,7 +51,7 @@ export function isChanged(text: string | undefined): text is Changed {
 /** A client and all that it was granted. */
 export interface ConnectedClient {
   clientId: string;
-  /** As it called itself; cleaned before it is shown. */
+  /** The client's name for itself; cleaned before it is shown. */
   name: string;
   /** The verified domain of its metadata document. */
   domain?: string;
@@ -59,25 +59,25 @@ export interface ConnectedClient {
   connections: readonly ConnectionInWords[];
 }
 
-/** What the page shows. */
+/** The contents of the page. */
 export interface AccountProps extends PageProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  /** The signed-in person, as the provider calls them. */
+  /** The signed-in person's name at the provider. */
   person: string;
   providerName: string;
   clients: readonly ConnectedClient[];
-  /** Goes with every form of this rendering. */
+  /** The CSRF token for every form of this rendering. */
   csrf: string;
   /** Epoch seconds. */
   now: number;
-  /** How many connections were ended just now. */
+  /** The number of connections that were ended just now. */
   ended?: number;
-  /** What was changed just now. */
+  /** The change that was made just now. */
   changed?: Changed;
   /** The access tokens that the person made. */
   tokens?: Child;
-  /** What only an operator sees. */
+  /** The part that only an operator sees. */
   children?: Child;
 }
 
@@ -215,7 +215,7 @@ function ClientRow(
   );
 }
 
-/** That a connection is paused, and since when. */
+/** A note that a connection is paused, and since when. */
 export function PausedNote({ at, now }: { at?: number; now: number }) {
   if (at === undefined) return null;
   return (
@@ -247,7 +247,7 @@ function ConnectionFacts(
   );
 }
 
-/** A line of scopes, where there are any. */
+/** A line of scopes, if there are any. */
 export function MayUse({ scopes }: { scopes: readonly string[] }) {
   if (scopes.length === 0) return null;
   return (
@@ -263,7 +263,7 @@ export function MayUse({ scopes }: { scopes: readonly string[] }) {
   );
 }
 
-/** The account page of someone who has not signed in. `forms: "any"`. */
+/** The account page for a person who has not signed in. `forms: "any"`. */
 export function SignInPage(
   { base = "", serverTitle, about, providerName }: PageProps & {
     base?: string;

@@ -1,8 +1,8 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Where a browser lands that used this server's own page as its redirect URI.
- * A window that was opened as a popup hands the authorization response to its
- * opener.
+ * The page at which a browser lands if the client uses this server's own page
+ * as its redirect URI. A window that was opened as a popup hands the
+ * authorization response to its opener.
  *
  * @module
  */
@@ -19,19 +19,19 @@ export type CallbackMessage =
     state?: string;
   };
 
-/** What the page shows and posts. */
+/** The contents of the page, and the message it posts. */
 export interface CallbackProps extends PageProps {
   /** Undefined: the request carried no authorization response. */
   message?: CallbackMessage;
   /**
    * The origins an opener may have: our own and those the operator listed,
-   * never `*`. Anyone who opens this window from elsewhere, a loopback port
-   * among them, gets nothing by message.
+   * never `*`. An opener of any other origin, a loopback port among them, gets
+   * nothing by message.
    */
   origins: readonly string[];
 }
 
-/** What the page says. The parameters' own words are never shown. */
+/** The text of the page. The parameters' own words are never shown. */
 interface Outcome {
   title: string;
   words: string;
@@ -50,7 +50,7 @@ const NOTHING: Outcome = {
   words: "Apps send people here at the end of signing in. Start from the app.",
 };
 
-/** Errors of RFC 6749 §4.1.2.1 that a person can make sense of. */
+/** Errors of RFC 6749 §4.1.2.1 that mean something to a person. */
 const ERRORS: ReadonlyMap<string, Outcome> = new Map([
   ["access_denied", {
     title: "Not connected",
@@ -68,7 +68,7 @@ function outcomeOf(message: CallbackMessage | undefined): Outcome {
   return ERRORS.get(message.error) ?? FAILED;
 }
 
-/** The outcome in words, and an offer to close the window. */
+/** The outcome as text, and an offer to close the window. */
 export function CallbackPage(
   { serverTitle, about, message, origins }: CallbackProps,
 ) {

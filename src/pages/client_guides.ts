@@ -1,13 +1,13 @@
 /**
- * How each client is told about this server: the line to paste, the link to
- * press, or the words for where to put the address.
+ * Instructions for connecting each client to this server: a line to paste, a
+ * link to press, or the place to put the address.
  *
  * @module
  */
 import type { AuthConfig } from "../config/auth.ts";
 import { isLoopback } from "../loopback.ts";
 
-/** Who may call, as far as it changes what a person does to connect. */
+/** The kind of access, as far as it changes how a person connects. */
 export type Entry =
   | { kind: "open" }
   /** The client opens a browser; nothing is pasted. */
@@ -15,7 +15,7 @@ export type Entry =
   /** The client sends a credential that the operator hands out. */
   | { kind: "credential"; header: string; example: string };
 
-/** Who may call, as the people who connect have to know it. */
+/** Finds the kind of access of the configured doors. */
 export function entryOf(auth: AuthConfig): Entry {
   const { oauth, jwt, bearer, apiKey } = auth;
   if (oauth) return { kind: "sign-in" };
@@ -34,17 +34,20 @@ export function entryOf(auth: AuthConfig): Entry {
 /** One client and what to do in it. */
 export interface ClientGuide {
   client: string;
-  /** What to do, in one sentence; or why it cannot be done yet. */
+  /** The instruction, in one sentence; or why it cannot be done yet. */
   how: string;
-  /** To copy: an address, a command or a configuration. */
+  /** A line to copy: an address, a command or a configuration. */
   line?: string;
-  /** To press, where the client has one: its label and its target. */
+  /** A link to press, if the client has one: its label and its target. */
   install?: { label: string; href: string };
-  /** What else one has to know. */
+  /** Further notes. */
   notes?: readonly string[];
 }
 
-/** The server as clients list it: `Tool Server` becomes `tool-server`. */
+/**
+ * Makes the name under which clients list the server: `Tool Server` becomes
+ * `tool-server`.
+ */
 export function connectionName(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "tool-server";
@@ -142,7 +145,7 @@ export function clientGuides(
       line: `npx mcp-remote ${url}${flag.replace(": ", ":")}`,
     },
   ];
-  // Those that cannot connect come last.
+  // The ones that cannot connect come last.
   return guides.toSorted((a, b) =>
     Number(!a.line && !a.install) -
     Number(!b.line && !b.install)
@@ -179,7 +182,7 @@ function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
   }
 }
 
-/** Why a client that runs in its maker's cloud cannot connect, if so. */
+/** Tells why a client that runs in its maker's cloud cannot connect, if so. */
 function obstacleToCloud(
   baseUrl: string,
   entry: Entry,

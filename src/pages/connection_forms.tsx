@@ -12,7 +12,7 @@ interface FormProps {
   base?: string;
   grantId: string;
   csrf: string;
-  /** What it is about, for those who hear a button without its row. */
+  /** The connection's name, for people who hear a button without its row. */
   of: string;
 }
 
@@ -23,7 +23,10 @@ export function EndForm(
     grantIds: readonly string[];
     csrf: string;
     label: string;
-    /** What is ended, for those who hear the button without its row. */
+    /**
+     * The name of what is ended, for people who hear the button without its
+     * row.
+     */
     of: string;
   },
 ) {
@@ -39,7 +42,7 @@ export function EndForm(
   );
 }
 
-/** What a person can do about a connection at once. */
+/** The buttons that a connection shows at once. */
 export function ConnectionButtons(
   { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {
     base?: string;
@@ -47,7 +50,7 @@ export function ConnectionButtons(
       grantId: string;
       /** Undefined: it is not paused. */
       pausedAt?: number;
-      /** Whether its client gets another one without asking. */
+      /** True if its client gets another grant without asking. */
       isPassing?: boolean;
     };
     csrf: string;
@@ -97,7 +100,7 @@ export function PauseForm(
   );
 }
 
-/** Boxes for what a connection may do, closed at first. */
+/** Boxes for the scopes of a connection, closed at first. */
 export function NarrowForm(
   { base = "", grantId, csrf, of, removable = [] }: FormProps & {
     removable?: readonly ScopeInWords[];

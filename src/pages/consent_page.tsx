@@ -1,8 +1,9 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The consent page: who asks, how far that is verified, where the answer
- * goes, what it may do, and which account comes next. It precedes the
- * provider, so that no client rides on a consent the person gave to another.
+ * The consent page: the client that asks, how far that is verified, where the
+ * answer goes, what it may do, and which account comes next. It comes before
+ * the provider, so that no client can use a consent that the person gave to
+ * another.
  *
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
@@ -14,33 +15,34 @@ import {
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 
-/** One scope, and what it lets a client do: "Finds mail. Reads mail." */
+/** One scope and its meaning for people: "Finds mail. Reads mail." */
 export interface ScopeInWords {
   scope: string;
   words: string;
   /** Titles of the tools, resources and prompts that need it. */
   opens?: readonly string[];
-  /** Whether it goes with every approval, and cannot be left out. */
+  /** True if every approval includes it and it cannot be left out. */
   isFixed?: boolean;
 }
 
 /**
- * Sent by a form whose scopes have boxes: without it a form with no box ticked
- * would look like one that has none. It is no hidden field, because programs
- * that answer this page copy those alone and mean to approve everything.
+ * The name of a field that a form with boxes for scopes sends. Without it, a
+ * form with no box ticked would look like one that has no boxes. It is not a
+ * hidden field: programs that answer this page copy only hidden fields, and
+ * mean to approve everything.
  */
 export const BOXES = "boxes";
 
-/** More scopes than this are shown in groups. */
+/** The largest number of scopes that are shown without groups. */
 const UNGROUPED = 7;
 
-/** What the person is asked. */
+/** The contents of the page. */
 export interface ConsentProps extends PageProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  /** Of this server: `tools.example.com`. */
+  /** The host of this server: `tools.example.com`. */
   host: string;
-  /** As the client calls itself; cleaned before it is shown. */
+  /** The client's name for itself; cleaned before it is shown. */
   clientName: string;
   /**
    * `document`: the client is described by a metadata document on `domain`,
@@ -59,7 +61,7 @@ export interface ConsentProps extends PageProps {
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, the CSRF token of this rendering among them. */
   fields: Readonly<Record<string, string>>;
-  /** Where the form is posted. */
+  /** The address that the form is posted to. */
   action: string;
 }
 
@@ -134,7 +136,7 @@ export function ConsentPage(props: ConsentProps) {
   );
 }
 
-/** A box for each scope; those with a common beginning together, when many. */
+/** A box for each scope; if there are many, grouped by their first part. */
 function ScopeChoice({ scopes }: { scopes: readonly ScopeInWords[] }) {
   const groups = scopes.length > UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
@@ -159,7 +161,7 @@ function ScopeChoice({ scopes }: { scopes: readonly ScopeInWords[] }) {
   );
 }
 
-/** Titles that are told of one scope. */
+/** The most titles that are shown for one scope. */
 const TITLES = 6;
 
 function ScopeBox({ scope, words, opens = [], isFixed }: ScopeInWords) {
@@ -185,7 +187,7 @@ function days(seconds: number): number {
   return Math.floor(seconds / 86_400);
 }
 
-/** A name that anyone could have chosen is told as a quotation. */
+/** The question; a name that anyone could have chosen is in quotation marks. */
 function Question(
   { clientName, clientVerification, serverTitle }: ConsentProps,
 ) {

@@ -1,11 +1,14 @@
 /**
- * Where a client's answers go, in a few words.
+ * The place that a client's answers go to, in a few words.
  *
  * @module
  */
 import { redirectKind } from "../oauth/redirect_uri.ts";
 
-/** Tells apart clients of the same name: `claude.ai`, `this device`. */
+/**
+ * Names the destination, to tell clients of the same name apart: `claude.ai`,
+ * `this device`.
+ */
 export function destinationOf(redirectUri: string): string {
   switch (redirectKind(redirectUri)) {
     case "https":

@@ -1,5 +1,5 @@
 /**
- * Names that someone else chose.
+ * Names that a client or a person chose for themselves.
  *
  * @module
  */
@@ -14,15 +14,18 @@ const MAX_LETTERS = 80;
 const UNWANTED =
   /(?:(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F])\u200D(?=\p{Extended_Pictographic})|(?<=\p{sc=Arab}|(?!\p{sc=Zinh})\p{M})[\u200C\u200D](?=\p{L}))[\p{C}\p{Z}\s])+/gu;
 
-/** Marks piled on one letter cover the lines around it; no language needs five. */
+/**
+ * Marks piled on one letter, which would cover the lines around it; no language
+ * needs five.
+ */
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
 const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
- * A name made harmless to read: one line, no character that hides or reorders
- * others, 80 letters at most. A page shows it in `<bdi>`, so that its
- * direction stays its own.
+ * Makes a name harmless to read: one line, no character that hides or reorders
+ * others, 80 letters at most. A page shows it in `<bdi>`, so that its direction
+ * stays its own.
  */
 export function displayName(name: string): string {
   const plain = name.replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();

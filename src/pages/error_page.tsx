@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * What a person sees when something cannot go on.
+ * The page that a person sees when something cannot go on.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import { Layout, type PageProps } from "./layout.tsx";
 
 /** An error in a person's terms. */
 export interface ErrorProps extends PageProps {
-  /** What it means for the person: "This sign-in has expired". */
+  /** The error's meaning for the person: "This sign-in has expired". */
   title: string;
-  /** What happened, in one or two sentences. */
+  /** An account of what happened, in one or two sentences. */
   happened: string;
-  /** Whose move it is, and what it is. */
+  /** The next step, and the one who takes it. */
   move: string;
-  /** Where that begins, if a link leads there. */
+  /** A link to the next step, if there is one. */
   button?: { label: string; href: string };
-  /** The request id under which the log tells more. */
+  /** The request id, under which the log has more. */
   reference?: string;
 }
 

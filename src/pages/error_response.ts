@@ -14,7 +14,7 @@ import { page } from "./respond.ts";
 /**
  * Shows an error to a person.
  *
- * @param reference names the log's line on it
+ * @param reference the id of the log's line about it
  */
 export function errorPage(
   c: Context,

@@ -1,6 +1,6 @@
 /**
- * What a refusal means for the person who meets it: a title for each cause,
- * whose move it is, and one button where a link leads on.
+ * The text of a refusal for the person who meets it: a title for each cause,
+ * the next step, and one button if a link leads on.
  *
  * @module
  */
@@ -28,7 +28,9 @@ export interface Refused {
   path: string;
 }
 
-/** What to say about an error. Who refused may know best what to do. */
+/**
+ * Writes the text about an error. An advice in the error itself comes first.
+ */
 export function wordsFor(error: Error, refused: Refused): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation
@@ -97,7 +99,7 @@ function causeWords(error: Error, refused: Refused): ErrorWords {
   };
 }
 
-/** Where waiting helps. Only a GET can be repeated by a link. */
+/** Advice to wait. A link can repeat only a GET. */
 function tryAgain(
   { base, method, path }: Refused,
 ): Pick<ErrorWords, "move" | "button"> {
@@ -226,7 +228,7 @@ function situationWords(
   }
 }
 
-/** What an app got wrong, as far as a code of the standards tells. */
+/** Titles for an app's mistakes, by the error code of the standards. */
 const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
   invalid_client: "This server does not know the app",
   invalid_redirect_uri: "The app asks for its answer at another address",

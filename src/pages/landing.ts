@@ -1,5 +1,5 @@
 /**
- * What a browser gets at `/` and `/mcp`.
+ * The answer for a browser at `/` and `/mcp`.
  *
  * @module
  */
@@ -12,7 +12,10 @@ import { entryOf } from "./client_guides.ts";
 import { LandingPage } from "./landing_page.tsx";
 import { page } from "./respond.ts";
 
-/** The landing page, with another status and a notice in another page's place. */
+/**
+ * Shows the landing page, with another status and a notice in place of another
+ * page.
+ */
 export type ShowLanding = (
   c: Context,
   options?: { status?: number; notice?: string },

@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * What a browser is told at `/` and at `/mcp`: what this server is, what its
- * tools do, and how to connect.
+ * The landing page at `/` and at `/mcp`: what this server is, what its tools
+ * do, and how to connect.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { Layout, type PageProps } from "./layout.tsx";
 import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
-/** What the page tells about one tool. */
+/** A tool on the page. */
 export interface ToolInWords {
   name: string;
   title?: string;
@@ -21,20 +21,22 @@ export interface ToolInWords {
   scopes?: readonly string[];
 }
 
-/** What the page tells. */
+/** The contents of the page. */
 export interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;
   tools: readonly ToolInWords[];
   entry: Entry;
-  /** Shown at `/mcp`, where a browser has come to a machine's door. */
+  /**
+   * A notice shown at `/mcp`, which is meant for programs and not for browsers.
+   */
   notice?: string;
 }
 
-/** Tools that are shown before the rest is folded away. */
+/** The tools that are shown before the rest is folded away. */
 const TOOLS_SHOWN = 6;
 
-/** What this server is and how to connect to it. */
+/** The server, its tools, and the ways to connect to it. */
 export function LandingPage(props: LandingProps) {
   const { serverTitle, about, baseUrl, tools, entry, notice } = props;
   const base = basePathOf(baseUrl);

@@ -7,9 +7,9 @@
 import { isFailure, type Outcome } from "../outcome.ts";
 import { Moment } from "./moment.tsx";
 
-/** Calls of one tool within an hour that ended alike. */
+/** Calls of one tool within an hour that ended the same way. */
 export interface CallInWords {
-  /** Of the last of them, in epoch seconds. */
+  /** The time of the last of them, in epoch seconds. */
   at: number;
   tool: string;
   outcome: Outcome;
@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<Outcome, readonly [words: string, tone: string]>> =
     input_required: ["Asked back", ""],
   };
 
-/** How a call ended. */
+/** The outcome of a call as a badge. */
 export function OutcomeBadge({ outcome }: { outcome: Outcome }) {
   const [words, tone] = WORDS[outcome];
   return <span class={`badge ${tone}`}>{words}</span>;
@@ -39,7 +39,7 @@ export function LatestCalls(
     /** Newest first; undefined where none are kept. */
     calls?: readonly CallInWords[];
     now: number;
-    /** Whose they are, for those who hear the line without its row. */
+    /** The connection's name, for people who hear the line without its row. */
     of: string;
   },
 ) {

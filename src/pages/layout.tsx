@@ -1,7 +1,7 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * What all pages share: the document, the server's name above the content,
- * and who runs it below.
+ * The parts that all pages share: the document, the server's name above the
+ * content, and the operator's details below.
  *
  * @module
  */
@@ -19,9 +19,9 @@ const ICON = "data:image/svg+xml," + encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#3a8f79" stroke-width="2" stroke-linecap="round"><path d="${MARK}"/></svg>`,
 );
 
-/** What a page says about its server. */
+/** The facts about its server that a page shows. */
 export interface PageProps {
-  /** `MCP_TITLE`: what people know this server as. */
+  /** `MCP_TITLE`: the server's name for people. */
   serverTitle: string;
   /** Shown at the foot of the page. */
   about?: About;
@@ -30,7 +30,7 @@ export interface PageProps {
 /** A whole document. */
 export function Layout(
   { title, serverTitle, about, width, script, footer, children }: PageProps & {
-    /** Of the document, before the server's name. */
+    /** The document's title, before the server's name. */
     title: string;
     /** `wide` lists things; `full` has tables. Narrow by default. */
     width?: "wide" | "full";

@@ -1,11 +1,11 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * A moment as people tell it.
+ * A moment, relative to now.
  *
  * @module
  */
 
-/** Both in epoch seconds. */
+/** The moment and the present, both in epoch seconds. */
 interface MomentProps {
   at: number;
   now: number;
@@ -13,7 +13,9 @@ interface MomentProps {
 
 const UNITS = [["day", 86_400], ["hour", 3600], ["minute", 60]] as const;
 
-/** How long ago: "just now", "5 minutes ago", "3 days ago". */
+/**
+ * Tells how long ago a moment was: "just now", "5 minutes ago", "3 days ago".
+ */
 export function timeAgo({ at, now }: MomentProps): string {
   for (const [unit, seconds] of UNITS) {
     const count = Math.floor((now - at) / seconds);

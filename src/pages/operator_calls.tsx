@@ -9,14 +9,14 @@ import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
-/** Someone's calls. */
+/** One person's calls. */
 export interface OperatorCall extends CallInWords {
-  /** What the provider calls them. */
+  /** The person's name at the provider. */
   person: string;
   client: string;
 }
 
-/** Which calls are asked for. */
+/** The filter of the list. */
 export interface CallFilter {
   /** Part of a person's name. */
   person?: string;
@@ -25,17 +25,17 @@ export interface CallFilter {
   outcome?: "failed" | "fine";
 }
 
-/** What the section shows. */
+/** The contents of the section. */
 export interface OperatorCallsProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  /** Those that the filter lets through, failures first. */
+  /** The calls that the filter lets through, failures first. */
   calls: readonly OperatorCall[];
   filter: CallFilter;
   now: number;
 }
 
-/** A page of more is read by no one. */
+/** The most rows of a page; no one reads more. */
 const MOST_ROWS = 100;
 
 const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];

@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * What an operator sees below their own connections: everyone's, the
+ * The operator's part of the account page: everyone's connections, the
  * registrations, and why the last attempts to connect failed.
  *
  * @module
@@ -17,9 +17,11 @@ import {
 } from "./operator_calls.tsx";
 import { Table } from "./table.tsx";
 
-/** Anyone's grant. */
+/** Any person's grant. */
 export interface OperatorGrant extends ConnectionInWords {
-  /** `github:583231`, and what the provider calls them. */
+  /**
+   * A subject such as `github:583231`; `person` is the name at the provider.
+   */
   subject: string;
   person: string;
   clientName: string;
@@ -39,9 +41,9 @@ export interface OperatorRegistration {
 export interface OperatorClient {
   clientId: string;
   clientName: string;
-  /** How it may get tokens. */
+  /** The grant types it may use. */
   grantTypes: readonly string[];
-  /** Epoch seconds; undefined: not in the last 90 days. */
+  /** Epoch seconds; undefined: not used in the last 90 days. */
   usedAt?: number;
   redirectUris: readonly string[];
 }
@@ -52,15 +54,15 @@ export interface OperatorAttempt {
   at: number;
   /** `GET /authorize`. */
   step: string;
-  /** What is known of the client: its name, its id, or nothing. */
+  /** The client's name or id; undefined if neither is known. */
   client?: string;
   /** Undefined: it went well. */
   failure?: string;
-  /** How often the same was seen. */
+  /** The number of times the same was seen. */
   count: number;
 }
 
-/** What the section shows. */
+/** The contents of the section. */
 export interface OperatorProps {
   /** Path of the public address; empty at a root. */
   base?: string;

@@ -10,13 +10,13 @@ import { base64, digest } from "../crypto.ts";
 import { CALLBACK_SCRIPT, COPY_SCRIPT } from "./scripts.ts";
 import { STYLE } from "./style.ts";
 
-/** How a page is sent. */
+/** The status and policy of a page. */
 export interface PageOptions {
   /** HTTP status; 200 by default. */
   status?: number;
   /**
-   * Where the page's forms may lead: `none` by default. `any` leaves the
-   * directive out: Chrome applies `form-action` to every redirect after the
+   * The targets that the page's forms may have: `none` by default. `any` leaves
+   * the directive out: Chrome applies `form-action` to every redirect after the
    * submission, and consent ends at `cursor://` or a loopback address.
    */
   forms?: "none" | "self" | "any";
@@ -62,7 +62,7 @@ export function page(
   );
 }
 
-/** Whether the sender of a request would rather read a page than JSON. */
+/** True if the sender of a request would rather read a page than JSON. */
 export function prefersPage(c: Context): boolean {
   const accept = c.req.header("accept") ?? "";
   const html = accept.indexOf("text/html");

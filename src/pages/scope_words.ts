@@ -1,5 +1,6 @@
 /**
- * Scopes in the words of what needs them.
+ * The meaning of scopes, in the words of the tools, resources and prompts that
+ * need them.
  *
  * @module
  */
@@ -8,14 +9,14 @@ import type { ScopeUse } from "../protocol/catalogue.ts";
 import type { ScopeInWords } from "./consent_page.tsx";
 
 /**
- * What each scope lets a client do: in words that the author wrote for it, or
- * else in a sentence of each thing that it opens. What needs a scope that is
- * not among them too is left out: it stays closed.
+ * Describes each scope: in the words that the author wrote for it, or else with
+ * a sentence for each thing that it opens. A thing that also needs a scope
+ * outside the list is left out, because it stays closed.
  */
 export function scopesInWords(
   scopes: readonly string[],
   { uses, words }: {
-    /** Each scope of the catalogue with what needs it (`catalogue.scopes`). */
+    /** Each scope with the things that need it (`catalogue.scopes`). */
     uses: ReadonlyMap<string, readonly ScopeUse[]>;
     /** An author's words for scopes. */
     words?: ReadonlyMap<string, string>;
@@ -41,13 +42,16 @@ function wordsOf(open: readonly ScopeUse[]): string {
     : "Nothing without further permissions.";
 }
 
-/** Descriptions are written for models, and go on for paragraphs. */
+/**
+ * Gives the first sentence: descriptions are written for models, and go on for
+ * paragraphs.
+ */
 export function firstSentence(text: string): string {
   const [sentence] = /^.*?[.!?](?=\s|$)/.exec(text.trim()) ?? [];
   return sentence ?? `${text.trim().split("\n")[0]}.`;
 }
 
-/** OpenID Connect Core §5.4 and §11: no tool speaks for these. */
+/** Scopes of OpenID Connect Core §5.4 and §11, which no tool describes. */
 const STANDARD: ReadonlyMap<string, string> = new Map([
   ["openid", "Know that it is you."],
   ["profile", "See your name and picture."],

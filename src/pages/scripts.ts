@@ -1,8 +1,7 @@
 /**
- * The scripts a page may run. They are constants, so that the policy names
- * them by hash and nothing a request brings can become one: what a script
- * needs to know is in `data-` attributes. Every page reads and works
- * without them.
+ * The scripts a page may run. They are constants, so that the policy names them
+ * by hash and nothing in a request can become a script: their data is in
+ * `data-` attributes. Every page reads and works without them.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 /**
- * The one stylesheet. It is inlined, with its hash in the policy: a page is
- * then one response, nothing next to it can go stale, and no address has to be
- * reachable for a consent page to be readable.
+ * The only stylesheet. It is inlined, with its hash in the policy: a page is
+ * then a single response, no separate file can go stale, and a consent page
+ * needs no second request to be readable.
  *
  * @module
  */

@@ -10,14 +10,14 @@ import type { Child } from "@hono/hono/jsx";
 export function Table(
   { title, id, empty, columns, rows, isCompact, children }: {
     title: string;
-    /** Of the section, where something leads there. */
+    /** The id of the section, if something links to it. */
     id?: string;
     empty: string;
     columns: readonly string[];
     rows: readonly Child[][];
-    /** Whether a phone shows cells in line, without their headings. */
+    /** True if a phone shows cells in line, without their headings. */
     isCompact?: boolean;
-    /** Between the heading and the rows. */
+    /** Content between the heading and the rows. */
     children?: Child;
   },
 ) {

@@ -11,7 +11,7 @@ import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
 
-/** An access token, as its person sees it. Times are epoch seconds. */
+/** An access token, for the page of its person. Times are epoch seconds. */
 export interface TokenInWords {
   grantId: string;
   name: string;
@@ -28,17 +28,17 @@ export interface TokenInWords {
   calls?: readonly CallInWords[];
 }
 
-/** What the section shows. */
+/** The contents of the section. */
 export interface TokenProps {
   /** Path of the public address; empty at a root. */
   base?: string;
   /** Newest first. */
   tokens: readonly TokenInWords[];
-  /** What a new one may be given. */
+  /** The scopes that a new token may have. */
   scopes: readonly string[];
-  /** For how long one may be made. */
+  /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
-  /** The one that was made just now; it is never shown again. */
+  /** The token that was made just now; it is never shown again. */
   made?: string;
   csrf: string;
   now: number;
