@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import { invalidParams } from "./messages.ts";
 
 /**
- * The arguments of a call; none when the client sent none or null.
+ * Gives the arguments of a call; none if the client sent none or null.
  *
  * @throws {import("../errors.ts").RpcError} -32602 unless an object
  */

@@ -1,7 +1,7 @@
 /**
- * What a body may hold, counted over its bytes before anything is built of
- * them: a few bytes of JSON can cost a thousand times as much to parse,
- * validate and complain about.
+ * The limits of a body, counted over its bytes before it is parsed: a few bytes
+ * of JSON can cost a thousand times as much to parse, validate and complain
+ * about.
  *
  * @module
  * @see RFC 8259 §9: an implementation may set limits
@@ -14,19 +14,19 @@ export const BODY_BYTES = 4 * 1024 * 1024;
 /** The most values of one body: members of objects and items of arrays. */
 export const BODY_VALUES = 10_000;
 
-/** How deep objects and arrays may be nested. */
+/** The most levels to which objects and arrays may be nested. */
 export const BODY_DEPTH = 200;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 
-/** Bytes that are counted at a time: about a millisecond's work. */
+/** Bytes that are counted in one go: about a millisecond's work. */
 export const SLICE_BYTES = 256 * 1024;
 
 /**
- * Checks the counts of a JSON text in UTF-8. A text that is no JSON is counted
- * as far as it goes. Pauses after every slice, so that others get their turn.
+ * Checks the counts of a JSON text in UTF-8. Invalid JSON is counted too.
+ * Pauses after every slice, so that other requests get their turn.
  *
  * @throws {import("../errors.ts").RpcError} -32600 on HTTP 400
  */
@@ -41,7 +41,7 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
     for (; at < end; at++) {
       const byte = bytes[at];
       if (isInString) {
-        // What is escaped ends nothing.
+        // An escaped character ends nothing.
         if (byte === BACKSLASH) at++;
         else if (byte === QUOTE) isInString = false;
         continue;

@@ -1,5 +1,5 @@
 /**
- * What a server with these definitions declares that it can do.
+ * The capabilities that a server with these definitions declares.
  *
  * @module
  */
@@ -8,7 +8,9 @@ import type { Definitions } from "./compiled_definitions.ts";
 import { SKILLS_EXTENSION } from "./skill_manifest.ts";
 import { VIEWS_EXTENSION } from "./view_resource.ts";
 
-/** Capabilities by generation: 2025 has no way to push, and no tasks. */
+/**
+ * Gives the capabilities by generation: 2025 has no way to push, and no tasks.
+ */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
   { hasViews }: { hasViews: boolean },

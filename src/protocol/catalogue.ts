@@ -32,21 +32,24 @@ import {
 } from "./skill_manifest.ts";
 import { isTemplate } from "./uri_template.ts";
 
-/** How a catalogue presents itself. */
+/** Settings of a catalogue's lists and introduction. */
 export interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
-  /** How long a 2026 client may keep lists and discovery; 300 by default. */
+  /**
+   * The seconds for which a 2026 client may keep lists and discovery; 300 by
+   * default.
+   */
   listTtlSeconds?: number;
-  /** Whether callers see different lists: then no shared cache may keep one. */
+  /** True if callers see different lists: then no shared cache may keep one. */
   listsVary?: boolean;
-  /** Whether callers may be strangers, who sign in for some of the tools. */
+  /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
 }
 
-/** What one generation is told about the catalogue, printed beforehand. */
+/** The description of the catalogue for one generation, printed beforehand. */
 export interface Introduction {
   printer: Printer;
   capabilities: JsonObject;
@@ -68,13 +71,13 @@ export interface Catalogue {
   templates: readonly CompiledTemplate[];
   /** The views of tools, by the beginning of their addresses. */
   views: ReadonlyMap<string, Resource>;
-  /** By the address of their `SKILL.md`. */
+  /** Skills by the address of their `SKILL.md`. */
   skills: ReadonlyMap<string, CompiledSkill>;
   /** The directories of skills, by their addresses. */
   directories: ReadonlyMap<string, Directory>;
-  /** Each scope and what needs it. */
+  /** Each scope with the things that need it. */
   scopes: ReadonlyMap<string, readonly ScopeUse[]>;
-  /** How long and by whom lists may be kept. */
+  /** The time and the caches for which lists may be kept. */
   listCache: CacheHint;
   /** For the revisions with sessions. */
   session: Introduction;
@@ -83,11 +86,12 @@ export interface Catalogue {
   /** The answer to `server/discover`, as JSON text. */
   discovery: string;
   /**
-   * The catalogue as seen by a caller who can only ever hold these scopes: what
-   * needs others is not in it. Everything without a ceiling.
+   * Gives the catalogue for a caller who can only ever hold these scopes:
+   * anything that needs others is left out. Without a ceiling, gives
+   * everything.
    */
   within(ceiling: readonly string[] | undefined): Catalogue;
-  /** Of a catalogue within a ceiling: the one with what it leaves out. */
+  /** In a catalogue within a ceiling: the one with everything. */
   whole?: Catalogue;
 }
 
@@ -95,7 +99,7 @@ export interface Catalogue {
 export interface ScopeUse {
   /** For people: its title, or its name. */
   title: string;
-  /** What it does. */
+  /** A description of it. */
   words: string;
   /** All the scopes it needs. */
   scopes: readonly string[];
@@ -143,7 +147,10 @@ export function compileCatalogue(
   ]);
   const plain = resources.filter(({ uri }) => !isTemplate(uri));
 
-  /** The catalogue of what passes; what all callers are told is the same. */
+  /**
+   * Makes the catalogue of the items that pass the test; the introduction is
+   * the same for all callers.
+   */
   function select(isSeen: (item: Described) => boolean): Catalogue {
     const seenTools = compiled.tools.filter(isSeen);
     const seenViews = compiled.views.filter((view) =>
@@ -155,7 +162,7 @@ export function compileCatalogue(
       resources: [
         ...plain.filter(isSeen),
         ...seenViews.map(({ resource }) => resource),
-        // Clients without skills would show the other files one by one.
+        // Clients without skills would list the other files one by one.
         ...seenSkills.map(({ resources: [manual] }) => manual),
       ],
       templates: compiled.templates.filter(({ resource }) => isSeen(resource)),
@@ -245,7 +252,7 @@ export function compileCatalogue(
       ),
       whole,
     };
-    // The last one asked for is the last to go.
+    // The set asked for last is the last one to be dropped.
     reaches.delete(key);
     reaches.set(key, reach);
     if (reaches.size > REACHES) reaches.delete(reaches.keys().next().value!);
@@ -255,7 +262,10 @@ export function compileCatalogue(
   return whole;
 }
 
-/** Sets of scopes whose lists are kept; more are printed again when needed. */
+/**
+ * The most sets of scopes whose printed lists are kept; others are printed
+ * again when needed.
+ */
 const REACHES = 64;
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {

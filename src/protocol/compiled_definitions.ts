@@ -1,6 +1,6 @@
 /**
- * What authors wrote, checked and compiled one by one: what a call needs, and
- * how lists show it.
+ * Authors' definitions, checked and compiled one by one: for calls, and for
+ * lists.
  *
  * @module
  */
@@ -28,11 +28,11 @@ import {
 } from "./uri_template.ts";
 import { type CompiledView, compileView, viewMetaOf } from "./view_resource.ts";
 
-/** What a server offers, as its authors wrote it. */
+/** The definitions of a server, as its authors wrote them. */
 export interface Definitions {
   /** Functions that models call, in the order in which clients list them. */
   tools?: readonly Tool[];
-  /** What clients read by its URI. */
+  /** Content that clients read by its URI. */
   resources?: readonly Resource[];
   /** Conversation openers that people pick. */
   prompts?: readonly Prompt[];
@@ -43,7 +43,10 @@ export interface Definitions {
 /** A tool, ready to be called. */
 export interface CompiledTool extends Tool {
   paramHeaders: readonly ParamHeader[];
-  /** Whether 2025 clients, which know only objects, see structured results. */
+  /**
+   * True if the output is an object: 2025 clients know no other structured
+   * results.
+   */
   hasObjectOutput: boolean;
   compiledView?: CompiledView;
 }
@@ -60,11 +63,14 @@ export interface CompiledDefinitions {
   views: readonly CompiledView[];
   templates: readonly CompiledTemplate[];
   skills: readonly CompiledSkill[];
-  /** How lists show each of them; prompts and plain resources by themselves. */
+  /**
+   * The entries of lists by definition; prompts and plain resources are their
+   * own.
+   */
   listed: ReadonlyMap<Described, JsonObject>;
 }
 
-/** Everything that is wrong with a set of definitions. */
+/** The faults of a set of definitions. */
 export class CatalogueError extends Error {
   /** The name of the class. */
   override name = "CatalogueError";
@@ -77,7 +83,7 @@ export class CatalogueError extends Error {
 /**
  * Compiles definitions.
  *
- * @param anonymous whether callers may be strangers, who sign in for some tools
+ * @param anonymous true if callers may be strangers, who sign in for some tools
  * @throws {CatalogueError} with every complaint at once: names that are there
  * twice or have illegal characters, schemas JSON Schema cannot express,
  * templates that cannot be matched
@@ -184,7 +190,10 @@ export function compileDefinitions(
   };
 }
 
-/** How a skill calls itself, if that can be read. */
+/**
+ * Reads the name of a skill from its front matter; undefined if that is
+ * unreadable.
+ */
 function nameOf({ frontmatter }: Skill): unknown {
   try {
     return frontmatter().name;
@@ -193,7 +202,10 @@ function nameOf({ frontmatter }: Skill): unknown {
   }
 }
 
-/** MCP 2026-07-28, Tools, Tool Names; prompts keep the same rule. */
+/**
+ * Checks a name by MCP 2026-07-28, Tools, Tool Names; prompts follow the same
+ * rule.
+ */
 function checkName(name: string): void {
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
     throw new Error(

@@ -1,5 +1,5 @@
 /**
- * Tools, resources and prompts as the lists show them.
+ * Tools, resources and prompts as list entries.
  *
  * @module
  * @see MCP 2026-07-28, Server Features
@@ -11,7 +11,7 @@ import type { Tool } from "../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
 import type { JsonObject } from "../json.ts";
 
-/** A tool as `tools/list` shows it. */
+/** A tool's entry in `tools/list`. */
 export type ListedTool = JsonObject & {
   name: string;
   inputSchema: JsonObject;
@@ -19,7 +19,7 @@ export type ListedTool = JsonObject & {
 };
 
 /**
- * A tool as `tools/list` shows it, with what there is to say of its view. Some
+ * Makes a tool's entry in `tools/list`, with the metadata of its view. Some
  * clients read `properties` of every input schema, so it is always there.
  *
  * @throws {Error} for a schema JSON cannot express
@@ -44,8 +44,8 @@ export function listTool(tool: Tool, viewMeta?: JsonObject): ListedTool {
 }
 
 /**
- * Tells ChatGPT who may call a tool: those who sign in, or anyone, whose token
- * is then still sent when there is one. What its author says goes before it.
+ * Tells ChatGPT the callers of a tool: signed-in people, or anyone (a token is
+ * then still sent if there is one). The author's own `_meta` takes precedence.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  */
@@ -56,7 +56,7 @@ export function withSecuritySchemes(
   const securitySchemes = scopes.length === 0
     ? [{ type: "noauth" }, { type: "oauth2" }]
     : [{ type: "oauth2", scopes }];
-  // At both places, because some readers know only the second.
+  // In both places, because some readers know only the second.
   return {
     ...listed,
     securitySchemes,
@@ -64,14 +64,16 @@ export function withSecuritySchemes(
   };
 }
 
-/** 2025 clients refuse an output schema that is not an object's. */
+/**
+ * Removes an output schema that is not an object's, which 2025 clients refuse.
+ */
 export function withObjectOutput(listed: ListedTool): JsonObject {
   if (listed.outputSchema?.type === "object") return listed;
   const { outputSchema: _, ...rest } = listed;
   return rest;
 }
 
-/** A prompt as `prompts/list` shows it. */
+/** Makes a prompt's entry in `prompts/list`. */
 export function listPrompt(prompt: Prompt): JsonObject {
   const { properties = {}, required = [] } = prompt.args
     ? toJsonSchema(prompt.args, "input")
@@ -90,7 +92,7 @@ export function listPrompt(prompt: Prompt): JsonObject {
   };
 }
 
-/** A resource as `resources/list` shows it. */
+/** Makes a resource's entry in `resources/list`. */
 export function listResource(resource: Resource): JsonObject {
   const { uri, mimeType, annotations, size } = resource;
   return {
@@ -102,7 +104,7 @@ export function listResource(resource: Resource): JsonObject {
   };
 }
 
-/** A family of resources as `resources/templates/list` shows it. */
+/** Makes the entry of a family of resources in `resources/templates/list`. */
 export function listTemplate(resource: Resource): JsonObject {
   const { uri, size: _, ...rest } = listResource(resource);
   return { uriTemplate: uri, ...rest };

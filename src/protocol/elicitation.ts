@@ -12,10 +12,12 @@ import { invalidParams } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./tool_result.ts";
 
-/** How often one form is put before a person. */
+/** The most times that one form is shown to a person. */
 export const FORM_ATTEMPTS = 3;
 
-/** A form that was filled in against its schema; its message names the fields. */
+/**
+ * A form whose values do not match its schema; the message names the fields.
+ */
 export class FormError extends ToolError {
   override name = "FormError";
   constructor(
@@ -27,8 +29,8 @@ export class FormError extends ToolError {
 }
 
 /**
- * The `params` of `elicitation/create`; 2025 names a page's elicitation. A form
- * that is put again says what was wrong.
+ * Makes the `params` of `elicitation/create`; 2025 names a page's elicitation.
+ * A form that is shown again says what was wrong.
  */
 export function elicitationParams(
   question: Question,
@@ -54,9 +56,10 @@ export function elicitationParams(
 }
 
 /**
- * What the person said, typed by the question.
+ * Parses the person's answer by the type of the question.
  *
- * @throws {import("../errors.ts").RpcError} -32602 for what is no answer to it
+ * @throws {import("../errors.ts").RpcError} -32602 if it does not answer the
+ * question
  * @throws {FormError} for a form that does not match its schema
  */
 export function parseAnswer(
@@ -87,8 +90,8 @@ export function parseAnswer(
 }
 
 /**
- * A form has no null: clients write it for a field that was left empty. It
- * stays where the schema takes it.
+ * Removes nulls, which no form has: clients write null for a field that was
+ * left empty. It is kept if the schema takes it.
  */
 function withoutNulls(
   content: JsonObject,

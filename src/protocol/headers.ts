@@ -10,7 +10,7 @@ import { RpcCode, RpcError } from "../errors.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { RpcRequest } from "./messages.ts";
 
-/** Where `Mcp-Name` comes from, for the methods that need it. */
+/** The parameter that `Mcp-Name` repeats, for the methods that need it. */
 const NAME_SOURCE: Readonly<Record<string, string>> = {
   __proto__: null as never,
   "tools/call": "name",
@@ -44,8 +44,8 @@ export function checkStandardHeaders(
 }
 
 /**
- * Checks `MCP-Protocol-Version` alone: a disagreement about the revision comes
- * before the question whether it is spoken here.
+ * Checks `MCP-Protocol-Version` alone: a mismatch is reported before an
+ * unsupported revision.
  *
  * @throws {RpcError} -32020 on HTTP 400
  */
@@ -100,7 +100,7 @@ export function checkParamHeaders(
   }
 }
 
-/** The argument at the end of a chain of keys. */
+/** Finds the argument at the end of a chain of keys. */
 export function valueAt(args: JsonObject, path: readonly string[]): unknown {
   let value: unknown = args;
   for (const step of path) {
@@ -117,13 +117,13 @@ function isSameValue(value: unknown, text: string): boolean {
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 
-/** RFC 4648 §4 with its padding, which `atob` does not ask for. */
+/** RFC 4648 §4 with its padding, which `atob` does not require. */
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
- * A header value as its sender meant it: plain visible ASCII, or the UTF-8
- * text inside `=?base64?…?=`.
+ * Decodes a header value: plain visible ASCII, or the UTF-8 text inside
+ * `=?base64?…?=`.
  *
  * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
  */

@@ -1,7 +1,7 @@
 /**
- * Questions of a 2026 tool. There is no way to ask while it runs, so its
- * request ends with the questions, comes again with the answers, and the tool
- * runs from its beginning, now finding them here.
+ * The questions of a 2026 tool. The protocol has no way to ask while the tool
+ * runs. So the request ends with the questions, the client sends it again with
+ * the answers, and the tool runs again from its beginning and finds them here.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests
@@ -14,13 +14,13 @@ import {
   type RequestState,
 } from "./request_state.ts";
 
-/** A question as it is in `inputRequests`. */
+/** A question of `inputRequests`. */
 export interface InputRequest {
   method: string;
   params: JsonObject;
 }
 
-/** Thrown into a tool whose run ends because it has to wait for an answer. */
+/** Thrown into a tool to end its run while it waits for an answer. */
 export class Suspended extends Error {
   override name = "Suspended";
 }
@@ -34,7 +34,7 @@ export class Inquiry {
 
   /**
    * @param responses `inputResponses` of this round. Keys that were not asked
-   * for are ignored; without a state, every key may have been.
+   * for are ignored; without a state, any key is accepted.
    */
   constructor(state?: RequestState, responses: JsonObject = {}) {
     this.#answered = new Map(Object.entries(state?.answered ?? {}));
@@ -47,8 +47,9 @@ export class Inquiry {
   }
 
   /**
-   * The answer to a question, or undefined (and the question is open) when it
-   * has not been given. One that changed between two rounds is asked again.
+   * Gives the answer to a question, or undefined if there is none yet; the
+   * question is then open. A question that changed between two rounds is asked
+   * again.
    */
   ask(
     method: string,
@@ -64,7 +65,7 @@ export class Inquiry {
     return undefined;
   }
 
-  /** What the next round must bring back. */
+  /** The state that the client must send back with the next round. */
   get state(): Pick<RequestState, "answered" | "asked"> {
     const asked = [...this.open].map(([k, question]) =>
       [k, questionOf(question)] as const
@@ -76,7 +77,7 @@ export class Inquiry {
   }
 }
 
-/** Stands for whatever question an answer was given to. */
+/** Means that an answer counts for any question. */
 const ANY = "*";
 
 function questionOf(question: InputRequest): string {

@@ -10,9 +10,9 @@ import type { ParamHeader } from "./headers.ts";
 import { isObject, type JsonObject } from "../json.ts";
 
 /**
- * A schema as JSON Schema 2020-12.
+ * Prints a schema as JSON Schema 2020-12.
  *
- * @throws {Error} naming what JSON Schema cannot express
+ * @throws {Error} naming the part that JSON Schema cannot express
  */
 export function toJsonSchema(
   schema: z.ZodType,
@@ -25,7 +25,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const MIRRORED_TYPES = ["string", "integer", "boolean"];
 
 /**
- * The arguments that a tool wants repeated in headers, found by their
+ * Finds the arguments that a tool wants repeated in headers, by their
  * `x-mcp-header` annotation.
  *
  * @throws {Error} when an annotation breaks a rule of Streamable HTTP, Custom
@@ -88,10 +88,10 @@ function countAnnotations(value: unknown): number {
   return countAnnotations(below) + ("x-mcp-header" in value ? 1 : 0);
 }
 
-/** What a parse by a schema came to, whether or not the schema is asynchronous. */
+/** The result of a parse, synchronous or not. */
 export type Parsed = z.ZodSafeParseResult<unknown>;
 
-/** Parses by a schema: at once where it can, as a promise where it must. */
+/** Parses by a schema: at once if it can, as a promise if it must. */
 export function parseBy(
   schema: z.ZodType,
   value: unknown,

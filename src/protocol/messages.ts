@@ -18,7 +18,7 @@ export interface RpcRequest {
   params: JsonObject;
 }
 
-/** A message that wants none. */
+/** A message that wants no response. */
 export interface RpcNotification {
   kind: "notification";
   method: string;
@@ -47,11 +47,11 @@ const ID_RULE =
 /** The longest name of a method, in characters. */
 const METHOD_CHARACTERS = 256;
 
-/** The longest text of a client's that an error repeats, in characters. */
+/** The longest text from a client that an error repeats, in characters. */
 const QUOTED_CHARACTERS = 100;
 
 /**
- * Whether a value may name a request: a string of at most 1,024 characters or
+ * True if the value may name a request: a string of at most 1,024 characters or
  * an integer, never null.
  */
 export function isRequestId(value: unknown): value is RequestId {
@@ -60,14 +60,14 @@ export function isRequestId(value: unknown): value is RequestId {
     : Number.isSafeInteger(value);
 }
 
-/** A text, cut where it is too long. */
+/** Cuts a text that is too long. */
 export function shortened(text: string, characters: number): string {
   return text.length > characters
     ? `${text.slice(0, characters - 1).toWellFormed()}…`
     : text;
 }
 
-/** What a client sent, as an error repeats it. */
+/** Quotes a client's value for an error message. */
 export function quoted(value: unknown): string {
   return typeof value === "string"
     ? shortened(value, QUOTED_CHARACTERS)
@@ -75,9 +75,9 @@ export function quoted(value: unknown): string {
 }
 
 /**
- * A parsed JSON value as a message.
+ * Parses a JSON value as a message.
  *
- * @throws {RpcError} -32600 on HTTP 400 when it is none
+ * @throws {RpcError} -32600 on HTTP 400 if it is not a message
  */
 export function parseMessage(value: unknown): RpcMessage {
   if (!isObject(value)) throw invalidRequest("A message must be a JSON object");
@@ -136,17 +136,17 @@ function parseResponse({ id, result, error }: JsonObject): RpcResponse {
   throw invalidRequest("A response must have either a result or an error");
 }
 
-/** -32600 on HTTP 400. */
+/** Makes an error -32600 on HTTP 400. */
 export function invalidRequest(message: string): RpcError {
   return new RpcError(RpcCode.invalidRequest, message, { status: 400 });
 }
 
-/** -32602: in band, unless the status says otherwise. */
+/** Makes an error -32602: on HTTP 200, unless the status says otherwise. */
 export function invalidParams(message: string, status = 200): RpcError {
   return new RpcError(RpcCode.invalidParams, message, { status });
 }
 
-/** -32601; 2026 wants it on HTTP 404. */
+/** Makes an error -32601; 2026 wants it on HTTP 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
   return new RpcError(RpcCode.methodNotFound, `Method not found: ${method}`, {
     status: stateless ? 404 : 200,
@@ -154,8 +154,8 @@ export function methodNotFound(method: string, stateless: boolean): RpcError {
 }
 
 /**
- * The code of a refusal that its HTTP status explains: 401, 403, 406, 413,
- * 415, 429, 503. 2026 leaves -32000 to -32019 to older implementations.
+ * Chooses the code for a refusal that its HTTP status explains: 401, 403, 406,
+ * 413, 415, 429, 503. 2026 reserves -32000 to -32019 for older implementations.
  *
  * @see MCP 2026-07-28, Base Protocol, Error Codes
  */
@@ -164,12 +164,15 @@ export function codeOfStatus(status: number, stateless: boolean): number {
   return status < 500 ? RpcCode.invalidRequest : RpcCode.internalError;
 }
 
-/** The JSON text of a result response; `result` is JSON text already. */
+/** Prints the JSON text of a result response; `result` is JSON text already. */
 export function printResult(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${printId(id)},"result":${result}}`;
 }
 
-/** The JSON text of an error response; no `id` when none could be read. */
+/**
+ * Prints the JSON text of an error response; without an `id` if none could be
+ * read.
+ */
 export function printError(
   id: RequestId | undefined,
   { code, message, data }: { code: number; message: string; data?: unknown },
@@ -177,17 +180,17 @@ export function printError(
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }
 
-/** The JSON text of a notification. */
+/** Prints the JSON text of a notification. */
 export function printNotification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-/** An id as JSON text. */
+/** Prints an id as JSON text. */
 export function printId(id: RequestId): string {
   return typeof id === "number" ? String(id) : JSON.stringify(id);
 }
 
-/** The id of a broken message, where one can still be made out. */
+/** Reads the id of a broken message, if there is a valid one. */
 export function salvageId(value: unknown): RequestId | undefined {
   return isObject(value) && isRequestId(value.id) ? value.id : undefined;
 }

@@ -11,7 +11,8 @@ import type { JsonObject } from "../json.ts";
 /** A printed list. */
 export interface Pages {
   /**
-   * The page a cursor names; the first one without a cursor, or with `null`.
+   * Gives the page that a cursor names; the first page without a cursor, or
+   * with `null`.
    *
    * @throws {import("../errors.ts").RpcError} -32602 for any other cursor
    */
@@ -19,11 +20,12 @@ export interface Pages {
 }
 
 /**
- * Cuts a list. Cursors are fingerprints of the list and a position, so one
- * from before a deployment that changed the list is refused, not misread.
+ * Cuts a list into pages. Cursors are fingerprints of the list and a position:
+ * a cursor from before a deployment that changed the list is refused, not
+ * misread.
  *
  * @param member the result's member that holds the items
- * @param print a result as it leaves, for one protocol generation
+ * @param print prints a result for one protocol generation
  */
 export function printPages(
   member: string,

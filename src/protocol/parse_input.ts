@@ -1,6 +1,6 @@
 /**
- * Parsing what a stranger sent. Zod works out everything that is wrong with a
- * value, and ten thousand wrong items would hold all other requests up.
+ * Parsing a stranger's input. Zod lists everything that is wrong with a value,
+ * and ten thousand wrong items would hold up all other requests.
  *
  * @module
  */
@@ -9,21 +9,24 @@ import { isObject } from "../json.ts";
 import { parseBy, type Parsed } from "./json_schema.ts";
 import { ISSUES } from "./tool_result.ts";
 
-/** Messages that Zod may put together: some milliseconds' work. */
+/** The most messages that Zod may build: a few milliseconds' work. */
 const MOST_MESSAGES = 1000;
 
-/** What a parse came to. */
+/** The result of a parse. */
 export type ParsedInput = Parsed & {
-  /** Whether more is wrong than its error says. */
+  /** True if more is wrong than the error says. */
   hasMore?: boolean;
 };
 
 type Issue = z.core.$ZodIssue;
 
-/** Thrown, but no error: none is made before something is wrong. */
+/** Thrown to stop a parse. A symbol, because creating an error is not free. */
 const TOO_MANY = Symbol("too much is wrong");
 
-/** Parses as `parseBy`, but gives up a hopeless value after its first faults. */
+/**
+ * Parses as `parseBy` does, but gives up on a hopeless value after its first
+ * faults.
+ */
 export function parseInput(
   schema: z.ZodType,
   value: unknown,
@@ -35,19 +38,20 @@ export function parseInput(
   };
   try {
     const parsed = schema.safeParse(value, { error: count });
-    // Its messages are put together when it is first read.
+    // Its messages are built when it is first read.
     return parsed.success ? parsed : { success: false, error: parsed.error };
   } catch (error) {
     const issues: Issue[] = [];
     if (error === TOO_MANY) collectFaults(schema, value, [], issues);
-    // A union in a union may have found fault with what another option takes.
+    // A union within a union may have reported a fault although another option
+    // matches.
     if (issues.length === 0) return parseBy(schema, value);
     const first = new z.ZodError(issues.slice(0, ISSUES));
     return { success: false, error: first, hasMore: true };
   }
 }
 
-/** Looks for faults piece by piece, in the order in which Zod would. */
+/** Looks for faults piece by piece, in Zod's order. */
 function collectFaults(
   schema: z.core.$ZodType,
   value: unknown,
@@ -62,10 +66,16 @@ function collectFaults(
   }
 }
 
-/** A piece: its name, unless it is the same value, its schema, and itself. */
+/**
+ * A piece: its name (undefined if it is the whole value), its schema, and its
+ * value.
+ */
 type Part = [name: PropertyKey | undefined, z.core.$ZodType, unknown];
 
-/** What a value is made of by its schema; only itself where that cannot be told. */
+/**
+ * Yields the pieces of a value by its schema; only the value itself if its
+ * pieces are unknown.
+ */
 function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
   if (schema instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
@@ -77,7 +87,7 @@ function* partsOf(schema: z.core.$ZodType, value: unknown): Iterable<Part> {
     }
   } else if (schema instanceof z.ZodRecord && isObject(value)) {
     for (const [name, item] of Object.entries(value)) {
-      // What Zod passes by is no fault.
+      // Keys that Zod skips are no fault.
       if (name === "__proto__" || !isKey(schema, name)) continue;
       yield [name, schema.valueType, item];
     }
@@ -112,7 +122,7 @@ function faultsOf(
       path: [...path, ...issue.path],
     })) ?? [];
   } catch {
-    // It has to wait, or throws: the whole parse does too.
+    // An asynchronous or throwing schema is left to the whole parse.
     return [];
   }
 }

@@ -1,5 +1,5 @@
 /**
- * How the two generations of the protocol print the same result.
+ * The printers of results for the two generations of the protocol.
  *
  * @module
  */
@@ -7,13 +7,13 @@ import type { Implementation } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../json.ts";
 import { Meta } from "./request_meta.ts";
 
-/** How long and by whom a 2026 result may be kept. */
+/** The time and the caches for which a 2026 result may be kept. */
 export interface CacheHint {
   ttlMs: number;
   cacheScope: "public" | "private";
 }
 
-/** Results are anything with members. */
+/** Any object can be a result. */
 type Result = object;
 
 /** Prints results for one generation. */
@@ -22,14 +22,14 @@ export interface Printer {
   result(result: Result, cache?: CacheHint): string;
 }
 
-/** 2025: a result is what it is. */
+/** Prints results for 2025: a result is sent as it is. */
 export const sessionPrinter: Printer = {
   result: (result) => JSON.stringify(result),
 };
 
 /**
- * 2026: every result names its type and its server, cacheable ones their
- * lifetime.
+ * Makes a printer for 2026: every result names its type and its server, a
+ * cacheable one its lifetime.
  *
  * @see MCP 2026-07-28, Base Protocol, ResultType and Per-response fields
  */

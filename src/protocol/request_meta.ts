@@ -1,6 +1,6 @@
 /**
- * The `_meta` of a request: what a 2026 message says about itself, and the
- * members both generations share.
+ * The `_meta` of a request: the required members of 2026, and those that both
+ * generations share.
  *
  * @module
  * @see MCP 2026-07-28, Base Protocol, `_meta`
@@ -38,19 +38,21 @@ export const LOGGING_LEVELS = [
   "emergency",
 ] as const satisfies readonly LoggingLevel[];
 
-/** Whether a value is one of {@linkcode LOGGING_LEVELS}. */
+/** True if the value is one of {@linkcode LOGGING_LEVELS}. */
 export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return LOGGING_LEVELS.includes(value as LoggingLevel);
 }
 
 const EMPTY: JsonObject = Object.freeze({});
 
-/** A request's `_meta`, or an empty one. */
+/** Gives a request's `_meta`, or an empty one. */
 export function metaOf(params: JsonObject): JsonObject {
   return isObject(params._meta) ? params._meta : EMPTY;
 }
 
-/** Where progress goes; undefined when the client did not ask for any. */
+/**
+ * Reads the progress token; undefined if the client did not ask for progress.
+ */
 export function progressTokenOf(meta: JsonObject): RequestId | undefined {
   return isRequestId(meta.progressToken) ? meta.progressToken : undefined;
 }
@@ -58,8 +60,8 @@ export function progressTokenOf(meta: JsonObject): RequestId | undefined {
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 
 /**
- * The trace a request belongs to, for the log; undefined without a readable
- * `traceparent`.
+ * Reads the id of the trace that a request belongs to, for the log; undefined
+ * without a readable `traceparent`.
  *
  * @see W3C Trace Context §3.2; MCP 2026-07-28, OpenTelemetry trace context
  */
@@ -69,7 +71,7 @@ export function traceIdOf({ traceparent }: JsonObject): string | undefined {
     : undefined;
 }
 
-/** What a 2026 request says about itself. */
+/** The parsed `_meta` of a 2026 request. */
 export interface StatelessMeta {
   clientInfo?: Implementation;
   clientCapabilities: JsonObject;
@@ -80,7 +82,7 @@ export interface StatelessMeta {
  * Checks the members that every 2026 request carries.
  *
  * @throws {RpcError} -32602 on HTTP 400 when one is missing or malformed,
- * -32022 on HTTP 400 when the revision is not spoken here
+ * -32022 on HTTP 400 when the revision is not supported
  */
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];

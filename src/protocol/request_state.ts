@@ -1,7 +1,7 @@
 /**
- * What a 2026 client carries for us between two rounds of one request. It
- * passes through hostile hands, so it is sealed, and opens only for the same
- * caller, the same request and a short while.
+ * The state that a 2026 client carries for us between two rounds of one
+ * request. It passes through hostile hands, so it is sealed, and opens only for
+ * the same caller and the same request, and only for a while.
  *
  * @module
  * @see MCP 2026-07-28, Multi Round-Trip Requests, Server Requirements
@@ -11,27 +11,27 @@ import { seal, unseal } from "../seal.ts";
 import { invalidParams } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 
-/** How long a person has for one round. */
+/** The time a person has for one round, in seconds. */
 export const REQUEST_STATE_SECONDS = 60 * 60;
 
-/** An answer and the fingerprint of the question it was given to. */
+/** An answer and the fingerprint of its question. */
 export type Answered = readonly [question: string, answer: JsonObject];
 
-/** What the rounds so far have left. */
+/** The state left by the rounds so far. */
 export interface RequestState {
   /** Answers of earlier rounds, by key. */
   answered: Readonly<Record<string, Answered>>;
   /** Fingerprints of the questions of the last round, by key. */
   asked: Readonly<Record<string, string>>;
-  /** Names this state, where it may be used once only. */
+  /** A name for this state if it may be used only once. */
   nonce?: string;
   expiresAt: number;
 }
 
-/** What a state is bound to: who may use it, and for what. */
+/** The caller and the request that a state is bound to. */
 export interface StateBinding {
   caller: string;
-  /** What version 0.1 named the caller by. */
+  /** The caller's name in version 0.1. */
   formerCaller?: string;
   method: string;
   params: JsonObject;
@@ -56,7 +56,7 @@ export async function sealRequestState(
  * Opens a state.
  *
  * @throws {import("../errors.ts").RpcError} -32602 when it was not sealed with
- * this key, for this caller and request, or has lapsed
+ * this key, for this caller and request, or has expired
  */
 export async function openRequestState(
   key: Uint8Array,
@@ -92,7 +92,7 @@ async function opened(
   }
 }
 
-/** The rounds of one request differ in these members only. */
+/** The members in which the rounds of one request may differ. */
 const CHANGING = ["_meta", "inputResponses", "requestState"];
 
 function bindingOf({ caller, method, params }: StateBinding): Promise<string> {
@@ -102,7 +102,7 @@ function bindingOf({ caller, method, params }: StateBinding): Promise<string> {
   );
 }
 
-/** JSON text that does not depend on the order of members. */
+/** Prints JSON text that does not depend on the order of members. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(
     value,

@@ -1,6 +1,6 @@
 /**
- * The dated versions of the protocol, and which of its two generations each
- * belongs to: 2025 keeps sessions, 2026 carries everything in each request.
+ * The dated versions of the protocol, and the generation of each: 2025 keeps
+ * sessions, 2026 carries everything in each request.
  *
  * @module
  * @see MCP 2026-07-28, Versioning and Compatibility
@@ -15,9 +15,10 @@ export const REVISIONS = [
 ] as const;
 
 /**
- * Not offered, because its own transport is not served. A client that asks for
- * it over this one gets it: its messages are those of 2025-03-26 without
- * batches, and it may know no other name.
+ * A revision that is accepted but not offered, because its own transport is not
+ * served. A client that asks for it over this transport gets it: its messages
+ * are those of 2025-03-26 without batches, and the client may know no other
+ * revision.
  */
 const UNOFFERED = "2024-11-05";
 
@@ -34,20 +35,20 @@ export const STATELESS_REVISION = "2026-07-28";
 /** A revision this server speaks. */
 export type Revision = SessionRevision | typeof STATELESS_REVISION;
 
-/** Whether this server speaks a revision. */
+/** True if this server speaks the revision. */
 export function isRevision(name: unknown): name is Revision {
   return name === UNOFFERED ||
     REVISIONS.includes(name as typeof REVISIONS[number]);
 }
 
-/** Whether a revision belongs to the generation with sessions. */
+/** True if the revision belongs to the generation with sessions. */
 export function isSessionRevision(name: unknown): name is SessionRevision {
   return isRevision(name) && name !== STATELESS_REVISION;
 }
 
 /**
- * What `initialize` settles on: the revision asked for if it has sessions,
- * else the latest that does.
+ * Chooses the revision for `initialize`: the one asked for if it has sessions,
+ * else the latest with sessions.
  *
  * @see MCP 2025-11-25, Lifecycle, Version Negotiation
  */

@@ -15,11 +15,13 @@ import { URI_CHARACTERS } from "./uri_template.ts";
 /** The extension, as servers declare it. */
 export const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 
-/** What every client takes: SEP-2640, Limits. */
+/** The limits that every client accepts: SEP-2640, Limits. */
 const FILES = 512;
 const BYTES = 16 * 1024 * 1024;
 
-/** What a page of the list may have, which some clients read in one piece. */
+/**
+ * The largest page of the list, in bytes; some clients read it in one piece.
+ */
 const PAGE_BYTES = 512 * 1024;
 
 /** A skill, ready to be listed and read. */
@@ -34,7 +36,7 @@ export interface CompiledSkill extends Described {
   directories: ReadonlyMap<string, Directory>;
 }
 
-/** What is directly in a directory, and who may see it. */
+/** The entries of a directory, and the scopes that open it. */
 export interface Directory {
   resources: JsonObject[];
   scopes?: readonly string[];
@@ -43,7 +45,7 @@ export interface Directory {
 /**
  * Compiles a skill: its address is `skill://NAME/SKILL.md`.
  *
- * @throws {Error} for what clients would refuse
+ * @throws {Error} if clients would refuse it
  */
 export function compileSkill(
   { files, scopes, frontmatter }: Skill,
@@ -91,7 +93,9 @@ export function compileSkill(
   };
 }
 
-/** Skills on a page of a list, so that every page has a size clients read. */
+/**
+ * Computes the number of skills on a page, so that clients can read every page.
+ */
 export function skillsPerPage(entries: readonly JsonObject[]): number {
   const largest = Math.max(
     1,
@@ -133,7 +137,7 @@ function checkFrontmatter(
   return { name, description };
 }
 
-/** Names that mean the same as a path, in Markdown and in an address. */
+/** Checks that a path means the same in Markdown and in an address. */
 function checkPath(path: string): void {
   const isPlain = path.split("/").every((name) =>
     /^[A-Za-z0-9._-]+$/.test(name) && name !== "." && name !== ".."
@@ -145,7 +149,7 @@ function checkPath(path: string): void {
   );
 }
 
-/** Finds what `SKILL.md` links to, and no one put next to it. */
+/** Checks that every file that `SKILL.md` links to is in `files`. */
 function checkLinks(manual: string, paths: readonly string[]): void {
   const prose = manual.replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, "")
     .replaceAll(/`[^`\n]*`/g, "");
@@ -171,7 +175,7 @@ function checkLimits(resources: readonly Resource[]): void {
   );
 }
 
-/** Every directory of a skill, its own first. */
+/** Lists every directory of a skill, its root first. */
 function directoriesOf(
   root: string,
   files: readonly Resource[],
@@ -180,7 +184,7 @@ function directoriesOf(
   const directories = new Map<string, Directory>([
     [root, { resources: [], scopes }],
   ]);
-  /** A directory, which its parent lists. */
+  /** Finds a directory; a new one is added to its parent. */
   function directoryAt(uri: string): Directory {
     const known = directories.get(uri);
     if (known) return known;
@@ -205,7 +209,10 @@ function splitPath(uri: string): [parent: string, name: string] {
   return [uri.slice(0, slash), uri.slice(slash + 1)];
 }
 
-/** Of the files that skills usually have; of others the client sees the name. */
+/**
+ * Media types of the files that skills usually have; for others the client sees
+ * only the name.
+ */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   css: "text/css",

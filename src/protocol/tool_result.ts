@@ -1,5 +1,5 @@
 /**
- * What a tool returns or throws, as the result its client reads.
+ * A tool's return value or exception, as the result for its client.
  *
  * @module
  * @see MCP 2026-07-28, Tools, Tool Result
@@ -13,7 +13,10 @@ import type { ResultExtra } from "../authoring/result.ts";
 import { shortened } from "./messages.ts";
 import { isObject } from "../json.ts";
 
-/** A tool's answer without an output schema. @throws {TypeError} for other values */
+/**
+ * Makes the result of a tool without an output schema. @throws {TypeError} for
+ * other values
+ */
 export function resultOf(answer: unknown): CallToolResult {
   if (typeof answer === "string") return textResult(answer);
   if (isBlock(answer)) return { content: [answer] };
@@ -32,7 +35,9 @@ export function resultOf(answer: unknown): CallToolResult {
   );
 }
 
-/** Whether a value is content; a client checks the rest of it. */
+/**
+ * True if the value is a content block by its type; the client checks the rest.
+ */
 function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCK_TYPES.has(value.type);
 }
@@ -48,11 +53,11 @@ const BLOCK_TYPES: ReadonlySet<unknown> = new Set(
 );
 
 /**
- * A tool's checked output: structured, and as JSON text for clients that read
- * only that, unless the author has better words. `asStructured` is false for
- * what a 2025 client would refuse.
+ * Makes the result of a tool's checked output: structured, and as JSON text for
+ * clients that read only text, unless the author gave other content.
+ * `asStructured` is false if a 2025 client would refuse the structured part.
  *
- * @throws {TypeError} for words that are no content
+ * @throws {TypeError} if the author's content is not content
  */
 export function structuredResult(
   output: unknown,
@@ -71,12 +76,12 @@ export function structuredResult(
   };
 }
 
-/** A failure that a model can read and act on. */
+/** Makes a failure that a model can read and act on. */
 export function errorResult(text: string): CallToolResult {
   return { ...textResult(text), isError: true };
 }
 
-/** Which arguments were wrong and how, one line each. */
+/** Lists the wrong arguments, one line each. */
 export function inputErrorText(error: z.ZodError, hasMore = false): string {
   return [
     "The arguments do not match the input schema:",
@@ -85,13 +90,16 @@ export function inputErrorText(error: z.ZodError, hasMore = false): string {
   ].join("\n");
 }
 
-/** Issues that are told of one value: enough to act on. */
+/** The most issues that are reported for one value. */
 export const ISSUES = 10;
 
-/** The longest line about one of them, in characters. */
+/** The longest line about an issue, in characters. */
 const ISSUE_CHARACTERS = 300;
 
-/** What is wrong with a value and where, one line each; `whole` is its name. */
+/**
+ * Lists the faults of a value by their path, one line each; `whole` names the
+ * value itself.
+ */
 export function issueText({ issues }: z.ZodError, whole: string): string {
   const lines = issues.slice(0, ISSUES).map(({ path, message }) =>
     shortened(

@@ -1,5 +1,5 @@
 /**
- * What HTTP itself asks of a POST, before anyone looks at the message.
+ * The checks of a POST by HTTP alone, before its message is parsed.
  *
  * @module
  * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
@@ -35,7 +35,7 @@ export function checkAccept(headers: Headers): void {
 }
 
 /**
- * The body as JSON.
+ * Reads the body as JSON.
  *
  * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
  * when it ends early or comes in too many chunks
@@ -49,20 +49,20 @@ export async function readBody(request: Request): Promise<unknown> {
   }
   let bytes: Uint8Array;
   try {
-    // The server reads no more than was announced. @hono/node-server knows no
-    // `bytes()`.
+    // Deno's server reads no more than the announced length. @hono/node-server
+    // has no `bytes()`.
     bytes = length === null
       ? await readBytes(request, BODY_BYTES)
       : new Uint8Array(await request.arrayBuffer());
   } catch (cause) {
     if (cause instanceof HttpError) throw cause;
-    // A client that leaves in the middle of its body is no error of ours.
+    // A client that disconnects in the middle of its body is no error of ours.
     throw new HttpError(400, "The body did not arrive", {}, { cause });
   }
   for (const _pause of checkBodyLimits(bytes)) await othersTurn();
   try {
     const body = JSON.parse(decode(bytes));
-    // What is done with it takes its own time.
+    // The handling of the message takes its own time.
     if (bytes.length > SLICE_BYTES) await othersTurn();
     return body;
   } catch (cause) {
@@ -73,7 +73,7 @@ export async function readBody(request: Request): Promise<unknown> {
   }
 }
 
-/** Lets everything else that waits go first: a large body is a lot of work. */
+/** Lets other waiting work go first: a large body takes a while. */
 function othersTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
@@ -82,8 +82,8 @@ const lenient = new TextDecoder();
 const strict = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD where
- * something is wrong: only then does the strict one look.
+ * Decodes bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD
+ * for invalid bytes: only then the strict one is used.
  *
  * @throws {TypeError} for bytes that are not UTF-8
  */

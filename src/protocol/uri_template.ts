@@ -6,20 +6,23 @@
  * @see RFC 6570 §3.2.2 and §3.2.3
  */
 
-/** The longest URI that is looked at, in characters. */
+/** The longest URI that is matched, in characters. */
 export const URI_CHARACTERS = 8192;
 
 /** A template, ready to be matched against URIs. */
 export interface UriTemplate {
   variables: readonly string[];
-  /** The variables of a URI, percent-decoded; undefined when it does not match. */
+  /**
+   * Gives the variables of a URI, percent-decoded; undefined when it does not
+   * match.
+   */
   match(uri: string): Record<string, string> | undefined;
 }
 
 const EXPRESSION = /\{([^{}]*)\}/g;
 const OPERAND = /^(\+?)([A-Za-z0-9_]+)$/;
 
-/** Whether a URI has variables at all. */
+/** True if the URI has variables. */
 export function isTemplate(uri: string): boolean {
   return /[{}]/.test(uri);
 }
@@ -27,8 +30,8 @@ export function isTemplate(uri: string): boolean {
 /**
  * Parses a template.
  *
- * @throws {SyntaxError} for an expression this server does not match, a
- * variable named twice, or an unbalanced brace
+ * @throws {SyntaxError} for an expression that is not supported, a variable
+ * named twice, or an unbalanced brace
  */
 export function parseUriTemplate(template: string): UriTemplate {
   const variables: string[] = [];
@@ -76,9 +79,10 @@ function literal(text: string): string {
 }
 
 /**
- * The values of the variables; each takes as much as the rest leaves it. Read
- * from the end, a URI is looked at once for each variable: a regular expression
- * with several would try every way to share the URI among them.
+ * Finds the values of the variables; each takes as much as the rest leaves it.
+ * Working from the end, it passes over the URI once for each variable: a
+ * regular expression with several variables would try every way to divide the
+ * URI among them.
  */
 function matchSteps(
   head: string,
@@ -89,7 +93,10 @@ function matchSteps(
   const tail = steps.at(-1)?.after ?? "";
   if (!uri.endsWith(tail)) return undefined;
   if (steps.length === 0) return uri === head ? [] : undefined;
-  /** For each step, where its variable ends if it begins there; 0: nowhere. */
+  /**
+   * For each step, the position at which its variable ends if it begins there;
+   * 0: no match.
+   */
   const ends: Uint16Array[] = [];
   for (const { crossesSegments, after } of steps.toReversed()) {
     const next = ends.at(-1);

@@ -8,12 +8,12 @@ import { connectView } from "../view/connect_view.ts";
 
 const SCRIPT_PLACE = /<script\s+src="tool-server\/view"\s*>\s*<\/script>/gi;
 
-/** A document with the script that speaks with the client in its place. */
+/** Inserts the script that speaks with the client into a document. */
 export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
-/** The script, without its comments. */
+/** Gives the script, without its comments. */
 function viewScript(): string {
   const source = `${connectView}`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")
@@ -22,15 +22,15 @@ function viewScript(): string {
   return `globalThis.view=((__name)=>(${source})())((f)=>f);`;
 }
 
-/** What a document loads, outside of its scripts. */
+/** The addresses that a document loads, outside of its scripts. */
 const LOADED =
   /<(script|img|link|iframe|video|audio|source|embed)\b[^>]*?\s(?:src|href)\s*=\s*["']?([^"'\s>]+)/gi;
 
 /**
- * Checks what a client could not show.
+ * Checks that clients can show a document.
  *
  * @throws {Error} for a path in place of a document, for a file next to it, and
- * for an origin that the view does not name
+ * for an origin that the view does not list
  */
 export function checkViewDocument(
   html: string,

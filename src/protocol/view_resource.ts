@@ -1,5 +1,5 @@
 /**
- * A tool's view as the resource that clients read.
+ * A tool's view as a resource that clients read.
  *
  * @module
  * @see MCP Apps 2026-01-26, UI Resource Format and Resource Discovery
@@ -17,10 +17,13 @@ export const VIEWS_EXTENSION = "io.modelcontextprotocol/ui";
 /** The media type of every view. */
 export const VIEW_TYPE = "text/html;profile=mcp-app";
 
-/** How long a client may keep a view; its address changes with its content. */
+/**
+ * The time for which a client may keep a view, in seconds; its address changes
+ * with its content.
+ */
 const TTL_SECONDS = 3600;
 
-/** A view, and what the view of a newer or an older version has in common. */
+/** A view, and the part of its address that all its versions share. */
 export interface CompiledView {
   resource: Resource;
   /** The beginning of its address, which ends with a digest of its content. */
@@ -38,14 +41,14 @@ export interface ViewPolicy {
   frameDomains?: readonly string[];
 }
 
-/** The beginning of a view's address: all its versions have it. */
+/** Gives the beginning of a view's address, which all its versions share. */
 export function viewHome(uri: string): string {
   return uri.slice(0, uri.lastIndexOf("/") + 1);
 }
 
 /**
- * The view of a tool. The address has a digest in it, because clients keep
- * what they read by its address.
+ * Compiles the view of a tool. The address has a digest in it, because clients
+ * cache by address.
  *
  * @throws {Error} for a page that no client could show
  */
@@ -79,12 +82,12 @@ export function compileView(
   return { resource, home, html, csp };
 }
 
-/** Whether models may call a tool; the others are parts of a view. */
+/** True if models may call the tool; other tools are parts of a view. */
 export function isForModels({ visibility }: Pick<Tool, "visibility">): boolean {
   return visibility?.includes("model") ?? true;
 }
 
-/** What a tool's entry in the list says of its view and of who may call it. */
+/** Makes the metadata of a tool's list entry about its view and its callers. */
 export function viewMetaOf(
   tool: Tool,
   uri: string | undefined,
@@ -97,7 +100,7 @@ export function viewMetaOf(
       ...(uri !== undefined && { resourceUri: uri }),
       ...(visibility && { visibility }),
     },
-    // The same for clients of before 2026, and as ChatGPT calls it.
+    // The same for clients from before 2026, and under ChatGPT's name.
     ...(uri !== undefined && {
       "ui/resourceUri": uri,
       "openai/outputTemplate": uri,
@@ -117,7 +120,7 @@ function policyOf(
   };
 }
 
-/** What a view wants of the client, in the standard's words and in ChatGPT's. */
+/** Makes a view's metadata, in the standard's names and in ChatGPT's. */
 function metaOf(
   { border, permissions = [], domain }: Omit<ToolView, "html">,
   csp: ViewPolicy,
@@ -133,8 +136,8 @@ function metaOf(
           ]),
         ),
       }),
-      // Claude shows nothing of a view with a domain that is not one of its
-      // own, so that ui.domain is never sent.
+      // Claude refuses to show a view whose domain is not one of its own, so
+      // ui.domain is never sent.
       ...(border !== undefined && { prefersBorder: border }),
     },
     "openai/widgetCSP": {
