@@ -1,5 +1,5 @@
 /**
- * Which addresses a stranger's URL may lead us to.
+ * The addresses that a stranger's URL may lead us to.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
 } from "../address.ts";
 
 /**
- * What is not the public Internet.
+ * IPv4 networks that are not the public Internet.
  *
  * @see IANA IPv4 Special-Purpose Address Registry (RFC 6890)
  */
@@ -38,11 +38,12 @@ const SPECIAL_IPV4 = [
   "240.0.0.0/4", // reserved, and broadcast
 ].map((range) => parseNetwork(range)!);
 
-/** What of IPv6 is public at all: everything else is special or unassigned. */
+/** The public part of IPv6: everything else is special or unassigned. */
 const GLOBAL_UNICAST = parseNetwork("2000::/3")!;
 
 /**
- * What of that is not, or leads to an IPv4 address that is not checked here.
+ * Networks within it that are not public, or that lead to an IPv4 address which
+ * is not checked here.
  *
  * @see IANA IPv6 Special-Purpose Address Registry (RFC 6890)
  */
@@ -56,10 +57,10 @@ const SPECIAL_IPV6 = [
 ].map((range) => parseNetwork(range)!);
 
 /**
- * Whether an IP address, as a resolver prints it, is on the public Internet.
- * What is not an address is not public; neither is an IPv6 address with an
- * IPv4 address inside (mapped, compatible, 6to4, NAT64, Teredo), nor one with
- * a zone.
+ * True if an IP address, as a resolver prints it, is on the public Internet.
+ * False for anything that is not an address, for an IPv6 address with an IPv4
+ * address inside (mapped, compatible, 6to4, NAT64, Teredo), and for one with a
+ * zone.
  */
 export function isPublicAddress(address: string): boolean {
   const ipv4 = ipv4Bits(address);

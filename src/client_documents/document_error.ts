@@ -1,17 +1,17 @@
 /**
- * Why a client's document could not be had.
+ * The failures of fetching a client's document.
  *
  * @module
  */
 
 /**
- * The document could not be had. Apart from whether trying again may help, the
- * message is the same whatever happened, so that no one can use us to look
- * around; the log finds the reason in `cause`.
+ * A document could not be fetched. The message is the same whatever happened,
+ * so that no one can use us to probe a network; only `isPermanent` differs. The
+ * log finds the reason in `cause`.
  */
 export class DocumentError extends Error {
   override name = "DocumentError";
-  /** Its host answered, and what it answered is no document. */
+  /** True if the host answered, but not with a document. */
   readonly isPermanent: boolean;
   constructor(options: ErrorOptions) {
     super("The document could not be fetched", options);
@@ -19,7 +19,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** What is at an address cannot be used, now or later. */
+/** An answer that cannot be used, now or later. */
 export class NoDocument extends Error {
   override name = "NoDocument";
 }

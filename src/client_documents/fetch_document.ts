@@ -1,6 +1,7 @@
 /**
- * Fetches what a stranger's URL names, without being led anywhere: the address
- * is looked up once, checked, and is the one that is connected to.
+ * Fetches the document at a stranger's URL, without being led elsewhere: the
+ * name is looked up once, the address is checked, and the connection goes to
+ * that address.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §5, §8.6, §8.7
  * @module
@@ -13,7 +14,7 @@ import { isPublicAddress } from "./address.ts";
 import { DocumentError, NoDocument } from "./document_error.ts";
 import { freshSeconds } from "./freshness.ts";
 
-/** From the name's look-up to the last byte. */
+/** The time from the name's look-up to the last byte. */
 const TIMEOUT_SECONDS = 5;
 
 /**
@@ -25,22 +26,22 @@ const MAX_DOCUMENT_BYTES = 16 * 1024;
 /** Addresses of one name that are tried, one after the other. */
 const MAX_ADDRESSES = 4;
 
-/** A document, and until when it need not be fetched again. */
+/** A document, and the time until which it may be cached. */
 export interface FetchedDocument {
   /** Parsed JSON. */
   document: unknown;
-  /** Epoch seconds, by the answer's headers; anyone who keeps it sets bounds. */
+  /** Epoch seconds, from the answer's headers. A cache sets its own bounds. */
   expiresAt: number;
 }
 
-/** How a document is reached; the defaults are for the public Internet. */
+/** The connection's settings; the defaults are for the public Internet. */
 export interface DocumentOptions {
   /** Epoch seconds. */
   now?: number;
   timeoutSeconds?: number;
   /** The addresses of a host name. */
   resolve?: (hostname: string) => Promise<readonly string[]>;
-  /** Where an address that has been checked is connected to. */
+  /** The endpoint to connect to for an address that has been checked. */
   connect?: (address: string) => { host: string; port: number; ca?: string };
 }
 
@@ -107,7 +108,7 @@ async function resolveAddresses(hostname: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** One address that is not public makes all of them suspect. */
+/** Refuses all addresses of a name if one of them is not public. */
 function checkAddresses(addresses: readonly string[]): readonly string[] {
   const wrong = addresses.find((address) => !isPublicAddress(address));
   if (wrong !== undefined) throw new Error(`${wrong} is not a public address`);
@@ -115,7 +116,9 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-/** One request to that address; the certificate is held to the URL's name. */
+/**
+ * Sends one request to that address; the certificate must match the URL's name.
+ */
 function get(
   target: URL,
   { host, port, ca }: { host: string; port: number; ca?: string },

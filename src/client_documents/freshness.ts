@@ -1,16 +1,16 @@
 /**
- * How long an answer may be kept.
+ * The time for which an answer may be kept.
  *
  * @see RFC 9111 §4.2
  * @module
  */
 
-/** For answers that say nothing. */
+/** The default for answers that say nothing. */
 const DEFAULT_FRESH_SECONDS = 3600;
 
 /**
- * How many seconds an answer stays fresh, by its `Cache-Control`, `Expires`
- * and `Age`; never less than 0.
+ * Computes the seconds for which an answer stays fresh, from its
+ * `Cache-Control`, `Expires` and `Age`; never less than 0.
  *
  * @param now epoch seconds
  */
