@@ -15,7 +15,7 @@ import { VERSION } from "../version.ts";
 
 const SCOPE = "tool-server";
 
-/** Seconds, as the conventions for MCP have them. */
+/** Bucket bounds in seconds, from the conventions for MCP. */
 const OPERATION_SECONDS = [
   0.01,
   0.02,
@@ -32,35 +32,35 @@ const OPERATION_SECONDS = [
   120,
   300,
 ];
-/** Seconds, as the conventions for databases have them. */
+/** Bucket bounds in seconds, from the conventions for databases. */
 const DATABASE_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** How every message of MCP arrives. */
+/** The attributes of the transport, the same for every message of MCP. */
 export const TRANSPORT = {
   "network.protocol.name": "http",
   "network.transport": "tcp",
 } as const;
 
-/** What is measured with. */
+/** The tracer and the histograms. */
 export interface Instruments {
   tracer: Tracer;
-  /** Messages of clients, until they are answered. */
+  /** The time from a client's message to its answer. */
   operations: Histogram;
-  /** Sessions of clients, from `initialize` to their end. */
+  /** The time from `initialize` to the end of a session. */
   sessions: Histogram;
-  /** Work of tools that outlives its request. */
+  /** The time of tools' work that outlives its request. */
   tasks: Histogram;
-  /** Questions to clients, until they are answered. */
+  /** The time from a question to a client to its answer. */
   questions: Histogram;
-  /** Steps of a sign-in and requests for tokens. */
+  /** The time of sign-in steps and token requests. */
   signInSteps: Histogram;
-  /** Conversations with the provider. */
+  /** The time of requests to the provider. */
   providerCalls: Histogram;
-  /** Operations on the database. */
+  /** The time of operations on the database. */
   databaseOperations: Histogram;
 }
 
-/** Makes them, once for each process. */
+/** Makes the instruments, once for each process. */
 export function makeInstruments(): Instruments {
   const meter = metrics.getMeter(SCOPE, VERSION);
   const seconds = (name: string, description: string, bounds: number[]) =>

@@ -18,13 +18,15 @@ import {
 import { type Instruments, TRANSPORT } from "./instruments.ts";
 import { Work } from "./work.ts";
 
-/** What is known of a message before it is served: nothing in its client's words. */
+/**
+ * The facts about a message before it is served; none is in its client's words.
+ */
 export interface MessageFacts {
-  /** `_OTHER` for what there is not. */
+  /** `_OTHER` for an unknown method. */
   method: string;
   tool?: string;
   prompt?: string;
-  /** As it was declared: of a template without what the client put into it. */
+  /** As it was declared: for a template, without the client's values. */
   resource?: string;
   requestId?: string;
   /** A fingerprint. */
@@ -34,13 +36,13 @@ export interface MessageFacts {
   meta: Record<string, unknown>;
 }
 
-/** How serving a message ended. */
+/** The end of serving a message. */
 export interface OperationEnding {
-  /** As the log has it. */
+  /** The outcome, as in the log. */
   outcome: string;
   /** The JSON-RPC error code of the answer. */
   code?: number;
-  /** Whether it was answered with a result whose `isError` is true. */
+  /** True if it was answered with a result whose `isError` is true. */
   isToolError?: boolean;
   revision?: string;
   /** The request's name in the log. */
@@ -53,7 +55,7 @@ export class Operation {
   readonly #span: Span;
   readonly #context: Context;
   readonly #work = new Work();
-  /** Of span and metric alike. */
+  /** Attributes of both the span and the metric. */
   readonly #attributes: Attributes;
   readonly #startedMilliseconds = performance.now();
   #isTaken = false;
@@ -84,22 +86,25 @@ export class Operation {
     this.#context = this.#work.in(trace.setSpan(parent, this.#span));
   }
 
-  /** Does something as a part of it: spans and log lines are beneath its span. */
+  /**
+   * Runs a part of the operation: spans and log lines are placed under its
+   * span.
+   */
   run<T>(work: () => T): T {
     return context.with(this.#context, work);
   }
 
-  /** Someone else will end it. */
+  /** Leaves it to the caller's later code to end the operation. */
   take(): void {
     this.#isTaken = true;
   }
 
-  /** Ends it, unless that is someone else's to do. */
+  /** Ends it, unless `take` was called. */
   endUntaken(ending: OperationEnding): void {
     if (!this.#isTaken) this.end(ending);
   }
 
-  /** Ends it: to be called once. */
+  /** Ends it; must be called only once. */
   end(
     { outcome, code, isToolError, revision, reference }: OperationEnding,
   ): void {
@@ -114,11 +119,11 @@ export class Operation {
       : undefined;
     if (errorType !== undefined) {
       ending["error.type"] = errorType;
-      // Without words: those of an error may repeat what a client wrote.
+      // Without a message: that of an error may repeat a client's text.
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.setAttributes({
-      // Setting one again would add a second one.
+      // Setting an attribute again would add a second one.
       ...withoutThoseOf(this.#attributes, ending),
       "tool_server.database.operations": this.#work.databaseOperations,
       ...(reference !== undefined && { "tool_server.reference": reference }),
@@ -132,7 +137,7 @@ export class Operation {
   }
 }
 
-/** What `ending` has and `set` has not. */
+/** Gives the attributes of `ending` that `set` does not have. */
 function withoutThoseOf(set: Attributes, ending: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(ending).filter(([name]) => !(name in set)),
@@ -152,9 +157,9 @@ function spanAttributes(
 }
 
 /**
- * Where a message belongs: into the trace that its `_meta` names, with a link
- * to the HTTP request that brought it; otherwise beneath that request. The
- * client's `baggage` is left out, or it would go on to the provider.
+ * Finds the parent of a message: the trace that its `_meta` names, with a link
+ * to the HTTP request that brought it; otherwise that request. The client's
+ * `baggage` is left out, or it would be sent on to the provider.
  *
  * @see SEP-414
  */

@@ -1,7 +1,7 @@
 /**
  * Keeps query strings out of the spans that Deno makes for requests and
- * `fetch`. It writes whole URLs before anyone is asked, and those of a sign-in
- * hold the provider's code and the client's state.
+ * `fetch`. Deno writes whole URLs by itself, and those of a sign-in hold the
+ * provider's code and the client's state.
  *
  * @module
  */
@@ -12,9 +12,8 @@ type SpanClass = Pick<Span, "setAttribute" | "setStatus">;
 const redacted = new WeakSet<SpanClass>();
 
 /**
- * Redacts every span of this one's class. An attribute that has been set
- * cannot be taken back, so the class itself is changed: Deno uses the methods
- * that everyone does.
+ * Redacts every span of the same class. An attribute that has been set cannot
+ * be removed, so the methods of the class are replaced: Deno calls them too.
  */
 export function redactSpansLike(span: Span): void {
   const spans: SpanClass = Object.getPrototypeOf(span);
@@ -34,7 +33,7 @@ export function redactSpansLike(span: Span): void {
   };
 }
 
-/** What may be kept of an attribute; undefined: nothing. */
+/** Redacts an attribute; undefined: it must be dropped. */
 export function redactAttribute(
   name: string,
   value: AttributeValue,
@@ -46,11 +45,14 @@ export function redactAttribute(
     : value;
 }
 
-/** User, query and fragment of each URL in a text, as far as they can be told. */
+/**
+ * The user, query and fragment of each URL in a text, as far as they can be
+ * found.
+ */
 const URLS =
   /(\bhttps?:\/\/)(?:[^\s/?#@]*@)?([^\s?#"'<>)]*)(?:[?#][^\s"'<>)]*)?/gi;
 
-/** A text whose URLs end before their query. */
+/** Cuts each URL in a text before its query. */
 export function withoutQueries(text: string): string {
   return text.replace(URLS, "$1$2");
 }

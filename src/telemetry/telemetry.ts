@@ -1,7 +1,7 @@
 /**
- * What the server tells of itself to those who collect traces and metrics.
- * Names and known values only: no token, code, state, argument, result, person
- * or address of one is ever in it.
+ * The traces and metrics of the server, for an operator that collects them.
+ * They hold names and known values only: no token, code, state, argument,
+ * result, person, nor the address of a person.
  *
  * @module
  */
@@ -25,17 +25,17 @@ export type { MessageFacts, Operation } from "./operation.ts";
 
 /** An operation on the database. */
 export interface DatabaseFacts {
-  /** `get`, `getMany`, `list` or `commit`. */
+  /** The first part of its keys, which no stranger can choose. */
   verb: string;
-  /** The first part of its keys, which no stranger chooses. */
+  /** The first part of its keys, which no stranger can choose. */
   kind: string | undefined;
-  /** How many keys. */
+  /** The number of keys. */
   keys: number;
 }
 
-/** A step of a sign-in, or a request for tokens, that has been answered. */
+/** An answered step of a sign-in, or an answered token request. */
 export interface SignInStep {
-  /** Method and route, which say what there is to do. */
+  /** Method and route. */
   step: string;
   grantType?: string;
   outcome: string;
@@ -51,20 +51,23 @@ export interface EndedSession {
   milliseconds: number;
 }
 
-/** How something is observed. */
+/** The settings of one observation. */
 interface Observation<T> {
   span?: { name: string; kind: SpanKind; attributes?: Attributes };
-  /** Of span and metric alike. */
+  /** Attributes of both the span and the metric. */
   attributes: Attributes;
   histogram: Histogram;
   errorType?(error: unknown): string;
-  /** What failed, though nothing was thrown. */
+  /** Finds the error type of a result, if nothing was thrown. */
   errorIn?(result: T): string | undefined;
 }
 
-/** The one of a process. */
+/** The telemetry of a process. */
 export class Telemetry {
-  /** Whether Deno reads `baggage` with each request, which it cannot always. */
+  /**
+   * True if Deno reads `baggage` with each request, which depends on its
+   * settings.
+   */
   readonly readsBaggage: boolean;
   readonly #instruments: Instruments = makeInstruments();
 
@@ -83,7 +86,7 @@ export class Telemetry {
     return traceId && spanId ? { traceId, spanId } : undefined;
   }
 
-  /** Serves an HTTP request, without the baggage that its sender gave it. */
+  /** Serves an HTTP request, without its sender's baggage. */
   serve<T>(serve: () => T): T {
     const received = propagation.deleteBaggage(context.active());
     return context.with(new Work().in(received), serve);
@@ -96,7 +99,7 @@ export class Telemetry {
     span?.setAttribute("http.route", route);
   }
 
-  /** Tells of a request outside `/mcp` that has been answered. */
+  /** Reports a request outside `/mcp` that has been answered. */
   tellStep(
     { step, grantType, outcome, errorType, startedMilliseconds }: SignInStep,
   ): void {
@@ -125,10 +128,10 @@ export class Telemetry {
     return new Operation(this.#instruments, facts);
   }
 
-  /** Tells of a session that has ended. */
+  /** Reports a session that has ended. */
   tellSession({ revision, outcome, milliseconds }: EndedSession): void {
     this.#instruments.sessions.record(
-      // Clocks of two machines may differ.
+      // The clocks of two machines may differ.
       Math.max(0, milliseconds / 1000),
       {
         ...TRANSPORT,
@@ -138,7 +141,7 @@ export class Telemetry {
     );
   }
 
-  /** Does the work of a task, which outlives the call that began it. */
+  /** Does the work of a task, which outlives its call. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
     const work = new Work();
     return this.#observe(() => work.run(run), {
@@ -197,7 +200,7 @@ export class Telemetry {
     });
   }
 
-  /** Begins what outlives a request. */
+  /** Begins work that outlives a request. */
   detached<T>(begin: () => T): T {
     return context.with(ROOT_CONTEXT, begin);
   }
@@ -240,7 +243,7 @@ export class Telemetry {
   }
 }
 
-/** The class of an exception: its words may be anyone's. */
+/** Gives the class of an exception; its message may hold anyone's text. */
 function typeOf(error: unknown): string {
   const name = error instanceof Error ? error.name : "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";

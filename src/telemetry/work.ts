@@ -1,6 +1,6 @@
 /**
- * What has been done for one request so far. It goes with the request's
- * context, so that whatever touches the database need not know for whom.
+ * The amount of work done for one request so far. It is kept in the request's
+ * context, so that code that uses the database need not know the request.
  *
  * @module
  */
@@ -13,7 +13,9 @@ import {
 
 const KEY = createContextKey("tool-server work");
 
-/** More spans of one request tell no one anything; all are still counted. */
+/**
+ * The most database spans of one request. Further operations are only counted.
+ */
 const MOST_DATABASE_SPANS = 64;
 
 /** Work for one request. */
@@ -22,17 +24,20 @@ export class Work {
   databaseOperations = 0;
   isOver = false;
 
-  /** The work that is being done here, unless it is in the background. */
+  /** The work that is being done here; undefined in the background. */
   static get current(): Work | undefined {
     return context.active().getValue(KEY) as Work | undefined;
   }
 
-  /** A context in which this is being done. */
+  /** Makes a context in which this work is being done. */
   in(context: Context): Context {
     return context.setValue(KEY, this);
   }
 
-  /** Does it, and tells the active span how often it needed the database. */
+  /**
+   * Does the work, and adds its number of database operations to the active
+   * span.
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await context.with(this.in(context.active()), work);
@@ -45,7 +50,7 @@ export class Work {
     }
   }
 
-  /** Counts an operation on the database, and says whether it gets a span. */
+  /** Counts an operation on the database; true if it gets a span. */
   countDatabaseOperation(): boolean {
     return ++this.databaseOperations <= MOST_DATABASE_SPANS && !this.isOver;
   }
