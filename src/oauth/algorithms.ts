@@ -1,12 +1,12 @@
 /**
- * How a signature may be made.
+ * The signature algorithms that are accepted.
  *
  * @module
  */
 
 /**
- * Asymmetric algorithms only: never `none`, and never HMAC, which anyone who can
- * verify a signature could also make.
+ * Asymmetric algorithms only: never `none`, and never HMAC, where anyone who
+ * can verify a signature can also make one.
  *
  * @see RFC 7518 §3.1, RFC 8037 §3.1, RFC 9864
  */

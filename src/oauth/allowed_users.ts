@@ -1,12 +1,12 @@
 /**
- * Who may sign in.
+ * The list of people who may sign in.
  *
  * @module
  */
 import type { Identity } from "../caller.ts";
 
 /**
- * Whether `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets everyone
+ * True if `OAUTH_ALLOWED_USERS` lets the person in. An empty list lets everyone
  * in. An entry is one of:
  *
  * - `jo@example.com`: an e-mail address that the provider has verified, in any
@@ -15,8 +15,8 @@ import type { Identity } from "../caller.ts";
  *   of letters; its subdomains are other domains;
  * - anything without an `@`: the provider's subject, letter by letter.
  *
- * An entry with an `@` never matches a subject, so that no one gets in by an
- * account name that looks like someone's address.
+ * An entry with an `@` never matches a subject: otherwise an account name that
+ * looks like someone's address would get in.
  */
 export function isAllowed(
   { subject, email, emailVerified }: Identity,
@@ -24,7 +24,7 @@ export function isAllowed(
 ): boolean {
   if (allowed.length === 0) return true;
   const address = emailVerified === true ? email?.toLowerCase() : undefined;
-  // An address with a second @ is read one way here and another way elsewhere.
+  // Readers disagree about an address with a second @.
   const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
   return allowed.some((entry) =>
     !entry.includes("@")

@@ -13,31 +13,33 @@ import { isRegisteredRedirectUri } from "./redirect_uri.ts";
 import { checkResources, resourceOf } from "./resource.ts";
 import { grantableScopes, parseScope } from "./scope.ts";
 
-/** What a client asks for, checked against what it registered. */
+/** A client's authorization request, checked against its registration. */
 export interface AuthorizationRequest {
   clientId: string;
   redirectUri: string;
-  /** The client's own; comes back with the answer. */
+  /** The client's own value, which is returned with the response. */
   state?: string;
   scopes: string[];
   resource: string;
   /** S256. */
   codeChallenge: string;
-  /** What the client wishes of the provider. */
+  /** Hints for the provider's page. */
   wishes?: ProviderWishes;
 }
 
-/** What a client may wish of the provider's page; it decides nothing. */
+/** Hints of a client for the provider's page; they decide nothing. */
 export interface ProviderWishes {
-  /** Whom to propose: usually an e-mail address. */
+  /** The account to propose: usually an e-mail address. */
   loginHint?: string;
-  /** What the person is to do there although they are signed in already. */
+  /**
+   * Steps that the person is to take there although they are signed in already.
+   */
   prompts?: readonly ProviderPrompt[];
 }
 
 /**
- * The values of `prompt` that are the provider's business. `consent` is asked
- * on our page, and `none` cannot be kept as long as that page is in between.
+ * The values of `prompt` that are passed on to the provider. `consent` is asked
+ * on our own page, and `none` is impossible because that page is always shown.
  *
  * @see OpenID Connect Core §3.1.2.1
  */
@@ -65,7 +67,7 @@ function parseWishes(parameters: Parameters): ProviderWishes | undefined {
 /**
  * Parses an authorization request of a known client.
  *
- * @throws {OAuthError} when it must not go on
+ * @throws {OAuthError} when the request must be refused
  */
 export function parseAuthorizationRequest(
   parameters: Parameters,
@@ -106,8 +108,9 @@ export function parseAuthorizationRequest(
 }
 
 /**
- * The redirect URI of a request, checked against what its client registered.
- * Until this has returned there is nowhere to send an answer.
+ * Parses the redirect URI of a request and checks it against the client's
+ * registration. Before this has returned, there is no address to send an error
+ * to.
  *
  * @throws {OAuthError} `invalid_request`
  */
@@ -118,7 +121,7 @@ export function parseRedirectUri(
   const registered = client.metadata.redirect_uris;
   const requested = parameters.get("redirect_uri");
   if (requested === undefined) {
-    // RFC 6749 §3.1.2.3: may be left out when there is only one it can be.
+    // RFC 6749 §3.1.2.3: it may be left out if only one is registered.
     if (registered.length === 1) return registered[0];
     throw new OAuthError(
       "invalid_request",

@@ -1,19 +1,19 @@
 /**
- * The answer that travels through the browser to the client.
+ * The response that travels through the browser to the client.
  *
  * @see RFC 6749 §4.1.2, RFC 9207
  * @module
  */
 import type { OAuthErrorCode } from "../errors.ts";
 
-/** What a client is told: a code, or why there is none. */
+/** The response to a client: a code, or the reason why there is none. */
 export type AuthorizationResponse =
   | { code: string }
   | { error: OAuthErrorCode; error_description: string };
 
 /**
- * The redirect URI with the answer in its query. The URI stays as the client
- * wrote it; the answer is appended (RFC 6749 §3.1.2).
+ * Makes the redirect URI with the response in its query. The URI stays as the
+ * client wrote it; the response is appended (RFC 6749 §3.1.2).
  */
 export function authorizationResponseUrl(
   { redirectUri, state }: { redirectUri: string; state?: string },

@@ -9,7 +9,7 @@ import { unionOfScopes } from "./scope.ts";
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The token of an `Authorization` header; undefined when it holds none. */
+/** Reads the token of an `Authorization` header; undefined if there is none. */
 export function parseBearer(authorization: string | null): string | undefined {
   return authorization === null ? undefined : BEARER.exec(authorization)?.[1];
 }
@@ -17,9 +17,10 @@ export function parseBearer(authorization: string | null): string | undefined {
 /**
  * Prints a challenge.
  *
- * @param parameters what the strategy adds, such as `resource_metadata`;
+ * @param parameters parameters of the strategy, such as `resource_metadata`;
  * undefined ones are left out
- * @param scopes what every sign-in asks for: a 401 names them besides its own
+ * @param scopes the scopes that every sign-in asks for: a 401 names them
+ * besides its own
  */
 export function printChallenge(
   refusal: ChallengeError,
@@ -41,7 +42,7 @@ export function printChallenge(
   return printed.length > 0 ? `Bearer ${printed.join(", ")}` : "Bearer";
 }
 
-/** RFC 6750 §3: these values hold neither quote nor backslash. */
+/** Replaces characters that these values may not hold (RFC 6750 §3). */
 function quotable(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x5B\x5D-\x7E]/g, "?");
 }

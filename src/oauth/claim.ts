@@ -1,12 +1,13 @@
 /**
- * One claim of someone else's token, by a name that an operator wrote.
+ * A claim of a foreign token, found by a name that an operator wrote.
  *
  * @module
  */
 
 /**
- * The claim of that name. Names hold dots, and whole URLs: the literal name is
- * looked for first, then the path by dots (`realm_access.roles`).
+ * Finds a claim by its name. Names may contain dots, or be whole URLs: the
+ * literal name is looked for first, then the path of dots
+ * (`realm_access.roles`).
  */
 export function claimAt(
   claims: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
 /**
- * A client, however it came to be known, and its registration on the wire.
+ * A client of any origin, and its registration on the wire.
  *
  * @see RFC 7591
  * @module
@@ -8,28 +8,30 @@ import { fingerprint, randomId } from "../crypto.ts";
 import { type ClientMetadata, parseClientMetadata } from "./client_metadata.ts";
 import { shortClientId } from "./client_id.ts";
 
-/** Someone's software that asks for access. */
+/** A program that asks for access. */
 export interface Client {
   clientId: string;
   metadata: ClientMetadata;
-  /** Of the client secret, for confidential clients. */
+  /** The fingerprint of the client secret, for confidential clients. */
   secretFingerprint?: string;
   /** Epoch seconds; 0 for one that the operator set up. */
   issuedAt: number;
-  /** The host that vouches for it: known through its metadata document only. */
+  /**
+   * The host that vouches for it; only for a client with a metadata document.
+   */
   domain?: string;
-  /** The operator set it up, and vouches for it. */
+  /** True if the operator set it up, and so vouches for it. */
   isConfigured?: boolean;
 }
 
-/** A dynamic registration, and the one sight of its secret. */
+/** A dynamic registration, and its secret, which is shown only this once. */
 export interface Registration {
   client: Client;
   clientSecret?: string;
 }
 
 /**
- * Registers what a body describes.
+ * Registers the client that a body describes.
  *
  * @throws {import("../errors.ts").OAuthError} `invalid_redirect_uri` or
  * `invalid_client_metadata`
@@ -49,7 +51,10 @@ export function registerClient(body: unknown, now: number): Registration {
   return { client, clientSecret };
 }
 
-/** The registration response (RFC 7591 §3.2.1): nothing null, nothing empty. */
+/**
+ * Prints the registration response (RFC 7591 §3.2.1), without null and empty
+ * members.
+ */
 export function printRegistration(
   { client, clientSecret }: Registration,
 ): Record<string, unknown> {
@@ -62,7 +67,7 @@ export function printRegistration(
   };
 }
 
-/** What to call a client in front of a person. */
+/** Gives the name of a client for people. */
 export function clientName({ clientId, metadata, domain }: Client): string {
   return metadata.client_name ?? domain ?? shortClientId(clientId);
 }

@@ -1,5 +1,5 @@
 /**
- * How a client shows at the token endpoint who it is.
+ * The authentication of a client at the token endpoint.
  *
  * @see RFC 6749 §2.3, RFC 7523 §2.2, OpenID Connect Core §9
  * @module
@@ -16,7 +16,7 @@ import {
 } from "./lifetimes.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** What a request presents, not yet checked. */
+/** The credentials of a request, not yet checked. */
 export type ClientCredentials =
   | { method: "none"; clientId: string }
   | { method: "secret"; clientId: string; secret: string }
@@ -24,7 +24,10 @@ export type ClientCredentials =
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** RFC 7523 names no `typ`; one that names another kind of JWT is that kind. */
+/**
+ * RFC 7523 requires no `typ`; if `typ` names another kind of JWT, it is not an
+ * assertion.
+ */
 const ASSERTION_TYPES = [undefined, "jwt", "client-authentication+jwt"];
 
 function refuse(cause?: unknown): never {
@@ -34,7 +37,7 @@ function refuse(cause?: unknown): never {
 }
 
 /**
- * Reads what a request presents, by whichever one method.
+ * Reads the credentials of a request; exactly one method must be used.
  *
  * @throws {OAuthError} `invalid_client` without any or when unreadable,
  * `invalid_request` with two
@@ -75,8 +78,9 @@ export function parseClientCredentials(
 }
 
 /**
- * RFC 6749 §2.3.1: both halves are form-encoded before they are joined. Anyone who
- * tries Basic is held to it: what cannot be read is not taken for no attempt.
+ * Reads Basic credentials, whose halves are form-encoded before they are joined
+ * (RFC 6749 §2.3.1). An unreadable header is an error, not the absence of
+ * credentials.
  */
 function parseBasic(
   authorization: string | null,
@@ -89,7 +93,7 @@ function parseBasic(
       decodeURIComponent(half.replaceAll("+", " "))
     );
     if (id === "" || rest.length === 0 || more.length > 0) refuse();
-    // An empty password is how some clients write that they have none.
+    // Some clients send an empty password if they have none.
     const secret = rest.join(":");
     return secret === ""
       ? { method: "none", clientId: id }
@@ -100,7 +104,7 @@ function parseBasic(
   }
 }
 
-/** The `sub` of an assertion that is verified later. */
+/** Reads the `sub` of an assertion that is verified later. */
 function claimedSubject(assertion: string): string {
   try {
     const [, payload] = assertion.split(".");
@@ -128,7 +132,7 @@ export function checkClientSecret(
       if (!acceptedAuthMethods(client.metadata).includes("none")) refuse();
       return;
     case "secret":
-      // Basic or in the body: libraries choose for themselves.
+      // Basic or in the body: libraries choose by themselves.
       if (
         client.secretFingerprint === undefined ||
         !isSameSecret(
@@ -143,8 +147,7 @@ export function checkClientSecret(
 }
 
 /**
- * Refuses a client that does not sign assertions, before anyone looks for its
- * keys.
+ * Refuses a client that does not sign assertions, before its keys are fetched.
  *
  * @throws {OAuthError} `invalid_client`
  */
@@ -152,17 +155,20 @@ export function checkSignsAssertions({ metadata }: Client): void {
   if (!acceptedAuthMethods(metadata).includes("private_key_jwt")) refuse();
 }
 
-/** Whether an assertion was refused because none of the keys is the one it names. */
+/**
+ * True if an assertion was refused because none of the known keys has its key
+ * id.
+ */
 export function isUnknownKey(error: unknown): boolean {
   return error instanceof OAuthError &&
     error.cause instanceof errors.JWKSNoMatchingKey;
 }
 
 /**
- * Verifies a client's assertion (`private_key_jwt`). The caller must let each
- * returned `jti` through only once.
+ * Verifies a client's assertion (`private_key_jwt`). The caller must accept
+ * each returned `jti` only once.
  *
- * @param audiences what the assertion may name as its audience
+ * @param audiences the audiences that the assertion may name
  * @throws {OAuthError} `invalid_client`
  */
 export async function verifyClientAssertion(

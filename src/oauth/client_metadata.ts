@@ -1,6 +1,6 @@
 /**
- * What a client says about itself, by registration or by a document at its
- * own address.
+ * The metadata of a client, from its registration or from a document at its own
+ * address.
  *
  * @see RFC 7591 §2
  * @module
@@ -12,7 +12,7 @@ import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
 
-/** How a client proves at the token endpoint who it is. */
+/** The methods by which a client authenticates at the token endpoint. */
 export const AUTH_METHODS = [
   "none",
   "client_secret_basic",
@@ -28,30 +28,32 @@ export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 /** RFC 6749 §4.4, for clients that the operator set up. */
 export const MACHINE_GRANT_TYPE = "client_credentials";
 
-/** The grant types of clients whose words count for more than their own. */
+/** The grant types for clients that are not just self-registered. */
 const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 
 /** Members of a JWK that only its owner may know (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/** Made for the first client: a server that has none starts sooner. */
+/**
+ * Made for the first client, so that a server without clients starts sooner.
+ */
 const schemas = lazily(() => {
-  // No control characters: it is shown and logged.
+  // No control characters, because it is shown and logged.
   const words = z.string().max(200).regex(/^\P{Cc}*$/u);
   const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
   const publicKey = z.record(z.string(), z.unknown()).refine((key) =>
     PRIVATE_MEMBERS.every((member) => !Object.hasOwn(key, member))
   );
-  // More than there are; what is unknown is dropped, after it was counted.
+  // More than exist. Unknown ones are dropped after counting.
   const choices = z.array(z.string().max(100)).max(20);
   const redirectUris = z.array(z.string()).min(1).max(20);
   const ofApp = z.object({
     redirect_uris: redirectUris,
     client_name: words.optional(),
-    // Public clients with PKCE are the rule here, so that is the default; the
-    // response says so (RFC 7591 §3.2.1 lets a server fill in its own).
+    // Public clients with PKCE are the rule here, so `none` is the default; the
+    // response states it (RFC 7591 §3.2.1 lets a server fill in its own).
     token_endpoint_auth_method: z.enum(AUTH_METHODS).default("none"),
-    // Which of them a client with a document may use besides the one above.
+    // Further methods that a client with a document may use.
     token_endpoint_auth_methods_supported: choices.optional(),
     grant_types: choices.default([...GRANT_TYPES]),
     response_types: choices.default(["code"]),
@@ -67,14 +69,14 @@ const schemas = lazily(() => {
     jwks: z.object({ keys: z.array(publicKey).max(20) }).optional(),
     jwks_uri: z.string().refine(isDocumentUrl).optional(),
   });
-  // No one is sent back to a machine.
+  // Machines need no redirect URI.
   const ofMachine = ofApp.extend({
     redirect_uris: redirectUris.default([]),
   });
   return { ofApp, ofMachine };
 });
 
-/** What a member must be, where "see RFC 7591" would not help anyone. */
+/** The requirements for members, where "see RFC 7591" would not help. */
 const WANTED: Readonly<Record<string, string>> = {
   token_endpoint_auth_method: `one of ${AUTH_METHODS.join(", ")}`,
   client_name: "at most 200 characters, without control characters",
@@ -84,7 +86,7 @@ const WANTED: Readonly<Record<string, string>> = {
   jwks_uri: "a plain https URL with a host name and a path, without a port",
 };
 
-/** Client metadata in the wire's own spelling, checked, with defaults. */
+/** Checked client metadata in the wire's spelling, with defaults. */
 export type ClientMetadata = z.output<
   ReturnType<typeof schemas>["ofApp"]
 >;
@@ -94,18 +96,18 @@ function refuse(description: string): never {
 }
 
 /**
- * Parses the body of a registration or of a metadata document. A null or empty
- * member counts as absent, unknown ones are dropped, and so are grant and
- * response types that this server does not have.
+ * Parses the body of a registration or a metadata document. A null or empty
+ * member counts as absent. Unknown members, and grant and response types that
+ * this server does not have, are dropped.
  *
  * @throws {OAuthError} `invalid_redirect_uri` or `invalid_client_metadata`
  */
 export function parseClientMetadata(
   body: unknown,
   { machines = false, vouched = machines }: {
-    /** Whether it may be a client that acts for itself. */
+    /** True if it may be a client that acts for itself. */
     machines?: boolean;
-    /** Whether more than its own word says who it is. */
+    /** True if someone besides the client vouches for it. */
     vouched?: boolean;
   } = {},
 ): ClientMetadata {
@@ -154,7 +156,7 @@ export function parseClientMetadata(
   if (metadata.response_types.length === 0) {
     refuse("response_types must include code");
   }
-  // A secret cannot be a choice: there is one, or there is none.
+  // A secret cannot be an additional choice: a client has one or not.
   metadata.token_endpoint_auth_methods_supported &&= metadata
     .token_endpoint_auth_methods_supported.filter((method) =>
       method === "none" || method === "private_key_jwt"
@@ -170,7 +172,7 @@ export function parseClientMetadata(
   return metadata;
 }
 
-/** The ways in which a client may authenticate at the token endpoint. */
+/** Lists the ways in which a client may authenticate at the token endpoint. */
 export function acceptedAuthMethods(
   metadata: ClientMetadata,
 ): readonly string[] {

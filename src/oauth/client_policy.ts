@@ -1,6 +1,6 @@
 /**
- * Which clients the operator wants: who may register, where answers may go,
- * and whom people need not be asked about.
+ * The operator's policy for clients: registration, redirect hosts, and clients
+ * that need no consent.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import type { Client } from "./client.ts";
 import { acceptedAuthMethods } from "./client_metadata.ts";
 import { redirectKind } from "./redirect_uri.ts";
 
-/** What the operator decided about clients. */
+/** The operator's decisions about clients. */
 export interface ClientPolicy {
-  /** Whether clients may register themselves. */
+  /** True if clients may register themselves. */
   registration: boolean;
   /**
-   * Where clients that register themselves may send answers: host names,
+   * The places to which self-registered clients may send responses: host names,
    * `localhost` for every loopback address, and schemes of apps (`cursor:`).
-   * Empty: anywhere.
+   * Empty: any place.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */
@@ -24,7 +24,7 @@ export interface ClientPolicy {
 }
 
 function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
-  // As a browser reads it: that is where the answer goes.
+  // Parsed as a browser does it, because the browser follows it.
   const url = URL.parse(uri);
   switch (redirectKind(uri)) {
     case "https":
@@ -37,7 +37,7 @@ function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Checks where a client that registers, or registered, itself sends answers.
+ * Checks the redirect URIs of a client that registers, or registered, itself.
  *
  * @throws {OAuthError} `invalid_redirect_uri`
  */
@@ -56,15 +56,15 @@ export function checkRedirectHosts(
   );
 }
 
-/** Whether no one but the client itself says who it is. */
+/** True if the client alone vouches for its identity. */
 export function isSelfRegistered({ domain, isConfigured }: Client): boolean {
   return domain === undefined && isConfigured !== true;
 }
 
 /**
- * Whether the operator trusts a client in place of the person. Only one that
- * can prove who it is, at an address that only it receives (RFC 8252 §8.6):
- * a name that a client gave itself proves nothing.
+ * True if the operator trusts a client in place of the person's consent. The
+ * client must be able to prove its identity, at an address that only it
+ * receives (RFC 8252 §8.6): a name that a client gave itself proves nothing.
  */
 export function skipsConsent(
   client: Client,

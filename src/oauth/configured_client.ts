@@ -1,7 +1,7 @@
 /**
  * Clients that the operator set up, for machines and for apps that cannot
- * register themselves. They are written with the names of RFC 7591, apart from
- * their secrets, which stay out of the text.
+ * register themselves. They are written with the names of RFC 7591, except for
+ * their secrets, which are kept out of the text.
  *
  * @module
  */
@@ -11,21 +11,27 @@ import type { Client } from "./client.ts";
 import { MACHINE_GRANT_TYPE, parseClientMetadata } from "./client_metadata.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 
-/** VSCHAR (RFC 6749 appendix A.1), and nothing that names a document. */
+/**
+ * A client ID: VSCHAR (RFC 6749 appendix A.1), and not the address of a
+ * document.
+ */
 const CLIENT_ID = /^(?!https?:)[\x21-\x7E]{1,200}$/;
 
 const HASH = /^[0-9a-f]{64}$/i;
 
-/** Shorter ones are guessed. */
+/** The shortest secret: shorter ones can be guessed. */
 const MIN_SECRET_CHARACTERS = 16;
 
-/** What a setting says of secrets: their SHA-256, or where they are. */
+/**
+ * The members that give a client's secret: its SHA-256, or the variable that
+ * holds it.
+ */
 interface SecretMembers {
   client_secret_sha256?: unknown;
   client_secret_env?: unknown;
 }
 
-/** The variables that hold secrets of the clients in a text. */
+/** Finds the variables that hold secrets of the clients in a text. */
 export function secretVariables(text: string): string[] {
   return [...text.matchAll(/"client_secret_env"\s*:\s*"(\w+)"/g)]
     .map(([, variable]) => variable);
@@ -35,10 +41,10 @@ export function secretVariables(text: string): string[] {
  * Parses clients.
  *
  * @param text a JSON array of RFC 7591 client metadata, each with a
- * `client_id`, and with `client_secret_sha256` (64 hexadecimal digits) or
- * `client_secret_env` (the name of a variable) where it has a secret
- * @param secretOf the value of a variable
- * @throws {Error} whose message says what is wrong, without a secret
+ * `client_id`. A client with a secret also has `client_secret_sha256` (64
+ * hexadecimal digits) or `client_secret_env` (the name of a variable)
+ * @param secretOf gives the value of a variable
+ * @throws {Error} whose message names the fault, without a secret
  */
 export function parseConfiguredClients(
   text: string,
@@ -57,7 +63,7 @@ function parseArray(text: string): unknown[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // What the parser says would repeat the text.
+    // The parser's message would repeat the text.
     throw new Error("it is not JSON");
   }
   if (Array.isArray(parsed)) return parsed;
@@ -136,7 +142,7 @@ function readSecret(
   return fingerprint(secret);
 }
 
-/** Whether a client may ask for tokens of its own (RFC 6749 §4.4). */
+/** True if the client may ask for tokens of its own (RFC 6749 §4.4). */
 export function isMachine({ isConfigured, metadata }: Client): boolean {
   return isConfigured === true &&
     metadata.grant_types.includes("client_credentials");

@@ -1,6 +1,6 @@
 /**
- * Codes and tokens: opaque, but readable enough to say what they are and to
- * find the grant in the same read as the token.
+ * Codes and tokens: opaque, but with a kind and a grant id in them, so that the
+ * grant can be read together with the token.
  *
  * @module
  */
@@ -13,10 +13,10 @@ const PREFIXES = {
   refresh_token: "tsr",
 } as const;
 
-/** What a credential of a sign-in is good for. */
+/** The kind of a credential that a sign-in issues. */
 type MintedKind = keyof typeof PREFIXES;
 
-/** What a credential is good for. */
+/** The kind of a credential. */
 export type CredentialKind = MintedKind | "personal_token";
 
 const KINDS: Record<string, MintedKind> = {
@@ -25,15 +25,18 @@ const KINDS: Record<string, MintedKind> = {
   tsr: "refresh_token",
 };
 
-/** A typed prefix, the grant's 16 random bytes, a secret of 32 bytes. */
+/** A prefix for the kind, the grant's 16 random bytes, a secret of 32 bytes. */
 const CREDENTIAL = /^(ts[car])_([\w-]{22})_[\w-]{43}$/;
 
-/** A new name for a grant: 22 characters. */
+/** Makes an id for a grant: 22 characters. */
 export function newGrantId(): string {
   return randomId(16);
 }
 
-/** A new unguessable credential of a grant: 256 random bits unless told. */
+/**
+ * Makes an unguessable credential of a grant, with 256 random bits unless a
+ * secret is given.
+ */
 export function mintCredential(
   kind: MintedKind,
   grantId: string,
@@ -42,7 +45,10 @@ export function mintCredential(
   return `${PREFIXES[kind]}_${grantId}_${secret}`;
 }
 
-/** What a credential says about itself; undefined when it is none of ours. */
+/**
+ * Reads the kind and the grant of a credential; undefined if it is not one of
+ * ours.
+ */
 export function parseCredential(
   text: string,
 ): { kind: CredentialKind; grantId: string } | undefined {

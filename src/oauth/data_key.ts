@@ -1,8 +1,8 @@
 /**
  * Keys that are never stored. A grant's provider tokens are sealed with a
- * random data key; the data key is sealed once for each live credential of the
- * grant, with a key derived from that credential. Anyone who holds only the
- * database opens nothing.
+ * random data key. The data key is sealed once for each live credential of the
+ * grant, with a key derived from that credential. A person who has only the
+ * database can open nothing.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, fromBase64url } from "../crypto.ts";
 import { seal, unseal } from "../seal.ts";
 
-/** A new key for {@linkcode seal}: 256 random bits. */
+/** Makes a key for {@linkcode seal}: 256 random bits. */
 export function newDataKey(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32));
 }
 
 /**
- * A key made of a secret with at least 160 bits of its own. `purpose` keeps
- * keys for different ends apart.
+ * Derives a key from a secret with at least 160 random bits. `purpose` keeps
+ * keys for different uses apart.
  *
  * @see RFC 5869
  */
@@ -28,7 +28,7 @@ export function deriveKey(secret: string, purpose: string): Uint8Array {
   return hkdf(sha256, encoder.encode(secret), undefined, info, 32);
 }
 
-/** A grant's data key, sealed so that `credential` opens it. */
+/** Seals a grant's data key, so that `credential` opens it. */
 export function wrapDataKey(
   dataKey: Uint8Array,
   grantId: string,
@@ -38,7 +38,7 @@ export function wrapDataKey(
   return seal(key, base64url(dataKey), grantId);
 }
 
-/** The data key of {@linkcode wrapDataKey}. */
+/** Opens the result of {@linkcode wrapDataKey}. */
 export async function unwrapDataKey(
   wrapped: string,
   grantId: string,

@@ -1,6 +1,7 @@
 /**
  * The addresses of documents that clients publish: their metadata and their
- * keys. One rule for the client ID, for `jwks_uri` and for what is fetched.
+ * keys. The same rule holds for the client ID, for `jwks_uri` and for any
+ * address that is fetched.
  *
  * @see draft-ietf-oauth-client-id-metadata-document §3
  * @module
@@ -9,10 +10,10 @@
 const MAX_LENGTH = 1024;
 
 /**
- * A URL that means the same to every reader: https on its usual port, with a
- * host name and a path, written as a parser would print it. What parsers fold
- * away (dot segments, tabs, backslashes, upper-case hosts, numbers for
- * addresses) is therefore refused, not followed.
+ * Parses a URL that means the same to every reader: https on its usual port,
+ * with a host name and a path, written as a parser would print it. Anything
+ * that parsers normalize (dot segments, tabs, backslashes, upper-case hosts,
+ * numbers for addresses) is refused.
  *
  * @throws {TypeError}
  */
@@ -21,7 +22,7 @@ export function parseDocumentUrl(text: string): URL {
   const plain = url !== null && url.href === text && !text.includes("#") &&
     url.protocol === "https:" && url.port === "" && url.pathname !== "/" &&
     url.username === "" && url.password === "";
-  // A name, because a certificate vouches for it and people read it.
+  // It must be a name, because a certificate vouches for it and people read it.
   if (!plain || /[\d\].]$/.test(url.hostname)) {
     throw new TypeError(
       "It must be a plain https URL with a host name and a path",
@@ -30,7 +31,7 @@ export function parseDocumentUrl(text: string): URL {
   return url;
 }
 
-/** Whether {@linkcode parseDocumentUrl} takes a text. */
+/** True if {@linkcode parseDocumentUrl} accepts the text. */
 export function isDocumentUrl(text: string): boolean {
   try {
     parseDocumentUrl(text);

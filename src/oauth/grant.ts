@@ -1,5 +1,5 @@
 /**
- * A grant: what a person allowed a client, from sign-in to its end.
+ * A grant: a person's permission for a client, from sign-in to its end.
  *
  * @module
  */
@@ -17,10 +17,13 @@ import {
 import { cutScopes } from "./scope.ts";
 import { machineSubject, subjectOf } from "./subject.ts";
 
-/** What a person allowed a client. Times are epoch seconds. */
+/** A person's permission for a client. Times are epoch seconds. */
 export interface Grant {
   id: string;
-  /** Our base URL when it was made; another server's grants are not ours. */
+  /**
+   * Our base URL when it was made; the grants of another server are not valid
+   * here.
+   */
   issuer: string;
   /** The resource its tokens are for. */
   resource: string;
@@ -29,40 +32,49 @@ export interface Grant {
   identity: Identity;
   clientId: string;
   /**
-   * `client`: a machine acts for itself, and it has no provider.
-   * `token`: a person made an access token for a program of their own, whose
-   * name is `clientName`. `assertion`: an identity provider allowed a client for
-   * a person. Absent: a person allowed a client.
+   * `client`: a machine acts for itself, without a provider. `token`: a person
+   * made an access token for a program of their own, whose name is
+   * `clientName`. `assertion`: an identity provider allowed a client for a
+   * person. Absent: a person allowed a client.
    */
   kind?: "client" | "token" | "assertion";
-  /** Of an `assertion`: whose word it rests on. */
+  /** For an `assertion`: the identity provider that made it. */
   assertedBy?: string;
-  /** What the client called itself when it was approved. */
+  /** The client's name when it was approved. */
   clientName: string;
   scopes: readonly string[];
-  /** What they were before the person took some away. */
+  /** The scopes before the person took some away. */
   grantedScopes?: readonly string[];
   /**
-   * What the tags of its refresh tokens are made with; absent where there are
-   * none, or only those of an earlier version.
+   * The key for the tags of its refresh tokens; absent if there are none, or
+   * only those of an earlier version.
    */
   refreshKey?: string;
-  /** When the person paused it: until they resume it, it opens nothing. */
+  /**
+   * The time at which the person paused it: until they resume it, it opens
+   * nothing.
+   */
   pausedAt?: number;
-  /** Where its code was sent; unknown of grants from before 0.3. */
+  /**
+   * The redirect URI that its code was sent to; absent in grants from before
+   * 0.3.
+   */
   redirectUri?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
-  /** Of its last token response; of a `token`, of its use, to the minute. */
+  /**
+   * The time of its last token response; for a `token`, of its last use, to the
+   * minute.
+   */
   usedAt: number;
-  /** It ends here however often it is refreshed. */
+  /** The time at which it ends even if it is refreshed. */
   endsAt: number;
-  /** It ends here unless it is used again. */
+  /** The time at which it ends unless it is used again. */
   expiresAt: number;
 }
 
-/** The grant of an approved request, waiting for its code to be redeemed. */
+/** Makes the grant of an approved request, whose code is not redeemed yet. */
 export function openGrant(
   request: AuthorizationRequest,
   { issuer, provider, identity, clientName, scopes = request.scopes, now }: {
@@ -71,7 +83,10 @@ export function openGrant(
     provider: string;
     identity: Identity;
     clientName: string;
-    /** Those of the request that the person gave and has; all by default. */
+    /**
+     * The requested scopes that the person approved and may grant; all by
+     * default.
+     */
     scopes?: readonly string[];
     now: number;
   },
@@ -95,8 +110,8 @@ export function openGrant(
 }
 
 /**
- * The grant of a client that acts for itself. Its subject looks like no
- * person's (RFC 9700 §4.15), and it ends with its one access token.
+ * Makes the grant of a client that acts for itself. Its subject cannot be a
+ * person's (RFC 9700 §4.15), and it ends with its single access token.
  */
 export function openClientGrant(
   { clientId, clientName, scopes, issuer, resource, now }:
@@ -123,8 +138,9 @@ export function openClientGrant(
 }
 
 /**
- * The grant of a client that an identity provider speaks for. It ends with its
- * one access token: to go on, a client asks the identity provider again.
+ * Makes the grant of a client that an identity provider vouches for. It ends
+ * with its single access token: to go on, the client asks the identity provider
+ * again.
  */
 export function openAssertedGrant(
   { now, ...members }:
@@ -153,7 +169,7 @@ export function openAssertedGrant(
   };
 }
 
-/** The grant of an access token that a person makes for a program. */
+/** Makes the grant of an access token that a person makes for a program. */
 export function openPersonalGrant(
   { name, seconds, now, ...whose }:
     & Pick<Grant, "issuer" | "resource" | "subject" | "identity" | "scopes">
@@ -174,8 +190,8 @@ export function openPersonalGrant(
 }
 
 /**
- * The grant after a token response: alive for another while, but never past
- * its end. Without refresh tokens it lives as long as its access token.
+ * Extends a grant after a token response, but never past its end. Without
+ * refresh tokens it lives as long as its access token.
  */
 export function useGrant(
   grant: Grant,
@@ -193,19 +209,19 @@ export function useGrant(
   };
 }
 
-/** A grant that opens nothing until its person resumes it. */
+/** Pauses a grant: it opens nothing until its person resumes it. */
 export function pauseGrant(grant: Grant, now: number): Grant {
   return { ...grant, pausedAt: grant.pausedAt ?? now };
 }
 
-/** The grant after its pause. */
+/** Ends the pause of a grant. */
 export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
   return grant;
 }
 
 /**
- * The grant with some of its scopes, or none. Only another sign-in gives back
- * what was taken away.
+ * Reduces a grant to some of its scopes, or none. Only another sign-in gives
+ * the others back.
  */
 export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   const scopes = cutScopes(grant.scopes, kept);
@@ -217,12 +233,15 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   };
 }
 
-/** A grant's tombstone. */
+/** Makes a grant's tombstone. */
 export function closeGrant(grant: Grant, now: number): Grant {
   return { ...grant, status: "closed", usedAt: now };
 }
 
-/** Whether a grant is good at this server: alive, and made here for it. */
+/**
+ * True if the grant is valid at this server: alive, and made here for its
+ * resource.
+ */
 export function isGrantOf(
   grant: Grant,
   { issuer, resource }: { issuer: string; resource: string },
@@ -232,8 +251,9 @@ export function isGrantOf(
 }
 
 /**
- * What a person's sessions, tasks and request states are bound to: not the
- * grant, nor the client, which may register anew when it steps up.
+ * Gives the name that a person's sessions, tasks and request states are bound
+ * to. It holds neither the grant nor the client, because a client may register
+ * anew when it asks for more scopes.
  */
 export function bindingOf(
   { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
@@ -242,14 +262,17 @@ export function bindingOf(
 }
 
 /**
- * Whether a grant ends with its one access token, and its client gets another
- * without asking anyone: to change this one would be of no use.
+ * True if the grant ends with its single access token and its client gets
+ * another without asking anyone: changing such a grant would have no effect.
  */
 export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
   return kind === "client" || kind === "assertion";
 }
 
-/** What its calls are listed under: a passing grant's go on with its next. */
+/**
+ * Gives the id under which its calls are listed: the next grant of a passing
+ * one continues the same list.
+ */
 export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   switch (kind) {
     case "client":
@@ -261,7 +284,7 @@ export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
   }
 }
 
-/** Who a request under a grant is for. */
+/** Makes the caller of a request under a grant. */
 export function callerOf(
   grant: Grant,
   { scopes, ceiling }: Pick<Caller, "ceiling"> & {

@@ -1,6 +1,6 @@
 /**
- * What is left of a grant: people leave the list of who may sign in, or lose
- * what they were allowed, while their grants live on.
+ * The scopes that a grant still holds: while it lives, its person may lose the
+ * right to sign in, or permissions.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { type Grant, isGrantOf } from "./grant.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
 
-/** What a token of a grant is good for. */
+/** The scopes that a token of a grant holds. */
 export interface Held {
   scopes: readonly string[];
   /** See {@linkcode import("../caller.ts").Caller.ceiling}. */
@@ -18,15 +18,15 @@ export interface Held {
 }
 
 /**
- * What is left of scopes of a grant, its own by default; undefined when the
- * grant is good for nothing here any more.
+ * Finds which scopes of a grant still hold, by default all of its own;
+ * undefined if the grant is no longer valid here.
  */
 export type MayHold = (
   grant: Grant,
   scopes?: readonly string[],
 ) => Held | undefined;
 
-/** Judges grants by the rules of today. */
+/** Judges grants by the current rules. */
 export function heldScopes(
   { issuer, resource, allowedUsers, machines, assertionIssuers, permissions }: {
     issuer: string;
@@ -34,7 +34,7 @@ export function heldScopes(
     allowedUsers: readonly string[];
     /** Clients that act for themselves. */
     machines: ReadonlySet<string>;
-    /** Identity providers whose word counts. */
+    /** Identity providers that are trusted. */
     assertionIssuers: readonly TrustedIssuer[];
     permissions?: Permissions;
   },
@@ -43,11 +43,11 @@ export function heldScopes(
   return (grant, scopes = grant.scopes) => {
     const { identity, assertedBy } = grant;
     if (!isGrantOf(grant, { issuer, resource })) return undefined;
-    // A token from before the person took scopes away names those too.
+    // A token from before the person took scopes away still names those.
     if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
     if (grant.kind === "client") {
       if (!machines.has(grant.clientId)) return undefined;
-      // The operator chose their scopes, so there is nothing beyond.
+      // The operator chose its scopes, so the ceiling is the same.
       return { scopes, ...permissions && { ceiling: grant.scopes } };
     }
     if (assertedBy !== undefined && !asserters.has(assertedBy)) {

@@ -1,7 +1,7 @@
 /**
- * Identity assertions (ID-JAG): an organization's own identity provider says
- * who its person is and what a client may have of them here, so that no one is
- * asked on a page.
+ * Identity assertions (ID-JAG): an organization's own identity provider names a
+ * person and the scopes that a client may have for them here, so that no
+ * consent page is needed.
  *
  * @see draft-ietf-oauth-identity-assertion-authz-grant
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
@@ -19,56 +19,59 @@ import { parseScope } from "./scope.ts";
 export const JWT_BEARER_GRANT_TYPE =
   "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** How the metadata says that such an assertion may be one of these. */
+/** The value in the metadata that announces such assertions. */
 export const ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag";
 
-/** The `typ` that keeps it apart from every other JWT. */
+/** The `typ` that tells it from every other JWT. */
 export const ID_JAG_TYPE = "oauth-id-jag+jwt";
 
-/** An identity provider whose word counts. */
+/** An identity provider that is trusted. */
 export interface TrustedIssuer {
   /** Its `iss`, letter by letter. */
   issuer: string;
-  /** The one organization there that is meant, where it serves several. */
+  /** The tenant that is trusted, if the issuer serves several organizations. */
   tenant?: string;
 }
 
-/** An issuer as settings and grants write it; no issuer holds a fragment. */
+/**
+ * Prints an issuer as settings and grants write it; an issuer never holds a
+ * fragment.
+ */
 export function printIssuer({ issuer, tenant }: TrustedIssuer): string {
   return tenant === undefined ? issuer : `${issuer}#${tenant}`;
 }
 
-/** What {@linkcode printIssuer} wrote. */
+/** Parses the result of {@linkcode printIssuer}. */
 export function parseIssuer(text: string): TrustedIssuer {
   const [issuer, ...rest] = text.split("#");
   const tenant = rest.join("#");
   return tenant === "" ? { issuer } : { issuer, tenant };
 }
 
-/** What an assertion allows. */
+/** The permission of an assertion. */
 export interface IdentityAssertion {
-  /** What the client may have at most; undefined: it does not say. */
+  /** The most scopes that the client may have; undefined: not limited. */
   scopes?: string[];
-  /** Lets it be used once only. */
+  /** An id by which it is accepted only once. */
   jti: string;
-  /** When no one need remember it any more, in epoch seconds. */
+  /** The time from which its `jti` may be forgotten, in epoch seconds. */
   expiresAt: number;
 }
 
-/** `invalid_grant`. @param cause for the log */
+/** Makes an `invalid_grant`. @param cause for the log */
 export function badAssertion(description: string, cause?: unknown): OAuthError {
   return new OAuthError("invalid_grant", description, { cause });
 }
 
 /**
- * Checks the claims of an assertion whose signature, type and issuer are good.
+ * Checks the claims of an assertion whose signature, type and issuer are valid.
  *
  * @throws {OAuthError} `invalid_grant`
  */
 export function checkIdentityAssertion(
   claims: Readonly<Record<string, unknown>>,
   { tenant, clientId, baseUrl, now }: Pick<TrustedIssuer, "tenant"> & {
-    /** The client that sent it, and has proved who it is. */
+    /** The client that sent it and has authenticated. */
     clientId: string;
     baseUrl: string;
     now: number;
@@ -78,7 +81,7 @@ export function checkIdentityAssertion(
   const check = (isGood: boolean, description: string) => {
     if (!isGood) throw badAssertion(description);
   };
-  // One audience alone: with a second it could be taken to another server.
+  // Exactly one audience: with a second one it could be used at another server.
   const [audience, ...others] = Array.isArray(aud) ? aud : [aud];
   check(
     others.length === 0 && (audience === baseUrl || audience === `${baseUrl}/`),
@@ -99,7 +102,7 @@ export function checkIdentityAssertion(
     `exp of the assertion must be within ${ASSERTION_MAX_TTL_SECONDS} seconds`,
   );
   check(claims.tenant === tenant, "tenant of the assertion is not trusted");
-  // It would be bound to a key, or to more than scopes can say.
+  // Such an assertion is bound to a key, or says more than scopes can.
   for (const member of ["cnf", "authorization_details"]) {
     check(claims[member] === undefined, `${member} is not supported`);
   }

@@ -10,14 +10,14 @@ import type { Client } from "./client.ts";
 import { parseClientMetadata } from "./client_metadata.ts";
 import { isDocumentUrl } from "./document_url.ts";
 
-/** Whether a client identifier is meant as the address of a document. */
+/** True if the client identifier is meant as the address of a document. */
 export function namesDocument(clientId: string): boolean {
   return clientId.startsWith("https://");
 }
 
 /**
  * Checks the address of a client's document, and its host if only some are
- * welcome.
+ * allowed.
  *
  * @throws {OAuthError} `invalid_client`
  */
@@ -42,8 +42,8 @@ export function checkDocumentUrl(
 }
 
 /**
- * The client that a document describes. It has no secret, because a public
- * document cannot share one.
+ * Parses the client that a document describes. It has no secret, because a
+ * public document cannot hold one.
  *
  * @throws {OAuthError} `invalid_client` when it is not the document of
  * `clientId`; `invalid_redirect_uri` or `invalid_client_metadata` when its

@@ -1,6 +1,6 @@
 /**
- * Request parameters as RFC 6749 §3.1 wants them read: none twice, an empty
- * one as if it were absent.
+ * Request parameters by the rules of RFC 6749 §3.1: none may be repeated, and
+ * an empty one counts as absent.
  *
  * @module
  */
@@ -12,8 +12,8 @@ export class Parameters {
   readonly #lists = new Map<string, string[]>();
 
   /**
-   * @param repeatable those that may be given several times
-   * @throws {OAuthError} `invalid_request` when another is given twice
+   * @param repeatable the names that may be repeated
+   * @throws {OAuthError} `invalid_request` when another is repeated
    */
   constructor(
     entries: Iterable<[string, string]>,
@@ -41,7 +41,7 @@ export class Parameters {
     return this.#lists.get("resource") ?? [];
   }
 
-  /** Every value of `scope`, where it may be given several times. */
+  /** Every value of `scope`, if it may be repeated. */
   get scopes(): readonly string[] {
     return this.#lists.get("scope") ?? [];
   }

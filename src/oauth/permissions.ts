@@ -1,13 +1,15 @@
 /**
- * Who may be granted what. Consent says what a person wants to give; this says
- * what they have.
+ * The permissions of people: the scopes that each may be granted. Consent is
+ * what a person wants to give; permissions are what they have to give.
  *
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
 import { isAllowed } from "./allowed_users.ts";
 
-/** Whom a rule is about: a person, everyone, or members of something. */
+/**
+ * The people a rule is for: one person, everyone, or the members of a group.
+ */
 type Who =
   | { kind: "everyone" }
   | { kind: "user"; entry: string }
@@ -19,11 +21,11 @@ export interface PermissionRule {
   scopes: readonly string[] | "all";
 }
 
-/** Who is asked about. */
+/** The person that a rule is asked about. */
 export interface Person {
   /** The stable subject here, with the provider's name: `github:583231`. */
   subject: string;
-  /** What the provider says of them. */
+  /** The provider's claims about them. */
   identity: Identity;
 }
 
@@ -39,18 +41,18 @@ const PREFIXES: Readonly<Record<string, Membership>> = {
   team: "teams",
 };
 
-/** Everyone, or every scope. */
+/** The word for everyone, or for every scope. */
 const EVERYONE = "*";
 
 /**
  * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
  * `who=scope scope …`. Names of groups may hold `=`: the last one counts.
  *
- * @returns the rules, and what is wrong with the entries
+ * @returns the rules, and the faults of the entries
  */
 export function parsePermissions(
   text: string,
-  /** What there is to grant. */
+  /** All scopes of the server. */
   supported: readonly string[],
 ): { rules: PermissionRule[]; complaints: string[] } {
   const rules: PermissionRule[] = [];
@@ -83,7 +85,7 @@ function parseWho(text: string): Who | undefined {
   return { kind, name: nameOf(kind, name) };
 }
 
-/** `role:editor`, `org:acme`, …; without a prefix it is a group. */
+/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
 export function parseMembership(
   text: string,
 ): { kind: Membership; name: string; isPrefixed: boolean } {
@@ -93,7 +95,10 @@ export function parseMembership(
     : { kind: "groups", name: text, isPrefixed: false };
 }
 
-/** GitHub knows its organizations and teams in any case of letters. */
+/**
+ * Lowercases the names of organizations and teams, because GitHub ignores their
+ * case.
+ */
 function nameOf(kind: Membership, name: string): string {
   return kind === "organizations" || kind === "teams"
     ? name.toLowerCase()
@@ -113,18 +118,21 @@ function matches(who: Who, { subject, identity }: Person): boolean {
   }
 }
 
-/** What is known of a person apart from what they belong to. */
+/** Copies an identity without its memberships. */
 export function withoutMemberships(identity: Identity): Identity {
   const rest = { ...identity };
   for (const kind of MEMBERSHIPS) delete rest[kind];
   return rest;
 }
 
-/** What has to be known of people beyond their account. */
+/** The memberships that the server needs to know. */
 export interface Wanted {
-  /** What a provider tells anyway, or when it is asked. */
+  /** The kinds to read, from the claims or by asking the provider. */
   memberships: ReadonlySet<Membership>;
-  /** What is worth a scope of its own at the provider. */
+  /**
+   * The kinds that a rule names, for which a scope at the provider is worth
+   * asking.
+   */
   named: ReadonlySet<Membership>;
 }
 
@@ -133,29 +141,31 @@ export interface Permissions extends Wanted {
   /** The scopes that a person may be granted, in the server's order. */
   ceiling(person: Person): readonly string[];
   /**
-   * The scopes that the rules give everyone: what a stranger may know of.
-   * Without rules that is everything.
+   * The scopes that the rules give to everyone; a stranger may see these.
+   * Without rules, all scopes.
    */
   everyones: readonly string[];
-  /** An identity with no more memberships than the rules look at. */
+  /** Reduces an identity to the memberships that the rules look at. */
   keep(identity: Identity): Identity;
 }
 
-/** Characters of a list of memberships that are kept for an author's rule. */
+/**
+ * The characters of a list of memberships that are kept for an author's rule.
+ */
 const KEPT_CHARACTERS = 8192;
 
 /**
- * The permissions of a server; undefined where no one set any, and everyone
- * may be granted everything. An operator's rules and an author's together
- * allow what both allow.
+ * Makes the permissions of a server; undefined if there are none, so that
+ * everyone may be granted everything. If the operator and the author both have
+ * rules, a scope must be allowed by both.
  */
 export function permissionsOf(
   { rules, decide, supported }: {
-    /** Of `OAUTH_PERMISSIONS`. */
+    /** The rules of `OAUTH_PERMISSIONS`. */
     rules?: readonly PermissionRule[];
-    /** Of `serve({ permissions })`. */
+    /** The rule of `serve({ permissions })`. */
     decide?: DecidePermissions;
-    /** What there is to grant. */
+    /** All scopes of the server. */
     supported: readonly string[];
   },
 ): Permissions | undefined {
@@ -219,7 +229,7 @@ function unionOf(
   return rules.flatMap(({ scopes }) => scopes as readonly string[]);
 }
 
-/** As many names as fit into a grant. */
+/** Keeps as many names as fit into a grant. */
 function cut(names: readonly string[]): string[] {
   let characters = 0;
   return names.filter(({ length }) =>

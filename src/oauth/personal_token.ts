@@ -1,7 +1,7 @@
 /**
  * Access tokens that a person makes for programs of their own. They are pasted
- * into files, so scanners must be able to recognize one that got lost: a
- * prefix, nothing but word characters, and a checksum that random text has not.
+ * into files, so scanners must be able to recognize a leaked one: it has a
+ * prefix, only word characters, and a checksum.
  *
  * @see https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
  * @module
@@ -9,22 +9,25 @@
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** The prefix, 22 of the grant's id, 30 of the secret, 6 of the checksum. */
+/**
+ * The prefix, 22 characters of the grant's id, 30 of the secret, 6 of the
+ * checksum.
+ */
 const PERSONAL_TOKEN =
   /^(tsp_([0-9A-Za-z]{22})[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
-/** The id of a grant behind a personal token: 131 random bits. */
+/** Makes the id of a grant for a personal token: 131 random bits. */
 export function newPersonalGrantId(): string {
   return randomDigits(22);
 }
 
-/** A new personal token: 178 random bits and the grant's id. */
+/** Makes a personal token: 178 random bits and the grant's id. */
 export function mintPersonalToken(grantId: string): string {
   const body = `tsp_${grantId}${randomDigits(30)}`;
   return body + checksum(body);
 }
 
-/** The grant that a personal token names; undefined when it is none. */
+/** Finds the grant of a personal token; undefined if it is not one. */
 export function parsePersonalToken(text: string): string | undefined {
   const [, body, grantId, sum] = PERSONAL_TOKEN.exec(text) ?? [];
   return body !== undefined && checksum(body) === sum ? grantId : undefined;
@@ -34,13 +37,15 @@ function randomDigits(count: number): string {
   let digits = "";
   while (digits.length < count) {
     const [byte] = crypto.getRandomValues(new Uint8Array(1));
-    // 248 is 4 times 62: the rest would make some digits likelier.
+    // 248 is 4 times 62: higher bytes would make some digits more likely.
     if (byte < 248) digits += DIGITS[byte % 62];
   }
   return digits;
 }
 
-/** CRC-32 (ISO-HDLC, as in zip) of ASCII, in six digits of base 62. */
+/**
+ * Computes the CRC-32 (ISO-HDLC, as in zip) of ASCII, in six digits of base 62.
+ */
 function checksum(text: string): string {
   let crc = 0xFFFFFFFF;
   for (let index = 0; index < text.length; index++) {

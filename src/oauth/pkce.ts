@@ -14,7 +14,7 @@ const CHALLENGE = /^[\w-]{43}$/;
 const VERIFIER = /^[\w.~-]{43,128}$/;
 
 /**
- * The code challenge of an authorization request.
+ * Parses the code challenge of an authorization request.
  *
  * @throws {OAuthError} `invalid_request` without one, or with another method
  */
@@ -42,7 +42,7 @@ export function parseCodeChallenge(parameters: Parameters): string {
   return challenge;
 }
 
-/** The S256 challenge of a verifier (RFC 7636 §4.2). */
+/** Computes the S256 challenge of a verifier (RFC 7636 §4.2). */
 export function codeChallenge(verifier: string): string {
   return fingerprint(verifier);
 }

@@ -1,14 +1,17 @@
 /**
- * Redirect URIs, read as strings. A URL parser folds `java\tscript:`,
- * `https://2130706433/` and dot segments into something that was not
- * written, so nothing here is parsed and printed again.
+ * Redirect URIs, handled as strings. A URL parser turns `java\tscript:`,
+ * `https://2130706433/` and dot segments into something that was not written,
+ * so nothing here is parsed and printed again.
  *
  * @see RFC 8252 §7, RFC 9700 §4.1
  * @module
  */
 import { OAuthError } from "../errors.ts";
 
-/** Where an answer goes: a website, this person's own machine, an app. */
+/**
+ * The kind of place that a response goes to: a website, this person's own
+ * machine, an app.
+ */
 export type RedirectKind = "https" | "loopback" | "private-use";
 
 const MAX_LENGTH = 2048;
@@ -24,7 +27,7 @@ const LOOPBACK =
   /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/;
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
-/** Schemes that run something, read something or reach elsewhere. */
+/** Schemes that run code, read data or lead elsewhere. */
 const REFUSED_SCHEMES = new Set([
   "about",
   "android-app",
@@ -60,7 +63,7 @@ const REFUSED_SCHEMES = new Set([
   "x-apple.systempreferences",
 ]);
 
-/** What the answer puts there itself (RFC 6749 §4.1.2, RFC 9207 §2). */
+/** The parameters that the response adds (RFC 6749 §4.1.2, RFC 9207 §2). */
 const ANSWER_PARAMETERS = [
   "code",
   "state",
@@ -75,8 +78,8 @@ function refuse(description: string): never {
 }
 
 /**
- * Checks a redirect URI that a client wants to register and says what kind it
- * is: https, http on a loopback address, or an app's private-use scheme.
+ * Checks a redirect URI that a client wants to register and returns its kind:
+ * https, http on a loopback address, or an app's private-use scheme.
  *
  * @throws {OAuthError} `invalid_redirect_uri`
  */
@@ -115,22 +118,25 @@ export function checkRedirectUri(uri: string): RedirectKind {
   return "private-use";
 }
 
-/** A host that browsers read as an IPv4 address although it is not written as one. */
+/**
+ * True if browsers read the host as an IPv4 address although it is not written
+ * as one.
+ */
 function isOddNumber(authority: string): boolean {
   const host = authority.replace(/:.*/, "");
   const last = host.split(".").at(-1)!;
   return /^(?:\d+|0x[\da-f]*)$/i.test(last) && !IPV4.test(host);
 }
 
-/** What kind of address a registered redirect URI is. */
+/** Gives the kind of a registered redirect URI. */
 export function redirectKind(uri: string): RedirectKind {
   if (LOOPBACK.test(uri)) return "loopback";
   return uri.startsWith("https:") ? "https" : "private-use";
 }
 
 /**
- * Whether a requested redirect URI is a registered one: the same string, or
- * the same but for the port on a loopback address (RFC 8252 §7.3).
+ * True if a requested redirect URI is a registered one: the same string, or the
+ * same except for the port of a loopback address (RFC 8252 §7.3).
  */
 export function isRegisteredRedirectUri(
   requested: string,

@@ -1,7 +1,8 @@
 /**
- * Refresh tokens that prove where they were made. No used one is kept: the tag
- * of one that comes back says that it was used. Anyone may know the name of a
- * grant, but a token with a tag is made with the grant's key only.
+ * Refresh tokens that prove that we made them, so that used ones need not be
+ * stored: if a token comes back that is not the current one but has a valid
+ * tag, it was used before. The id of a grant is not secret, but a valid tag
+ * needs the grant's key.
  *
  * @module
  */
@@ -10,18 +11,20 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, fromBase64url, isSameSecret, randomId } from "../crypto.ts";
 import { mintCredential } from "./credential.ts";
 
-/** RFC 6749 §10.10 asks for 160 bits that no one can guess. */
+/** RFC 6749 §10.10 asks for 160 bits that cannot be guessed. */
 const RANDOM_BYTES = 20;
-/** RFC 2104 §5 asks for at least 80 bits. The token keeps its length. */
+/**
+ * RFC 2104 §5 asks for at least 80 bits. With these the token keeps its length.
+ */
 const TAG_BYTES = 12;
 const SECRET_CHARACTERS = 43;
 
-/** A new key for the refresh tokens of a grant. */
+/** Makes a key for the refresh tokens of a grant. */
 export function newRefreshKey(): string {
   return randomId(16);
 }
 
-/** A new refresh token of a grant, with a tag. */
+/** Makes a refresh token of a grant, with a tag. */
 export function mintRefreshToken(grantId: string, refreshKey: string): string {
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES));
   const secret = taggedSecret(random, refreshKey);
@@ -29,13 +32,13 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
 }
 
 /**
- * Whether a refresh token of a grant was made with its key; those of earlier
+ * True if a refresh token was made with the grant's key; those of earlier
  * versions were not.
  */
 export function isMinted(refreshToken: string, refreshKey: string): boolean {
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
-  // As text: there are several ways to write the same bytes.
+  // Compared as text: the same bytes can be written in several ways.
   return isSameSecret(secret, taggedSecret(random, refreshKey));
 }
 

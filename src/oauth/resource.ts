@@ -1,6 +1,6 @@
 /**
- * The one resource there is, where its metadata is, and the ways in which
- * clients write its name.
+ * The resource of this server, the address of its metadata, and the ways in
+ * which clients write its name.
  *
  * @see RFC 8707, RFC 8414 §3.1, RFC 9728 §3.1
  * @module
@@ -8,23 +8,29 @@
 import { basePathOf } from "../base_path.ts";
 import { OAuthError } from "../errors.ts";
 
-/** The protected resource's identifier: the address of `/mcp`, exactly. */
+/**
+ * Gives the protected resource's identifier: the address of `/mcp`, exactly.
+ */
 export function resourceOf(baseUrl: string): string {
   return `${baseUrl}/mcp`;
 }
 
-/** Where the metadata of the protected resource is; `sid` is passed on. */
+/**
+ * Gives the address of the protected resource's metadata; `sid` is passed on.
+ */
 export function resourceMetadataUrl(baseUrl: string, sid?: string): string {
   const url = wellKnown("oauth-protected-resource", resourceOf(baseUrl));
   return sid === undefined ? url : `${url}?sid=${sid}`;
 }
 
-/** Where the metadata of the authorization server is. */
+/** Gives the address of the authorization server's metadata. */
 export function serverMetadataUrl(baseUrl: string): string {
   return wellKnown("oauth-authorization-server", baseUrl);
 }
 
-/** A well-known address goes between the origin and the path. */
+/**
+ * Makes a well-known address: the name goes between the origin and the path.
+ */
 function wellKnown(name: string, address: string): string {
   const { origin } = new URL(address);
   return `${origin}/.well-known/${name}${basePathOf(address)}`;
@@ -32,8 +38,8 @@ function wellKnown(name: string, address: string): string {
 
 /**
  * Checks that every `resource` of a request means ours. Clients send nothing,
- * the bare origin, a trailing slash, or a query of their own; all of these
- * mean the one resource.
+ * the bare origin, a trailing slash, or a query of their own; all of these mean
+ * our resource.
  *
  * @throws {OAuthError} `invalid_target` (RFC 8707 §2)
  */

@@ -1,5 +1,5 @@
 /**
- * Scopes: what a client asks for, what it gets, and what a call needs.
+ * Scopes: requested, granted, and needed by a call.
  *
  * @see RFC 6749 §3.3
  * @module
@@ -7,14 +7,17 @@
 import type { Scopes } from "../authoring/scope.ts";
 import { OAuthError } from "../errors.ts";
 
-/** Asks for refresh tokens; every client gets them, so it is only words. */
+/**
+ * The scope that asks for refresh tokens. Every client gets them anyway, so it
+ * has no effect.
+ */
 export const OFFLINE_ACCESS = "offline_access";
 
 /** RFC 6749 appendix A.4: visible ASCII without quote and backslash. */
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /**
- * The scopes of a `scope` parameter, each once.
+ * Parses a `scope` parameter, each scope once.
  *
  * @throws {OAuthError} `invalid_scope` on a character that none may have
  */
@@ -33,24 +36,24 @@ export function parseScope(text: string | undefined): string[] {
   return [...scopes];
 }
 
-/** Scopes as the wire has them. */
+/** Prints scopes as the wire has them. */
 export function printScope(scopes: readonly string[]): string {
   return scopes.join(" ");
 }
 
 /**
- * What clients ask for everywhere, whatever the server. They name nothing that
- * a resource here has, so a request for only these is one for no scope.
+ * The scopes that clients ask for at any server. They name nothing of a
+ * resource here, so a request for only these counts as one for no scope.
  *
  * @see OpenID Connect Core §5.4 and §11
  */
 const GENERIC = ["openid", "profile", "email", "address", "phone"];
 
 /**
- * What an authorization request for scopes comes down to. Asking for none asks
- * for those that every sign-in asks for. Scopes that it does not know are left out (RFC
- * 6749 §3.3 lets us), as long as that leaves something: no one is handed a
- * token that opens nothing without being told.
+ * Computes the scopes that an authorization request may get. A request for none
+ * asks for the scopes of every sign-in. Unknown scopes are left out (RFC 6749
+ * §3.3 allows this) as long as some remain: otherwise a client would get a
+ * token that opens nothing, without being told.
  *
  * @throws {OAuthError} `invalid_scope` when none of them is known
  */
@@ -62,7 +65,7 @@ export function grantableScopes(
   const specific = requested.filter((scope) =>
     scope !== OFFLINE_ACCESS && !GENERIC.includes(scope)
   );
-  // A server whose tools need no scopes refuses no one for naming some.
+  // A server whose tools need no scopes accepts any.
   if (known.length === 0 && specific.length > 0 && supported.length > 0) {
     throw new OAuthError(
       "invalid_scope",
@@ -76,8 +79,8 @@ export function grantableScopes(
 }
 
 /**
- * What is left of scopes below a ceiling; `offline_access` is only words and
- * always stays. Without a ceiling the same list.
+ * Keeps the scopes below a ceiling; `offline_access` has no effect and always
+ * stays. Without a ceiling, returns the same list.
  */
 export function cutScopes(
   scopes: readonly string[],
@@ -89,12 +92,12 @@ export function cutScopes(
   );
 }
 
-/** Whether a list of scopes opens nothing. */
+/** True if the scopes open nothing. */
 export function opensNothing(scopes: readonly string[]): boolean {
   return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }
 
-/** Two lists of scopes as one, each scope once. */
+/** Joins two lists of scopes, each scope once. */
 export function unionOfScopes(
   a: readonly string[],
   b: readonly string[],
@@ -103,7 +106,8 @@ export function unionOfScopes(
 }
 
 /**
- * The scopes of a refreshed access token: those of the grant, or fewer.
+ * Computes the scopes of a refreshed access token: those of the grant, or
+ * fewer.
  *
  * @throws {OAuthError} `invalid_scope` when it asks for more (RFC 6749 §6)
  */

@@ -1,7 +1,7 @@
 /**
  * Client IDs that carry their registration. Clients keep an ID for ever, and
- * cannot get past an `/authorize` that no longer knows it; a server that stores
- * nothing forgets no one, and no stranger fills its database.
+ * are stuck if `/authorize` no longer knows it. A server that stores no
+ * registrations forgets none, and no stranger can fill its database.
  *
  * @module
  */
@@ -15,7 +15,9 @@ import {
 } from "./client_id.ts";
 import type { ClientMetadata } from "./client_metadata.ts";
 
-/** What is needed of a registration; the rest was only echoed. */
+/**
+ * The members of a registration that are needed; the others are only echoed.
+ */
 type Kept = Pick<
   ClientMetadata,
   | "redirect_uris"
@@ -32,10 +34,11 @@ interface Sealed extends Pick<Client, "secretFingerprint" | "issuedAt"> {
 }
 
 /**
- * The client under an ID that carries it.
+ * Gives a client an ID that carries its registration.
  *
  * @param key a secret of the database, 32 bytes
- * @throws {OAuthError} `invalid_client_metadata` when it is too much to carry
+ * @throws {OAuthError} `invalid_client_metadata` when the registration is too
+ * long
  */
 export async function sealClient(
   key: Uint8Array,
@@ -68,7 +71,9 @@ export async function sealClient(
   return { ...client, clientId: carrying };
 }
 
-/** The client that an ID carries; undefined when it carries none of ours. */
+/**
+ * Opens the client that an ID carries; undefined if it carries none of ours.
+ */
 export async function openClient(
   key: Uint8Array,
   clientId: string,

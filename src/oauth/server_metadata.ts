@@ -1,5 +1,5 @@
 /**
- * What clients read before anything else.
+ * The metadata documents that clients read before anything else.
  *
  * @see RFC 8414 §2, RFC 9728 §2
  * @module
@@ -15,7 +15,7 @@ import { ID_JAG_PROFILE, JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { resourceOf } from "./resource.ts";
 import { OFFLINE_ACCESS } from "./scope.ts";
 
-/** The authorization server's metadata; its issuer is the base URL. */
+/** Makes the authorization server's metadata; its issuer is the base URL. */
 export function authorizationServerMetadata(
   {
     baseUrl,
@@ -28,13 +28,13 @@ export function authorizationServerMetadata(
   }: {
     baseUrl: string;
     scopesSupported: readonly string[];
-    /** Whether client ID metadata documents are accepted. */
+    /** True if client ID metadata documents are accepted. */
     metadataDocuments: boolean;
-    /** Whether clients may register themselves. */
+    /** True if clients may register themselves. */
     registration?: boolean;
-    /** Whether any client acts for itself. */
+    /** True if any client acts for itself. */
     machines?: boolean;
-    /** Whether any identity provider may speak for its people. */
+    /** True if any identity provider is trusted. */
     assertions?: boolean;
     about?: About;
   },
@@ -53,7 +53,8 @@ export function authorizationServerMetadata(
       ...machines ? [MACHINE_GRANT_TYPE] : [],
       ...assertions ? [JWT_BEARER_GRANT_TYPE] : [],
     ],
-    // Not whose: that is between the operator and them.
+    // The trusted providers are not named: that is between the operator and
+    // them.
     ...assertions &&
       { authorization_grant_profiles_supported: [ID_JAG_PROFILE] },
     code_challenge_methods_supported: ["S256"],
@@ -72,8 +73,8 @@ export function authorizationServerMetadata(
 }
 
 /**
- * The protected resource's metadata. `scopes_supported` never names
- * `offline_access`: refresh tokens are no business of the resource.
+ * Makes the protected resource's metadata. `scopes_supported` never names
+ * `offline_access`: refresh tokens do not concern the resource.
  */
 export function protectedResourceMetadata(
   { baseUrl, issuers, scopesSupported, title, about = {} }: {
@@ -102,7 +103,7 @@ export function protectedResourceMetadata(
   };
 }
 
-/** Without the members that no one has set. */
+/** Drops the members that are not set. */
 function known(members: Record<string, string | undefined>) {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

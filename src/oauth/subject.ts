@@ -1,18 +1,18 @@
 /**
- * Subjects: the names of people and machines here, which keep those of one
- * issuer apart from every other's.
+ * Subjects: the names of people and machines here, which keep the people of one
+ * issuer apart from those of every other.
  *
  * @module
  */
 import type { Identity } from "../caller.ts";
 import type { TrustedIssuer } from "./identity_assertion.ts";
 
-/** What subjects of clients that act for themselves begin with. */
+/** The prefix of the subjects of clients that act for themselves. */
 export const MACHINE_ID = "client";
 
 /**
- * What stands before a subject and is no host: providers, machines, and the
- * scheme that a host with such a name keeps.
+ * The prefixes of subjects that are not hosts: providers, machines, and the
+ * scheme that keeps a host with such a name apart.
  */
 const NAMES = [
   "github",
@@ -24,14 +24,15 @@ const NAMES = [
   "https",
 ];
 
-/** What separates host and path, for every reader of URLs. */
+/** The end of a host and the path behind it, as every URL reader sees it. */
 const PATH = /[/?\\].*/s;
 
 /**
- * What keeps an issuer's subjects apart from another's: its host, port and
- * path. No path has a colon, so that the first one behind it ends it. http and
- * a slash at the end make no other issuer: http is for this machine only, and
- * the metadata of both is in one place.
+ * Makes the prefix that keeps an issuer's subjects apart from another's: its
+ * host, port and path. Colons in the path are encoded, so that the first colon
+ * after it ends the path. http and a trailing slash do not make another issuer:
+ * http is only for this machine, and the metadata is at the same address with
+ * or without the slash.
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   const place = issuer.replace(/^https?:\/\//i, "").replace(/\/$/, "");
@@ -47,15 +48,19 @@ export function issuerId({ issuer, tenant }: TrustedIssuer): string {
   return NAMES.includes(id) ? `https://${id}` : id;
 }
 
-/** An id that goes on behind its host. */
+/** An id that has a port or a path after its host. */
 const WITH_PORT_OR_PATH = /^(?:\[[^\]]*\]|[^[:/?#\\]*)[:/?#\\]/;
 
-/** A subject that behind a host would look like a port, or a path and more. */
+/**
+ * A subject that, right after a host and a colon, would look like a port, with
+ * or without a path.
+ */
 const LIKE_A_PORT = /^\d*(?:[/?#\\][^:]*)?:/;
 
 /**
- * A person's subject here. Where an issuer's own name for the person could be
- * read as the issuer's port, an empty port precedes it.
+ * Makes a person's subject here. If the issuer's own name for the person could
+ * be read as the issuer's port, an empty port (`:`) is put before it, so that
+ * two issuers can never have the same subject.
  *
  * @param id `OAUTH_PROVIDER`, or an {@linkcode issuerId}
  */
@@ -69,15 +74,18 @@ export function subjectOf(
   return `${id}${port}:${subject}`;
 }
 
-/** The subject of a client that acts for itself. */
+/** Makes the subject of a client that acts for itself. */
 export function machineSubject(clientId: string): string {
   return subjectOf(MACHINE_ID, { subject: clientId });
 }
 
-/** Whether what an issuer calls a person is how others are called here. */
+/**
+ * True if an issuer's name for a person begins like a subject of another
+ * issuer.
+ */
 export function isSubjectOfOther(
   name: string,
-  /** What theirs begin with. */
+  /** The prefixes of the others' subjects. */
   ids: readonly string[],
 ): boolean {
   return ids.some((id) => name.startsWith(`${id}:`));

@@ -10,31 +10,34 @@ import type { Parameters } from "./parameters.ts";
 import { checkResources } from "./resource.ts";
 import { parseScope, printScope } from "./scope.ts";
 
-/** A code for tokens, a refresh token for its successors, or neither. */
+/** A token request, by its grant type. */
 export type TokenRequest =
   | {
     grantType: "authorization_code";
     code: string;
     codeVerifier: string;
-    /** Checked where it is sent; PKCE does its work since OAuth 2.1. */
+    /**
+     * Compared with the authorization request if it is sent; in OAuth 2.1, PKCE
+     * protects instead.
+     */
     redirectUri?: string;
   }
   | {
     grantType: "refresh_token";
     refreshToken: string;
-    /** Empty: all that was granted. */
+    /** Empty: all granted scopes. */
     scopes: string[];
   }
   | {
     grantType: "client_credentials";
-    /** Empty: all that the client may have. */
+    /** Empty: all scopes that the client may have. */
     scopes: string[];
   }
   | {
     grantType: typeof JWT_BEARER_GRANT_TYPE;
-    /** Signed by an identity provider. */
+    /** A JWT signed by an identity provider. */
     assertion: string;
-    /** Empty: all that it allows. */
+    /** Empty: all scopes that it allows. */
     scopes: string[];
   };
 
@@ -77,7 +80,10 @@ export function parseTokenRequest(
   }
 }
 
-/** Which there are depends on the settings: the metadata lists them. */
+/**
+ * Makes the refusal. The grant types depend on the settings: the metadata lists
+ * them.
+ */
 export function unsupportedGrantType(): OAuthError {
   return new OAuthError(
     "unsupported_grant_type",
@@ -85,17 +91,17 @@ export function unsupportedGrantType(): OAuthError {
   );
 }
 
-/** What a client gets for its code or refresh token. */
+/** The tokens that a client gets for its code or refresh token. */
 export interface IssuedTokens {
   accessToken: string;
   /** Absent for a client that registered without the grant type. */
   refreshToken?: string;
   scopes: readonly string[];
-  /** Of the access token, in epoch seconds. */
+  /** The end of the access token, in epoch seconds. */
   expiresAt: number;
 }
 
-/** The token response (RFC 6749 §5.1). */
+/** Prints the token response (RFC 6749 §5.1). */
 export function printTokenResponse(
   { accessToken, refreshToken, scopes, expiresAt }: IssuedTokens,
   now: number,
@@ -105,7 +111,7 @@ export function printTokenResponse(
     token_type: "Bearer",
     expires_in: expiresAt - now,
     ...refreshToken !== undefined && { refresh_token: refreshToken },
-    // Always, empty too: what was asked may have been something else (§5.1).
+    // Always, even if empty: the client may have asked for other scopes (§5.1).
     scope: printScope(scopes),
   };
 }

@@ -1,21 +1,21 @@
 /**
- * What a bearer token looks like, which says whose it is: a token is judged by
- * one door and never tried at all of them.
+ * The shape of a bearer token, which decides the door that judges it: a token
+ * is never tried at several doors.
  *
  * @module
  */
 import { fromBase64url } from "../crypto.ts";
 
-/** `own`: issued here; `jwt`: signed by someone; `static`: anything else. */
+/** `own`: issued here; `jwt`: a signed JWT; `static`: anything else. */
 export type TokenShape = "own" | "jwt" | "static";
 
-/** Every credential that this server issues has a prefix of this kind. */
+/** The prefix of every credential that this server issues. */
 const OWN = /^ts[a-z]_/;
 
 /** RFC 7515 §7.1. */
 const COMPACT = /^([\w-]+)\.[\w-]+\.[\w-]*$/;
 
-/** The shape of a token; nothing of it is verified. */
+/** Tells the shape of a token; nothing in it is verified. */
 export function tokenShape(token: string): TokenShape {
   if (OWN.test(token)) return "own";
   const header = COMPACT.exec(token)?.[1];
