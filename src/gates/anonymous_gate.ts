@@ -1,5 +1,5 @@
 /**
- * The gate of `AUTH_ANONYMOUS`: people try a server out, and sign in when
+ * The gate of `AUTH_ANONYMOUS`: people can try a server, and sign in when
  * something needs it.
  *
  * @module
@@ -8,16 +8,19 @@ import { type Authenticated, STRANGER } from "../caller.ts";
 import type { Gate } from "./gate.ts";
 
 /**
- * Lets those in who present nothing, as strangers without a scope. Anyone who
- * presents something is judged by it: a dead token is refused, or its client
- * would never ask for another.
+ * Lets a request without credentials in, as a stranger without a scope. A
+ * request with credentials is judged by them: a dead token is refused, because
+ * otherwise its client would never get another.
  */
 export function anonymousGate(
   gate: Gate,
   { keyHeader, ceiling }: {
-    /** Where credentials may be besides `Authorization`. */
+    /** A header besides `Authorization` that may hold credentials. */
     keyHeader?: string;
-    /** What a stranger is told of; undefined: everything there is. */
+    /**
+     * The scopes up to which a stranger sees the catalogue; undefined: all of
+     * it.
+     */
     ceiling?: readonly string[];
   } = {},
 ): Gate {

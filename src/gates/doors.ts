@@ -1,7 +1,7 @@
 /**
- * Several strategies of `AUTH_STRATEGY` at once. What a request presents says
- * which of them judges it; no other is asked, so that a refusal is one door's
- * refusal and a stolen credential has one place to be good at.
+ * Several strategies of `AUTH_STRATEGY` at once. The kind of credential in a
+ * request decides which of them judges it; no other is asked. So a refusal is
+ * the refusal of one door, and a stolen credential opens only one.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export interface Doors {
   apiKey?: Gate & { header: string };
 }
 
-/** One gate for all doors; of a single one, that door's own. */
+/** Makes one gate for all doors; a single door keeps its own gate. */
 export function gateOfDoors(doors: Doors): Gate {
   const { oauth, jwt, bearer, apiKey } = doors;
   const open = [oauth, jwt, bearer, apiKey].filter((gate) =>
@@ -28,7 +28,10 @@ export function gateOfDoors(doors: Doors): Gate {
   if (open.length === 1) return open[0];
   const takesTokens = oauth ?? jwt ?? bearer;
 
-  /** A shape whose door is closed means nothing here: the token is a text. */
+  /**
+   * Finds the door for a token. If the door of its shape is closed, the token
+   * is just a text and may be a static one.
+   */
   function doorOf(token: string): Gate | undefined {
     switch (tokenShape(token)) {
       case "own":

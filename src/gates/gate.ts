@@ -1,5 +1,6 @@
 /**
- * The gate in front of `/mcp`: who is calling, under the chosen strategies.
+ * The gate in front of `/mcp`: it identifies the caller, under the chosen
+ * strategies.
  *
  * @module
  */
@@ -9,14 +10,15 @@ import type { ChallengeError } from "../errors.ts";
 /** One strategy of `AUTH_STRATEGY`, seen from the protected resource. */
 export interface Gate {
   /**
-   * Who sent these headers.
+   * Identifies the sender of these headers.
    *
    * @throws {ChallengeError} 401 when the credentials are missing or dead
-   * @throws {import("../errors.ts").StorageError} when that cannot be looked up
+   * @throws {import("../errors.ts").StorageError} when the database cannot be
+   * read
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
-   * The `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
+   * Prints the `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
    * passed on in the address of the metadata.
    */
   challenge(refusal: ChallengeError, sid?: string): string;
@@ -40,7 +42,7 @@ export function lateGate(load: () => Promise<Gate>): Gate {
   return {
     authenticate: (headers) =>
       gate ? gate.authenticate(headers) : authenticate(headers),
-    // Only a request that came this far is challenged.
+    // Only a request that has loaded the gate is challenged.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };
 }

@@ -25,16 +25,16 @@ import { resourceMetadataUrl } from "../oauth/resource.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../oauth/subject.ts";
 import type { Gate } from "./gate.ts";
 
-/** Subjects of callers who are no one in particular. */
+/** Subjects that stand for no particular person. */
 const NO_ONES = ["anonymous", "operator"];
 
-/** What is remembered of a token for up to a second. */
+/** The result for a token, remembered for up to a second. */
 interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
 }
 
-/** Lets in anyone who holds a token of such a server, made for this resource. */
+/** Lets in the holder of a token of such a server, made for this resource. */
 export function jwtGate(
   {
     issuers,
@@ -47,7 +47,7 @@ export function jwtGate(
     clock,
   }: JwtConfig & {
     baseUrl: string;
-    /** What subjects of other doors begin with. */
+    /** The beginnings of subjects of other doors. */
     otherIds?: readonly string[];
     clock: Clock;
   },
@@ -97,8 +97,8 @@ export function jwtGate(
   }
 
   /**
-   * A person's subject here. Those of the first issuer have theirs as it is,
-   * unless it is how someone else is called.
+   * Makes a person's subject here. A subject of the first issuer stays as it
+   * is, unless another door could have the same.
    */
   function subjectIn(issuer: string, sub: string): string {
     const isFree = issuer === issuers[0].issuer && !NO_ONES.includes(sub) &&
@@ -126,7 +126,10 @@ export function jwtGate(
   };
 }
 
-/** As jose would, but a refused answer's body is not left hanging. */
+/**
+ * Fetches as jose would, but does not leave the body of a refused answer
+ * unread.
+ */
 async function fetchKeys(
   url: string,
   init: RequestInit,

@@ -17,15 +17,15 @@ import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { resourceMetadataUrl, serverMetadataUrl } from "../oauth/resource.ts";
 import type { Gate } from "./gate.ts";
 
-/** What is remembered of a token for up to a second. */
+/** The result for a token, remembered for up to a second. */
 interface Admitted {
   authenticated: Authenticated;
   expiresAt: number;
-  /** Whether the person paused the connection. */
+  /** True if the person paused the connection. */
   isPaused: boolean;
 }
 
-/** Lets in anyone who holds a live access token of a grant that is good here. */
+/** Lets in the holder of a live access token whose grant is valid here. */
 export function oauthGate(
   {
     baseUrl,
@@ -37,9 +37,11 @@ export function oauthGate(
     clock,
   }: {
     baseUrl: string;
-    /** The usual ones are named in a challenge that needs no particular ones. */
+    /**
+     * The usual scopes are named in a challenge that needs no particular ones.
+     */
     scopes: Scopes;
-    /** What a grant's tokens may still be good for. */
+    /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
     accessTokens: AccessTokenStore;
     grants: Pick<GrantStore, "find" | "touch">;
@@ -54,7 +56,7 @@ export function oauthGate(
     return (await grants.find(grantId))?.value;
   }
 
-  /** Whether a grant still allows everything that it did. */
+  /** True if a grant still allows everything that it did. */
   async function isStillHeld(
     grantId: string,
     scopes: readonly string[],
@@ -88,7 +90,7 @@ export function oauthGate(
   function admit(found: Admitted | undefined): Authenticated {
     if (found && found.expiresAt > now(clock)) {
       if (!found.isPaused) return found.authenticated;
-      // Not 401: a client would throw away tokens that are good again later.
+      // Not 401: a client would throw away tokens that will work again later.
       throw new HttpError(
         403,
         `This connection is paused: resume it at ${baseUrl}/account`,
@@ -109,7 +111,7 @@ export function oauthGate(
     },
 
     challenge: (refusal, sid) =>
-      // The first is what RFC 9728 clients follow, the second what others seek.
+      // RFC 9728 clients follow the first; other clients look for the second.
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(baseUrl, sid),
         authorization_uri: serverMetadataUrl(baseUrl),

@@ -1,7 +1,8 @@
 /**
- * Who may call from a browser. A page on any site can make a browser send
- * requests to this server, so `Origin` decides; and a name that suddenly
- * points at this machine must not reach a server bound to it, so `Host` does.
+ * The check of requests from browsers. A page on any site can make a browser
+ * send requests to this server, so `Origin` decides. A host name can be made to
+ * point at this machine (DNS rebinding), so a server bound to loopback checks
+ * `Host` too.
  *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
@@ -15,8 +16,8 @@ export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
 
 /**
  * Allows requests without `Origin`, from our own, from loopback pages (the
- * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback is
- * reached by loopback names and that of `BASE_URL` only.
+ * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback may
+ * be reached only by loopback names and that of `BASE_URL`.
  */
 export function originCheck(
   { host, baseUrl, allowedOrigins }: Pick<
@@ -41,7 +42,10 @@ export function originCheck(
     return url !== null && url.host === name && isLoopback(url);
   }
 
-  /** Clients call by one name all day long: it is parsed once. */
+  /**
+   * The last host name that passed, so that it is not parsed again: clients
+   * keep using the same one.
+   */
   let accepted: string | undefined;
 
   return ({ headers, url }) => {
@@ -50,7 +54,7 @@ export function originCheck(
       throw new HttpError(403, "This origin may not call this server");
     }
     if (!isBoundToLoopback) return;
-    // HTTP/2 has `:authority` in its place, which is in the address.
+    // HTTP/2 has `:authority` instead, which is part of the URL.
     const name = headers.get("host") ?? authorityOf(url);
     if (name === accepted) return;
     if (!isOwnHost(name)) {
@@ -60,7 +64,7 @@ export function originCheck(
   };
 }
 
-/** The host and port of an absolute URL. */
+/** Finds the host and port of an absolute URL. */
 function authorityOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
 }

@@ -8,12 +8,12 @@
 
 const SID = /^[A-Za-z0-9._~-]{1,128}$/;
 
-/** Whether a text may correlate requests as `sid`. It never means more. */
+/** True if the text may correlate requests as `sid`. It never means more. */
 export function isSid(text: string): boolean {
   return SID.test(text);
 }
 
-/** The `sid` of a request's address; undefined without a readable one. */
+/** Reads the `sid` of a request's address; undefined without a valid one. */
 export function sidOf({ url }: Request): string | undefined {
   const sid = new URL(url).searchParams.get("sid");
   return sid !== null && isSid(sid) ? sid : undefined;

@@ -12,7 +12,7 @@ import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import type { Doors } from "./doors.ts";
 import type { Gate } from "./gate.ts";
 
-/** Anyone who holds a credential is the operator, whichever of them it is. */
+/** The holder of any of the credentials is the operator. */
 function operator(door: Door): Authenticated {
   return Object.freeze({
     caller: Object.freeze({
@@ -35,13 +35,14 @@ function admit(
   if (presented === undefined) {
     throw new ChallengeError("Credentials are needed");
   }
-  // All of them, always: time must not tell which one was nearly right.
+  // All secrets are compared, always: the time taken must not tell which one
+  // was nearly right.
   const matches = accepted.filter((secret) => isSameSecret(presented, secret));
   if (matches.length > 0) return holder;
   throw new ChallengeError("The credentials are wrong", "invalid_token");
 }
 
-/** The doors that open by comparison alone. */
+/** Makes the doors that open by comparison alone. */
 export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {
@@ -51,7 +52,7 @@ export function staticDoors(
   };
 }
 
-/** Lets in anyone who sends one of the tokens as `Authorization: Bearer`. */
+/** Lets in the sender of one of the tokens as `Authorization: Bearer`. */
 function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
   return {
     authenticate: (headers) =>
@@ -60,7 +61,7 @@ function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
   };
 }
 
-/** Lets in anyone who sends one of the keys in the header. */
+/** Lets in the sender of one of the keys in the header. */
 function apiKeyGate(
   { keys, header }: { keys: readonly string[]; header: string },
 ): Gate & { header: string } {
