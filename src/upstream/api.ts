@@ -1,6 +1,6 @@
 /**
- * The provider's API, as a tool sees it: calls in the name of the caller, with
- * a token that is valid when they are made.
+ * The provider's API for a tool: requests in the name of the caller, with a
+ * token that is valid when they are made.
  *
  * @module
  */
@@ -9,24 +9,24 @@ import { HttpError } from "../errors.ts";
 import { isProviderAddress } from "./api_address.ts";
 import type { Provider, UpstreamTokens } from "./provider.ts";
 
-/** Where the tokens come from. */
+/** The source of the provider's tokens. */
 export interface TokenSource {
   /** Tokens that are valid now. */
   tokens(): Promise<UpstreamTokens>;
   /**
-   * Tokens in place of one that the API has just refused; undefined when there
-   * is nothing wrong with it.
+   * Gives tokens in place of one that the API has just refused; undefined if
+   * that token is still valid.
    */
   renew(rejected: string): Promise<UpstreamTokens | undefined>;
 }
 
-/** Calls the provider's API with tokens from a source. */
+/** Makes an API that takes its tokens from a source. */
 export function api(
   { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
   { tokens, renew }: TokenSource,
 ): Upstream {
   function resolve(input: string | URL): URL {
-    // A path is taken below the API's own path, not at its host's root.
+    // A path is relative to the API's own path, not to the root of its host.
     const isPath = typeof input === "string" && input.startsWith("/");
     const url = !isPath
       ? URL.parse(input)
@@ -73,11 +73,11 @@ export function api(
         await response.body?.cancel();
         throw error;
       });
-      // It is this call that the provider refuses, not the person.
+      // The provider refuses this request only; the token is still valid.
       if (!fresh) return response;
       await response.body?.cancel();
       if (init.body instanceof ReadableStream) {
-        // It has been read, so only the caller can send it again.
+        // The body has been read, so only the caller can send it again.
         throw new HttpError(503, "The provider's token was renewed", {
           "retry-after": "1",
         });

@@ -1,17 +1,19 @@
 /**
- * Where a provider's token may go.
+ * The addresses that a provider's token may be sent to.
  *
  * @module
  */
 import { isLoopback } from "../loopback.ts";
 
-/** First labels before the domain of a provider's other APIs. */
+/**
+ * First labels of API hosts; without them the name is the provider's domain.
+ */
 const API_LABEL = /^(api|graph|www)\./;
 
 /**
- * Whether a URL is the provider's: the origin of its API, or another host of
- * that API's domain by https. Where no API address is known, the tool's author
- * names the host, and only a cleartext one is refused.
+ * True if a URL is the provider's: the origin of its API, or another https host
+ * in that API's domain. If no API address is known, the tool's author chooses
+ * the host, and only a host without https is refused.
  */
 export function isProviderAddress(url: URL, apiUrl?: string): boolean {
   if (apiUrl === undefined) return url.protocol === "https:" || isLoopback(url);

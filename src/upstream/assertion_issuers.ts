@@ -1,6 +1,6 @@
 /**
- * The identity providers that may say who people are: their keys, and what
- * they signed.
+ * The identity providers whose assertions are trusted, and the verification of
+ * these assertions.
  *
  * @module
  */
@@ -22,7 +22,7 @@ import type { MembershipClaims } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { upstreamFetch } from "./upstream_fetch.ts";
 
-/** What an issuer signed. */
+/** The content of a verified assertion. */
 export interface SignedAssertion {
   by: TrustedIssuer;
   claims: JWTPayload;
@@ -31,18 +31,18 @@ export interface SignedAssertion {
 }
 
 /**
- * Verifies who signed an assertion.
+ * Verifies an assertion's signature and issuer.
  *
  * @throws {OAuthError} `invalid_grant`, or `temporarily_unavailable` when the
  * issuer's keys cannot be read
  */
 export type VerifyAssertion = (assertion: string) => Promise<SignedAssertion>;
 
-/** Knows the keys of the trusted issuers; nothing is fetched yet. */
+/** Makes the verifier for the trusted issuers; nothing is fetched yet. */
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
   { memberships, clock, fetch: send = fetch }: {
-    /** Where claims say what a person belongs to. */
+    /** The claims that hold a person's memberships. */
     memberships: MembershipClaims;
     clock: Clock;
     fetch?: typeof fetch;
@@ -104,7 +104,10 @@ export function assertionVerifier(
   }
 }
 
-/** Whatever else fails is the issuer's fault, or that of the way to it. */
+/**
+ * True if the assertion is at fault; other failures are the issuer's or the
+ * network's.
+ */
 function isAssertionsFault(error: unknown): boolean {
   return error instanceof errors.JOSEError &&
     !(error instanceof errors.JWKSTimeout) &&

@@ -1,27 +1,31 @@
 /**
- * Where a person is sent to sign in.
+ * The address at the provider that a person is sent to for signing in.
  *
  * @module
  */
 import type { UpstreamRequest } from "./provider.ts";
 
-/** What stays the same between authorization requests. */
+/** The parts that all authorization requests share. */
 export interface AuthorizationRequestOptions {
   endpoint: string;
   clientId: string;
   scopes: readonly string[];
   /** Query parameters that may not replace ours. */
   extra: Readonly<Record<string, string>>;
-  /** The `prompt` that the sign-in needs anyway; `extra` goes before it. */
+  /**
+   * The `prompt` that the sign-in needs in any case; `extra` takes precedence.
+   */
   prompt?: string;
-  /** What the provider calls `login_hint`; undefined: it knows no such thing. */
+  /**
+   * The provider's name for `login_hint`; undefined: it has no such parameter.
+   */
   hintName?: string;
 }
 
 /**
- * Parameters that decide what comes back and to whom. Those that a request
- * does not set must not appear either: `request` would replace all others,
- * `response_mode` the way back.
+ * Parameters that decide the response and its receiver. Even those that a
+ * request does not set must not be added: `request` would replace all others,
+ * and `response_mode` would change the way back.
  */
 const OURS = [
   "response_type",
@@ -38,7 +42,7 @@ const OURS = [
 ];
 
 /**
- * An authorization request with state, nonce and PKCE.
+ * Builds an authorization request with state, nonce and PKCE.
  *
  * @see RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect §3.1.2.1
  */
@@ -57,7 +61,7 @@ export function buildAuthorizationUrl(
     ...prompt === undefined ? [] : [prompt],
     ...hintName === undefined ? [] : prompts,
   ];
-  // What the operator set replaces it: not every provider takes two.
+  // The operator's prompt replaces ours: not every provider takes two values.
   if (asked.length > 0) query.set("prompt", asked.join(" "));
   for (const [name, value] of Object.entries(extra)) query.set(name, value);
   for (const name of OURS) query.delete(name);

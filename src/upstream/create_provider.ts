@@ -1,5 +1,5 @@
 /**
- * The provider that the settings name.
+ * The provider that the settings select.
  *
  * @module
  */
@@ -19,16 +19,16 @@ import { upstreamFetch } from "./upstream_fetch.ts";
 /** A provider's settings. */
 export type ProviderSettings = Exclude<ProviderConfig, { provider: "dev" }>;
 
-/** How a provider is reached. */
+/** The connection to a provider. */
 export interface ProviderDependencies {
   fetch?: typeof fetch;
-  /** How long the provider may take to answer; 10 by default. */
+  /** The seconds in which the provider must answer; 10 by default. */
   timeoutSeconds?: number;
-  /** What is wanted of what a person belongs to; nothing by default. */
+  /** The memberships to find out; none by default. */
   wanted?: Wanted;
 }
 
-/** The provider that the settings name. Nothing is fetched yet. */
+/** Makes the provider that the settings select. Nothing is fetched yet. */
 export function createProvider(
   settings: ProviderSettings,
   { fetch: send = fetch, timeoutSeconds, wanted }: ProviderDependencies = {},
@@ -70,7 +70,7 @@ export function createProvider(
   }
 }
 
-/** Where providers that are not known by name say what people belong to. */
+/** The claims that hold memberships at providers without a preset. */
 export function usualClaims(
   { groupsClaim = "groups" }: Pick<ProviderApplication, "groupsClaim"> = {},
 ): MembershipClaims {
@@ -103,7 +103,7 @@ function applyPreset(
       ...preset.claims,
       memberships: { ...preset.claims?.memberships, groups: [groupsClaim] },
     },
-    // The API of a self-hosted instance is on the instance.
+    // The API of a self-hosted instance has the address of the instance.
     apiUrl: preset.apiUrl.replace(preset.issuer, issuer.replace(/\/$/, "")),
   };
 }

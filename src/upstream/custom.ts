@@ -19,7 +19,7 @@ import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
 export interface CustomOptions {
-  /** For people; the provider's host by default. */
+  /** The name for people; the provider's host by default. */
   name?: string;
   authorizationUrl: string;
   tokenUrl: string;
@@ -29,11 +29,11 @@ export interface CustomOptions {
   clientSecret: string;
   scopes?: readonly string[];
   extra: Readonly<Record<string, string>>;
-  /** Where the user object says what a person belongs to. */
+  /** The members of the user object that hold memberships. */
   memberships?: MembershipClaims;
 }
 
-/** A provider that is known by its endpoints. */
+/** Makes a provider from its endpoints. */
 export function customProvider(
   options: CustomOptions,
   fetchUpstream: UpstreamFetch,
@@ -43,7 +43,7 @@ export function customProvider(
   const application: Application = {
     clientId,
     clientSecret,
-    // The one that every server must speak, then the one that many do.
+    // The method that every server must support, then the one that many do.
     authMethods: ["client_secret_basic", "client_secret_post"],
   };
   const claims = { memberships: options.memberships };

@@ -1,5 +1,5 @@
 /**
- * What an OpenID provider says of itself.
+ * The metadata of an OpenID provider.
  *
  * @see OpenID Connect Discovery 1.0, RFC 8414
  * @module
@@ -10,10 +10,10 @@ import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 import { AUTH_METHODS, type AuthMethod } from "./token_endpoint.ts";
 
-/** How long a provider's metadata is believed. */
+/** The time for which a provider's metadata is cached, in seconds. */
 const METADATA_TTL_SECONDS = 3600;
 
-/** The parts of a provider's metadata that matter here. */
+/** The parts of a provider's metadata that are needed here. */
 export interface Metadata {
   issuer: string;
   authorizationEndpoint: string;
@@ -24,17 +24,17 @@ export interface Metadata {
   authMethods: readonly AuthMethod[];
   /** Algorithms an `id_token` may be signed with. */
   algorithms: readonly string[];
-  /** Scopes it knows, where it tells. */
+  /** The scopes it supports, if it lists them. */
   scopes: readonly unknown[];
-  /** Whether every authorization response carries `iss` (RFC 9207 §3). */
+  /** True if every authorization response carries `iss` (RFC 9207 §3). */
   sendsIssuer: boolean;
 }
 
 /**
- * Fetches a provider's metadata when it is first needed and once an hour; a
- * failure is not remembered.
+ * Fetches a provider's metadata when it is first needed, and again after an
+ * hour; a failure is not cached.
  *
- * @param isIssuer whether the issuer a document names is the one asked for
+ * @param isIssuer true if the document may name this issuer
  */
 export function discovery(
   fetchUpstream: UpstreamFetch,
@@ -74,7 +74,7 @@ async function fetchMetadata(
 }
 
 /**
- * Where the metadata of an issuer may be.
+ * Lists the addresses at which an issuer's metadata may be.
  *
  * @see OpenID Connect Discovery §4.1, RFC 8414 §3.1
  */

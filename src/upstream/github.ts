@@ -1,5 +1,5 @@
 /**
- * GitHub: OAuth 2 with ways of its own.
+ * GitHub: OAuth 2 with its own variations.
  *
  * - Errors come with status 200, and its token endpoint answers with a form
  *   unless JSON is asked for.
@@ -27,15 +27,15 @@ import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
 export interface GitHubOptions {
-  /** For people. */
+  /** The name for people. */
   name?: string;
-  /** Where people sign in; an Enterprise instance's own address. */
+  /** The address of the sign-in; an Enterprise instance has its own. */
   origin?: string;
   clientId: string;
   clientSecret: string;
   scopes?: readonly string[];
   extra: Readonly<Record<string, string>>;
-  /** What is wanted of what a person belongs to. */
+  /** The memberships to find out. */
   wanted?: Wanted;
 }
 
@@ -44,10 +44,10 @@ const PUBLIC_ORIGIN = "https://github.com";
 /** @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints */
 const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
 
-/** Who it is, and their verified address. */
+/** The scopes for the person and their verified address. */
 const SCOPES = ["read:user", "user:email"];
 
-/** GitHub; nothing is fetched yet. */
+/** Makes the GitHub provider; nothing is fetched yet. */
 export function gitHubProvider(
   {
     name = "GitHub",
@@ -105,7 +105,7 @@ export function gitHubProvider(
     async redeem(response) {
       checkIssuer(response.issuer, {
         required: false,
-        // Enterprise instances do not tell theirs right.
+        // Enterprise instances give a wrong `iss`.
         isOurs: (issuer) =>
           origin !== PUBLIC_ORIGIN || issuer === PUBLIC_ISSUER,
       });
@@ -132,7 +132,7 @@ export function gitHubProvider(
           body: JSON.stringify({ access_token: accessToken }),
         },
       );
-      // 404 and 422: it was no token any more.
+      // 404 and 422: the token was no longer valid.
       if (![204, 404, 422].includes(status)) {
         throw new UpstreamError("misbehaved", `${host} answered ${status}`);
       }
@@ -140,7 +140,7 @@ export function gitHubProvider(
   };
 }
 
-/** The API that belongs to where people sign in. */
+/** Gives the API's address for a sign-in address. */
 export function gitHubApiUrl(origin: string): string {
   const { host } = new URL(origin);
   return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")
@@ -159,7 +159,7 @@ async function identify(
     accessToken,
   );
   const email = await verifiedEmail(fetchUpstream, apiUrl, accessToken);
-  // The name of an account may pass to someone else, its number never does.
+  // The login of an account may pass to another person, its number never does.
   return parseIdentity({
     ...user,
     sub: user.id,
@@ -168,7 +168,7 @@ async function identify(
   });
 }
 
-/** The primary address, when it is verified and we may know it. */
+/** Finds the primary address, if it is verified and we may read it. */
 async function verifiedEmail(
   fetchUpstream: UpstreamFetch,
   apiUrl: string,
@@ -177,7 +177,7 @@ async function verifiedEmail(
   const response = await fetchUpstream(`${apiUrl}/user/emails`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
-  // 403 and 404: we were not granted user:email.
+  // 403 and 404: user:email was not granted.
   if (!response.ok) return undefined;
   const addresses: unknown = await response.json().catch(() => undefined);
   if (!Array.isArray(addresses)) return undefined;

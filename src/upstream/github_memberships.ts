@@ -1,6 +1,6 @@
 /**
- * The organizations and teams of a person at GitHub. Those that have not
- * approved our application, or want a single sign-on of their own first, are
+ * The organizations and teams of a person at GitHub. An organization that has
+ * not approved our application, or wants its own single sign-on first, is
  * silently absent.
  *
  * @see https://docs.github.com/en/rest/orgs/orgs
@@ -12,7 +12,9 @@ import { isObject } from "../json.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 
-/** Any of these lets us see them; the first is the least. */
+/**
+ * The scopes that each let us see them; the first one gives the least access.
+ */
 export const ORGANIZATION_SCOPES = [
   "read:org",
   "write:org",
@@ -20,14 +22,15 @@ export const ORGANIZATION_SCOPES = [
   "user",
 ];
 
-/** Pages of a hundred that are read of one list. */
+/** The most pages of a list that are read, of a hundred items each. */
 const MAX_PAGES = 10;
 
 /**
- * Organizations as `acme` and `id:9919`, teams as `acme/engineers` and
+ * Reads organizations as `acme` and `id:9919`, teams as `acme/engineers` and
  * `id:42`: names may pass to others, numbers never do. No login has a colon.
  *
- * @throws {UpstreamError} an error is never the same as belonging to nothing
+ * @throws {UpstreamError} because an error must not look like having no
+ * memberships
  */
 export async function gitHubMemberships(
   fetchUpstream: UpstreamFetch,
@@ -81,13 +84,13 @@ async function readPages(
     }
     items.push(...body.filter(isObject));
     next = nextPage(response.headers.get("link"));
-    // Our token goes nowhere else.
+    // Our token must not be sent to another origin.
     if (next !== undefined && URL.parse(next)?.origin !== origin) break;
   }
   return items;
 }
 
-/** RFC 8288: `<https://…>; rel="next"`. */
+/** Finds the next page (RFC 8288): `<https://…>; rel="next"`. */
 function nextPage(link: string | null): string | undefined {
   return link?.match(/<([^>]+)>;[^,]*\brel="next"/)?.[1];
 }

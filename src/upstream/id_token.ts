@@ -1,5 +1,5 @@
 /**
- * The provider's signed word about who signed in.
+ * The `id_token`, by which the provider vouches for the person who signed in.
  *
  * @see OpenID Connect Core §3.1.3.7
  * @module
@@ -16,23 +16,24 @@ import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
 
-/** What an `id_token` must match. */
+/** The requirements for an `id_token`. */
 export interface IdTokenOptions {
   keys: JWTVerifyGetKey;
-  /** Without `none` and HMAC; with nothing in it, every token is refused. */
+  /** Without `none` and HMAC; if empty, every token is refused. */
   algorithms: readonly string[];
   clientId: string;
-  /** Undefined: of a refresh, which was asked for with none. */
+  /** Undefined for a refresh, which was requested without one. */
   nonce?: string;
-  /** Whether `iss` is the provider's; given the other claims for `tid`. */
+  /** True if `iss` is the provider's; gets the other claims too, for `tid`. */
   isIssuer: (issuer: string, claims: JWTPayload) => boolean;
 }
 
 /**
- * The claims of an `id_token` that is signed by the provider, for us, about
- * this sign-in, and still valid.
+ * Verifies that an `id_token` is signed by the provider, for us, for this
+ * sign-in, and still valid, and gives its claims.
  *
- * @throws {UpstreamError} `misbehaved`, or `unavailable` when the keys are
+ * @throws {UpstreamError} `misbehaved`, or `unavailable` when the keys cannot
+ * be read
  */
 export async function verifyIdToken(
   idToken: string,
@@ -67,7 +68,7 @@ function refused(what: string, options?: ErrorOptions): UpstreamError {
   );
 }
 
-/** The key set at the newest address; jose caches what is in it. */
+/** Makes the key set for the current address; jose caches the keys. */
 export function keySets(
   fetchUpstream: UpstreamFetch,
 ): (uri: string) => JWTVerifyGetKey {

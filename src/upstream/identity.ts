@@ -1,5 +1,5 @@
 /**
- * Who a person is, from what the provider says of them.
+ * The identity of a person, from the provider's claims.
  *
  * @module
  */
@@ -7,22 +7,22 @@ import type { Identity } from "../caller.ts";
 import { type MembershipClaims, membershipsIn } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
-/** Longer than any name or address; a longer one is left out. */
+/** The longest name or address; a longer one is left out. */
 const MAX_LENGTH = 2048;
 
-/** A provider's words where they are not OpenID's. */
+/** A provider's own claim names, if they are not OpenID's. */
 export interface ClaimNames {
-  /** The claim that says that the e-mail address was checked. */
+  /** The claim that tells that the e-mail address was checked. */
   emailVerified?: string;
-  /** Where it says what a person belongs to. */
+  /** The claims that hold memberships. */
   memberships?: MembershipClaims;
 }
 
 /**
- * An identity from OpenID claims, or from a plain provider's user object with
- * the names that are usual there (`id`, `login`, `username`, `avatar_url`).
+ * Parses an identity from OpenID claims, or from a plain provider's user object
+ * with the usual names (`id`, `login`, `username`, `avatar_url`).
  *
- * @throws {UpstreamError} `misbehaved` when no one is named
+ * @throws {UpstreamError} `misbehaved` when there is no subject
  * @see OpenID Connect Core §5.1
  */
 export function parseIdentity(
@@ -44,7 +44,7 @@ export function parseIdentity(
 }
 
 function parseSubject(value: unknown): string {
-  // Numbers are how plain providers name their accounts.
+  // Plain providers often identify accounts by numbers.
   const subject = Number.isSafeInteger(value) ? String(value) : value;
   if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
     return subject;
@@ -64,12 +64,12 @@ function link(value: unknown): string | undefined {
   return address?.startsWith("https://") ? address : undefined;
 }
 
-/** Some providers write booleans as text or numbers. */
+/** True for booleans that some providers write as text or numbers, too. */
 function isTrue(value: unknown): boolean {
   return value === true || value === 1 || value === "true" || value === "1";
 }
 
-/** Without the members that nothing is known of. */
+/** Drops the members that are not known. */
 function defined(
   identity: {
     [K in keyof Identity]: Identity[K] | "" | undefined;

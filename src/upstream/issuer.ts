@@ -1,19 +1,21 @@
 /**
- * Who an answer or a token comes from.
+ * The issuer of a response or a token.
  *
  * @module
  */
 import { UpstreamError } from "./upstream_error.ts";
 
-/** How a provider names its issuers. */
+/** The rules for a provider's issuers. */
 export interface IssuerRules {
-  /** Whether metadata found under the configured issuer may name this one. */
+  /** True if metadata found under the configured issuer may name this one. */
   isNamed(configured: string, named: string): boolean;
-  /** Whether tokens and answers of the metadata's issuer may carry this one. */
+  /**
+   * True if tokens and responses of the metadata's issuer may carry this one.
+   */
   isFrom(named: string, issuer: string, tenant?: unknown): boolean;
 }
 
-/** What the standards say: the same, letter by letter. */
+/** The rule of the standards: the same string. */
 export const EXACT_ISSUER: IssuerRules = {
   isNamed: (configured, named) => configured === named,
   isFrom: (named, issuer) => named === issuer,
@@ -22,14 +24,14 @@ export const EXACT_ISSUER: IssuerRules = {
 /**
  * Checks the `iss` of an authorization response.
  *
- * @param issuer undefined when the response has none
+ * @param issuer undefined if the response has none
  * @throws {UpstreamError} `misbehaved`
  * @see RFC 9207 §2.4
  */
 export function checkIssuer(
   issuer: string | undefined,
   { required, isOurs }: {
-    /** Whether the provider says that it always sends one. */
+    /** True if the provider says that it always sends one. */
     required: boolean;
     isOurs: (issuer: string) => boolean;
   },

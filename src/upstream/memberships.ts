@@ -1,23 +1,23 @@
 /**
- * What a person belongs to, in a provider's claims.
+ * The memberships of a person in a provider's claims.
  *
  * @module
  */
 import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import { isObject } from "../json.ts";
 
-/** Where a provider's claims hold each kind: the first path that is there. */
+/** The claims that may hold each kind; the first one present counts. */
 export type MembershipClaims = Partial<
   Readonly<Record<Membership, readonly string[]>>
 >;
 
-/** Names of one kind that are looked at, and characters of one name. */
+/** The most names of one kind, and the most characters of one name. */
 const MAX_NAMES = 1000;
 const MAX_CHARACTERS = 255;
 
 /**
- * A claim by its path: its literal name first, because names hold dots and
- * slashes (`https://example.com/groups`), then from object to object along the
+ * Finds a claim by its path: by its literal name first, because names may
+ * contain dots and slashes (`https://example.com/groups`), then by the path of
  * dots (`realm_access.roles`).
  */
 export function claimAt(
@@ -33,7 +33,7 @@ export function claimAt(
   return value;
 }
 
-/** The names in a claim: an array of strings, or one string. */
+/** Reads the names in a claim: an array of strings, or one string. */
 export function namesIn(value: unknown): string[] {
   const names = Array.isArray(value) ? value : [value];
   return [
@@ -45,7 +45,7 @@ export function namesIn(value: unknown): string[] {
   ].slice(0, MAX_NAMES);
 }
 
-/** Everything that claims say a person belongs to. */
+/** Finds all memberships in claims. */
 export function membershipsIn(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims,
@@ -58,7 +58,7 @@ export function membershipsIn(
   return found;
 }
 
-/** Whether claims are silent about a kind that is wanted and may be told. */
+/** True if the claims lack a wanted kind for which there is a path. */
 export function lacksMemberships(
   claims: Readonly<Record<string, unknown>>,
   paths: MembershipClaims,

@@ -1,7 +1,7 @@
 /**
  * Microsoft's issuers: one application may serve many tenants, and then the
- * metadata names a template in place of an issuer. And its groups: beyond 200
- * a token names none of them.
+ * metadata names a template in place of an issuer. And its groups: a token of a
+ * person with more than 200 groups lists none.
  *
  * @module
  */
@@ -14,9 +14,10 @@ const TEMPLATE = "{tenantid}";
 const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
- * Whether the metadata found under `configured` may name `named`: the same
- * origin, and the same tenant or, behind an alias (`common`, `organizations`,
- * `consumers`, a domain), the template or the tenant it stands for.
+ * True if the metadata found under `configured` may name `named`: it has the
+ * same origin, and the same tenant or, if configured is an alias (`common`,
+ * `organizations`, `consumers`, a domain), the template or the tenant it stands
+ * for.
  */
 export function isMicrosoftIssuer(configured: string, named: string): boolean {
   if (configured === named) return true;
@@ -31,9 +32,9 @@ export function isMicrosoftIssuer(configured: string, named: string): boolean {
 }
 
 /**
- * Whether `issuer` is the metadata's, with the tenant in place of the
- * template. Without a tenant (an authorization response has none), any tenant
- * will do: the `id_token` is held to its own.
+ * True if `issuer` is the metadata's, with the tenant in place of the template.
+ * Without a tenant (an authorization response has none), any tenant is
+ * accepted: the `id_token` is checked for its own later.
  */
 export function isTenantIssuer(
   template: string,
@@ -49,14 +50,15 @@ export function isTenantIssuer(
 
 const GRAPH = "https://graph.microsoft.com/v1.0/";
 
-/** Pages of groups that are read, each of up to 999. */
+/** The most pages of groups that are read, each of up to 999. */
 const MAX_PAGES = 10;
 
 /**
- * The groups of a person whose token says that they did not fit in; undefined
- * when they did. The address in the token is not used: it is of an older API.
+ * Reads the groups of a person whose token says that they did not fit in;
+ * undefined if they did. The address in the token is not used, because it
+ * belongs to an older API.
  *
- * @throws {UpstreamError} an error is never the same as having no groups
+ * @throws {UpstreamError} because an error must not look like having no groups
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export async function microsoftGroups(

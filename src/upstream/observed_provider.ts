@@ -1,12 +1,12 @@
 /**
- * A provider whose conversations are seen by those who collect telemetry.
+ * A provider whose requests are measured for telemetry.
  *
  * @module
  */
 import { telemetry } from "../telemetry.ts";
 import { type Provider, UpstreamError } from "./provider.ts";
 
-/** The same provider, observed. */
+/** Makes an observed version of a provider. */
 export function observedProvider(provider: Provider): Provider {
   const observe = <T>(verb: string, call: () => Promise<T>): Promise<T> =>
     telemetry ? telemetry.providerCall(verb, call, kindOf) : call();

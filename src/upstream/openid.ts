@@ -33,29 +33,29 @@ export interface OpenIdOptions {
   clientId: string;
   /** Undefined: a public client. */
   clientSecret?: string;
-  /** Undefined: who it is, and a refresh token where one can be had. */
+  /** Undefined: the identity, and a refresh token if the provider has them. */
   scopes?: readonly string[];
   /** Query parameters added to the authorization request. */
   extra: Readonly<Record<string, string>>;
-  /** The `prompt` that those scopes need. */
+  /** The `prompt` that these scopes need. */
   prompt?: string;
   apiUrl?: string;
-  /** Issuers where they are not plainly the configured one. */
+  /** The rules for issuers, if they are not just the configured one. */
   issuers?: IssuerRules;
   claims?: ClaimNames;
-  /** What is wanted of what a person belongs to. */
+  /** The memberships to find out. */
   memberships?: ReadonlySet<Membership>;
-  /** Groups that did not fit into the claims. */
+  /** Reads groups that did not fit into the claims. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
     accessToken: string,
     fetchUpstream: UpstreamFetch,
   ): Promise<readonly string[] | undefined>;
-  /** False where `userinfo` tells nothing beyond the `id_token`. */
+  /** False if `userinfo` tells nothing beyond the `id_token`. */
   userinfo?: boolean;
 }
 
-/** An OpenID provider; nothing is fetched yet. */
+/** Makes an OpenID provider; nothing is fetched yet. */
 export function openIdProvider(
   options: OpenIdOptions,
   fetchUpstream: UpstreamFetch,
@@ -99,7 +99,7 @@ export function openIdProvider(
     });
   }
 
-  /** The claims of an `id_token`, with what else `userinfo` tells. */
+  /** Adds the claims of `userinfo` to those of an `id_token`. */
   async function complete(
     { userinfoEndpoint }: Metadata,
     claims: JWTPayload,
@@ -117,7 +117,7 @@ export function openIdProvider(
       userinfoEndpoint,
       accessToken,
     );
-    // OpenID Connect §5.3.2: anything else is about another person.
+    // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
       throw new UpstreamError(
         "misbehaved",
@@ -186,7 +186,7 @@ export function openIdProvider(
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
       const { userinfoEndpoint } = metadata;
-      // A refresh need not be answered with an id_token (OpenID Core §12.2).
+      // A refresh may come without an id_token (OpenID Core §12.2).
       if (idToken !== undefined || !userinfoEndpoint) {
         return await identify(metadata, idToken, accessToken);
       }
@@ -211,20 +211,20 @@ export function openIdProvider(
 
 const NOTHING: ReadonlySet<Membership> = new Set();
 
-/** What is asked of the provider. */
+/** Chooses the scopes and parameters to ask the provider for. */
 function askFor(
   metadata: Metadata,
   { scopes, extra, prompt }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
   if (scopes !== undefined) {
-    // Without this one it would be plain OAuth, and no one would be named.
+    // Without `openid` it is plain OAuth, without an identity.
     return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
   }
   const usual = ["openid", "profile", "email"];
   if (!metadata.scopes.includes("offline_access")) {
     return { scopes: usual, extra };
   }
-  // OpenID Connect §11: ignored unless consent is asked for.
+  // OpenID Connect §11: offline_access is ignored without prompt=consent.
   return {
     scopes: [...usual, "offline_access"],
     extra,
@@ -232,7 +232,7 @@ function askFor(
   };
 }
 
-/** An address keeps the word on whether it is verified that came with it. */
+/** Merges claims; `email_verified` stays with the address it came with. */
 function mergeClaims(
   claims: Record<string, unknown>,
   info: Record<string, unknown>,

@@ -1,5 +1,5 @@
 /**
- * What is particular about the OpenID providers that are known by name.
+ * Presets for the OpenID providers that are known by name.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import {
 } from "./microsoft.ts";
 import type { OpenIdOptions } from "./openid.ts";
 
-/** An OpenID provider, apart from our application there. */
+/** An OpenID provider, without our application there. */
 export type Preset =
   & Omit<OpenIdOptions, "clientId" | "clientSecret">
   & {
@@ -32,7 +32,8 @@ export const PRESETS: Readonly<
     name: "Google",
     issuer: "https://accounts.google.com",
     scopes: ["openid", "email", "profile"],
-    // A refresh token comes only with these two, the second time too.
+    // Only with both parameters is there a refresh token, also at later
+    // sign-ins.
     extra: { access_type: "offline" },
     prompt: "consent",
     apiUrl: "https://www.googleapis.com",
@@ -41,7 +42,8 @@ export const PRESETS: Readonly<
       isFrom: (named, issuer) =>
         issuer === named || issuer === "accounts.google.com",
     },
-    // The Workspace domain; the parameter of that name is only a wish.
+    // The Workspace domain as a claim; the parameter of that name is only a
+    // hint.
     claims: { memberships: { organizations: ["hd"] } },
   },
   /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
@@ -59,9 +61,9 @@ export const PRESETS: Readonly<
       memberships: { roles: ["roles"], groups: ["groups"] },
     },
     readGroups: microsoftGroups,
-    // Answers only tokens for Graph, and knows nothing more.
+    // Its userinfo takes only tokens for Graph, and knows nothing more.
     userinfo: false,
-    // AADSTS901002: v2.0 takes scopes in its place.
+    // AADSTS901002: v2.0 takes scopes instead.
     refusedParams: ["resource"],
   },
   /** @see https://docs.gitlab.com/integration/openid_connect_provider/ */

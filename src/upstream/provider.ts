@@ -1,6 +1,6 @@
 /**
- * The provider behind us: who people sign in with, and whose tokens a tool
- * may use in their name. We are its client.
+ * The provider behind us: people sign in with it, and tools may use its tokens
+ * in their name. We are its client.
  *
  * @module
  */
@@ -12,72 +12,81 @@ export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
 export interface UpstreamTokens {
   /** Opens the provider's API. */
   accessToken: string;
-  /** As the provider spelled it: `Bearer`, `bearer`. */
+  /** The token type as the provider spelled it: `Bearer`, `bearer`. */
   tokenType: string;
-  /** Gets the next access token, where the provider gave one. */
+  /** Gets the next access token, if the provider gave one. */
   refreshToken?: string;
-  /** What was granted, where the provider told. */
+  /** The granted scope, if the provider told it. */
   scope?: string;
   /** Epoch seconds; undefined: the access token does not expire by itself. */
   expiresAt?: number;
-  /** Of the same answer, where it is needed to learn who the person is. */
+  /**
+   * The `id_token` of the same response, if it is needed to identify the
+   * person.
+   */
   idToken?: string;
 }
 
-/** What the provider is asked when someone is sent there. */
+/** The request that a person is sent to the provider with. */
 export interface UpstreamRequest {
-  /** Comes back in the answer. */
+  /** Returned with the response. */
   state: string;
-  /** Comes back in the `id_token`, where there is one. */
+  /** Returned in the `id_token`, if there is one. */
   nonce: string;
   /** S256 (RFC 7636 §4.2). */
   codeChallenge: string;
   /** Our callback address, as registered at the provider. */
   redirectUri: string;
-  /** Whom the client proposes, usually by an e-mail address. */
+  /** The account that the client proposes, usually an e-mail address. */
   loginHint?: string;
-  /** What the client wants the person to do although they are signed in. */
+  /**
+   * Steps that the client wants the person to take although they are signed in.
+   */
   prompts?: readonly ("login" | "select_account")[];
 }
 
-/** A code that came back, with what the request was made of. */
+/** A code from the provider, with the values of its request. */
 export interface UpstreamResponse {
   /** The authorization code. */
   code: string;
-  /** What the request's `codeChallenge` was made of. */
+  /** The verifier of the request's `codeChallenge`. */
   codeVerifier: string;
   /** The request's `nonce`. */
   nonce: string;
   /** The request's `redirectUri`. */
   redirectUri: string;
-  /** The `iss` parameter, where the answer had one (RFC 9207). */
+  /** The `iss` parameter, if the response had one (RFC 9207). */
   issuer?: string;
 }
 
 /** One provider. Every method throws {@linkcode UpstreamError}. */
 export interface Provider {
-  /** For people: "GitHub". */
+  /** The name for people: "GitHub". */
   readonly name: string;
-  /** Base of the provider's API; undefined where none is known. */
+  /** The base address of the provider's API; undefined if it is not known. */
   readonly apiUrl?: string;
-  /** Where to send the person. */
+  /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
-  /** Exchanges a code, and learns who it is for. */
+  /** Exchanges a code, and identifies its person. */
   redeem(
     response: UpstreamResponse,
   ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
-  /** New tokens; the refresh token stays the old one where none is returned. */
+  /**
+   * Refreshes tokens; the refresh token stays the same if no new one is
+   * returned.
+   */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
-   * Who the person is today. Without it, what a person belongs to counts until
-   * the first refresh.
+   * Identifies the person as of now. Without this method, memberships count
+   * until the first refresh.
    */
   identify?(tokens: UpstreamTokens): Promise<Identity>;
   /**
-   * Whether it still takes an access token; undefined where it does not say.
-   * One refused call is no answer: an API refuses for other reasons too.
+   * True if the provider still accepts an access token; undefined if it does
+   * not tell. A refused API request is not enough: an API refuses for other
+   * reasons too.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
-  /** Ends the tokens at the provider, where it has a way to. */
+  /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
 }

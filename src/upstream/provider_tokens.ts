@@ -1,6 +1,6 @@
 /**
  * A grant's tokens at the provider, kept valid: one refresh at a time across
- * all processes, and a grant whose provider token died ends with it.
+ * all processes. A grant ends when its provider token does.
  *
  * @module
  */
@@ -34,20 +34,20 @@ import { providerUnavailable } from "./unavailable.ts";
 export interface GrantKey {
   grantId: string;
   dataKey(): Promise<Uint8Array>;
-  /** The tokens, where they were read together with what opens them. */
+  /** The tokens, if they were read together with their key. */
   sealed?: Entry<UpstreamRecord>;
 }
 
-/** The provider's tokens, each in the name of one grant. */
+/** The provider's tokens of all grants. */
 export interface ProviderTokens {
   /**
-   * Refreshes what would soon expire, where that is possible at all: a grant
-   * may outlive a provider token that cannot be refreshed. Then it commits what
-   * depends on that, and gives what came of it; undefined: nothing was committed.
+   * Refreshes tokens that would soon expire, if they can be refreshed: a grant
+   * may outlive a provider token that cannot. Then it commits the change that
+   * depends on it and gives the result; undefined: nothing was committed.
    *
-   * @param commit new tokens are stored by `also`, or alone where it commits
-   * nothing
-   * @throws {ChallengeError} when they are dead; the grant has then ended
+   * @param commit stores new tokens together with its own change, by `also`; if
+   * it commits nothing, they are stored alone
+   * @throws {ChallengeError} when the tokens are dead; the grant has then ended
    * @throws {import("../errors.ts").HttpError} 503 when the provider does not answer
    */
   keep<T>(
@@ -55,30 +55,31 @@ export interface ProviderTokens {
     commit: (also?: Write) => Promise<T | undefined>,
   ): Promise<T | undefined>;
   /**
-   * Who the person is today, by tokens that were refreshed for this where that
-   * is possible. What the provider cannot be asked again is no longer known.
+   * Identifies the person as of now, by tokens that were refreshed for this if
+   * possible. Memberships that the provider cannot be asked for again are
+   * dropped.
    *
    * @throws as {@linkcode keep}
    */
   identify(key: GrantKey, known: Identity): Promise<Identity>;
-  /** What tools get. */
+  /** Makes the API for tools. */
   upstream(key: GrantKey): Upstream;
   /**
-   * Reads a grant's tokens while that is possible, and gives what tells the
-   * provider that they are no longer needed.
+   * Reads a grant's tokens while that is possible, and gives a function that
+   * revokes them at the provider.
    */
   revocation(key: GrantKey): Promise<() => Promise<void>>;
 }
 
-/** Why, and how, tokens are refreshed. */
+/** The reason and the conditions of a refresh. */
 interface Refresh {
-  /** The access token that the provider no longer takes. */
+  /** The access token that the provider no longer accepts. */
   rejected?: string;
-  /** What the new ones may be stored together with. */
+  /** Commits new tokens together with another change. */
   commit?: CommitWith;
 }
 
-/** How long to wait before another try at storing tokens, in milliseconds. */
+/** The pause before another try at storing tokens, in milliseconds. */
 const STORE_PAUSE_MILLISECONDS = 200;
 
 /** Connects grants to the provider. */
@@ -93,10 +94,10 @@ export function providerTokens({
   grants: GrantStore;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
-  /** How long a request waits for a refresh. */
+  /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
 }): ProviderTokens {
-  /** Refreshes under way in this process, by grant. */
+  /** Refreshes that run in this process, by grant. */
   const refreshing = new Map<string, Promise<UpstreamTokens>>();
 
   function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
@@ -120,7 +121,7 @@ export function providerTokens({
     throw died();
   }
 
-  /** Tokens that are good: those that were found, or what they became. */
+  /** Gives valid tokens: the ones found, or refreshed ones. */
   async function keepGood(
     found: FoundTokens,
     { rejected, commit }: Refresh = {},
@@ -146,7 +147,7 @@ export function providerTokens({
       const current = parse(found);
       if (isGood(current, rejected)) return current;
       if (current.refreshToken === undefined) {
-        // Nothing to refresh it with: it serves until it expires.
+        // There is no refresh token: the access token is used until it expires.
         if (current.accessToken !== rejected && isAlive(current)) {
           return current;
         }
@@ -187,7 +188,7 @@ export function providerTokens({
         if (await isReplaced(leased)) return undefined;
         throw await close(leased.grantId, error);
       }
-      // No one has to wait for the rest of the lease, if that can be said.
+      // Releases the lease if possible, so that no one has to wait for its end.
       await upstreamTokens.release(leased).catch(() => {});
       throw error instanceof UpstreamError
         ? providerUnavailable(provider.name, error)
@@ -201,9 +202,10 @@ export function providerTokens({
   }
 
   /**
-   * Stores what the provider gave in place of the leased tokens. It may have
-   * ended those, so this is tried until it is done; meanwhile the tokens live
-   * in this promise only. False when the grant has ended.
+   * Stores the provider's new tokens in place of the leased ones. The provider
+   * may have ended the old ones, so this is tried until it works or time is up;
+   * until then the new tokens exist only in this promise. False when the grant
+   * has ended.
    */
   async function store(
     leased: FoundTokens,
@@ -216,7 +218,7 @@ export function providerTokens({
       try {
         if (await upstreamTokens.replace(current, tokens, commit)) return true;
         const again = await upstreamTokens.find(grantId, dataKey);
-        // Someone may have leased the old ones too; ours are newer.
+        // Another process may have leased the old tokens too; ours are newer.
         if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
         current = again;
       } catch (error) {
@@ -228,7 +230,10 @@ export function providerTokens({
     }
   }
 
-  /** Waits for a refresh no longer than a client would; it goes on by itself. */
+  /**
+   * Waits for a refresh no longer than a client would; the refresh goes on
+   * anyway.
+   */
   async function wait<T>(refresh: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
@@ -254,12 +259,14 @@ export function providerTokens({
     if (current.refreshToken !== undefined) {
       return await keepGood(found, { rejected });
     }
-    // What no one can tell ends nothing.
+    // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
     throw await close(key.grantId);
   }
 
-  /** Whether the provider takes an access token; undefined: it does not say. */
+  /**
+   * Asks if the provider accepts an access token; undefined: it does not tell.
+   */
   async function ask(accessToken: string): Promise<boolean | undefined> {
     try {
       return await provider.isAlive?.(accessToken);
@@ -270,7 +277,10 @@ export function providerTokens({
     }
   }
 
-  /** Whether a lease has lapsed, and its refresh token died of old age. */
+  /**
+   * True if the lease has expired and another process has replaced the tokens
+   * since: the refresh token that failed was an old one.
+   */
   async function isReplaced(
     { grantId, dataKey, tokens }: FoundTokens,
   ): Promise<boolean> {
@@ -293,7 +303,7 @@ export function providerTokens({
     const found = await findLive(key);
     const current = parse(found);
     const fresh = current.refreshToken === undefined
-      // An id_token that is not new says nothing of today.
+      // An old id_token does not tell the identity of today.
       ? { ...current, idToken: undefined }
       : await keepGood(found, { rejected: current.accessToken });
     if (!provider.identify || !isAlive(fresh)) return withoutMemberships(known);
@@ -326,7 +336,8 @@ export function providerTokens({
       try {
         await keepGood(found, {
           commit: async (also) => {
-            // Who no longer waits has told its client to try again.
+            // A request that stopped waiting has told its client to try again
+            // already.
             if (!isWaiting) return false;
             committing = commit(also);
             return await committing.catch(() => undefined) !== undefined;

@@ -1,20 +1,20 @@
 /**
- * Whether the provider answers, as far as the last conversation showed.
+ * The reachability of the provider, from the last request to it.
  *
  * @module
  */
 import { type Provider, UpstreamError } from "./provider.ts";
 
-/** What is known of the provider; `unknown` until someone needs it. */
+/** The reachability; `unknown` before the first request. */
 export type Reachability = "ok" | "unavailable" | "unknown";
 
-/** The same provider, with a memory of how its last conversation went. */
+/** A provider that remembers the result of its last request. */
 export interface WatchedProvider {
   provider: Provider;
   reachability(): Reachability;
 }
 
-/** Watches a provider. Nothing is asked for the sake of knowing. */
+/** Watches a provider. No request is made just to find out. */
 export function watchProvider(watched: Provider): WatchedProvider {
   let reachability: Reachability = "unknown";
 
@@ -27,7 +27,7 @@ export function watchProvider(watched: Provider): WatchedProvider {
       reachability = success;
       return result;
     } catch (error) {
-      // Any other refusal is an answer, too.
+      // Any other refusal is an answer too.
       const isAway = error instanceof UpstreamError &&
         error.kind === "unavailable";
       reachability = isAway ? "unavailable" : "ok";
@@ -41,7 +41,7 @@ export function watchProvider(watched: Provider): WatchedProvider {
       get apiUrl() {
         return watched.apiUrl;
       },
-      // Often put together from settings alone: success shows nothing.
+      // Often built from settings alone, so success proves nothing.
       authorizationUrl: (request) =>
         noting(watched.authorizationUrl(request), reachability),
       redeem: (response) => noting(watched.redeem(response)),

@@ -8,7 +8,7 @@ import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 import type { UpstreamResponse, UpstreamTokens } from "./provider.ts";
 
-/** Ways to say who we are (RFC 7591 §2), as far as they are spoken here. */
+/** The supported ways of client authentication (RFC 7591 §2). */
 export const AUTH_METHODS = [
   "client_secret_post",
   "client_secret_basic",
@@ -20,19 +20,19 @@ export type AuthMethod = typeof AUTH_METHODS[number];
 /** Our application at the provider. */
 export interface Application {
   clientId: string;
-  /** Undefined: a public client, which only names itself. */
+  /** Undefined: a public client, which only gives its id. */
   clientSecret?: string;
   /** In order of preference; the next is tried when one is refused. */
   authMethods: readonly AuthMethod[];
 }
 
-/** What a token endpoint grants. */
+/** The successful response of a token endpoint. */
 export interface TokenAnswer {
   tokens: UpstreamTokens;
   idToken?: string;
 }
 
-/** Error codes that mean more than "misbehaved"; GitHub has its own words. */
+/** Error codes that mean more than "misbehaved", with GitHub's own. */
 const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
   invalid_grant: "dead",
   bad_verification_code: "dead",
@@ -47,22 +47,26 @@ const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
   server_error: "unavailable",
 };
 
-/** What a provider says when it did not see, or dislikes, our credentials. */
+/** Error codes for credentials that a provider did not see, or did not like. */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
 
-/** A provider's token endpoint, with our application in front of it. */
+/** A provider's token endpoint, used as our application. */
 export interface TokenEndpoint {
   /** @see RFC 6749 §4.1.3, RFC 7636 §4.5 */
   redeem(response: UpstreamResponse): Promise<TokenAnswer>;
   /**
-   * The refresh token stays the old one where none is returned.
+   * Refreshes tokens; the refresh token stays the same if no new one is
+   * returned.
    *
    * @see RFC 6749 §6
    */
   refresh(refreshToken: string): Promise<TokenAnswer>;
 }
 
-/** The token endpoint at an address. Its methods throw {@linkcode UpstreamError}. */
+/**
+ * Makes the client of a token endpoint. Its methods throw
+ * {@linkcode UpstreamError}.
+ */
 export function tokenEndpoint(
   fetchUpstream: UpstreamFetch,
   url: string,
@@ -114,7 +118,7 @@ export async function revokeToken(
   });
 }
 
-/** Posts in the first way of saying who we are that is not refused. */
+/** Posts with each way of client authentication until one is not refused. */
 async function post(
   fetchUpstream: UpstreamFetch,
   url: string,
@@ -148,7 +152,7 @@ async function post(
   );
 }
 
-/** The refusal in an answer, whatever its status: GitHub's is 200. */
+/** Finds the refusal in an answer of any status: GitHub's have status 200. */
 async function refusalIn(
   response: Response,
   host: string,
@@ -166,11 +170,14 @@ async function refusalIn(
     );
   }
   const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // Not its description, which may repeat a secret.
+  // Without its description, which may repeat a secret.
   return new UpstreamError(kind, `${host} refused with ${code}`, { code });
 }
 
-/** Both parts are encoded first, so that a colon splits nothing (RFC 6749 §2.3.1). */
+/**
+ * Makes Basic credentials. Both parts are encoded first, because of colons (RFC
+ * 6749 §2.3.1).
+ */
 export function basic(clientId: string, clientSecret: string): string {
   const pair = `${encodeURIComponent(clientId)}:${
     encodeURIComponent(clientSecret)
@@ -200,7 +207,7 @@ export function parseTokenAnswer(
       `${host} granted a token that is not a bearer token`,
     );
   }
-  // A string in form bodies, and from some providers in JSON too.
+  // A string in form bodies, and at some providers in JSON too.
   const seconds = Math.floor(Number(expires_in ?? NaN));
   return {
     tokens: {

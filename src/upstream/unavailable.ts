@@ -1,11 +1,13 @@
 /**
- * What everyone is told while the provider does not answer.
+ * The errors while the provider does not answer.
  *
  * @module
  */
 import { HttpError } from "../errors.ts";
 
-/** 503: the same request may work in a moment, and nothing was used up. */
+/**
+ * Makes a 503: the same request may work in a moment, and nothing was used up.
+ */
 export function providerUnavailable(name: string, cause?: unknown): HttpError {
   return new HttpError(503, `${name} does not answer`, {
     "retry-after": "5",
@@ -13,8 +15,8 @@ export function providerUnavailable(name: string, cause?: unknown): HttpError {
 }
 
 /**
- * 503 after the provider's code was exchanged: loading the page again would
- * present that code a second time.
+ * Makes a 503 for after the provider's code was exchanged: loading the page
+ * again would present that code a second time.
  */
 export function signInInterrupted(cause: unknown): HttpError {
   return new HttpError(

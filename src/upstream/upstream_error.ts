@@ -1,17 +1,17 @@
 /**
- * What can go wrong between us and the provider, in the four ways that make a
- * difference to what happens next.
+ * The failures between us and the provider, by the four kinds that decide the
+ * next step.
  *
  * @module
  */
 
 /**
- * - `denied`: the person or the provider said no.
- * - `dead`: the code or refresh token is of no use any more (`invalid_grant`).
+ * - `denied`: the person or the provider refused.
+ * - `dead`: the code or refresh token is no longer valid (`invalid_grant`).
  * - `unavailable`: 5xx, 429, a time-out or no connection; trying again may
  *   help.
- * - `misbehaved`: an answer that breaks the protocol, or one that says that our
- *   application is not set up right there.
+ * - `misbehaved`: an answer that breaks the protocol, or one that means that
+ *   our application is not set up right there.
  */
 export type UpstreamErrorKind =
   | "denied"
@@ -23,9 +23,11 @@ export type UpstreamErrorKind =
 export class UpstreamError extends Error {
   /** The name of the class. */
   override name = "UpstreamError";
-  /** The provider's own error code, where it gave one (RFC 6749 §5.2). */
+  /** The provider's own error code, if it gave one (RFC 6749 §5.2). */
   readonly code?: string;
-  /** The provider's code was exchanged before: only a new sign-in helps. */
+  /**
+   * True if the provider's code was exchanged before: only a new sign-in helps.
+   */
   readonly isCodeSpent: boolean;
   /** `message` must hold no secret. */
   constructor(
@@ -43,7 +45,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Runs what follows the exchange of a code, so that its failure says so. */
+/** Runs a step after the exchange of a code; its failure gets `isCodeSpent`. */
 export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step();

@@ -1,21 +1,23 @@
 /**
- * One HTTP fetchUpstream with the provider, with an end to everything: time, size,
- * and where it may lead.
+ * HTTP requests to the provider, with limits for time, size, and redirects.
  *
  * @module
  */
 import { isObject } from "../json.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
-/** How long the provider may take to answer in full. */
+/** The seconds in which the provider must answer in full. */
 export const TIMEOUT_SECONDS = 10;
 
-/** More than any key set, user or token answer needs. */
+/**
+ * The most bytes of an answer: more than any key set, user or token answer
+ * needs.
+ */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * `fetch` towards the provider. The answer is complete when it resolves: below
- * 500, no redirect, and within the limits.
+ * `fetch` towards the provider. The answer is complete when the promise
+ * resolves: a status below 500, no redirect, and within the limits.
  *
  * @throws {UpstreamError} `unavailable` or `misbehaved`
  */
@@ -24,7 +26,10 @@ export type UpstreamFetch = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/** An {@linkcode UpstreamFetch} over `send`, which is `fetch` or takes its place. */
+/**
+ * Makes an {@linkcode UpstreamFetch} from `send`, which is `fetch` or a
+ * replacement.
+ */
 export function upstreamFetch(
   send: typeof fetch,
   timeoutSeconds = TIMEOUT_SECONDS,
@@ -33,7 +38,7 @@ export function upstreamFetch(
     const { host } = new URL(url);
     const headers = new Headers(init.headers);
     if (!headers.has("accept")) headers.set("accept", "application/json");
-    // GitHub refuses requests without one.
+    // GitHub refuses requests without a User-Agent.
     headers.set("user-agent", "tool-server");
     const signal = AbortSignal.timeout(timeoutSeconds * 1000);
     try {
@@ -69,12 +74,15 @@ function checkStatus({ status, body }: Response, host: string): void {
   throw new UpstreamError(kind, `${host} answered ${status}`);
 }
 
-/** The bytes as they arrive: a declared length may be missing or wrong. */
+/**
+ * Reads the body and counts its bytes: a declared length may be missing or
+ * wrong.
+ */
 async function readBody(
   { body, status }: Response,
   host: string,
 ): Promise<Blob | null> {
-  // A Response of these statuses cannot be made with a body, even an empty one.
+  // A Response with these statuses cannot have a body, not even an empty one.
   if (body === null || status === 204 || status === 205) {
     await body?.cancel();
     return null;
@@ -95,8 +103,8 @@ async function readBody(
 }
 
 /**
- * The object in an answer, from JSON or, as GitHub's older endpoints have it,
- * from a form.
+ * Reads the object in an answer, from JSON or, as GitHub's older endpoints send
+ * it, from a form.
  *
  * @throws {UpstreamError} `misbehaved` when there is none
  */
@@ -113,7 +121,7 @@ export async function readObject(
     const value = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Told below: what was not JSON is not repeated, it may hold anything.
+    // Reported below, without the text: it may hold anything.
   }
   throw new UpstreamError(
     "misbehaved",

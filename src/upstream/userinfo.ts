@@ -1,5 +1,5 @@
 /**
- * What a provider says of the owner of an access token.
+ * The provider's claims about the owner of an access token.
  *
  * @see OpenID Connect Core §5.3
  * @module
@@ -32,8 +32,8 @@ export async function requestUserinfo(
 }
 
 /**
- * Whether a user endpoint takes an access token: 401 says that it is dead
- * (RFC 6750 §3.1), anything else but success says nothing.
+ * Tells if a user endpoint accepts an access token: 401 means that it is dead
+ * (RFC 6750 §3.1); any other failure means nothing, and gives undefined.
  *
  * @throws {UpstreamError} `unavailable`
  */

@@ -1,19 +1,19 @@
 /**
- * Where the built-in `dev` provider may be used, and what it is called.
+ * The conditions for using the built-in `dev` provider, and its names.
  *
  * @module
  */
 import { isLoopback } from "../../loopback.ts";
 
-/** Below our own origin; the issuer is the origin with this path. */
+/** The path of the provider; the issuer is our origin with this path. */
 export const DEV_PATH = "/dev-provider";
 
 /** Our application at the `dev` provider. */
 export const DEV_CLIENT_ID = "tool-server";
 
 /**
- * Lets the `dev` provider, at which anyone is anyone who they say, serve nothing
- * but programs on this machine.
+ * Checks that the `dev` provider, at which anyone can sign in under any name,
+ * serves only programs on this machine.
  *
  * @throws {Error} when others could reach it
  */

@@ -1,13 +1,12 @@
 /**
- * The development provider: an OpenID provider below our own origin that takes
- * everyone at their word, so that the whole sign-in runs on one machine.
+ * The development provider: an OpenID provider below our own origin that
+ * believes any name, so that the whole sign-in runs on one machine.
  *
- * It is reached by people through their browser and by us through these same
- * routes, called in-process: a request over the network would have to find its
- * way back through whatever is in front of us (a proxy, a port mapping, a
- * name that only browsers resolve), and may reach another process anyway.
- * Codes and tokens are sealed and not stored, so any process answers for any
- * other.
+ * People reach it through their browser. We call the same routes in-process: a
+ * request over the network would have to find its way back through a proxy, a
+ * port mapping or a name that only browsers resolve, and may reach another
+ * process. Codes and tokens are sealed and not stored, so each process can
+ * serve those of the others.
  *
  * @see OpenID Connect Core 1.0
  * @module
@@ -34,12 +33,12 @@ import { type Claims, devSeal } from "./dev_seal.ts";
 
 const CODE_TTL_SECONDS = 60;
 
-/** Short, so that refreshing is seen in an afternoon of development. */
+/** Short, so that a refresh is seen within an afternoon of development. */
 const ACCESS_TTL_SECONDS = 300;
 
 const REFRESH_TTL_SECONDS = 30 * 86_400;
 
-/** What the development provider is made of. */
+/** The parts of a development provider. */
 export interface DevProviderOptions {
   database: Database;
   /** Our public origin, without a trailing slash. */
@@ -49,16 +48,16 @@ export interface DevProviderOptions {
   serverTitle: string;
 }
 
-/** The development provider, seen from both sides. */
+/** The two sides of the development provider. */
 export interface DevProvider {
-  /** What browsers open, to be mounted at the root of the server. */
+  /** The pages for browsers, to be mounted at the root of the server. */
   routes: Hono;
   /** Its client: it calls the routes in this process. */
   provider: Provider;
 }
 
 /**
- * The development provider.
+ * Makes the development provider.
  *
  * @throws {Error} when the server is not for this machine alone
  */
@@ -153,12 +152,15 @@ export function devProvider(
     return c.json({ error: "invalid_token" }, 401);
   });
 
-  // Anyone who mounts the routes writes the answer; in-process, it is our error.
+  // Errors are handled by the server that mounts the routes; in-process they
+  // are thrown to the client.
   app.onError((error) => {
     throw error;
   });
 
-  /** The code's claims, once, for anyone who made its challenge. */
+  /**
+   * Gives a code's claims, only once, if the verifier matches its challenge.
+   */
   async function redeem(
     form: Record<string, string>,
   ): Promise<Claims | undefined> {
@@ -191,7 +193,7 @@ export function devProvider(
   return { routes: app, provider };
 }
 
-/** OpenID claims of someone who typed a name. */
+/** OpenID claims of a person who typed a name. */
 interface Person extends Partial<Record<Membership, string[]>> {
   sub: string;
   name: string;
@@ -200,7 +202,7 @@ interface Person extends Partial<Record<Membership, string[]>> {
   email_verified?: boolean;
 }
 
-/** The same name, in any case of letters, is the same person. */
+/** Makes a person from a name; case does not matter for the subject. */
 function person(typed: string, groups?: string): Person {
   const name = typed.normalize("NFC").replaceAll(/\s+/g, " ").trim();
   const sub = name.toLowerCase();
@@ -216,7 +218,7 @@ function person(typed: string, groups?: string): Person {
   };
 }
 
-/** What was typed into the second field: `admins, role:editor, org:acme`. */
+/** Parses the second field: `admins, role:editor, org:acme`. */
 function memberships(typed = ""): Partial<Record<Membership, string[]>> {
   const names = typed.split(",").map((name) => name.trim()).filter(Boolean);
   const found: Partial<Record<Membership, string[]>> = {};
@@ -226,7 +228,7 @@ function memberships(typed = ""): Partial<Record<Membership, string[]>> {
   return found;
 }
 
-/** Whether an authorization request is our own server's. */
+/** True if an authorization request comes from our own server. */
 function isOurs(
   request: Readonly<Record<string, string>>,
   redirectUri: string,

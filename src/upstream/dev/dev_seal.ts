@@ -1,6 +1,6 @@
 /**
- * What the development provider hands out: sealed, so that any process with
- * the same database reads it and nothing has to be stored.
+ * The codes and tokens of the development provider: sealed, so that any process
+ * with the same database can read them and nothing is stored.
  *
  * @module
  */
@@ -20,28 +20,28 @@ import type { SecretStore } from "../../store/secrets.ts";
 /** Kinds of sealed values; one never passes for another. */
 export type Sealed = "code" | "access" | "refresh";
 
-/** The development provider's keys at work. */
+/** Seals, opens and signs with the development provider's keys. */
 export interface DevSeal {
   seal(
     kind: Sealed,
     claims: Readonly<Record<string, unknown>>,
     ttlSeconds: number,
   ): Promise<string>;
-  /** Claims that were sealed as `kind`, or undefined for anything else. */
+  /** Opens claims that were sealed as `kind`; undefined for anything else. */
   open(kind: Sealed, sealed: string): Promise<Claims | undefined>;
-  /** A signed JWT. */
+  /** Signs claims as a JWT. */
   sign(claims: Readonly<Record<string, unknown>>): Promise<string>;
-  /** The key to check signatures with. */
+  /** Gives the key that verifies signatures. */
   publicKey(): Promise<JWK>;
 }
 
-/** What was sealed, with when it ends and a name for it. */
+/** Sealed claims, with an end and an id. */
 export type Claims = Record<string, unknown> & { exp: number; jti: string };
 
 /** DER of an Ed25519 private key up to its 32 bytes (RFC 8410 §7). */
 const ED25519_PREFIX = "302e020100300506032b657004220420";
 
-/** Seals with keys that are made once, the same in every process. */
+/** Makes the seal. Its keys are made once and are the same in every process. */
 export function devSeal(secrets: SecretStore): DevSeal {
   let keys: Promise<Keys> | undefined;
   function found(): Promise<Keys> {

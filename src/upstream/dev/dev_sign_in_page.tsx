@@ -1,6 +1,6 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * Where a person says who they are to the development provider.
+ * The page on which a person tells the development provider their name.
  *
  * @module
  */
@@ -10,13 +10,13 @@ import { Layout } from "../../pages/layout.tsx";
 export interface DevSignInProps {
   /** `MCP_TITLE`. */
   serverTitle: string;
-  /** Where the form is sent. */
+  /** The address that the form is sent to. */
   action: string;
   /** The authorization request, sent along with the name. */
   fields: Readonly<Record<string, string>>;
 }
 
-/** One form with the text fields `name` and, for who wants it, `groups`. */
+/** A form with the text fields `name` and, optionally, `groups`. */
 export function DevSignInPage(
   { serverTitle, action, fields }: DevSignInProps,
 ) {
