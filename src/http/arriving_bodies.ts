@@ -1,6 +1,6 @@
 /**
- * Bodies that are arriving, and one clock for all of them: a timer for each
- * would cost a call as much as reading it.
+ * The request bodies that are arriving, with one timer for all: a timer for
+ * each would cost a call as much as reading its body.
  *
  * @module
  */
@@ -8,7 +8,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { HttpError } from "../errors.ts";
 import { detached } from "../telemetry.ts";
 
-/** For the whole body: 4 MiB in a minute is half a megabit a second. */
+/**
+ * The seconds for a whole body: 4 MiB in a minute is half a megabit per second.
+ */
 export const BODY_SECONDS = 60;
 const LOOK_MILLISECONDS = 1000;
 
@@ -25,8 +27,8 @@ export class ArrivingBodies {
   constructor(private readonly clock: Clock = systemClock) {}
 
   /**
-   * What `reading` reads. Deno adds `Connection: close` to an answer that comes
-   * before its body, and leaves it to the client to hang up.
+   * Waits for `reading`. On a time-out, Deno adds `Connection: close` to the
+   * answer and leaves it to the client to hang up.
    *
    * @throws {HttpError} 408 when it takes longer than {@linkcode BODY_SECONDS}
    */
@@ -50,7 +52,7 @@ export class ArrivingBodies {
     });
   }
 
-  /** Stops the clock. */
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

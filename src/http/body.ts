@@ -9,7 +9,7 @@ import { isObject } from "../json.ts";
 import { ArrivingBodies } from "./arriving_bodies.ts";
 import { Parameters } from "../oauth/parameters.ts";
 
-/** Nothing an OAuth client sends is longer. */
+/** The largest body: no OAuth client sends more. */
 const MAX_BYTES = 16 * 1024;
 
 /**
@@ -30,9 +30,9 @@ async function readAll(request: Request): Promise<string> {
 }
 
 /**
- * A JSON body.
+ * Reads a JSON body.
  *
- * @throws {OAuthError} `invalid_request` when it is none
+ * @throws {OAuthError} `invalid_request` if it is not JSON
  */
 export async function readJson(request: Request): Promise<unknown> {
   const text = await readText(request);
@@ -44,7 +44,7 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 /**
- * A form of one of our own pages: `scope` may stand in it several times.
+ * Reads a form of one of our own pages: `scope` may occur several times.
  *
  * @throws {OAuthError} `invalid_request`
  */
@@ -53,8 +53,8 @@ export async function readForm(request: Request): Promise<Parameters> {
 }
 
 /**
- * Parameters in a form, as RFC 6749 has them, or in a flat JSON object, as
- * some clients send them.
+ * Reads parameters from a form, as RFC 6749 requires, or from a flat JSON
+ * object, as some clients send them.
  *
  * @throws {OAuthError} `invalid_request`
  */

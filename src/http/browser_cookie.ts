@@ -1,6 +1,6 @@
 /**
  * The cookie that ties a sign-in to the browser it began in. It is a random
- * name and knows no one.
+ * name and identifies no person.
  *
  * @module
  */
@@ -11,12 +11,12 @@ import { keepCookie, readCookie } from "./cookie.ts";
 
 const name = "browser";
 
-/** The browser's cookie; undefined when it sends none. */
+/** Reads the browser's cookie; undefined if it sends none. */
 export function browserOf(c: Context, baseUrl: string): string | undefined {
   return readCookie(c, { name, baseUrl });
 }
 
-/** The browser's cookie, a new one if need be; sent back in either case. */
+/** Reads or makes the browser's cookie, and sends it back in either case. */
 export function keepBrowser(c: Context, baseUrl: string): string {
   const value = browserOf(c, baseUrl) ?? randomId();
   keepCookie(c, { name, baseUrl }, value, APPROVAL_TTL_SECONDS);

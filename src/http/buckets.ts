@@ -1,25 +1,25 @@
 /**
- * Token buckets by name. A bucket is one number: the moment at which it will
- * be full again.
+ * Token buckets by name. A bucket is one number: the time at which it will be
+ * full again.
  *
  * @see https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm
  * @module
  */
 
-/** How many at once, and how many in the long run. */
+/** The size of a bucket, and the rate at which it fills. */
 export interface Rate {
   burst: number;
   perSecond: number;
 }
 
 interface Bucket {
-  /** When the bucket is full again, in epoch milliseconds. */
+  /** The time at which the bucket is full again, in epoch milliseconds. */
   fullAt: number;
-  /** What was taken here since it was last full. */
+  /** The number of tokens taken here since it was last full. */
   taken: number;
 }
 
-/** As many buckets are remembered: a full one needs no memory. */
+/** The most buckets that are remembered; a full bucket need not be. */
 const MOST_BUCKETS = 10_000;
 
 /** Buckets of one size. */
@@ -33,7 +33,7 @@ export class Buckets {
     this.#spanMilliseconds = burst * this.#costMilliseconds;
   }
 
-  /** Takes one; gives the milliseconds to wait where there is none, else 0. */
+  /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
   take(name: string, time: number): number {
     const bucket = this.#bucket(name, time);
     const fullAt = bucket.fullAt + this.#costMilliseconds;
@@ -44,7 +44,7 @@ export class Buckets {
     return 0;
   }
 
-  /** Gives back what was taken. */
+  /** Gives a token back. */
   giveBack(name: string): void {
     const bucket = this.#buckets.get(name);
     if (bucket === undefined) return;
@@ -52,7 +52,7 @@ export class Buckets {
     bucket.taken--;
   }
 
-  /** Takes what others took elsewhere, as far as there is any. */
+  /** Takes the tokens that other processes took, as far as there are any. */
   drain(name: string, count: number, time: number): void {
     const bucket = this.#bucket(name, time);
     bucket.fullAt = Math.min(
@@ -61,7 +61,10 @@ export class Buckets {
     );
   }
 
-  /** What was taken here from the buckets of which this part is gone. */
+  /**
+   * Lists the number of tokens taken here, for buckets of which at least `part`
+   * is empty.
+   */
   busy(time: number, most: number, part: number): Record<string, number> {
     const found: Record<string, number> = {};
     let count = 0;
@@ -74,7 +77,7 @@ export class Buckets {
     return found;
   }
 
-  /** How many are remembered. */
+  /** The number of buckets that are remembered. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -90,13 +93,13 @@ export class Buckets {
       bucket.fullAt = time;
       bucket.taken = 0;
     }
-    // Nothing takes longer to fill than an empty one: the clock was set back,
-    // and everyone would be refused for it.
+    // An empty bucket takes longest to fill. A longer time means that the clock
+    // was set back, and all requests would be refused.
     if (bucket.fullAt > time + this.#spanMilliseconds) bucket.fullAt = time;
     return bucket;
   }
 
-  /** Full buckets go, then the oldest. */
+  /** Drops full buckets, then the oldest. */
   #forget(time: number): void {
     for (const [name, { fullAt }] of this.#buckets) {
       if (fullAt <= time) this.#buckets.delete(name);

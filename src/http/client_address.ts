@@ -1,6 +1,6 @@
 /**
- * Where a request really came from, behind proxies too. Anyone can write a
- * header, so one counts only as far as it was written by a trusted proxy.
+ * The address of a client, behind proxies too. Anyone can write a header, so
+ * only the part that a trusted proxy wrote counts.
  *
  * @module
  * @see RFC 7239
@@ -13,11 +13,11 @@ import {
 } from "../address.ts";
 
 /**
- * The address of a client: that of its connection, or, when that is a trusted
- * proxy's, the right-most one in `Forwarded` or `X-Forwarded-For` that is not.
- * A hop without an address (`unknown`, an obfuscated name, nonsense) is told
- * by its proxy's. Where both headers are there and differ, one of them was
- * only passed on, and neither counts.
+ * Finds the address of a client: that of its connection, or, if that is a
+ * trusted proxy's, the right-most untrusted one in `Forwarded` or
+ * `X-Forwarded-For`. A hop without an address (`unknown`, an obfuscated name,
+ * nonsense) counts as its proxy's address. If both headers are present and
+ * differ, one of them was only passed on, and neither counts.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -36,7 +36,9 @@ export function clientAddress(
   return first !== undefined && isSame(first, second) ? first : address;
 }
 
-/** An address, and of IPv6 the /64 that a single household gets, by name. */
+/**
+ * Names a network by its address; for IPv6 by the /64 of a single household.
+ */
 export function networkName({ bits, width }: Address): string {
   return width === 32
     ? `4:${bits.toString(16)}`
@@ -65,7 +67,10 @@ function isSame(one: Address, other: Address): boolean {
   return one.bits === other.bits && one.width === other.width;
 }
 
-/** One hop: an address with or without port; IPv6 with a port in brackets. */
+/**
+ * Parses one hop: an address with or without port; IPv6 with a port in
+ * brackets.
+ */
 function hop(text: string): Address | undefined {
   const trimmed = text.trim();
   const [, inBrackets] = /^\[(.*)\](?::\w+)?$/.exec(trimmed) ?? [];
@@ -76,14 +81,14 @@ function hop(text: string): Address | undefined {
 const PAIR =
   /\s*([!#$%&'*+.^`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)\s*([;,]|$)/y;
 
-/** The `for` of each element of RFC 7239 §4; undefined where there is none. */
+/** Reads the `for` of each element (RFC 7239 §4); undefined for one without. */
 function parseForwarded(header: string): (Address | undefined)[] {
   const hops: (Address | undefined)[] = [];
   let current: Address | undefined;
   PAIR.lastIndex = 0;
   while (PAIR.lastIndex < header.length) {
     const [, name, value, separator] = PAIR.exec(header) ?? [];
-    // From here on no one can say which hop is which.
+    // The rest is unreadable, so the hops cannot be told apart.
     if (name === undefined) return [undefined];
     if (name.toLowerCase() === "for") current = hop(unquoted(value));
     if (separator !== ";") {

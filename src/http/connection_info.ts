@@ -1,11 +1,11 @@
 /**
- * Where a request came from.
+ * The connection of a request.
  *
  * @module
  */
 
-/** Where a request came from, as `Deno.serve` tells its handler. */
+/** The connection of a request, as `Deno.serve` passes it to its handler. */
 export interface ConnectionInfo {
-  /** The peer of the connection; its host is who is rate limited. */
+  /** The peer of the connection; rate limits count by its host. */
   remoteAddr?: { hostname?: string };
 }

@@ -6,16 +6,18 @@
 import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
 
-/** Every value we set looks like this: 32 random bytes. */
+/** The form of every value we set: 32 random bytes. */
 const VALUE = /^[\w-]{43}$/;
 
-/** A cookie's name, without the prefix that https gives it, and its site. */
+/** A cookie's name without the prefix for https, and the site it belongs to. */
 export interface Cookie {
   name: string;
   baseUrl: string;
 }
 
-/** A cookie's value; undefined when there is none that we could have set. */
+/**
+ * Reads a cookie's value; undefined if there is none that we could have set.
+ */
 export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -24,7 +26,7 @@ export function readCookie(
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
-/** Sets a cookie for so many seconds. */
+/** Sets a cookie; `maxAge` is in seconds. */
 export function keepCookie(
   c: Context,
   { name, baseUrl }: Cookie,
@@ -45,13 +47,14 @@ function attributes(baseUrl: string) {
     prefix,
     path: "/",
     httpOnly: true,
-    // Lax: it must come along when the provider sends the browser back.
+    // Lax: the cookie must be sent when the provider redirects the browser
+    // back.
     sameSite: "Lax",
     secure: prefix !== undefined,
   } as const;
 }
 
 function prefixFor(baseUrl: string): "host" | undefined {
-  // On http, which is loopback only, browsers refuse the __Host- prefix.
+  // On http, which means loopback, browsers refuse the __Host- prefix.
   return baseUrl.startsWith("https:") ? "host" : undefined;
 }

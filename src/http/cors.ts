@@ -1,12 +1,12 @@
 /**
- * CORS on every answer: no cookie is read where a page on another origin
- * could send one, so any origin may look.
+ * CORS on every answer: a page on another origin can never use a cookie, so any
+ * origin is allowed.
  *
  * @module
  * @see Fetch Standard, CORS protocol
  */
 
-/** What a page in a browser may read of an answer besides its body. */
+/** The headers of an answer that a page in a browser may read. */
 export const EXPOSED_HEADERS = [
   "Mcp-Session-Id",
   "WWW-Authenticate",
@@ -14,7 +14,7 @@ export const EXPOSED_HEADERS = [
   "Retry-After",
 ];
 
-/** The headers of an answer that is not a preflight's. */
+/** The CORS headers of an answer that is not a preflight's. */
 export const CORS_HEADERS = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED_HEADERS.join(", "),

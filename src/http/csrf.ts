@@ -1,18 +1,18 @@
 /**
- * What proves that a form comes from a page this server rendered for this
- * very session: a token of its own for every rendering.
+ * CSRF tokens. Each proves that a form comes from a page that this server
+ * rendered for this very session; every rendering has its own.
  *
  * @module
  */
 import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
 
-/** A token for the forms of one rendering. `sessionId` is secret. */
+/** Makes a token for the forms of one rendering. `sessionId` is secret. */
 export function mintCsrf(sessionId: string): string {
   const nonce = randomId(16);
   return `${nonce}.${bind(nonce, sessionId)}`;
 }
 
-/** Whether a token was minted for this session. */
+/** True if the token was made for this session. */
 export function isCsrf(token: string, sessionId: string): boolean {
   const [nonce, bound = ""] = token.split(".");
   return isSameSecret(bound, bind(nonce, sessionId));

@@ -1,28 +1,28 @@
 /**
- * What goes with a request outside `/mcp`.
+ * The values that accompany a request outside `/mcp`.
  *
  * @module
  */
 import type { Address } from "../address.ts";
 import type { ConnectionInfo } from "./connection_info.ts";
 
-/** Hono's environment: what comes from the socket, and what handlers add. */
+/** Hono's environment: values of the socket, and values that handlers add. */
 export interface Passing {
   /** From the socket. */
   Bindings: ConnectionInfo;
   /** Added on the way. */
   Variables: {
-    /** Where the request came from. */
+    /** The address of the client. */
     address?: Address;
-    /** Names the request in the log, and what it may tell of an error. */
+    /** The request's name in the log; a page about an error may show it. */
     reference: string;
     /** The client, once it is known to exist. */
     clientId?: string;
-    /** The grant that tokens were issued of. */
+    /** The grant of the issued tokens. */
     grantId?: string;
-    /** What a request for tokens offers in exchange. */
+    /** The grant type of a token request. */
     grantType?: string;
-    /** Why an answer that is no error refuses all the same. */
+    /** The reason of an answer that is no error but still a refusal. */
     refusal?: string;
   };
 }

@@ -1,7 +1,7 @@
 /**
- * How often a network, and everyone together, may use an endpoint. Buckets are
- * in memory, so that a request waits for no other; a bucket that is in use is
- * told to the other processes once a second.
+ * Rate limits for an endpoint, for each network and for all together. Buckets
+ * are in memory, so that no request waits for another; a bucket in use is
+ * reported to the other processes once a second.
  *
  * @module
  */
@@ -14,23 +14,29 @@ import { Buckets, type Rate } from "./buckets.ts";
 import { networkName } from "./client_address.ts";
 import { SharedBuckets } from "./shared_buckets.ts";
 
-/** A whole company may sign in at once from behind one address. */
+/**
+ * The burst of a network: a whole company may sign in at once from one address.
+ */
 const BURST = 1000;
 /**
- * What a network has for itself. Beyond it networks share, as much as five of
- * them may have: however many flood, a newcomer is served.
+ * The rate that each network has for itself. Beyond it, networks share five
+ * times the rate of one network: however many of them flood, a newcomer is
+ * still served.
  */
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
-/** Most networks never come so far, and no one need hear of them. */
+/**
+ * The part of a bucket that must be used before other processes are told; most
+ * networks never use so much.
+ */
 const TOLD = 0.25;
 const EVERYONE = "everyone";
 
 /** @throws {HttpError} 429 */
 export type CheckRate = (c: Context) => Promise<void>;
 
-/** Charges nothing for a request that has proved whose it is. */
+/** Gives back the charge for a request that has authenticated. */
 export type WaiveRate = (c: Context) => void;
 
 /** The limit of one endpoint. */
@@ -40,7 +46,7 @@ export interface RateLimit {
   waive: WaiveRate;
 }
 
-/** Limits an endpoint to so many requests a second of one network. */
+/** Limits an endpoint to a number of requests per second for each network. */
 export function rateLimit(
   { database, log }: { database: Database; log: Logger },
   endpoint: string,

@@ -1,5 +1,5 @@
 /**
- * `GET /ready`: whether requests can be served now.
+ * `GET /ready`: tells if requests can be served now.
  *
  * @module
  */
@@ -7,23 +7,25 @@ import type { Context } from "@hono/hono";
 import { HttpError } from "../errors.ts";
 import type { Passing } from "./passing.ts";
 
-/** A probe a second costs a read a second, however many probe. */
+/**
+ * The least time between two reads of the database, however many clients probe.
+ */
 const FRESH_MILLISECONDS = 1000;
 
-/** What readiness is made of. */
+/** The sources of readiness. */
 export interface ReadinessOptions {
   /** Reads something. @throws when the database does not answer */
   readDatabase(): Promise<unknown>;
-  /** How the last conversation with the provider went, where there is one. */
+  /** The result of the last request to the provider, if there is one. */
   provider(): string | undefined;
-  /** Whether the process is about to end. */
+  /** True if the process is about to end. */
   isStopping(): boolean;
 }
 
 /**
- * Answers 200 when the database does, 503 when it does not. The provider is
- * told and decides nothing: most requests do not need it. A process that is
- * about to end answers 503 too, for as long as it can.
+ * Answers 200 if the database does, 503 if it does not. The state of the
+ * provider is reported but decides nothing: most requests do not need it. A
+ * process that is about to end answers 503 too, for as long as it can.
  */
 export function readiness(
   { readDatabase, provider, isStopping }: ReadinessOptions,
@@ -43,7 +45,7 @@ export function readiness(
   return async (c) => {
     c.header("Cache-Control", "no-store");
     if (isStopping()) {
-      // Not thrown: there is no failure to explain.
+      // Not thrown, because there is no failure to explain.
       c.set("refusal", "stopping");
       return c.json({ status: "stopping" }, 503);
     }

@@ -1,8 +1,9 @@
 /**
- * Buckets that several processes fill from. They are in memory, so that a
- * request waits for no other; one that is in use is told to the other processes
- * once a second, in a record of this process alone, so that no key is written
- * by two. Until a process has heard of the others it gives a little too much.
+ * Token buckets that several processes share. They are in memory, so that no
+ * request waits for another. A bucket in use is reported to the other processes
+ * once a second, in a record of this process alone, so that no two processes
+ * write the same key. Before a process has heard from the others, it allows a
+ * little too much.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import { type RateStore, rateStore } from "../store/rate.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 
 const EXCHANGE_MILLISECONDS = 1000;
-/** They fit a value of 64 KiB. */
+/** The most buckets of one exchange; they fit into a value of 64 KiB. */
 const MOST_EXCHANGED = 1000;
 
 /** Buckets of one size, for one purpose. */
@@ -28,7 +29,9 @@ export class SharedBuckets {
     /** Names them in the database. */
     private readonly purpose: string,
     { told, ...rate }: Rate & {
-      /** The part of a bucket that is taken before others are told. */
+      /**
+       * The part of a bucket that must be used before other processes are told.
+       */
       told: number;
     },
   ) {
@@ -38,17 +41,20 @@ export class SharedBuckets {
     this.#log = log;
   }
 
-  /** Takes one; gives the milliseconds to wait where there is none, else 0. */
+  /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
   take(name: string, time: number): number {
     return this.#buckets.take(name, time);
   }
 
-  /** Gives back what was taken. */
+  /** Gives a token back. */
   giveBack(name: string): void {
     this.#buckets.giveBack(name);
   }
 
-  /** Tells the others, and hears from them, when it is time to. Never rejects. */
+  /**
+   * Exchanges counts with the other processes when it is time to. Never
+   * rejects.
+   */
   async exchange(time: number): Promise<void> {
     const passed = Math.abs(time - this.#exchangedMilliseconds);
     if (passed < EXCHANGE_MILLISECONDS) return;
@@ -62,7 +68,7 @@ export class SharedBuckets {
         }
       }
     } catch (error) {
-      // Each process limits alone meanwhile.
+      // Until the next exchange, each process limits alone.
       this.#log.warning("Rates could not be exchanged", {
         endpoint: this.purpose,
         error,
