@@ -1,19 +1,19 @@
 /**
- * One thing the doctor looks at.
+ * A check of the doctor.
  *
  * @module
  */
 import type { Site } from "./site.ts";
 
-/** One thing to look at. */
+/** A check. */
 export interface Check {
-  /** What it is, and whom it matters to. */
+  /** The name of the thing and, in brackets, the clients it matters to. */
   name: string;
   /**
-   * What was found, if it is well.
+   * Runs the check and describes a good result.
    *
-   * @throws {Fault} when it is not
-   * @throws {Skipped} when there is nothing to look at
+   * @throws {Fault} when the result is not good
+   * @throws {Skipped} when there is nothing to check
    */
   run(site: Site): string | Promise<string>;
 }

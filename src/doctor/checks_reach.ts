@@ -1,5 +1,6 @@
 /**
- * Whether clients reach the server, and are answered as MCP has it.
+ * The checks that clients can reach the server, and that it answers by the
+ * rules of MCP.
  *
  * @module
  */
@@ -7,14 +8,17 @@ import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
-/** RFC 7540 §3.2, as Java's HttpClient sends it with its first request. */
+/**
+ * The headers of RFC 7540 §3.2 that Java's HttpClient sends with its first
+ * request.
+ */
 const H2C_UPGRADE = {
   "connection": "Upgrade, HTTP2-Settings",
   "upgrade": "h2c",
   "http2-settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
 };
 
-/** What any MCP client needs, in the order in which it meets it. */
+/** The requirements of any MCP client, in the order in which it meets them. */
 export const REACH_CHECKS: readonly Check[] = [
   {
     name: "Health",
@@ -122,7 +126,7 @@ export const REACH_CHECKS: readonly Check[] = [
       const { headers } = await site.greeting();
       const exposed = lower(headers, "access-control-expose-headers");
       for (const name of ["mcp-session-id", "www-authenticate"]) {
-        // What a server never sends need not be readable.
+        // A header that a server never sends need not be readable.
         if (exposed.includes(name) || !headers.has(name)) continue;
         throw new Fault(
           `a page cannot read ${name}`,
@@ -159,7 +163,7 @@ export const REACH_CHECKS: readonly Check[] = [
 ];
 
 /**
- * Whether a page on another origin may POST with these headers.
+ * Checks that a page on another origin may POST with these headers.
  *
  * @throws {Fault}
  */

@@ -1,5 +1,5 @@
 /**
- * Whether the sign-in is one that the known clients can walk.
+ * The checks that the known clients can sign in.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
 import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
-/** How the known clients register: their redirect URIs as they send them. */
+/** The redirect URIs with which the known clients register. */
 const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
   "Claude": [
     "https://claude.ai/api/mcp/auth_callback",
@@ -45,7 +45,7 @@ const REFUSED = [
   "https://client.example/callback#fragment",
 ];
 
-/** What a client does between the challenge and the person's browser. */
+/** The steps of a client between the challenge and the person's browser. */
 export const SIGN_IN_CHECKS: readonly Check[] = [
   {
     name: "Resource metadata (everyone)",
@@ -311,7 +311,7 @@ function post(site: Site, target: string, body: Json) {
   });
 }
 
-/** A registration's `client_id`. */
+/** Registers a client and gives its `client_id`. */
 export async function register(
   site: Site,
   redirectUris: readonly string[],

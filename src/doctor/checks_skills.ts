@@ -1,5 +1,5 @@
 /**
- * What ChatGPT takes of a server's skills. What every client takes is looked at
+ * ChatGPT's limits for a server's skills. The limits of all clients are checked
  * when a server of ours starts.
  *
  * @module
@@ -10,15 +10,15 @@ import type { Json, Site } from "./site.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
 
-/** How many ChatGPT takes. */
+/** The most skills that ChatGPT takes. */
 const SKILLS = 5;
 const KIBIBYTE = 1024;
-/** Of a `SKILL.md`, in bytes. */
+/** The most bytes of a `SKILL.md`. */
 const MANUAL_BYTES = 256 * KIBIBYTE;
-/** Of all files of a skill. */
+/** The most bytes of all files of a skill. */
 const SKILL_BYTES = 5 * KIBIBYTE * KIBIBYTE;
 
-/** Looks at number and sizes. @throws {Fault} @throws {Skipped} */
+/** Checks the number and the sizes. @throws {Fault} @throws {Skipped} */
 export async function checkSkills(
   _site: Site,
   meet: () => Promise<Introduction>,
@@ -42,7 +42,7 @@ export async function checkSkills(
       throw new Fault(`${uri} is no text`, "Serve it as text/markdown.");
     }
     checkSize(`${uri}`, bytesOf(content.text), MANUAL_BYTES);
-    // The files of others are not known before they are asked for.
+    // The files of a skill without a list are not known in advance.
     const files = Array.isArray(resources) ? resources as Json[] : [];
     const bytes = files.reduce((sum, { size }) => sum + Number(size), 0);
     checkSize(`the skill of ${uri}`, bytes, SKILL_BYTES);

@@ -1,6 +1,6 @@
 /**
- * What the reviewers of directories look at: Anthropic's for Claude, OpenAI's
- * for ChatGPT. Their rules change; these are as told to October 2026.
+ * The rules of the reviewers of directories: Anthropic's for Claude, OpenAI's
+ * for ChatGPT. Their rules change; these are as of October 2026.
  *
  * @module
  */
@@ -12,19 +12,19 @@ import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 /** A directory. */
 export type Store = "claude" | "chatgpt";
 
-/** All of them. */
+/** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
-/** One thing that reviewers look at. */
+/** A check that reviewers make. */
 export interface StoreCheck {
   name: string;
-  /** Whose reviewers. */
+  /** The directories whose reviewers make it. */
   stores: readonly Store[];
   /** @throws {Fault} @throws {Skipped} */
   run(site: Site, meet: () => Promise<Introduction>): Promise<string>;
 }
 
-/** A tool, as far as it is looked at. */
+/** The checked members of a tool. */
 interface ListedTool {
   name: string;
   title?: string;
@@ -34,10 +34,10 @@ interface ListedTool {
   _meta?: Json;
 }
 
-/** Longer descriptions are cut by Claude Code. */
+/** The most characters of a description; Claude Code cuts longer ones. */
 const DESCRIPTION_LENGTH = 2048;
 
-/** ChatGPT reads no more of the instructions. */
+/** The most characters of the instructions that ChatGPT reads. */
 const INSTRUCTIONS_LENGTH = 512;
 
 const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
@@ -45,7 +45,10 @@ const HINTS = ["readOnlyHint", "destructiveHint", "openWorldHint"] as const;
 const UI = "io.modelcontextprotocol/ui";
 const VIEW_TYPE = "text/html;profile=mcp-app";
 
-/** The checks, tools first: they are what is refused most often. */
+/**
+ * The checks, tools first, because they are the most frequent reason for a
+ * refusal.
+ */
 export const STORE_CHECKS: readonly StoreCheck[] = [
   {
     name: "Tools",
@@ -177,7 +180,10 @@ export const STORE_CHECKS: readonly StoreCheck[] = [
   linkCheck("Support", STORES, [], /support|contact|mailto:/i, "supportUrl"),
 ];
 
-/** The server's introduction, asked for once. */
+/**
+ * Makes a function that gives the server's introduction, which is requested
+ * once.
+ */
 export function meeting(
   site: Site,
   token: () => Promise<string | undefined>,
@@ -186,7 +192,7 @@ export function meeting(
   return () => met ??= token().then((it) => introduce(site, it));
 }
 
-/** A check that every tool passes or fails by itself. */
+/** Makes a check of each tool. */
 function eachTool(
   name: string,
   stores: readonly Store[],
@@ -214,7 +220,7 @@ function eachTool(
   };
 }
 
-/** Why a model could not fill in an input; undefined: it can. */
+/** Tells why a model could not fill in an input; undefined: it can. */
 export function schemaFault(schema: Json | undefined): string | undefined {
   if (schema?.type !== "object") return "it is no object";
   if (typeof schema.properties !== "object") return "it has no properties";
@@ -316,7 +322,7 @@ async function checkCard(
   return `${card.name} ${card.version}`;
 }
 
-/** A link that metadata or the start page may have. */
+/** Makes a check of a link that metadata or the start page may have. */
 function linkCheck(
   name: string,
   stores: readonly Store[],
@@ -352,7 +358,7 @@ function linkCheck(
   };
 }
 
-/** A document that a server without sign-in does not have. */
+/** Reads a document; a server without sign-in has none, which gives `{}`. */
 async function documentOf(read: () => Promise<Json>): Promise<Json> {
   try {
     return await read();

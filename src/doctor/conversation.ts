@@ -1,6 +1,6 @@
 /**
- * A conversation with the server, as a client with credentials has it: what it
- * says about itself, and its tools.
+ * A conversation with the server by a client with credentials: its description
+ * of itself, and its tools.
  *
  * @module
  */
@@ -14,14 +14,14 @@ import {
   statelessRequest,
 } from "./site.ts";
 
-/** What was learned. */
+/** The server's description of itself. */
 export interface Introduction {
   /** `serverInfo`. */
   serverInfo: Json;
   instructions?: string;
   capabilities: Json;
   tools: readonly Json[];
-  /** Whether a client that reads one page of the list sees all. */
+  /** True if the first page of the list holds all tools. */
   isOnePage: boolean;
   /** Reads a resource. */
   read(uri: string): Promise<Json>;
@@ -29,16 +29,16 @@ export interface Introduction {
   skills(): Promise<readonly Json[]>;
 }
 
-/** Pages of a list, because one may have no end. */
+/** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 20;
 
-/** The header that carries a token. */
+/** Makes the header that carries a token. */
 export function bearer(token: string | undefined): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 /**
- * Meets the server, by sessions or without.
+ * Meets the server, with sessions or without.
  *
  * @throws {Fault} when it refuses
  */
@@ -79,7 +79,7 @@ export async function introduce(
     return answerTo(method, answer).result;
   }
 
-  /** All of a list, and whether it is on one page. */
+  /** Reads all items of a list; `isOnePage` if there is one page. */
   async function list(
     method: string,
     member: string,

@@ -10,18 +10,18 @@ import { Fault, type Finding, Skipped } from "./finding.ts";
 import { type Receiver, signIn } from "./sign_in.ts";
 import { Site } from "./site.ts";
 
-/** What else is known, and what else is asked. */
+/** Options of an examination. */
 export interface ExamineOptions {
   fetch?: typeof fetch;
   /** Directories whose reviewers will look at the server. */
   stores?: readonly Store[];
   /** An access token, in place of signing in. */
   token?: string;
-  /** Where the person comes back to, if they have to sign in. */
+  /** The receiver of the person's browser, if they have to sign in. */
   receiver?: Receiver;
 }
 
-/** Everything about the server at a URL. */
+/** Examines the server at a URL. */
 export async function* examine(
   url: string,
   { fetch: fetcher = fetch, stores = [], token, receiver }: ExamineOptions = {},
@@ -31,9 +31,9 @@ export async function* examine(
   for (const { name, run } of [...REACH_CHECKS, ...SIGN_IN_CHECKS]) {
     const finding = await examineOne(name, () => run(site), told);
     yield finding;
-    // Where nothing answers there is no more to say.
+    // If nothing answers, there is nothing more to check.
     if (name === "Health" && finding.result === "failed") return;
-    // Where no one signs in, there is nothing to say about signing in.
+    // If no one signs in, the checks of signing in are left out.
     if (name.startsWith("Challenge") && finding.result === "skipped") break;
   }
   const meet = meeting(site, async () => {
@@ -68,7 +68,8 @@ async function examineOne(
     }
     if (!(error instanceof Fault)) throw error;
     const { found, fix, result } = error;
-    // What several checks need is kept, its fault too: it is told once.
+    // Answers are kept for several checks, faults too: a fault is reported
+    // once.
     if (told.has(error)) {
       return { name, result: "skipped", found: `needs what failed: ${found}` };
     }

@@ -1,25 +1,27 @@
 /**
- * What the doctor says about one thing.
+ * The result of one check of the doctor.
  *
  * @module
  */
 
 /** The result of one check. */
 export interface Finding {
-  /** What was looked at, and whom it matters to: "CORS (Inspector)". */
+  /**
+   * The name of the check and the clients it matters to: "CORS (Inspector)".
+   */
   name: string;
   /**
-   * `warning`: it works for some clients only. `skipped`: something that it
-   * needs failed before, or this server has none of it.
+   * `warning`: it works for some clients only. `skipped`: a check before it
+   * failed, or this server does not have it.
    */
   result: "ok" | "warning" | "failed" | "skipped";
-  /** What was found. */
+  /** A description of the result. */
   found: string;
-  /** What to do about it. */
+  /** The way to fix it. */
   fix?: string;
 }
 
-/** Something that is wrong, and how to fix it. */
+/** A fault, and the way to fix it. */
 export class Fault extends Error {
   override name = "Fault";
   constructor(
@@ -31,7 +33,7 @@ export class Fault extends Error {
   }
 }
 
-/** Why a check has nothing to look at. */
+/** The reason why a check has nothing to look at. */
 export class Skipped extends Error {
   override name = "Skipped";
 }
@@ -43,7 +45,7 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
   skipped: "skipped",
 };
 
-/** One line, and the fix in it. */
+/** Prints a finding in one line, with its fix. */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
   return fix ? `${line}. Fix: ${fix}` : line;

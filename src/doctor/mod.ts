@@ -1,8 +1,7 @@
 /**
  * `deno task doctor [URL] [--store claude,chatgpt] [--token …]`: examines a
- * running server from outside, as its clients would meet it, and with
- * `--store` as the reviewers of directories would. Exits 1 when something has
- * to be fixed.
+ * running server from outside, as its clients would, and with `--store` as the
+ * reviewers of directories would. Exits 1 when something has to be fixed.
  *
  * @module
  */
@@ -23,7 +22,7 @@ interface Arguments {
   token?: string;
 }
 
-/** @throws {Error} what is wrong with the command line */
+/** @throws {Error} with the fault of the command line */
 function parseArguments(args: readonly string[]): Arguments {
   const parsed: Arguments = { stores: [] };
   const rest = args.flatMap((arg) => {
@@ -60,8 +59,8 @@ function parseStores(text: string): Store[] {
 }
 
 /**
- * An address as people type it: https where nothing else is said, http on this
- * machine.
+ * Parses an address as people type it: without a scheme it is https, or http on
+ * this machine.
  *
  * @throws {Error}
  */

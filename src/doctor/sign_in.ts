@@ -1,6 +1,6 @@
 /**
  * Signing in to the server under examination, as a client does. No browser is
- * opened: the address is given to the person.
+ * opened: the address is shown to the person.
  *
  * @module
  */
@@ -10,18 +10,18 @@ import { register } from "./checks_sign_in.ts";
 import { Fault } from "./finding.ts";
 import { parseObject, type Site } from "./site.ts";
 
-/** Where the person's browser comes back to. */
+/** The receiver of the authorization response. */
 export interface Receiver {
-  /** On this machine. */
+  /** An address on this machine. */
   readonly redirectUri: string;
-  /** Shows the person where to sign in. */
+  /** Shows the address of the sign-in to the person. */
   show(address: string): void;
   /** The authorization response, once it has arrived. */
   readonly response: Promise<URLSearchParams>;
 }
 
 /**
- * An access token for what the server calls `resource`.
+ * Gets an access token for the server's `resource`.
  *
  * @throws {Fault} when the person or the server refuses
  */

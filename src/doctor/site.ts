@@ -1,12 +1,12 @@
 /**
- * A server as its clients reach it: from outside, one request at a time.
+ * A server from outside, one request at a time.
  *
  * @module
  */
 import { isLoopback } from "../loopback.ts";
 import { Fault, Skipped } from "./finding.ts";
 
-/** A page on another origin, which the Inspector is in a browser. */
+/** Another origin, which is the Inspector's in a browser. */
 export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
@@ -21,7 +21,7 @@ export interface Answer {
   text: string;
 }
 
-/** The server under examination. What was fetched once is kept. */
+/** The server under examination. Answers are kept. */
 export class Site {
   /** The origin, without a trailing slash. */
   readonly origin: string;
@@ -37,19 +37,19 @@ export class Site {
     this.#fetch = fetcher;
   }
 
-  /** Where clients POST. */
+  /** The address to which clients POST. */
   get mcp(): string {
     return this.#mcp;
   }
 
-  /** The server's own address: that of `mcp`, without its last step. */
+  /** The server's own address: that of `mcp` without its last segment. */
   get base(): string {
     return this.#mcp.replace(/\/(mcp)?$/, "");
   }
 
   /**
-   * Finds out which address clients POST to: people give that of the server,
-   * and servers differ in where below it they are.
+   * Finds the address to which clients POST. People give the address of the
+   * server, and servers have their endpoint at different paths below it.
    *
    * @throws {Fault} when nothing answers
    */
@@ -63,13 +63,13 @@ export class Site {
     [this.#mcp] = endpointsFor(this.#url);
   }
 
-  /** Whether only this machine reaches it. */
+  /** True if only this machine reaches it. */
   get isLocal(): boolean {
     return isLoopback(new URL(this.origin));
   }
 
   /**
-   * Sends one request and follows nothing.
+   * Sends one request and follows no redirect.
    *
    * @throws {Fault} when no answer comes
    */
@@ -89,7 +89,7 @@ export class Site {
   }
 
   /**
-   * A JSON object at an address.
+   * Reads a JSON object at an address.
    *
    * @throws {Fault}
    */
@@ -103,18 +103,23 @@ export class Site {
     return parseObject(target, text, fix);
   }
 
-  /** The answer to a request without credentials, which tells where to sign in. */
+  /**
+   * Gives the answer to a request without credentials; its challenge names the
+   * sign-in.
+   */
   greeting(): Promise<Answer> {
     return this.#keep("greeting", async () => {
       const answer = await this.greet();
       if (answer.status !== 400) return answer;
-      // A server of 2026-07-28 alone knows no initialize.
+      // A server with 2026-07-28 alone has no initialize.
       const discovered = await this.discover();
       return discovered.status === 200 ? discovered : answer;
     });
   }
 
-  /** {@linkcode Site.greeting}, sent anew with more headers. */
+  /**
+   * Sends the request of {@linkcode Site.greeting} again, with more headers.
+   */
   greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.post({
       jsonrpc: "2.0",
@@ -128,7 +133,7 @@ export class Site {
     }, headers);
   }
 
-  /** `server/discover` of 2026-07-28, without credentials. */
+  /** Sends `server/discover` of 2026-07-28, without credentials. */
   discover(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     return this.post(
       statelessRequest("server/discover"),
@@ -153,7 +158,7 @@ export class Site {
     });
   }
 
-  /** The address in the challenge (RFC 9728 §5.1). */
+  /** Gives the address in the challenge (RFC 9728 §5.1). */
   resourceMetadataUrl(): Promise<string> {
     return this.#keep("resource metadata URL", async () => {
       const { status, headers } = await this.greeting();
@@ -165,7 +170,7 @@ export class Site {
     });
   }
 
-  /** The protected resource's metadata (RFC 9728). */
+  /** Reads the protected resource's metadata (RFC 9728). */
   resourceMetadata(): Promise<Json> {
     return this.#keep("resource metadata", async () =>
       this.readJson(
@@ -174,7 +179,7 @@ export class Site {
       ));
   }
 
-  /** The first authorization server that the resource names. */
+  /** Gives the first authorization server that the resource names. */
   issuer(): Promise<string> {
     return this.#keep("issuer", async () => {
       const { authorization_servers } = await this.resourceMetadata();
@@ -189,7 +194,7 @@ export class Site {
     });
   }
 
-  /** The authorization server's metadata (RFC 8414). */
+  /** Reads the authorization server's metadata (RFC 8414). */
   serverMetadata(): Promise<Json> {
     return this.#keep("server metadata", async () => {
       const issuer = new URL(await this.issuer());
@@ -202,7 +207,7 @@ export class Site {
   }
 
   /**
-   * An endpoint that the server metadata names.
+   * Gives an endpoint that the server metadata names.
    *
    * @throws {Fault}
    */
@@ -228,7 +233,7 @@ const CLIENT = { name: "doctor", version: "1.0.0" };
 
 const STATELESS = "2026-07-28";
 
-/** A request of 2026-07-28. */
+/** Makes a request of 2026-07-28. */
 export function statelessRequest(method: string, params: Json = {}): Json {
   const meta = "io.modelcontextprotocol";
   return {
@@ -246,14 +251,15 @@ export function statelessRequest(method: string, params: Json = {}): Json {
   };
 }
 
-/** The headers that repeat it. */
+/** Makes the headers that repeat the request. */
 export function statelessHeaders(method: string): Record<string, string> {
   return { "mcp-protocol-version": STATELESS, "mcp-method": method };
 }
 
 /**
- * Where clients may have to POST, the likeliest first. `/` is a server of ours
- * at a root; a path is the endpoint itself, or that of a server below it.
+ * Lists the addresses to which clients may have to POST, the likeliest first.
+ * `/` is a server of ours at a root; a path is the endpoint itself, or that of
+ * a server which has it below.
  */
 function endpointsFor(url: string): string[] {
   const { origin, pathname } = new URL(url);
@@ -264,8 +270,8 @@ function endpointsFor(url: string): string[] {
 }
 
 /**
- * A body as text; of a stream the first message that answers, which is all
- * that is asked here: servers may keep a stream open for ever.
+ * Reads a body as text. From a stream it reads only the first message that
+ * answers, because servers may keep a stream open for ever.
  */
 async function readBody(
   response: Response,
@@ -291,7 +297,7 @@ async function readBody(
   return "";
 }
 
-/** The first answer among the events of a stream; undefined: none yet. */
+/** Finds the first answer among the events of a stream; undefined: none yet. */
 function answerIn(text: string): string | undefined {
   // The last part may still be on its way.
   for (const event of text.split(/\r?\n\r?\n/).slice(0, -1)) {
@@ -313,14 +319,14 @@ export function parseObject(target: string, text: string, fix: string): Json {
       return value;
     }
   } catch {
-    // Told below, as for any other text that is no object.
+    // Reported below, like any other text that is not an object.
   }
   throw new Fault(`${target} does not answer with a JSON object`, fix);
 }
 
-/** Why a server is not reached, and what to do about it. */
+/** The reason why a server is not reached, and its fix. */
 interface Obstacle {
-  /** What `fetch` says then. */
+  /** A pattern for the message of `fetch`. */
   said: RegExp;
   found: string;
   fix: string;
