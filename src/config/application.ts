@@ -1,5 +1,5 @@
 /**
- * The settings of who people sign in with.
+ * The settings of the sign-in provider.
  *
  * @module
  */
@@ -10,11 +10,11 @@ import { issuerId } from "../oauth/subject.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
-  /** What people know the provider as; undefined: its own name, or its host. */
+  /** The provider's name for people; undefined: its own name, or its host. */
   name?: string;
   clientId: string;
   clientSecret: string;
-  /** What we ask of the provider; undefined: the provider's preset. */
+  /** The scopes to ask of the provider; undefined: the provider's preset. */
   scopes?: readonly string[];
   /** Query parameters added to the provider's authorization request. */
   extraAuthParams: Readonly<Record<string, string>>;
@@ -22,12 +22,15 @@ export interface ProviderApplication {
   groupsClaim?: string;
 }
 
-/** Who people sign in with. */
+/** The sign-in provider. */
 export type ProviderConfig =
   | { provider: "dev" }
   | ProviderApplication & {
     provider: "github" | "google" | "microsoft" | "gitlab";
-    /** A tenant's or a self-hosted instance's issuer in place of the public one. */
+    /**
+     * The issuer of a tenant or a self-hosted instance in place of the public
+     * one.
+     */
     issuer?: string;
   }
   | ProviderApplication & { provider: "oidc"; issuer: string }
@@ -58,12 +61,12 @@ const PROVIDER = {
 /** Any text. */
 export const TEXT = z.string();
 
-/** Words between commas or spaces. */
+/** Parses words between commas or spaces. */
 export const LIST = z.string().transform((text) =>
   text.split(/[\s,]+/).filter((item) => item !== "")
 );
 
-/** Whether a text is an https URL, or http on this machine. */
+/** True if a text is an https URL, or http on this machine. */
 export function isServerUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && !url.hash && !url.username && !url.password &&
@@ -71,10 +74,10 @@ export function isServerUrl(text: string): boolean {
       url.protocol === "http:" && isLoopback(url));
 }
 
-/** Kept as it was written. */
+/** Server addresses, kept as they were written. */
 const SERVER_URL = z.string().refine(isServerUrl);
 
-/** The words for a setting that is a server's address. */
+/** Makes the messages for a setting that is a server's address. */
 export function serverUrl(what: string, example: string) {
   return {
     schema: SERVER_URL,
@@ -91,7 +94,7 @@ const PARAMETERS = {
   fix: "Write them as in a URL: prompt=consent&access_type=offline.",
 };
 
-/** Parses `OAUTH_PROVIDER` and what it needs. */
+/** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProvider(
   settings: Settings,
   { deployed, loopback }: { deployed: boolean; loopback: boolean },
@@ -181,8 +184,8 @@ function parseApplication(settings: Settings): ProviderApplication {
 }
 
 /**
- * What keeps a provider's subjects apart from another's: its name, or where the
- * name could mean several, its place.
+ * Makes the prefix that keeps a provider's subjects apart from another's: its
+ * name, or its address if the name could mean several.
  */
 export function providerId(config: ProviderConfig): string {
   switch (config.provider) {

@@ -1,5 +1,6 @@
 /**
- * The settings of `AUTH_STRATEGY`: who may call, and who says so.
+ * The settings of `AUTH_STRATEGY`: the callers that are let in, and how they
+ * are known.
  *
  * @module
  */
@@ -30,11 +31,11 @@ export interface AuthConfig {
   jwt?: JwtConfig;
   bearer?: { tokens: readonly string[] };
   apiKey?: { keys: readonly string[]; header: string };
-  /** Whether those who present nothing may use what needs no scope. */
+  /** True if callers without credentials may use things that need no scope. */
   anonymous?: boolean;
 }
 
-/** Whether everyone who reaches the server may call. */
+/** True if everyone who reaches the server may call. */
 export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
   return !(oauth || jwt || bearer || apiKey);
 }
@@ -46,20 +47,27 @@ export interface OAuthConfig {
   allowedUsers: readonly string[];
   /** The same notation, for people who may see everyone's grants. */
   admins: readonly string[];
-  /** For how many days the latest calls of a connection are kept; 0: none. */
+  /**
+   * The number of days for which a connection's latest calls are kept; 0: none.
+   */
   ledgerDays: number;
-  /** Those that the operator set up. */
+  /** Clients that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
   /** Identity providers whose assertions let clients in without a page. */
   assertionIssuers: readonly TrustedIssuer[];
-  /** Who may be granted what; undefined: everyone everything. */
+  /**
+   * The scopes that people may be granted; undefined: everyone may be granted
+   * everything.
+   */
   permissions?: readonly PermissionRule[];
   /** Client ID metadata documents; an empty list of domains allows all. */
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
 
-/** What subjects begin with, first that of people who sign in on a page. */
+/**
+ * Lists the prefixes of subjects, first that of people who sign in on a page.
+ */
 export function subjectIds(
   { provider, assertionIssuers }: OAuthConfig,
 ): [string, ...string[]] {
@@ -78,7 +86,7 @@ const STRATEGY = {
     "several separated by commas, such as oauth,bearer.",
 };
 
-/** What each strategy cannot do without, to notice a forgotten AUTH_STRATEGY. */
+/** Settings that a strategy needs, to notice a forgotten AUTH_STRATEGY. */
 const TELLTALES = {
   OAUTH_PROVIDER: "oauth",
   OAUTH_CLIENT_ID: "oauth",
@@ -87,7 +95,10 @@ const TELLTALES = {
   JWT_ISSUER: "jwt",
 } as const;
 
-/** Shorter ones are guessed, and nothing slows a guess down here. */
+/**
+ * The shortest secret: shorter ones can be guessed, and nothing slows guessing
+ * down here.
+ */
 const MIN_SECRET_CHARACTERS = 16;
 
 /** A list of credentials that fit into a header. */
@@ -102,7 +113,7 @@ const HOST_NAMES = LIST.transform((names) =>
   names.map((name) => name.toLowerCase())
 ).refine((names) => names.every((name) => /^[a-z0-9.-]+$/.test(name)));
 
-/** Words for a setting that is on unless it is switched off. */
+/** The parser and messages of a setting that is true or false. */
 export const BOOLEAN = {
   schema: z.enum(["true", "false", "1", "0"]).transform((text) =>
     text === "true" || text === "1"
@@ -125,12 +136,12 @@ const HEADER_NAME = {
 };
 
 /**
- * Parses the settings of the chosen strategies; what is missing or wrong
- * becomes complaints, and the result is then of no use.
+ * Parses the settings of the chosen strategies. Missing or wrong settings
+ * become complaints, and the result must then not be used.
  *
  * @param place `deployed`: on a public platform; `loopback`: only this machine
  * can reach the server
- * @param scopes what there is to grant
+ * @param scopes all scopes of the server
  */
 export function parseAuth(
   settings: Settings,
@@ -166,7 +177,7 @@ function parseBearer(
     fix: "Make one with: openssl rand -base64 32.",
     secret: true,
   }) ?? [];
-  // It would be judged as what it looks like, and never let anyone in.
+  // Such a token would be judged by another door, and always refused.
   const taken = { own: oauth, jwt, static: undefined };
   if (tokens.some((token) => taken[tokenShape(token)] !== undefined)) {
     settings.complain({
@@ -192,8 +203,9 @@ function parseApiKey(settings: Settings): AuthConfig["apiKey"] {
 }
 
 /**
- * The people of an issuer may be called as those who sign in only where they
- * are the same: a custom provider is known by its host, whatever else is there.
+ * Complains if an issuer could have the same subjects as the people who sign
+ * in, but its people are others: a custom provider is known only by its host,
+ * where other issuers may be too.
  */
 function complainOfNamesakes(
   settings: Settings,
@@ -219,11 +231,14 @@ function complainOfNamesakes(
     });
   };
   complain("OAUTH_ASSERTION_ISSUERS", assertionIssuers);
-  // The people of the first have their subjects as they are.
+  // The people of the first issuer keep their subjects as they are.
   complain("JWT_ISSUER", jwt?.issuers.slice(1));
 }
 
-/** A server with credentials in its settings is hardly meant to be open. */
+/**
+ * Complains of credentials in the settings of a server that lets everyone in:
+ * it is hardly meant to.
+ */
 function complainOfTelltales(settings: Settings): void {
   if (settings.text("AUTH_STRATEGY") !== undefined) return;
   for (const [variable, strategy] of Object.entries(TELLTALES)) {
@@ -237,7 +252,7 @@ function complainOfTelltales(settings: Settings): void {
   }
 }
 
-/** A stranger who cannot sign in is not stopped by a scope either. */
+/** Complains of strangers who cannot sign in: scopes would not stop them. */
 function complainOfOpenness(settings: Settings): void {
   settings.complain({
     variable: "AUTH_ANONYMOUS",
@@ -248,7 +263,10 @@ function complainOfOpenness(settings: Settings): void {
   });
 }
 
-/** Without it clients are told the address of the machine that they run on. */
+/**
+ * Requires `BASE_URL`. Without it, clients elsewhere would be sent to the
+ * loopback address.
+ */
 function requireBaseUrl(
   settings: Settings,
   { deployed, loopback }: { deployed: boolean; loopback: boolean },
@@ -306,7 +324,7 @@ function readClients(settings: Settings): readonly Client[] {
   }
 }
 
-/** Every entry that is wrong is told. */
+/** Reads the permissions and complains of every wrong entry. */
 function readPermissions(
   settings: Settings,
   scopes: readonly string[],
@@ -360,8 +378,8 @@ function parseOAuth(
     }) ?? [],
     permissions: readPermissions(settings, scopes),
     metadataDocuments: {
-      // People who try things out may be offline, and clients that could name
-      // a document then register instead.
+      // Developers may be offline, and clients without a document can register
+      // instead.
       enabled: settings.read("CIMD_ENABLED", BOOLEAN) ??
         provider.provider !== "dev",
       allowedDomains: settings.read("CIMD_ALLOWED_DOMAINS", {

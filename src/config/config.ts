@@ -1,6 +1,6 @@
 /**
- * The environment, parsed once. Every complaint is collected, so that one
- * start tells everything there is to fix.
+ * The environment, parsed once. All complaints are collected, so that one start
+ * lists everything to fix.
  *
  * @module
  */
@@ -20,41 +20,43 @@ export interface Config {
   host: string;
   /** Port to listen on; 0 lets the system pick. */
   port: number;
-  /** Whether other processes may listen on it too. */
+  /** True if other processes may listen on the same port. */
   reusePort: boolean;
   /** Public address without a trailing slash; undefined: the loopback one. */
   baseUrl?: string;
-  /** Whose word counts on where a request came from. */
+  /** Proxies whose headers about the client's address are trusted. */
   trustedProxies: readonly Network[];
-  /** What each caller may call a minute; 0: as much as they like. */
+  /** Calls per minute of each caller; 0: no limit. */
   callsPerMinute: number;
   /** Argument of `Deno.openKv`; undefined: the platform's default database. */
   kvPath?: string;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
   logLevel: LogLevel;
-  /** `serverInfo.title`: what clients show. */
+  /** `serverInfo.title`: the name that clients show. */
   title: string;
-  /** What a model is told about using this server. */
+  /** Instructions for models that use this server. */
   instructions?: string;
   auth: AuthConfig;
   /** On Deno Deploy: several isolates, public, no files. */
   deployed: boolean;
-  /** Whether directories are told of the server by a card (SEP-2127). */
+  /** True if a server card describes the server to directories (SEP-2127). */
   serverCard: boolean;
-  /** What OpenAI's directory looks for, to see whose domain this is. */
+  /** The token that OpenAI's directory looks for, to verify the domain. */
   openaiChallenge?: string;
   /** Parsed values of the settings that authors declared. */
   own: Readonly<Record<string, unknown>>;
-  /** Those of them that have their default because they may not be read. */
+  /**
+   * Settings of authors that have their default because they may not be read.
+   */
   unread: readonly string[];
 }
 
-/** What the author of a server says about settings. */
+/** An author's own settings and defaults. */
 export interface ConfigOptions {
-  /** In place of `MCP_TITLE` where that is unset. */
+  /** Used in place of an unset `MCP_TITLE`. */
   title?: string;
-  /** In place of `MCP_INSTRUCTIONS` where that is unset. */
+  /** Used in place of an unset `MCP_INSTRUCTIONS`. */
   instructions?: string;
   /** In place of `LOG_LEVEL` where that is unset: `info`. */
   logLevel?: LogLevel;
@@ -62,7 +64,7 @@ export interface ConfigOptions {
   settings?: ReadonlyMap<string, z.ZodType>;
   /** Variables that the process has no permission to read. */
   denied?: ReadonlySet<string>;
-  /** What there is to grant. */
+  /** All scopes of the server. */
   scopes?: readonly string[];
 }
 
@@ -78,7 +80,7 @@ const PORT = {
   fix: "Use PORT=3000, or 0 to let the system pick one.",
 };
 
-/** Nothing that two parsers could read differently. */
+/** Paths that every parser reads the same way. */
 const BASE_PATH = /^\/(?:[\w~-]+(?:\.[\w~-]+)*\/)*(?:[\w~-]+(?:\.[\w~-]+)*)?$/;
 
 const BASE_URL = {
@@ -97,7 +99,10 @@ const BASE_URL = {
   fix: "Use the address people type, such as https://tools.example.com.",
 };
 
-/** Its token has a variable of its own, which no log and no error repeats. */
+/**
+ * The address of a remote database. Its token has a variable of its own, which
+ * no log and no error repeats.
+ */
 const REMOTE = /^https?:\/\/(?![^/?#]*@)/;
 
 const TRUSTED_PROXIES = {
@@ -128,7 +133,10 @@ const KV_PATH = {
   fix: "Leave it unset for the default database, or use data/tools.db.",
 };
 
-/** Deno Deploy has no files; its own database needs no setting. */
+/**
+ * The address of a database on Deno Deploy, which has no files; its own
+ * database needs no setting.
+ */
 const KV_URL = {
   schema: z.string().regex(REMOTE),
   wants: "the http(s) URL of a remote database, when deployed",
@@ -211,7 +219,7 @@ export function parseConfig(
   return config;
 }
 
-/** Whether no one but this machine reaches the server. */
+/** True if only this machine reaches the server. */
 export function isLocal(
   { host, baseUrl, deployed }: Pick<Config, "host" | "baseUrl" | "deployed">,
 ): boolean {
@@ -219,10 +227,12 @@ export function isLocal(
     (baseUrl === undefined || isLoopback(new URL(baseUrl)));
 }
 
-/** Set by the platform, and absent elsewhere. */
+/** Variables that the platform sets, and that are absent elsewhere. */
 const PLATFORM = /^DENO_/;
 
-/** The settings of authors: their schemas speak of text, as the variables hold. */
+/**
+ * Parses the settings of authors, whose schemas take the text of the variables.
+ */
 function parseOwn(
   settings: Settings,
   { settings: declared = new Map(), denied = new Set() }: ConfigOptions,

@@ -1,6 +1,6 @@
 /**
- * Variables of the environment: which there are, how one is read, and what is
- * said about one that is wrong.
+ * The variables of the environment: their names, how they are read, and the
+ * complaints about wrong ones.
  *
  * @module
  */
@@ -64,15 +64,15 @@ export const VARIABLES = [
 /** One of {@linkcode VARIABLES}. */
 export type Variable = typeof VARIABLES[number];
 
-/** What is wrong with one variable, and how to fix it. */
+/** A fault in one variable, and its fix. */
 export interface Complaint {
   /** One of {@linkcode VARIABLES}, or a setting that an author declared. */
   variable: string;
-  /** What was found; undefined when nothing was set. Never a secret. */
+  /** The value found; undefined if nothing was set. Never a secret. */
   got?: string;
-  /** What is wanted instead. */
+  /** The value wanted instead. */
   wants: string;
-  /** What to do about it. */
+  /** The way to fix it. */
   fix: string;
 }
 
@@ -99,31 +99,34 @@ function complaintLine({ variable, got, wants, fix }: Complaint): string {
 /** The variables as found: unset and empty mean the same. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One variable: its shape, and the words for when it has another. */
+/** The schema of a variable, and the messages for a wrong value. */
 interface Setting<T> {
   schema: z.ZodType<T>;
   wants: string;
   fix: string;
-  /** Keeps what was found out of the complaint. */
+  /** True if the value must not appear in a complaint. */
   secret?: boolean;
 }
 
-/** An address without the user and the password in front of its host. */
+/** Hides the user and the password of an address. */
 function withoutPassword(text: string): string {
   return text.replaceAll(/\/\/[^/?#]*@/g, "//(hidden)@");
 }
 
-/** Reads settings one by one and remembers what was wrong with them. */
+/** Reads settings one by one and collects the complaints. */
 export class Settings {
   readonly complaints: Complaint[] = [];
   constructor(readonly environment: Environment) {}
 
-  /** The text of a variable; undefined when it is unset or blank. */
+  /** Gives the text of a variable; undefined if it is unset or blank. */
   text(variable: string): string | undefined {
     return this.environment[variable]?.trim() || undefined;
   }
 
-  /** The parsed value, or undefined when unset or (with a complaint) wrong. */
+  /**
+   * Gives the parsed value; undefined if it is unset or (with a complaint)
+   * wrong.
+   */
   read<T>(variable: string, setting: Setting<T>): T | undefined {
     const got = this.text(variable);
     if (got === undefined) return undefined;
@@ -139,7 +142,7 @@ export class Settings {
     return undefined;
   }
 
-  /** {@linkcode read}, with a complaint when the variable is unset. */
+  /** Reads as {@linkcode read}, with a complaint if the variable is unset. */
   require<T>(variable: string, setting: Setting<T>): T | undefined {
     if (this.text(variable) === undefined) {
       this.complain({ variable, wants: setting.wants, fix: setting.fix });

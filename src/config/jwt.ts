@@ -1,5 +1,5 @@
 /**
- * The settings of `AUTH_STRATEGY=jwt`: whose tokens are taken.
+ * The settings of `AUTH_STRATEGY=jwt`: the issuers of accepted tokens.
  *
  * @module
  */
@@ -12,23 +12,23 @@ export interface JwtConfig {
   issuers: readonly { issuer: string; jwksUrl: string }[];
   /** A token must name one of them. */
   audiences: readonly string[];
-  /** How far an issuer's clock may be from ours. */
+  /** The accepted difference between an issuer's clock and ours. */
   leewaySeconds: number;
   /** Accepted `typ`s in lower case without `application/`; empty for none. */
   types: readonly string[];
-  /** Where scopes are looked for; the first claim that is there counts. */
+  /** The claims that may hold scopes; the first one present counts. */
   scopeClaims: readonly string[];
 }
 
 /**
- * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. What
- * names another kind, such as a logout token, is not an access token.
+ * RFC 9068 §2.1 asks for `at+jwt`; many servers write `JWT` or nothing. A token
+ * that names another kind, such as a logout token, is not an access token.
  */
 const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
 const NAMES = LIST.refine((names) => names.length > 0);
 
-/** The words for addresses of servers. */
+/** Makes the messages for a setting that lists servers' addresses. */
 function serverUrls(what: string, example: string) {
   return {
     schema: NAMES.refine((urls) => urls.every(isServerUrl)),
@@ -37,7 +37,10 @@ function serverUrls(what: string, example: string) {
   };
 }
 
-/** Parses whose tokens are taken; what is missing or wrong is complained of. */
+/**
+ * Parses the issuers of accepted tokens; complains of missing and wrong
+ * settings.
+ */
 export function parseJwt(settings: Settings): JwtConfig {
   const issuers = settings.require(
     "JWT_ISSUER",
