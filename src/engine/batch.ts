@@ -1,6 +1,6 @@
 /**
- * Batches of 2025-03-26: every request of an array is answered, as one array
- * if nothing precedes the results, else one by one on a stream.
+ * Batches of 2025-03-26: every request of an array is answered, in one array if
+ * nothing has to be sent before the results, else one by one on a stream.
  *
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
@@ -16,22 +16,25 @@ import { type Ending, PendingResponse } from "./pending_response.ts";
 import type { Refusal } from "./refusal.ts";
 import { emptyResponse } from "./response.ts";
 
-/** What a batch is served with. */
+/** The functions that serve a batch. */
 export interface BatchHandler {
   clock: Clock;
   /**
-   * Serves one message; gives what answers it, if anything does. Messages
-   * ahead of that go to `response`.
+   * Serves one message; gives its answer, if it has one. Messages before the
+   * answer go to `response`.
    */
   serve(
     message: RpcMessage,
     response: PendingResponse,
   ): Promise<Ending | undefined>;
-  /** Turns what `serve` throws into an answer. */
+  /** Turns an exception of `serve` into an answer. */
   refuse(error: unknown, id: RequestId | undefined): Refusal;
 }
 
-/** Serves the messages of a batch side by side. 202 when none wants an answer. */
+/**
+ * Serves the messages of a batch concurrently. Answers 202 if none wants an
+ * answer.
+ */
 export function answerBatch(
   values: readonly unknown[],
   { serve, refuse, clock }: BatchHandler,
@@ -63,7 +66,10 @@ export function answerBatch(
   return response.response;
 }
 
-/** Anything but a notification or a response does: also what is broken. */
+/**
+ * True unless the value is a notification or a response; broken messages are
+ * answered too.
+ */
 function wantsResponse(value: unknown): boolean {
   try {
     return parseMessage(value).kind === "request";

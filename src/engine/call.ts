@@ -1,6 +1,6 @@
 /**
- * One request from its checks to its answer: what its method is given, and the
- * way back to its client meanwhile.
+ * One request from its checks to its answer: the data for its method, and the
+ * way back to its client.
  *
  * @module
  */
@@ -38,21 +38,22 @@ import type { Running } from "./running.ts";
 import type { MaybePromise } from "./then.ts";
 
 /**
- * After this long without a byte there is a comment, or proxies would give up:
- * the impatient ones after 30 seconds. A quick 2025 call stays JSON, because
- * some clients read no event of more than 1 MiB (Python SDK 2.3).
+ * The time without a byte after which a comment is sent, because proxies close
+ * quiet connections: the impatient ones after 30 seconds. A quick 2025 call
+ * stays JSON, because some clients read no event of more than 1 MiB (Python SDK
+ * 2.3).
  */
 const QUIET_MILLISECONDS = 15_000;
 
-/** Answers one method with the JSON text of its result. @throws {RpcError} */
+/** Answers a method with the JSON text of its result. @throws {RpcError} */
 export type Method<C extends Call = Call> = (call: C) => MaybePromise<string>;
 
 /**
- * A request that has passed every check in front of its method. Subclasses
- * know how to ask the clients of their generation.
+ * A request that has passed every check before its method. Subclasses can ask
+ * the clients of their generation.
  */
 export abstract class Call implements Work, Running {
-  /** Whether the client belongs to the generation without sessions. */
+  /** True if the client belongs to the generation without sessions. */
   abstract readonly stateless: boolean;
   abstract readonly client: McpClient;
   abstract readonly introduction: Introduction;
@@ -60,9 +61,9 @@ export abstract class Call implements Work, Running {
   /** The 2025 session it belongs to. */
   readonly sessionId?: string;
   readonly startedMilliseconds: number;
-  /** How it ends for the log, when its method gives a result. */
+  /** The outcome for the log, if its method gives a result. */
   outcome: Outcome = "ok";
-  /** The task that goes on with it, and tells of its own end. */
+  /** The task that goes on after it, and reports its own end. */
   taskId?: string;
   #context?: Context;
   #abort?: AbortController;
@@ -71,12 +72,12 @@ export abstract class Call implements Work, Running {
   #response?: PendingResponse;
   #hasEnded = false;
   #ending?: Ending;
-  /** Hears of an ending that is waited for. */
+  /** Receives the ending, if it is waited for. */
   #onEnding?: (ending: Ending | undefined) => void;
 
   readonly #isInBatch: boolean;
 
-  /** @param response shared by all requests of a batch */
+  /** @param response the response that all requests of a batch share */
   constructor(
     readonly engine: Engine,
     readonly message: RpcRequest,
@@ -125,7 +126,7 @@ export abstract class Call implements Work, Running {
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
-  /** Made when something may come before the result. */
+  /** Created if something has to be sent before the result. */
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
@@ -147,8 +148,8 @@ export abstract class Call implements Work, Running {
   }
 
   /**
-   * Runs a method until its request is answered; undefined when the client
-   * wants no answer any more. Never rejects: a refusal is an answer too.
+   * Runs a method until its request is answered; undefined if the client no
+   * longer wants an answer. Never rejects: a refusal is an answer too.
    */
   run(method: Method<this>): MaybePromise<Ending | undefined> {
     const { running, limits } = this.engine;
@@ -165,7 +166,7 @@ export abstract class Call implements Work, Running {
     return this.#ending;
   }
 
-  /** It may have to be cancelled: from here on it can be found. */
+  /** Makes a call that goes on findable, so that it can be cancelled. */
   #linger(result: Promise<string>): Promise<Ending | undefined> {
     const { running } = this.engine;
     running.add(this);
@@ -202,7 +203,7 @@ export abstract class Call implements Work, Running {
     key?: string,
   ): Promise<JsonObject>;
 
-  /** Keeps a quiet response open: its first comment makes it a stream. */
+  /** Keeps a quiet response open: the first comment makes it a stream. */
   beat(nowMilliseconds: number): void {
     const { response, startedMilliseconds } = this;
     const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
@@ -212,7 +213,7 @@ export abstract class Call implements Work, Running {
   }
 
   cancel(reason: string): void {
-    // A cancellation is found again for as long as the tool ignores it.
+    // A later cancellation may still find a tool that ignored the first.
     if (this.#hasEnded) return;
     this.#controller.abort(new DOMException(reason, "AbortError"));
     this.end(undefined, "cancelled");
@@ -222,9 +223,9 @@ export abstract class Call implements Work, Running {
     this.#controller.abort(new DOMException(reason, "AbortError"));
   }
 
-  /** Tells the log about an exception, under the request's reference. */
+  /** Logs an exception under the request's reference. */
   report(error: unknown): void {
-    // What a cancelled tool throws on its way out is no error.
+    // An exception of a cancelled tool is no error.
     if (this.#abort?.signal.aborted) return;
     this.engine.log.error("Internal error", {
       reference: this.requestId,
@@ -248,7 +249,7 @@ export abstract class Call implements Work, Running {
     this.#log(outcome, undefined, taskId);
   }
 
-  /** Notes how a tool call ended for the person in whose name it was made. */
+  /** Records the outcome of a tool call in the ledger of its person. */
   #note(outcome: Outcome): void {
     const { engine: { ledger }, message, startedMilliseconds } = this;
     if (!ledger) return;
@@ -271,7 +272,7 @@ export abstract class Call implements Work, Running {
       logFailure(this.engine.log, error, { reference, ...this.#what });
     }
     if (refusal.inWords !== undefined && method === "tools/call") {
-      // A failure while the tool ran is a result, which the model reads.
+      // A failure while the tool ran is a result, for the model to read.
       const { printer } = this.introduction;
       const result = printer.result(errorResult(refusal.inWords));
       refusal.body = printResult(id, result);
@@ -281,7 +282,9 @@ export abstract class Call implements Work, Running {
     this.end(refusal, refusal.outcome, refusal.reason);
   }
 
-  /** A limit as the model reads it: no client passes a status on to it. */
+  /**
+   * Turns a limit into a tool result: no client shows the model an HTTP status.
+   */
   #limitInWords(error: unknown): Refusal | undefined {
     const { id, method } = this.message;
     if (!(error instanceof LimitError) || method !== "tools/call") {
@@ -308,7 +311,7 @@ export abstract class Call implements Work, Running {
     this.#onEnding?.(ending);
   }
 
-  /** The log line belongs to the call's span, no matter who ended the call. */
+  /** Logs the end under the call's span, whatever ended the call. */
   #tell(ending: Ending | undefined, outcome: Outcome, refusal?: string): void {
     const { admitted: { operation }, client, requestId } = this;
     operation!.run(() => this.#log(outcome, refusal));
@@ -321,21 +324,23 @@ export abstract class Call implements Work, Running {
     });
   }
 
-  /** Made when someone first looks, or when there is something to see. */
+  /** Created when it is first needed. */
   get #controller(): AbortController {
     return this.#abort ??= new AbortController();
   }
 
   get #what() {
     const { method, params } = this.message;
-    // A name that nothing has is the client's text, and stays out of the log.
+    // An unknown name is the client's text, and stays out of the log.
     return {
       method,
       tool: this.catalogue.tools.get(params.name as string)?.name,
     };
   }
 
-  /** @param endedTask the task whose end is told, in place of the request's */
+  /**
+   * @param endedTask the task whose end is logged, in place of the request's
+   */
   #log(outcome: Outcome, refusal?: string, endedTask?: string): void {
     const { log } = this.engine;
     if (!log.isEnabledFor("info")) return;

@@ -1,6 +1,6 @@
 /**
- * The second argument of a tool: one face for both generations, over whatever
- * channel leads back to the client.
+ * The second argument of a tool: the same interface for both generations, over
+ * either one's way back to the client.
  *
  * @module
  */
@@ -30,26 +30,29 @@ import { invalidParams, type RequestId } from "../protocol/messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { LOGGING_LEVELS } from "../protocol/request_meta.ts";
 
-/** What a context speaks for: a request, or a task that goes on after it. */
+/**
+ * The work that a context belongs to: a request, or a task that goes on after
+ * it.
+ */
 export interface Work {
   readonly caller: Caller;
   readonly upstream?: Upstream;
   readonly requestId: string;
   readonly client: McpClient;
-  /** Whether the client belongs to the generation without sessions. */
+  /** True if the client belongs to the generation without sessions. */
   readonly stateless: boolean;
   readonly meta: JsonObject;
-  /** Where progress goes; undefined when the client did not ask for it. */
+  /** The token for progress; undefined if the client did not ask for it. */
   readonly progressToken?: RequestId;
-  /** The least severe message the client wants; undefined: none at all. */
+  /** The least severe level the client wants; undefined: no messages at all. */
   readonly logLevel?: LoggingLevel;
   readonly signal: AbortSignal;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** Sends a notification that belongs to the request. */
   notify(method: string, params: JsonObject): Promise<void>;
   /**
-   * Asks the client and gives its result. `key` names the question, where the
-   * tool cares; otherwise its place among the others does.
+   * Asks the client and gives its result. `key` names the question if the tool
+   * gave it one; otherwise its position does.
    *
    * @throws {ToolError} when the client answers with an error
    */
@@ -61,12 +64,12 @@ export interface Work {
 }
 
 /**
- * {@linkcode Context} over {@linkcode Work}. Its methods are arrows made
- * when they are first asked for: a tool takes them apart, and most calls need
- * none of them.
+ * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
+ * so that tools can destructure them, and are made only when used, because most
+ * calls need none of them.
  */
 export class CallContext implements Context {
-  /** Set before a definition that declares needs runs. */
+  /** Set before a definition with needs runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
   #work: Work;
@@ -198,7 +201,10 @@ export class CallContext implements Context {
     return (list) => this.#work.changes.listChanged(list);
   }
 
-  /** MCP 2026-07-28, Base Protocol: nothing the client did not declare. */
+  /**
+   * Checks that the client declared a capability (MCP 2026-07-28, Base
+   * Protocol).
+   */
   #requireCapability(
     name: string,
     isEnough: (capability: JsonObject) => boolean,
@@ -208,7 +214,8 @@ export class CallContext implements Context {
     if (isObject(capability) && isEnough(capability)) return;
     const message =
       `The client does not support ${name} in the form that is needed`;
-    // 2025 has no code for this: the model may find another way.
+    // 2025 has no code for this. As a tool error, the model can try another
+    // way.
     if (!this.#work.stateless) throw new ToolError(message);
     throw new RpcError(
       RpcCode.missingCapability,

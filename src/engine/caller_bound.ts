@@ -1,12 +1,12 @@
 /**
- * How much one caller may have of something at a time.
+ * A bound on the number of things that one caller has at a time.
  *
  * @module
  */
 import { LimitError } from "../errors.ts";
 import { type CountedAs, MANY } from "./counted_as.ts";
 
-/** When to try again: something ends sooner or later, and no one knows when. */
+/** The seconds after which to try again; the real time is not known. */
 const RETRY_SECONDS = 5;
 
 /** A bound for each caller in this process. */
@@ -14,8 +14,8 @@ export class CallerBound {
   #counts = new Map<string, number>();
 
   /**
-   * @param what in the plural, for the error
-   * @param many how much more a caller may have who may be many people
+   * @param what the name of the things in the plural, for the error
+   * @param many the factor for a caller that may be many people
    */
   constructor(
     private readonly most: number,
@@ -23,7 +23,7 @@ export class CallerBound {
     private readonly many: number = MANY,
   ) {}
 
-  /** @throws {LimitError} when the caller has as many as there may be */
+  /** @throws {LimitError} when the caller has reached the bound */
   check(caller: CountedAs | undefined): void {
     if (caller === undefined) return;
     const { name, isMany } = caller;
@@ -32,20 +32,20 @@ export class CallerBound {
     throw new LimitError(this.what, RETRY_SECONDS);
   }
 
-  /** Counts one more, which was checked. */
+  /** Counts one more, after a check. */
   count(caller: CountedAs | undefined): void {
     if (caller === undefined) return;
     const { name } = caller;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** @throws {LimitError} when the caller has as many as there may be */
+  /** @throws {LimitError} when the caller has reached the bound */
   take(caller: CountedAs | undefined): void {
     this.check(caller);
     this.count(caller);
   }
 
-  /** Gives back one that was taken. */
+  /** Gives one back. */
   release(caller: CountedAs | undefined): void {
     if (caller === undefined) return;
     const count = this.#counts.get(caller.name)! - 1;

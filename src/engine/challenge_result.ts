@@ -1,6 +1,6 @@
 /**
- * A challenge inside a tool's result. ChatGPT asks people to sign in only for
- * one in this form; all other clients look at the status.
+ * A challenge inside a tool's result. ChatGPT asks people to sign in only for a
+ * challenge in this form; all other clients look at the HTTP status.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
  * @module
@@ -10,18 +10,18 @@ import { sidOf } from "../gates/sid.ts";
 import { errorResult } from "../protocol/tool_result.ts";
 import type { Call } from "./call.ts";
 
-/** Whether a request is ChatGPT's. Only the form of an answer depends on it. */
+/** True if a request is ChatGPT's. It decides only the form of an answer. */
 export function readsResults(headers: Headers): boolean {
   return headers.get("user-agent")?.startsWith("openai-mcp/") === true;
 }
 
-/** The result that carries a challenge for scopes. */
+/** Makes the result that carries a challenge for scopes. */
 export function challengeResult(
   call: Call,
   { description, scopes }: ChallengeError,
 ): string {
   const { engine: { gate }, admitted: { request }, introduction } = call;
-  // It wants all of the parameters, for strangers too.
+  // ChatGPT wants all of the parameters, for strangers too.
   const refusal = new ChallengeError(description, "insufficient_scope", scopes);
   call.outcome = "refused";
   return introduction.printer.result({

@@ -1,5 +1,5 @@
 /**
- * What limits know a caller by.
+ * The identity by which limits count a caller.
  *
  * @module
  */
@@ -14,31 +14,35 @@ import { fingerprint } from "../crypto.ts";
 import { clientAddress, networkName } from "../http/client_address.ts";
 import { isLoopback } from "../loopback.ts";
 
-/** A caller in the eyes of limits. */
+/** A caller as limits count them. */
 export interface CountedAs {
-  /** At most 64 characters. */
+  /** A name of at most 64 characters. */
   name: string;
   /**
-   * Whether it may be many people: those who hold one credential, or behind
-   * one network. They have {@linkcode MANY} times as much.
+   * True if it may be many people: all holders of one credential, or all people
+   * in one network. Their limits are {@linkcode MANY} times as high.
    */
   isMany: boolean;
 }
 
-/** As many people share a credential or a network, without noticing. */
+/**
+ * The number of people that may share a credential or a network without
+ * reaching its limits.
+ */
 export const MANY = 10;
 
-/** One name for each person, however often their caller is asked for. */
+/** Names of people by their caller, so that each is made only once. */
 const people = new WeakMap<Caller, CountedAs>();
 
 /**
- * What a request's caller is counted as: a person or a machine by what it owns,
- * a credential that is handed out by the network it comes from, and who presents
- * nothing by the network alone. Undefined for those whom nothing tells apart: on
- * this machine, or where no one knows where requests come from. An address is
- * not for nothing: ask when a limit does.
+ * Finds the identity by which a request's caller is counted. A person or a
+ * machine is counted by their binding. The holder of a shared credential is
+ * counted by their network, and so is a caller without credentials. Undefined
+ * for callers without credentials that cannot be told apart: those on this
+ * machine, or if addresses of clients are not known. Finding the address is not
+ * free, so this is called only when a limit needs it.
  *
- * @param trusted proxies whose word counts
+ * @param trusted proxies whose headers are trusted
  */
 export function countedAs(
   { request, peer, authenticated: { caller } }: {
@@ -53,7 +57,7 @@ export function countedAs(
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) return personOf(caller);
   if (peer !== undefined && trusted.length === 0 && isNobody) {
-    // Spares a server for this machine alone the work.
+    // Saves a server that only this machine reaches the work.
     if (isLoopback({ hostname: peer })) return undefined;
   }
   const address = clientAddress(peer, request.headers, trusted);

@@ -1,6 +1,6 @@
 /**
- * `/mcp`: one endpoint for both generations. What a POST speaks is decided by
- * its body; the headers must agree.
+ * `/mcp`: one endpoint for both generations. The body of a POST decides which
+ * one is spoken; the headers must agree.
  *
  * @module
  * @see MCP 2025-11-25, Transports; MCP 2026-07-28, Streamable HTTP
@@ -43,19 +43,19 @@ import { sessionServer } from "./session.ts";
 import { serveStateless } from "./stateless.ts";
 import { type MaybePromise, then } from "./then.ts";
 
-/** What is read before anyone knows who is calling. */
+/** Reads that begin before the caller is known. */
 interface Ahead {
   body?: Promise<unknown>;
-  /** The question that the message answers, if it does. */
+  /** The question that the message answers, if it is an answer. */
   reply?: Promise<ReadReply | undefined>;
 }
 
-/** Anyone may send as much, and have it read. */
+/** The largest body that is read before the caller is known. */
 const AHEAD_BYTES = 16_384;
 
 /** The two verbs of `/mcp` that do something. */
 export interface McpEndpoint {
-  /** @param info where the request came from, if that is known */
+  /** @param info the connection of the request, if it is known */
   post(request: Request, info?: ConnectionInfo): Promise<Response>;
   delete(request: Request, info?: ConnectionInfo): Promise<Response>;
 }
@@ -116,13 +116,13 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     }
   }
 
-  /** Anyone who may not call learns nothing else. */
+  /** Admits a caller; anyone who may not call learns nothing else. */
   function admit(
     request: Request,
     { remoteAddr }: ConnectionInfo,
   ): MaybePromise<Admitted> {
     const { headers } = request;
-    // Read at once: Deno does not tell any more when the client has left.
+    // Read now: Deno no longer tells it after the client has left.
     const peer = remoteAddr?.hostname;
     checkOrigin(request);
     return then(gate.authenticate(headers), (authenticated) => ({
@@ -139,15 +139,15 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
   }
 
   /**
-   * Reads the session together with the token, and the question that a short
-   * message answers: one round trip for all of them.
+   * Begins to read the session together with the token, and, for a short
+   * message, the question that it answers: one round trip for all of them.
    */
   function lookAhead(request: Request): Ahead {
     const { headers } = request;
     const sessionId = headers.get("mcp-session-id");
     if (!sessionId) return {};
     const session = engine.sessions.find(sessionId);
-    // The one who needs it reads it again.
+    // A failure is handled by the code that reads the session again.
     if (session instanceof Promise) session.catch(() => {});
     const length = headers.get("content-length");
     if (length === null || Number(length) > AHEAD_BYTES) return {};
@@ -155,7 +155,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     const reply = body.then((body) =>
       isAnswer(body) ? engine.replies.read(sessionId, body.id) : undefined
     );
-    // What failed is told to who waits for it, if anyone does.
+    // A failure is reported to the code that awaits it, if any does.
     reply.catch(() => {});
     return { body, reply };
   }
@@ -170,7 +170,7 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     }
     const claimed = metaOf(message.params)[Meta.protocolVersion];
     const { version } = admitted;
-    // How a client opens decides: `initialize` without a claim is of 2025.
+    // The first message decides: `initialize` without a claim is 2025.
     const isStateless = claimed === undefined
       ? version === STATELESS_REVISION && message.method !== "initialize"
       : version === STATELESS_REVISION || !isSessionRevision(claimed);
@@ -193,7 +193,8 @@ export function mcpEndpoint(engine: Engine): McpEndpoint {
     if (refusal) {
       const { outcome, reason, status = 200 } = refusal;
       if (status >= 500) logFailure(log, error, { reference });
-      // Every client without a token is refused once, and scanners are always.
+      // Every client without a token is refused once, and scanners all the
+      // time.
       if (log.isEnabledFor("debug")) {
         const { remoteAddr } = info;
         const address = clientAddress(

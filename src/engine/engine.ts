@@ -1,5 +1,5 @@
 /**
- * Everything the MCP endpoint needs from the rest of the server.
+ * The parts of the server that the MCP endpoint uses.
  *
  * @module
  */
@@ -41,7 +41,7 @@ export interface Engine {
   /** Open questions to 2025 clients, and of tasks. */
   questions: CallerBound;
   limits: Limits;
-  /** Proxies whose word counts on where a request came from. */
+  /** Proxies whose headers about the client's address are trusted. */
   trustedProxies: readonly Network[];
   sessions: SessionStore;
   replies: ReplyStore;
@@ -50,7 +50,7 @@ export interface Engine {
   requestStates: StateStore;
   tasks: TaskStore;
   taskRunner: TaskRunner;
-  /** What people see of their clients' calls; undefined: nothing is kept. */
+  /** Records of calls that people can see; undefined: none are kept. */
   ledger?: LedgerStore;
 }
 
@@ -62,8 +62,8 @@ export interface Admitted {
   /** `MCP-Protocol-Version`. */
   version: string | null;
   authenticated: Authenticated;
-  /** What there is for the caller. */
+  /** The catalogue that the caller may see. */
   catalogue: Catalogue;
-  /** The message as those who collect telemetry see it. */
+  /** The telemetry of the message; undefined where none is collected. */
   operation?: Operation;
 }

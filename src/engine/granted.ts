@@ -1,5 +1,5 @@
 /**
- * What a caller was granted against what something needs.
+ * The granted scopes of a caller, compared with the scopes that are needed.
  *
  * @module
  */
@@ -7,8 +7,8 @@ import { type Caller, isStranger, missingScopes } from "../caller.ts";
 import { ChallengeError } from "../errors.ts";
 
 /**
- * The challenge for scopes that a caller was not granted: 403 that lists every
- * one of them, or 401 for a stranger. Undefined when nothing is missing.
+ * Makes the challenge for scopes that a caller was not granted: 403 that lists
+ * all needed scopes, or 401 for a stranger. Undefined when nothing is missing.
  */
 export function scopeChallenge(
   caller: Caller,
@@ -33,7 +33,10 @@ export function checkGranted(
   if (challenge) throw challenge;
 }
 
-/** Whether a caller could be granted scopes; what needs others is not there. */
+/**
+ * True if the caller could be granted all of the scopes; things that need
+ * others do not exist for them.
+ */
 export function isWithinReach(
   { ceiling }: Caller,
   needed: readonly string[],

@@ -9,11 +9,11 @@ import type { Service } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
 import { detached, isCollected, startTelemetry } from "../telemetry.ts";
 
-/** A service did not start; `cause` is what it threw. */
+/** A service did not start; `cause` is its exception. */
 export class ServiceError extends Error {
   /** The name of the class. */
   override name = "ServiceError";
-  /** Tells which service, and what it threw. */
+  /** Names the service and its exception. */
   constructor(service: string, cause: unknown) {
     super(`The service ${service} did not start: ${messageOf(cause)}`, {
       cause,
@@ -32,7 +32,7 @@ export class Lifecycle {
   #hasStarted: boolean;
 
   /**
-   * @param services each after those that it needs
+   * @param services the services, each after those that it needs
    * @param settings parsed values by the name of their variable
    */
   constructor(
@@ -43,13 +43,14 @@ export class Lifecycle {
     this.#hasStarted = services.length === 0 && !isCollected();
   }
 
-  /** Whether everything has started. */
+  /** True if everything has started. */
   get hasStarted(): boolean {
     return this.#hasStarted;
   }
 
   /**
-   * Starts what has not started. After a failure the next call tries again.
+   * Starts everything that has not started. After a failure the next call tries
+   * again.
    *
    * @throws {ServiceError}
    */
@@ -61,7 +62,7 @@ export class Lifecycle {
     return this.#starting;
   }
 
-  /** What a definition's context holds of its own: settings and services. */
+  /** Gives the settings and services that a definition's context holds. */
   provide({ settings = {}, services = {} }: Needing): Provided {
     return {
       settings: Object.fromEntries(
@@ -75,9 +76,9 @@ export class Lifecycle {
     };
   }
 
-  /** Stops what has started, the last first. */
+  /** Stops the started services, the last first. */
   async stop(): Promise<void> {
-    // A start that is under way ends first, or its services would stay.
+    // A start that is going on is awaited, or its services would stay.
     await this.#starting?.catch(() => {});
     for (const [service, value] of [...this.#values].reverse()) {
       this.#values.delete(service);
@@ -94,7 +95,7 @@ export class Lifecycle {
 
   async #startAll(): Promise<void> {
     await startTelemetry();
-    // They outlive the request that may have come first.
+    // Detached, because services outlive the request that may have come first.
     await detached(() => this.#startServices());
     this.#hasStarted = true;
   }
@@ -116,6 +117,6 @@ export class Lifecycle {
 export interface Provided {
   /** Parsed values by the name of their variable. */
   settings: Record<string, unknown>;
-  /** What each service started as, by the name its user gave it. */
+  /** Started services, by the name that their user gave them. */
   services: Record<string, unknown>;
 }

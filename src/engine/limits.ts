@@ -1,6 +1,6 @@
 /**
- * How many calls a minute a caller may make, in all and of a tool, and how
- * many of a tool may be under way.
+ * Limits on the calls of a caller: per minute, in all and for each tool, and on
+ * the calls of a tool that run at the same time.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY } from "./counted_as.ts";
 import type { Running } from "./running.ts";
 
-/** Methods that run what an author wrote; the others are cheap. */
+/** Methods that run an author's code; the others are cheap. */
 const COUNTED: ReadonlySet<string> = new Set([
   "tools/call",
   "resources/read",
@@ -24,23 +24,26 @@ const COUNTED: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
-/** A quarter of what a person may have is too little to tell others of. */
+/**
+ * The part of a person's minute that must be used before other processes are
+ * told.
+ */
 const TOLD = 0.25;
 
-/** Everyone, to a limit that is shared. */
+/** The caller of a limit that all callers share. */
 const EVERYONE: CountedAs = { name: "everyone", isMany: false };
 
 const CALLS_A_MINUTE = "calls a minute";
 
-/** What a tool's own limit is kept with. */
+/** The state of a tool's own limit. */
 interface OfTool {
   calls?: SharedBuckets;
   underWay?: CallerBound;
 }
 
-/** A place among the calls of a tool that are under way. */
+/** A place among the running calls of a tool. */
 export interface Place {
-  /** Whether a task keeps it, which leaves when its work has ended. */
+  /** True if a task keeps the place until its work has ended. */
   isKept: boolean;
   leave(): void;
 }
@@ -54,7 +57,7 @@ export class Limits {
   constructor(
     kept: { database: Database; log: Logger },
     { callsPerMinute, tools }: {
-      /** Of each caller; 0: as many as they like. */
+      /** Calls per minute of each caller; 0: no limit. */
       callsPerMinute: number;
       tools: Catalogue["tools"];
     },
@@ -76,7 +79,7 @@ export class Limits {
       if (limit === undefined) continue;
       const { callsPerMinute, callsAtOnce } = limit;
       this.#tools.set(name, {
-        // Few are allowed, so every one is told.
+        // The limit may be small, so every call is reported.
         calls: callsPerMinute === undefined
           ? undefined
           : new SharedBuckets(kept, `calls to ${name}`, {
@@ -97,7 +100,7 @@ export class Limits {
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
     if (caller === undefined) return;
-    // Sessions are kept: those of people whom nothing bounds are counted.
+    // Sessions are stored. Those of one person are bounded elsewhere.
     if (opensSession && !caller.isMany) return;
     const buckets = this.#callers[caller.isMany ? "many" : "one"];
     this.#take(buckets, caller, CALLS_A_MINUTE);
@@ -108,7 +111,7 @@ export class Limits {
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
     caller: CountedAs | undefined,
   ): Place {
-    // Those whom nothing tells apart share the limit.
+    // Callers that cannot be told apart share the limit.
     const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
     const { calls, underWay } = this.#tools.get(name)!;
     underWay?.take(who);

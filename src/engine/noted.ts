@@ -1,5 +1,5 @@
 /**
- * Tool calls as the people in whose name they are made see them later.
+ * Records of tool calls for the people in whose name they are made.
  *
  * @module
  */
@@ -7,7 +7,10 @@ import type { Outcome } from "../outcome.ts";
 import type { RpcRequest } from "../protocol/messages.ts";
 import type { Admitted, Engine } from "./engine.ts";
 
-/** Notes how a tool call under a grant ended; of other requests nothing. */
+/**
+ * Records the outcome of a tool call under a grant; does nothing for other
+ * requests.
+ */
 export function noteCall(
   ledger: Engine["ledger"],
   { method, params }: RpcRequest,
@@ -21,7 +24,7 @@ export function noteCall(
   },
 ): void {
   if (!ledger || grantId === undefined || method !== "tools/call") return;
-  // A name that nothing has is the client's text.
+  // An unknown name is the client's text.
   const tool = catalogue.tools.get(params.name as string)?.name;
   if (tool === undefined) return;
   const at = Math.floor(startedMilliseconds / 1000);

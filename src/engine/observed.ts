@@ -1,6 +1,6 @@
 /**
- * A message of a client as those see it who collect telemetry. Method and
- * names are the client's words: only those that there are become known.
+ * The telemetry of a client's message. Method and names are the client's words:
+ * only known ones are recorded.
  *
  * @module
  */
@@ -25,12 +25,12 @@ const OTHERS: ReadonlySet<string> = new Set([
   "notifications/roots/list_changed",
 ]);
 
-/** An id that is not made to tell something. */
+/** An id that is unlikely to hold data. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message as an operation of its own. What refuses it is told within,
- * so that its log line is beneath the operation too.
+ * Serves a message as an operation of its own. A refusal is handled within it,
+ * so that its log line is placed under the operation too.
  */
 export async function serveObserved<T>(
   telemetry: Telemetry,

@@ -1,6 +1,6 @@
 /**
  * The HTTP response to a request that is not finished yet: one JSON object if
- * nothing precedes the result, a stream of server-sent events otherwise.
+ * nothing is sent before the result, a stream of server-sent events otherwise.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Sending Messages to the Server
@@ -12,7 +12,7 @@ import { jsonResponse } from "./response.ts";
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
   ["cache-control", "no-cache, no-transform"],
-  // Or a reverse proxy would hold the events back.
+  // Otherwise a reverse proxy holds the events back.
   ["x-accel-buffering", "no"],
   ...Object.entries(CORS_HEADERS),
 ];
@@ -20,25 +20,28 @@ const STREAM_HEADERS: [string, string][] = [
 const encoder = new TextEncoder();
 const COMMENT = encoder.encode(":\n\n");
 
-/** Unread bytes beyond which a sender waits. */
+/** The unread bytes beyond which a sender waits. */
 const ROOM_BYTES = 64 * 1024;
 
-/** Unread bytes beyond which a stream is cut instead of holding one more. */
+/** The unread bytes beyond which a stream is cut. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** A stream whose reader left that much, and took nothing for so long, is cut. */
+/**
+ * The time after which a stream is cut if its reader takes nothing and the
+ * sender waits.
+ */
 const STALL_MILLISECONDS = 30_000;
 
 /** The message that ends a response. */
 export interface Ending {
   /** JSON text. */
   body: string;
-  /** Of a response that is not a stream; 200 by default. */
+  /** The status of a response that is not a stream; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
-  /** The JSON-RPC error code in it. */
+  /** The JSON-RPC error code in the body. */
   code?: number;
-  /** Whether it is a result by which a tool says that it failed. */
+  /** True if the body is a tool's result with `isError`. */
   isToolError?: boolean;
 }
 
@@ -51,10 +54,10 @@ export class PendingResponse {
   #resolve!: (response: Response) => void;
   #stream?: ReadableStreamDefaultController<Uint8Array>;
   #hasEnded = false;
-  /** The client closed the stream: a write may be what finds that out. */
+  /** True if the client closed the stream, which may be noticed by a write. */
   #isGone = false;
   #isStalled = false;
-  /** Whether the reader waits for a chunk. */
+  /** True if the reader waits for a chunk. */
   #isWanted = false;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
@@ -66,12 +69,12 @@ export class PendingResponse {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
-  /** Whether it has become a stream. */
+  /** True if it has become a stream. */
   get isStream(): boolean {
     return this.#stream !== undefined;
   }
 
-  /** Whether nothing can be sent any more. */
+  /** True if nothing more can be sent. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
@@ -81,7 +84,7 @@ export class PendingResponse {
     return this.#lastSentMilliseconds;
   }
 
-  /** Whether the client left too much unread for too long. */
+  /** True if the client left too much unread for too long. */
   get isStalled(): boolean {
     return this.#isStalled;
   }
@@ -103,7 +106,7 @@ export class PendingResponse {
     this.comment();
   }
 
-  /** Sends one message ahead of the end; resolves when there is room for more. */
+  /** Sends a message before the end; resolves when there is room for more. */
   async send(message: string): Promise<void> {
     this.open();
     if (this.#hasEnded) return;
@@ -114,14 +117,17 @@ export class PendingResponse {
     }
   }
 
-  /** A comment keeps intermediaries from closing a quiet stream. */
+  /** Sends a comment, so that intermediaries do not close a quiet stream. */
   comment(): void {
     if (!this.#stream || this.#hasEnded) return;
     // Comments do not pile up for a client that reads nothing.
     if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /** Ends it; without an ending there is no message, as a client that cancelled wants it. */
+  /**
+   * Ends the response; without an ending there is no message, for a client that
+   * cancelled.
+   */
   end(ending?: Ending): void {
     if (this.#hasEnded) return;
     if (ending === undefined) this.open();
@@ -143,13 +149,16 @@ export class PendingResponse {
     this.#expectReader();
   }
 
-  /** Hands over the next chunk if it is wanted, and closes behind the last. */
+  /**
+   * Hands over the next chunk if it is wanted, and closes the stream after the
+   * last.
+   */
   #flow(): void {
     const chunk = this.#isWanted ? this.#queue.shift() : undefined;
     if (chunk) {
       this.#isWanted = false;
       this.#queuedBytes -= chunk.length;
-      // It reads: the rest may take as long again.
+      // The client reads, so it gets its time again for the rest.
       this.#stopExpecting();
       if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
       else this.#expectReader();
@@ -161,21 +170,21 @@ export class PendingResponse {
     }
   }
 
-  /** The client closed the stream. */
+  /** Ends everything after the client has closed the stream. */
   #leave(): void {
     const wasOpen = !this.#hasEnded;
     this.#drop();
     if (wasOpen) this.onGone();
   }
 
-  /** The client reads nothing: what waits for it is given up. */
+  /** Cuts the stream of a client that reads nothing; its queue is dropped. */
   #cut(): void {
     this.#isStalled = true;
     this.#stream!.error(new Error("The client stopped reading"));
     this.#leave();
   }
 
-  /** Nothing is queued any more, so no one waits for room. */
+  /** Empties the queue, so that no sender waits for room. */
   #drop(): void {
     this.#isGone = true;
     this.#hasEnded = true;
@@ -184,7 +193,7 @@ export class PendingResponse {
     this.#freeRoom();
   }
 
-  /** Gives a reader that left too much unread its time to go on. */
+  /** Gives a reader that left too much unread some time to go on. */
   #expectReader(): void {
     if (this.#queuedBytes <= ROOM_BYTES) return;
     this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);

@@ -1,5 +1,5 @@
 /**
- * Definitions that find in their context what they declared they need.
+ * Definitions whose context holds the settings and services they declared.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import type { Needing } from "../authoring/needs.ts";
 import type { Definitions } from "../protocol/compiled_definitions.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
-/** The same definitions; those without needs are untouched. */
+/** Wraps the definitions that declare needs; others stay as they are. */
 export function provideNeeds(
   { tools = [], resources = [], prompts = [], skills }: Definitions,
   lifecycle: Lifecycle,
@@ -16,7 +16,10 @@ export function provideNeeds(
   const needs = ({ settings, services }: Needing) =>
     settings !== undefined || services !== undefined;
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
-  /** A call comes after the start, and nothing changes after that. */
+  /**
+   * Adds them to a context. Calls come after the start, and nothing changes
+   * after that.
+   */
   function fill(definition: Needing, context: Context): Context {
     let own = provided.get(definition);
     if (!own) provided.set(definition, own = lifecycle.provide(definition));

@@ -1,5 +1,5 @@
 /**
- * Any exception as the answer it becomes.
+ * The answer that an exception becomes.
  *
  * @module
  */
@@ -15,29 +15,29 @@ import {
 } from "../protocol/messages.ts";
 import type { Ending } from "./pending_response.ts";
 
-/** An answer that refuses. */
+/** An answer that refuses a request. */
 export interface Refusal extends Ending {
   outcome: Outcome;
-  /** Where no status says it any more: what was refused, and what to do. */
+  /** The refusal in words, for an answer whose HTTP status cannot tell it. */
   inWords?: string;
-  /** A few words on why, for the log. */
+  /** The reason in a few words, for the log. */
   reason?: string;
 }
 
-/** What was refused, and by whom. */
+/** The refused request. */
 export interface Refused {
   id: RequestId | undefined;
   gate: Gate;
   request: Request;
-  /** Whether the client belongs to the generation without sessions. */
+  /** True if the client belongs to the generation without sessions. */
   stateless: boolean;
-  /** Whether HTTP has its status already: on a stream, or in a batch. */
+  /** True if HTTP has its status already: on a stream, or in a batch. */
   inBand?: boolean;
 }
 
 /**
- * The refusal an exception stands for; undefined for one that no one meant to
- * throw, which the wire may know only by a reference.
+ * Makes the refusal that an exception stands for; undefined for an unexpected
+ * exception, of which the wire may show only a reference.
  */
 export function refusalOf(
   error: unknown,
@@ -83,7 +83,7 @@ export function refusalOf(
     const { message } = error;
     const code = RpcCode.internalError;
     const body = printError(id, { code, message });
-    // What the tool said may be the client's text.
+    // The tool's message may be the client's text.
     return { body, code, status: 200, outcome: "tool_error" };
   }
   return undefined;
@@ -95,7 +95,7 @@ function reasonOf(error: ChallengeError | HttpError): string {
     : error.error ?? "unauthorized";
 }
 
-/** A refusal with what its status and headers would have told to do. */
+/** Adds to a refusal what its status and headers would have told the client. */
 export function inWords(error: ChallengeError | HttpError): string {
   const { message } = error;
   if (error instanceof ChallengeError) {
@@ -111,7 +111,7 @@ function refused(reason: string): Pick<Refusal, "outcome" | "reason"> {
   return { outcome: "refused", reason };
 }
 
-/** What the wire learns of an exception that no one meant to throw. */
+/** Makes the answer for an unexpected exception. */
 export function internalRefusal(
   reference: string,
   id: RequestId | undefined,

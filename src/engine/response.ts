@@ -1,5 +1,5 @@
 /**
- * The HTTP responses of `/mcp` that are whole when they are made.
+ * The HTTP responses of `/mcp` that are complete when they are made.
  *
  * @module
  */
@@ -12,9 +12,9 @@ const JSON_HEADERS: [string, string][] = [
 ];
 
 /**
- * A JSON answer. The constructor is given nothing that it need not have: Deno
- * takes its time over an `init`, and makes a native response with a finalizer
- * for headers in it.
+ * Makes a JSON answer. The constructor gets no more than necessary: Deno is
+ * slow with an `init`, and headers in it cost a native response with a
+ * finalizer.
  */
 export function jsonResponse(
   body: string,
@@ -32,7 +32,7 @@ export function jsonResponse(
   return response;
 }
 
-/** An answer with a status and nothing else. */
+/** Makes an answer with a status and nothing else. */
 export function emptyResponse(status: number): Response {
   return new Response(null, { status, headers: CORS_HEADERS });
 }

@@ -1,6 +1,6 @@
 /**
- * The requests this process is working on, and one clock for all of them,
- * which also finds those that were cancelled through another process.
+ * The requests this process is working on, and one timer for all of them, which
+ * also finds cancellations from other processes.
  *
  * @module
  */
@@ -14,27 +14,33 @@ import type { CountedAs } from "./counted_as.ts";
 
 const BEAT_MILLISECONDS = 200;
 
-/** How often each call is asked whether it may still go on. */
+/**
+ * The time after which each call is checked again, in milliseconds: has its
+ * permission ended?
+ */
 const LIVE_MILLISECONDS = 1000;
 
-/** What one caller may have running in one process. */
+/** The most calls that one caller may have running in one process. */
 export const CALLS_PER_CALLER = 1000;
 
 /** Something that is being worked on. */
 export interface Running {
-  /** What limits know its caller by. */
+  /** The identity by which limits count its caller. */
   readonly countedAs?: CountedAs;
-  /** Where a 2025 client's cancellation would be found. */
+  /** The key of a 2025 client's cancellation. */
   readonly cancellable?: Cancellable;
-  /** Time has passed. */
+  /** Called from time to time. */
   beat(nowMilliseconds: number): void;
-  /** The client wants no answer any more. */
+  /** Called when the client no longer wants an answer. */
   cancel(reason: string): void;
-  /** The work should end, and say so to its client. */
+  /** Called when the work should end and answer its client. */
   stop(reason: string): void;
-  /** Whether the grant and the session it belongs to have not ended. */
+  /** True while its grant and its session have not ended. */
   isLive(): Promise<boolean>;
-  /** They have ended: it is told to stop, and cut off the second time. */
+  /**
+   * Called when they have ended: the first time it stops, the second time it is
+   * cut off.
+   */
   expel(): void;
 }
 
@@ -59,7 +65,7 @@ export class RunningCalls {
   }
 
   /**
-   * Before a call is run: most end at once, and are never added.
+   * Checks a call before it runs: most calls end at once, and are never added.
    *
    * @throws {import("../errors.ts").HttpError} 429 when its caller has too many
    */
@@ -68,11 +74,11 @@ export class RunningCalls {
     this.#bound.check(call.countedAs);
   }
 
-  /** A call that goes on. */
+  /** Adds a call that goes on. */
   add(call: Running): void {
     this.#bound.count(call.countedAs);
     this.#running.add(call);
-    // What slipped in while the server was stopping is told at once.
+    // A call that began while the server was stopping is stopped at once.
     if (this.#hasStopped) return call.stop(STOPPING);
     this.#timer ??= detached(() =>
       setInterval(() => this.#beat(), BEAT_MILLISECONDS)
@@ -98,7 +104,7 @@ export class RunningCalls {
     return false;
   }
 
-  /** Stops the clock and tells every call that the server stops. */
+  /** Stops the timer and tells every call that the server stops. */
   stop(): void {
     this.#hasStopped = true;
     clearInterval(this.#timer);

@@ -1,6 +1,6 @@
 /**
- * Messages of the 2025 generation: each belongs to a session, which any
- * process knows.
+ * Messages of the 2025 generation: each belongs to a session, which every
+ * process can find.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
@@ -33,12 +33,12 @@ import { emptyResponse } from "./response.ts";
 import { type InSession, SessionCall } from "./session_call.ts";
 import { type MaybePromise, then } from "./then.ts";
 
-/** The most messages of one batch: they are all worked on at once. */
+/** The most messages of one batch: all of them are served at the same time. */
 const BATCH_MESSAGES = 100;
 
 /**
- * What a session's messages can be. Everything throws
- * {@linkcode RpcError} for what never reaches a method.
+ * The messages of a session. All methods throw {@linkcode RpcError} for a
+ * message that never reaches a method.
  */
 export interface SessionServer {
   /** A request or a notification. */
@@ -46,7 +46,7 @@ export interface SessionServer {
     message: RpcRequest | RpcNotification,
     admitted: Admitted,
   ): MaybePromise<Response>;
-  /** An answer to a question of ours. */
+  /** An answer to one of our questions. */
   take(
     message: RpcResponse,
     admitted: Admitted,
@@ -59,7 +59,7 @@ export interface SessionServer {
     admitted: Admitted,
     refuse: BatchHandler["refuse"],
   ): Promise<Response>;
-  /** DELETE: the client is done. */
+  /** DELETE: the client has finished. */
   end(admitted: Admitted): Promise<Response>;
 }
 
@@ -93,7 +93,7 @@ export function sessionServer(engine: Engine): SessionServer {
     return emptyResponse(202);
   }
 
-  /** The session that a request names, if it is its caller's. */
+  /** Finds the session that a request names, if it belongs to the caller. */
   function find(admitted: Admitted): MaybePromise<InSession> {
     const { request, version, authenticated: { caller } } = admitted;
     const sessionId = sessionIdOf(request.headers);
@@ -107,14 +107,16 @@ export function sessionServer(engine: Engine): SessionServer {
       }
       const found = { ...admitted, sessionId, session };
       if (session.grantId === caller.grantId) return found;
-      // The same person with another grant: what it used last ends with it.
+      // The same person with another grant: the session now ends with that
+      // grant.
       return sessions.use(sessionId, caller.grantId).then(() => found);
     });
   }
 
   /**
-   * For what is not followed by another at once: a client that begins and ends
-   * a session in the same second finds it ended at every process.
+   * Finds the session for a message that no other follows at once. It is
+   * forgotten, so that a session that a client ends in the same second is ended
+   * at every process.
    */
   async function findOnce(admitted: Admitted): Promise<InSession> {
     const found = await find(admitted);
@@ -122,7 +124,10 @@ export function sessionServer(engine: Engine): SessionServer {
     return found;
   }
 
-  /** Who has signed in since the session began keeps it, or through an update. */
+  /**
+   * Gives a session to its holder if they have signed in since it began, or if
+   * version 0.1 began it.
+   */
   async function adopt(
     session: Session,
     admitted: Omit<InSession, "session">,
@@ -162,7 +167,7 @@ export function sessionServer(engine: Engine): SessionServer {
       );
     }
     const sessionId = sessionIdOf(admitted.request.headers);
-    // An answer no one waits for any more is accepted and dropped.
+    // An answer that is no longer waited for is accepted and dropped.
     await replies.save(sessionId, message, {
       allowed: findOnce(admitted),
       reading,
@@ -264,7 +269,7 @@ function badRequest(message: string): RpcError {
   return new RpcError(RpcCode.badRequest, message, { status: 400 });
 }
 
-/** No one learns whether a session of another caller exists. */
+/** Makes the refusal, which hides if a session of another caller exists. */
 function sessionNotFound(): RpcError {
   return new RpcError(RpcCode.sessionNotFound, "Session not found", {
     status: 404,

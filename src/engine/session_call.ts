@@ -1,6 +1,6 @@
 /**
- * A request of a 2025 session. A question goes out on the request's own
- * stream; its answer may be posted to any process.
+ * A request of a 2025 session. Its question is sent on the request's own
+ * stream; the answer may be posted to any process.
  *
  * @module
  * @see MCP 2025-11-25, Transports
@@ -19,7 +19,7 @@ import { Call } from "./call.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import type { PendingResponse } from "./pending_response.ts";
 
-/** A session, the name it goes by, and the request that named it. */
+/** A session, its id, and the request that named it. */
 export interface InSession extends Admitted {
   sessionId: string;
   session: Session;
@@ -57,7 +57,7 @@ export class SessionCall extends Call {
     };
   }
 
-  /** A session that was ended, through any process, ends its calls. */
+  /** A session that was ended through any process ends its calls. */
   override async isLive(): Promise<boolean> {
     return await super.isLive() &&
       await this.engine.sessions.find(this.sessionId) !== undefined;
@@ -77,12 +77,12 @@ export class SessionCall extends Call {
 
   async #ask(method: string, params: JsonObject): Promise<JsonObject> {
     const { replies } = this.engine;
-    // A stream that has closed cannot be resumed: no one would ever be asked.
+    // A closed stream cannot be resumed, so the question would never arrive.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
     }
     const id = randomId(16);
-    // Known before it is on the wire, or a quick answer would find no one.
+    // Stored before it is sent, or a quick answer would not find it.
     await replies.expect(this.sessionId, id);
     await this.response.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),
@@ -95,7 +95,7 @@ export class SessionCall extends Call {
     throw new ToolError(`The client refused ${method}: ${error?.message}`);
   }
 
-  /** Fires when the client closes the stream that it was asked on. */
+  /** Fires when the client closes the stream with the question. */
   #leaving(method: string): AbortSignal {
     const { response } = this;
     const { onGone } = response;

@@ -1,5 +1,5 @@
 /**
- * Requests of the 2026 generation: everything a request needs is in it.
+ * Requests of the 2026 generation: each carries everything it needs.
  *
  * @module
  * @see MCP 2026-07-28, Streamable HTTP

@@ -32,7 +32,7 @@ import type { Admitted, Engine } from "./engine.ts";
 import type { Ending, PendingResponse } from "./pending_response.ts";
 import type { MaybePromise } from "./then.ts";
 
-/** The methods that may end with questions, and so take answers. */
+/** The methods that may end with questions, and so accept answers. */
 const ASKING: ReadonlySet<string> = new Set([
   "tools/call",
   "prompts/get",
@@ -40,11 +40,11 @@ const ASKING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A call that takes longer than this becomes a stream, with nothing to send yet:
- * leaving is the only way to cancel, and where the body came in a later packet
- * than its headers Deno notices that a client left when the response has begun,
- * not before. The price is that a large result of a slow call is one event,
- * which some clients refuse beyond 1 MiB (Python SDK 2.3).
+ * The time after which a call becomes a stream, even if there is nothing to
+ * send yet. A client can cancel only by leaving, and if its body came in a
+ * later packet than its headers, Deno notices that only after the response has
+ * begun. The price: a large result of a slow call is one event, which some
+ * clients refuse beyond 1 MiB (Python SDK 2.3).
  */
 const SLOW_MILLISECONDS = 1000;
 
@@ -100,7 +100,7 @@ export class StatelessCall extends Call {
 
   /** Notices a client that leaves before its stream opens. */
   #watch(): void {
-    // From the first beat on: the signal costs quick calls too much.
+    // Only from the first beat on: the signal costs quick calls too much.
     this.#isWatched = true;
     const { signal } = this.admitted.request;
     const leave = () => {
@@ -120,13 +120,13 @@ export class StatelessCall extends Call {
     if (answer) return answer;
     const { promise, reject } = Promise.withResolvers<never>();
     this.#suspended.push(reject);
-    // Questions asked side by side go out together.
+    // Questions asked at the same time are sent together.
     clearTimeout(this.#gathering);
     this.#gathering = setTimeout(() => this.#suspend(), 0);
     return await promise;
   }
 
-  /** Ends this round with the open questions, and the tool's run with it. */
+  /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
     const { message: { id }, introduction: { printer } } = this;
     try {
@@ -165,8 +165,9 @@ export class StatelessCall extends Call {
     const state = requestState === undefined
       ? undefined
       : await this.#openState(requestState);
-    // Without a state nothing says which question an answer is for. The
-    // client may know from an earlier call; a single-use tool may not care.
+    // Without a state, nothing tells which question an answer belongs to. The
+    // client may know it from an earlier call, but a single-use tool must not
+    // accept it.
     if (!state && this.#isSingleUse) return;
     this.#inquiry = new Inquiry(state, inputResponses);
   }

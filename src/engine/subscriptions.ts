@@ -1,5 +1,5 @@
 /**
- * The subscriptions that this process carries.
+ * The subscriptions that this process serves.
  *
  * @module
  */
@@ -7,13 +7,13 @@ import { HttpError } from "../errors.ts";
 import { CallerBound } from "./caller_bound.ts";
 import type { Running } from "./running.ts";
 
-/** Streams one process keeps open; a stream costs a few KiB. */
+/** The most streams that one process keeps open; a stream costs a few KiB. */
 export const SUBSCRIPTIONS = 10_000;
 
-/** Those of one caller in one process. */
+/** The most streams of one caller in one process. */
 export const SUBSCRIPTIONS_PER_CALLER = 100;
 
-/** The open subscriptions: so many and no more, until the server stops. */
+/** The open subscriptions, bounded, until the server stops. */
 export class Subscriptions {
   #open = new Set<Running>();
   #hasEnded = false;
@@ -24,7 +24,7 @@ export class Subscriptions {
 
   /**
    * @throws {HttpError} 503 when there are too many, or the server stops; 429
-   * when there are too many of one caller
+   * when the caller has too many
    */
   add(call: Running): void {
     if (this.#hasEnded || this.#open.size >= SUBSCRIPTIONS) {
@@ -41,7 +41,7 @@ export class Subscriptions {
     if (this.#open.delete(call)) this.#bound.release(call.countedAs);
   }
 
-  /** Ends them all, each with its result; there are no new ones. */
+  /** Ends all subscriptions, each with its result; new ones are refused. */
   end(): void {
     this.#hasEnded = true;
     for (const call of this.#open) call.stop("The server stops");

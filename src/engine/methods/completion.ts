@@ -30,8 +30,8 @@ export interface Completion {
 }
 
 /**
- * Proposals for the argument that a request names; none for an argument that
- * does not exist.
+ * Finds proposals for the argument that a request names; none for an argument
+ * that does not exist.
  *
  * @throws {import("../../errors.ts").RpcError} -32602 for a reference that does
  * not exist

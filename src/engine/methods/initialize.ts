@@ -16,7 +16,10 @@ import { isObject } from "../../json.ts";
 import { negotiateRevision } from "../../protocol/revisions.ts";
 import type { Engine } from "../engine.ts";
 
-/** A session is one record, which holds 64 KiB; icons are left out of it. */
+/**
+ * The most characters of a client's description. A session is one record of at
+ * most 64 KiB; icons are left out.
+ */
 const DESCRIPTION_CHARACTERS = 24_000;
 
 /**
@@ -30,7 +33,7 @@ export async function initialize(
   { id, params }: RpcRequest,
   { caller: { binding, grantId }, isPersons }: {
     caller: Caller;
-    /** Whether the caller is one person, and not what many may be. */
+    /** True if the caller is one person, and not possibly many. */
     isPersons: boolean;
   },
 ): Promise<Response> {

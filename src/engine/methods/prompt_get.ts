@@ -13,9 +13,10 @@ import type { JsonObject } from "../../json.ts";
 import { inputErrorText } from "../../protocol/tool_result.ts";
 
 /**
- * The messages of the prompt that a request names.
+ * Gives the messages of the prompt that a request names.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 for no prompt or wrong arguments
+ * @throws {import("../../errors.ts").RpcError} -32602 for an unknown prompt or
+ * wrong arguments
  */
 export async function getPrompt(call: Call): Promise<string> {
   const { catalogue, params, introduction: { printer }, context } = call;

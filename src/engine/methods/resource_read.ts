@@ -17,7 +17,7 @@ import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
 import { viewHome } from "../../protocol/view_resource.ts";
 
-/** The resource of a URI and the variables that its template found in it. */
+/** Finds the resource of a URI, and the variables of its template. */
 export function findResource(
   catalogue: Pick<Catalogue, "resources" | "templates" | "views" | "whole">,
   uri: unknown,
@@ -25,10 +25,10 @@ export function findResource(
   if (typeof uri !== "string") return undefined;
   const { resources, templates, views } = catalogue.whole ?? catalogue;
   const resource = resources.get(uri);
-  // One that is left out must not be read through a template that is not.
+  // A hidden resource must not be readable through a visible template.
   if (resource && !catalogue.resources.has(uri)) return undefined;
   if (resource) return { resource, variables: {} };
-  // A conversation may know a view by the address of another version.
+  // A conversation may hold the address of another version of a view.
   const home = viewHome(uri);
   const view = views.get(home);
   if (view && !catalogue.views.has(home)) return undefined;
@@ -44,14 +44,16 @@ export function findResource(
   return undefined;
 }
 
-/** Whether a URI is of a resource that is left out for the caller. */
+/** True if a URI belongs to a resource that is hidden from the caller. */
 export function isHidden(catalogue: Catalogue, uri: string): boolean {
   return catalogue.whole !== undefined &&
     findResource(catalogue.whole, uri) !== undefined &&
     findResource(catalogue, uri) === undefined;
 }
 
-/** Reads the resource that a request names. @throws {RpcError} when there is none */
+/**
+ * Reads the resource that a request names. @throws {RpcError} if there is none
+ */
 export async function readResource(call: Call): Promise<string> {
   const { catalogue, params: { uri }, introduction, context, stateless } = call;
   if (typeof uri !== "string") throw invalidParams("uri must be a string");

@@ -11,7 +11,7 @@ import {
 } from "../../protocol/messages.ts";
 import type { Method } from "../call.ts";
 
-/** A method that only a server with skills has. */
+/** Makes a method that only a server with skills has. */
 function ofSkills(method: Method): Method {
   return (call) => {
     const { skills } = call.catalogue.whole ?? call.catalogue;
@@ -20,12 +20,12 @@ function ofSkills(method: Method): Method {
   };
 }
 
-/** Lists the skills that there are for the caller. */
+/** Lists the skills that the caller may see. */
 export const listSkills: Method = ofSkills(({ introduction, params }) =>
   introduction.skills.at(params.cursor)
 );
 
-/** Gives the entry of one skill. */
+/** Gives the list entry of one skill. */
 export const getSkill: Method = ofSkills(
   ({ catalogue, introduction, params: { uri } }) => {
     const skill = catalogue.skills.get(uri as string);
@@ -35,7 +35,7 @@ export const getSkill: Method = ofSkills(
   },
 );
 
-/** Lists what is directly in a directory of a skill. */
+/** Lists the entries of a directory of a skill. */
 export const readDirectory: Method = ofSkills(
   ({ catalogue, introduction, params: { uri, cursor } }) => {
     const directory = catalogue.directories.get(uri as string);

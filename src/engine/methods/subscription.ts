@@ -1,6 +1,6 @@
 /**
- * `subscriptions/listen`: a stream of the changes a 2026 client asked for,
- * made in whatever process.
+ * `subscriptions/listen`: a stream of the changes that a 2026 client asked for,
+ * made in any process.
  *
  * @module
  * @see MCP 2026-07-28, Subscriptions
@@ -22,26 +22,26 @@ import {
 } from "../tasks/task_feed.ts";
 import { checkKnowsTasks } from "../tasks/task_methods.ts";
 
-/** Changes a slow client may fall behind before its stream is closed. */
+/** The changes that a slow client may be behind before its stream is closed. */
 const BEHIND = 1000;
 
-/** Resources one subscription may name. */
+/** The most resources that one subscription may name. */
 export const URIS = 1000;
 
-/** The changes a client wants to hear of, as far as they are honoured. */
+/** The changes that a client wants to hear of, as far as they are supported. */
 export interface SubscriptionFilter {
   toolsListChanged?: true;
   promptsListChanged?: true;
   resourcesListChanged?: true;
   resourceSubscriptions?: ReadonlySet<string>;
-  /** In the acknowledgement: those that are the caller's. */
+  /** In the acknowledgement: the tasks that belong to the caller. */
   taskIds?: string[];
 }
 
 const LISTS = ["tools", "prompts", "resources"] as const;
 
 /**
- * The filter of a request, without what no one offers.
+ * Parses the filter of a request; unsupported parts are dropped.
  *
  * @throws {import("../../errors.ts").RpcError} -32602 when it is malformed
  */
@@ -76,7 +76,9 @@ export function parseFilter(
   return filter;
 }
 
-/** The notification a change becomes; undefined when the filter leaves it out. */
+/**
+ * Makes the notification of a change; undefined if the filter leaves it out.
+ */
 export function notificationOf(
   change: Change,
   filter: SubscriptionFilter,
@@ -93,7 +95,7 @@ export function notificationOf(
   return printNotification("notifications/resources/updated", { _meta, uri });
 }
 
-/** The first message of a subscription. */
+/** Prints the first message of a subscription. */
 export function acknowledgement(
   { resourceSubscriptions, ...honoured }: SubscriptionFilter,
   subscriptionId: RequestId,
@@ -136,9 +138,10 @@ async function follow(
       behind--;
     });
   };
-  // Listening comes first: what changes after the acknowledgement is heard.
+  // Listening begins first, so that changes after the acknowledgement are
+  // heard.
   const leave = await engine.changes.listen((change) => {
-    // What is not there for the caller does not change either.
+    // A change of a hidden resource is hidden too.
     if (change.kind !== "list" && isHidden(call.catalogue, change.uri)) return;
     const notification = notificationOf(change, filter, id);
     if (notification !== undefined) notify(notification);

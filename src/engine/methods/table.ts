@@ -1,5 +1,6 @@
 /**
- * The method table: what each request asks for and which revisions have it.
+ * The method table: the methods of each generation, and the scopes that a
+ * request needs.
  *
  * @module
  */
@@ -52,8 +53,8 @@ const SHARED: readonly (readonly [string, Method])[] = [
 ];
 
 /**
- * Methods of 2025 besides `initialize`. Subscribing answers and promises nothing:
- * without a GET stream there is no way to push.
+ * The methods of 2025 besides `initialize`. Subscribing succeeds but has no
+ * effect: without a GET stream there is no way to push.
  */
 export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
   new Map<
@@ -78,7 +79,7 @@ export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
 ]);
 
 /**
- * A method, for a caller who was granted what the request needs.
+ * Gives a method to a caller who was granted the scopes that the request needs.
  *
  * @throws {import("../../errors.ts").ChallengeError} as `scopeChallenge`
  */
@@ -104,7 +105,7 @@ export function permitted<C extends Call>(
   throw challenge;
 }
 
-/** The scopes a request needs; none for a name that nothing has. */
+/** Lists the scopes a request needs; none for an unknown name. */
 function scopesFor(
   catalogue: Catalogue,
   method: string,
@@ -131,7 +132,10 @@ function scopesFor(
   }
 }
 
-/** What a completion proposes may be as private as what it is for. */
+/**
+ * Lists the scopes of a reference: proposals may be as private as the thing
+ * they are for.
+ */
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
   ref: unknown,
@@ -145,7 +149,10 @@ function scopesOfReference(
   return resource?.scopes ?? [];
 }
 
-/** To hear that a resource changed takes what it takes to read it. */
+/**
+ * Lists the scopes of a filter: hearing of a change needs the same scopes as
+ * reading.
+ */
 function scopesOfFilter(
   catalogue: Catalogue,
   notifications: unknown,

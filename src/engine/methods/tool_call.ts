@@ -1,6 +1,6 @@
 /**
- * `tools/call`: arguments are checked, the tool runs here or in a task, and
- * what it gives back is checked too.
+ * `tools/call`: the arguments are checked, the tool runs here or in a task, and
+ * its result is checked too.
  *
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
@@ -33,7 +33,10 @@ import {
   structuredResult,
 } from "../../protocol/tool_result.ts";
 
-/** Calls the tool that a request names. @throws {RpcError} -32602 for no tool */
+/**
+ * Calls the tool that a request names. @throws {RpcError} -32602 for an unknown
+ * tool
+ */
 export function callTool(call: Call): MaybePromise<string> {
   const { introduction: { printer }, catalogue, params } = call;
   const { name } = params;
@@ -56,7 +59,7 @@ export function callTool(call: Call): MaybePromise<string> {
   }
 }
 
-/** What the model may read of an exception. */
+/** Gives the part of an exception that the model may read. */
 function messageFor(error: unknown, call: Call): string {
   call.outcome = "tool_error";
   if (error instanceof ToolError) return error.message;
@@ -108,7 +111,10 @@ function runTool(
     : runAround(tool, input, call.context, call);
 }
 
-/** What must be asked first is asked in the request; a task knows it then. */
+/**
+ * Prepares the call in its request, where questions can be asked, then runs the
+ * tool there or in a task.
+ */
 async function prepareAndRun(
   tool: CompiledTool,
   input: JsonObject,
@@ -166,7 +172,7 @@ function runAround(
     : run();
 }
 
-/** Checks what a tool returned against its output schema. */
+/** Checks a tool's return value against its output schema. */
 function judge(
   { name, output, hasObjectOutput }: CompiledTool,
   answer: unknown,
@@ -193,7 +199,7 @@ function judge(
   });
 }
 
-/** Whether an exception refuses the request itself, wherever it was thrown. */
+/** True if an exception refuses the request itself, wherever it was thrown. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RpcError || error instanceof ChallengeError ||
     error instanceof HttpError || error instanceof Suspended;

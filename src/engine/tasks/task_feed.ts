@@ -1,6 +1,6 @@
 /**
- * `notifications/tasks`: what a subscription hears of its caller's tasks,
- * whichever process works on them.
+ * `notifications/tasks`: the changes of its caller's tasks that a subscription
+ * hears of, made in any process.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks, Task Status Notifications
@@ -17,11 +17,11 @@ import type { JsonObject } from "../../json.ts";
 import { Meta } from "../../protocol/request_meta.ts";
 import { findTask, printTask } from "./task_methods.ts";
 
-/** Tasks one subscription may name: each is looked at again and again. */
+/** The most tasks that one subscription may name: each is polled. */
 const TASKS = 100;
 
 /**
- * The tasks a subscription names; undefined when it wants none.
+ * Parses the tasks that a subscription names; undefined if it wants none.
  *
  * @throws {import("../../errors.ts").RpcError} -32602 when they are malformed
  */
@@ -45,7 +45,10 @@ export class TaskFeed {
     private readonly caller: Caller,
   ) {}
 
-  /** Those of the named tasks that are the caller's. @throws as `findTask` */
+  /**
+   * Finds those of the named tasks that belong to the caller. @throws as
+   * `findTask`
+   */
   async find(taskIds: readonly string[]): Promise<Task[]> {
     const found = await Promise.all(
       taskIds.map((taskId) => findTask(this.store, this.caller, taskId)),
@@ -54,7 +57,7 @@ export class TaskFeed {
   }
 
   /**
-   * Calls `onState` with a task as it is and after every change, until it has
+   * Calls `onState` with the task now and after every change, until it has
    * ended.
    *
    * @throws the signal's reason when it fires first
@@ -74,7 +77,7 @@ export class TaskFeed {
   }
 }
 
-/** What `tasks/get` would answer at this moment, as a notification. */
+/** Prints the present answer of `tasks/get` as a notification. */
 export function taskNotification(
   task: Task,
   subscriptionId: RequestId,

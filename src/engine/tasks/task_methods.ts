@@ -1,6 +1,6 @@
 /**
  * The tasks extension: a tool's work goes on after its request was answered,
- * and the client asks any process how far it is.
+ * and the client can ask any process for its status.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -15,15 +15,15 @@ import { checkGranted, isWithinReach } from "../granted.ts";
 import { invalidParams } from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 
-/** The name both sides declare the extension by. */
+/** The name of the extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-/** How often a client should ask, in milliseconds. */
+/** The time between a client's polls, in milliseconds. */
 const POLL_MILLISECONDS = 1000;
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
-/** Whether a client declared the extension on this request. */
+/** True if the client declared the extension on this request. */
 export function knowsTasks(
   { capabilities: { extensions } }: McpClient,
 ): boolean {
@@ -40,7 +40,7 @@ export function checkKnowsTasks(client: McpClient): void {
   );
 }
 
-/** A task as the wire has it. */
+/** Prints a task as the wire has it. */
 export function printTask(task: Task): JsonObject {
   const { taskId, status, statusMessage, inputRequests, outcome } = task;
   return {
@@ -76,7 +76,7 @@ export async function updateTask(call: Call): Promise<string> {
   return introduction.printer.result({});
 }
 
-/** `tasks/cancel`: the process that works on it notices soon. */
+/** `tasks/cancel`: the process that works on the task notices soon. */
 export async function cancelTask(call: Call): Promise<string> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
@@ -84,10 +84,10 @@ export async function cancelTask(call: Call): Promise<string> {
 }
 
 /**
- * A caller's task, as far as they are still allowed what its tool needs.
+ * Finds a caller's task, if they could be granted the scopes of its tool.
  *
- * @throws {import("../../errors.ts").ChallengeError} 403 when that was not
- * granted, but could be
+ * @throws {import("../../errors.ts").ChallengeError} 403 when the scopes were
+ * not granted, but could be
  */
 export async function findTask(
   tasks: Pick<TaskStore, "find" | "adopt">,
@@ -103,7 +103,7 @@ export async function findTask(
   return task;
 }
 
-/** The caller's task that a request names. */
+/** Finds the caller's task that a request names. */
 async function findOwnTask(call: Call): Promise<Task> {
   const { client, caller, engine, params } = call;
   checkKnowsTasks(client);

@@ -1,5 +1,5 @@
 /**
- * The tasks that a process works on.
+ * The tasks that this process works on.
  *
  * @module
  */
@@ -37,22 +37,24 @@ import { errorResult } from "../../protocol/tool_result.ts";
 
 /** The end of a task. */
 interface End {
-  /** For the client. */
+  /** The status and result for the client. */
   kept: Kept;
-  /** For the log, and for the person in whose name it was begun. */
+  /** The outcome for the log, and for the person in whose name it was begun. */
   outcome: Outcome;
 }
 
-/** What becomes of a task whose process stops; one that has ended stays so. */
+/**
+ * The end of a task whose process stops; a task that has ended stays as it is.
+ */
 const STOPPED: End = {
   kept: { status: "failed", outcome: DIED },
   outcome: "stopped",
 };
 
-/** What becomes of a task that its client ended already. */
+/** The end of a task that its client has already ended. */
 const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
 
-/** What becomes of a task whose grant has ended. */
+/** The end of a task whose grant has ended. */
 const EXPELLED: End = {
   kept: {
     status: "failed",
@@ -64,34 +66,46 @@ const EXPELLED: End = {
   outcome: "stopped",
 };
 
-/** What one caller may have under way in one process. */
+/** The most tasks that one caller may have running in one process. */
 export const TASKS_PER_CALLER = 100;
 
-/** Tasks of a person, or in a list, kept for a day in whatever state. */
+/**
+ * The most tasks of a person or a list that are stored, in any state, for a
+ * day.
+ */
 export const TASKS_KEPT = 1000;
 
-/** They end one by one, as the calls that made them came. */
+/**
+ * The seconds after which to try again: stored tasks expire one by one, in the
+ * order of their calls.
+ */
 const KEPT_RETRY_SECONDS = 600;
 
-/** How often a task is asked whether it may still go on. */
+/**
+ * The time after which a task's permission is checked again, in milliseconds.
+ */
 const LIVE_MILLISECONDS = 1000;
 
 /**
- * Where a new task is listed. What many people share has many lists, filled
- * evenly, so that counting one costs no more than counting a person's.
+ * Chooses the list that counts a new task. A caller that may be many people has
+ * many lists, filled evenly, so that counting one costs no more than a
+ * person's.
  */
 function listOf({ binding }: Caller, countedAs?: CountedAs): string {
   if (!countedAs?.isMany) return binding;
   return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
 }
 
-/** What a task does: it gives its result, or throws. */
+/** The work of a task: it gives its result, or throws. */
 export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
-/** A request that a task goes on with. */
+/** A request that becomes a task. */
 export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
   readonly authenticated: Authenticated;
-  /** Tells the log how the task ended, and the person in whose name it was. */
+  /**
+   * Records the end of the task in the log, and for the person in whose name it
+   * ran.
+   */
   endTask(taskId: string, outcome: Outcome): void;
 }
 
@@ -116,8 +130,8 @@ export class TaskRunner {
   }
 
   /**
-   * Creates a task for a request and begins to work on it. Anyone who asks for it
-   * later needs the scopes again.
+   * Creates a task for a request and begins to work on it. Reading it later
+   * needs the same scopes.
    *
    * @throws {HttpError} 503 when the server stops, 429 when the caller has too
    * many
@@ -182,12 +196,14 @@ export class TaskRunner {
     return await this.tasks.create(taskId, caller, scopes, list);
   }
 
-  /** Takes no new tasks from now on. */
+  /** Refuses new tasks from now on. */
   refuse(): void {
     this.#isRefusing = true;
   }
 
-  /** Ends every task of this process as failed, and waits until that is kept. */
+  /**
+   * Ends every task of this process as failed, and waits until that is stored.
+   */
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
@@ -232,7 +248,7 @@ export class TaskRunner {
       }
     }, LIVE_MILLISECONDS);
     const watching = new AbortController();
-    // Should this fail, the heartbeat will see it a little later.
+    // If this fails, the heartbeat notices the end a little later.
     const watched = this.tasks.ended(taskId, watching.signal).then(
       () => endAs(CANCELLED),
       () => {},
@@ -253,7 +269,8 @@ export class TaskRunner {
           (error) => signal.aborted ? onAbort : this.#endOf(error, taskId),
         );
       request.endTask(taskId, outcome);
-      // The work is done: a database that is away for a while must not lose it.
+      // The work is done: its result must survive a short outage of the
+      // database.
       await persist(
         () => this.tasks.end(taskId, kept),
         { signal: this.#stopping.signal },
@@ -266,7 +283,10 @@ export class TaskRunner {
     }
   }
 
-  /** By the grant that it began with, or by the one that uses it now. */
+  /**
+   * True if the grant it began with, or the one that uses it now, is still
+   * valid.
+   */
   async #isAllowed(taskId: string, request: Beginning): Promise<boolean> {
     if (await request.isLive()) return true;
     const { caller, authenticated } = request;
@@ -298,7 +318,7 @@ export class TaskRunner {
   }
 }
 
-/** The end of a task that tells the model what went wrong. */
+/** Makes the end of a task that tells the model what went wrong. */
 function told(text: string, outcome: Outcome): End {
   const result = errorResult(text) as unknown as JsonObject;
   return { kept: { status: "completed", outcome: result }, outcome };
@@ -306,7 +326,10 @@ function told(text: string, outcome: Outcome): End {
 
 const MESSAGE_MILLISECONDS = 1000;
 
-/** A task in place of its request: client and tool meet in its record. */
+/**
+ * A task in place of its request: client and tool communicate through its
+ * record.
+ */
 class WorkOfTask implements Work {
   readonly stateless = true;
   readonly caller: Caller;
@@ -351,14 +374,16 @@ class WorkOfTask implements Work {
     return this.requestId;
   }
 
-  /** Tasks have no notifications; progress in words becomes the status. */
+  /**
+   * Tasks have no notifications; the message of progress becomes the status.
+   */
   async notify(method: string, { message }: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
     if (typeof message !== "string") return;
     const now = this.#clock();
     if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
     this.#lastMessageMilliseconds = now;
-    // Only words: the work goes on without them.
+    // Only a message: the work goes on without it.
     await tidy(() => this.#tasks.setMessage(this.requestId, message));
   }
 
@@ -380,7 +405,7 @@ class WorkOfTask implements Work {
     }
   }
 
-  /** A key never stands for two questions of one task. */
+  /** Makes a key unique among the questions of one task. */
   #unusedKey(name: string): string {
     let key = name;
     while (this.#keys.has(key)) key = `${name}-${++this.#count}`;
