@@ -1,6 +1,6 @@
 /**
- * `/account`: what a person's clients may do in their name, and its end; for
- * operators, everyone's.
+ * `/account`: the connections of a person's clients, and the forms that end
+ * them; for operators, everyone's.
  *
  * @module
  */
@@ -51,7 +51,7 @@ export interface AccountEndpoints {
   signOut(c: Context): Promise<Response>;
 }
 
-/** What the account page is made of. */
+/** The parts of the account page. */
 export interface AccountOptions extends OperatorSources {
   baseUrl: string;
   serverTitle: string;
@@ -59,7 +59,7 @@ export interface AccountOptions extends OperatorSources {
   providerName: string;
   /** `OAUTH_ADMINS`. */
   admins: readonly string[];
-  /** What a new access token may be given. */
+  /** The scopes that a new access token may have. */
   scopes: Scopes;
   permissions?: Permissions;
   makeToken: MakeToken;
@@ -70,7 +70,7 @@ export interface AccountOptions extends OperatorSources {
   log: Logger;
 }
 
-/** The account page at work. */
+/** Makes the account page's endpoints. */
 export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { baseUrl, serverTitle, about, providerName } = options;
   const { accountSessions, log } = options;
@@ -80,7 +80,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const people = signedInPeople(options);
   const cookie = { name: "account", baseUrl };
 
-  // An empty list lets no one in here, unlike the one of who may sign in.
+  // An empty list means no operators, unlike the list of people who may sign
+  // in.
   const isOperator = ({ identity }: AccountSession) =>
     options.admins.length > 0 && isAllowed(identity, options.admins);
 
@@ -113,7 +114,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     const view = isOperator(session)
       ? await operatorView(options, filter)
       : undefined;
-    // Last: after a failure the page is loaded again, and the token is shown.
+    // Last: if something before it fails, loading the page again still shows
+    // the token.
     const made = asked.made === undefined
       ? undefined
       : await accountSessions.takeMade(id, asked.made);
@@ -148,7 +150,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     );
   }
 
-  /** Ends a grant; false when the person has none of this name. */
+  /** Ends a grant; false if the person has no grant with this id. */
   async function endOne(
     c: Context,
     grantId: string,
@@ -198,7 +200,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         subject: session.subject,
         grantId,
       });
-      // Loading that page again makes no other token.
+      // Loading that page again makes no second token.
       return redirect(c, `${baseUrl}/account?made=${grantId}`);
     },
 
@@ -220,7 +222,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   };
 }
 
-/** The calls that an operator asks for. */
+/** Reads the operator's filter of calls. */
 function filterOf(
   { person, client, outcome }: Record<string, string | undefined>,
 ): CallFilter {
@@ -231,7 +233,7 @@ function filterOf(
   };
 }
 
-/** Grants, newest first, under the client that holds them. */
+/** Groups grants under the client that holds them, newest first. */
 async function byClient(
   grants: readonly Grant[],
   inWords: (grant: Grant) => Promise<ConnectionInWords>,
@@ -241,7 +243,7 @@ async function byClient(
     [...groups].map(async ([clientId, held]) => ({
       clientId,
       name: held[0].clientName,
-      // Only a metadata document has an address for a name.
+      // Only a client with a metadata document has an address as its id.
       domain: clientId.startsWith("https:")
         ? URL.parse(clientId)?.hostname
         : undefined,

@@ -1,6 +1,6 @@
 /**
- * Signing in to the account page, through the provider that clients use too.
- * Nothing is written before the person is back: what the way there needs is
+ * Signing in to the account page, through the same provider that clients use.
+ * Nothing is stored before the person is back: the values for the way there are
  * derived from two cookies.
  *
  * @module
@@ -30,16 +30,16 @@ import { upstreamSecrets } from "../authorization_server/upstream_secrets.ts";
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
 
-/** How long a person may take at the provider. */
+/** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
 
 /** The way to the provider and back. */
 export interface AccountSignIn {
   /** `POST /account/sign-in`. */
   start(c: Context): Promise<Response>;
-  /** Whether a return from the provider belongs to the account page. */
+  /** True if a return from the provider belongs to the account page. */
   isReturning(c: Context): boolean;
-  /** `GET /oauth/provider-callback`, when it does. */
+  /** `GET /oauth/provider-callback`, if it belongs to the account page. */
   finish(c: Context): Promise<Response>;
 }
 
@@ -58,9 +58,9 @@ export function accountSignIn(
   }: {
     baseUrl: string;
     provider: Provider;
-    /** Keeps its subjects apart from another provider's. */
+    /** The prefix that keeps the provider's subjects apart from another's. */
     providerId: string;
-    /** What other issuers' subjects begin with. */
+    /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
     permissions?: Permissions;
     accountSessions: AccountSessionStore;
@@ -118,7 +118,8 @@ export function accountSignIn(
   return {
     async start(c) {
       await checkRate(c);
-      // The same for all tabs, so that the last one does not shut out the rest.
+      // The same handle for all tabs, so that the last tab does not break the
+      // others.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
       const { codeVerifier, nonce } = upstreamSecrets(
@@ -156,8 +157,8 @@ export function accountSignIn(
         dropCookie(c, cookie);
         throw refused();
       }
-      // The tokens are not kept. Nor are they revoked: some providers would
-      // end every other connection of this person with them.
+      // The tokens are not stored. They are not revoked either: some providers
+      // would end all other connections of this person with them.
       const { identity } = await ask(c, () =>
         provider.redeem({
           code,
@@ -176,7 +177,7 @@ export function accountSignIn(
         subject,
       });
       waiveRate(c);
-      // Not before: without it the page could not be loaded again.
+      // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
       return redirect(c, `${baseUrl}/account`);

@@ -1,6 +1,6 @@
 /**
- * What a person changes about a connection of theirs without ending it: they
- * pause and resume it, and take scopes away.
+ * Changes that a person makes to their connection without ending it: pausing,
+ * resuming, and taking scopes away.
  *
  * @module
  */
@@ -21,13 +21,13 @@ import type { AccountSessionStore } from "../store/account_sessions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { signedInPeople } from "./signed_in.ts";
 
-/** The routes of a connection that goes on. */
+/** The endpoints for connections that go on. */
 export interface ConnectionChanges {
-  /** `POST /account/pause`: nothing is let in until it is resumed. */
+  /** `POST /account/pause`: refuses the connection until it is resumed. */
   pause(c: Context): Promise<Response>;
   /** `POST /account/resume`. */
   resume(c: Context): Promise<Response>;
-  /** `POST /account/narrow`: leaves the scopes whose boxes are ticked. */
+  /** `POST /account/narrow`: keeps the scopes whose boxes are ticked. */
   narrow(c: Context): Promise<Response>;
 }
 

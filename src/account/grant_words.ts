@@ -1,5 +1,5 @@
 /**
- * A grant in the words of the account page.
+ * Grants in the form that the account page shows.
  *
  * @module
  */
@@ -11,13 +11,13 @@ import type { TokenInWords } from "../pages/token_section.tsx";
 import type { NotedCall } from "../store/call_list.ts";
 import type { SessionStore } from "../store/sessions.ts";
 
-/** Where the words come from. */
+/** The sources for describing grants. */
 export interface WordSources {
   sessions: Pick<SessionStore, "countOf">;
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
-/** What a person sees of a connection. */
+/** Describes a connection for its person. */
 export async function connectionInWords(
   grant: Grant,
   { sessions, inWords }: WordSources,
@@ -39,7 +39,7 @@ export async function connectionInWords(
   };
 }
 
-/** What a person sees of an access token that they made. */
+/** Describes an access token for the person who made it. */
 export function tokenInWords(
   grant: Grant,
   { inWords }: Pick<WordSources, "inWords">,
@@ -60,7 +60,7 @@ export function tokenInWords(
   };
 }
 
-/** How a person is called. */
+/** Gives the name of a person. */
 export function nameOf(
   { identity, subject }: Pick<Grant, "identity" | "subject">,
 ): string {

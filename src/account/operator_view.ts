@@ -1,5 +1,5 @@
 /**
- * What an operator sees on the account page: everyone's connections and calls,
+ * The operator's part of the account page: everyone's connections and calls,
  * the clients, and the last attempts to connect.
  *
  * @module
@@ -20,7 +20,7 @@ import type { LedgerStore } from "../store/ledger.ts";
 import { isFailure } from "../outcome.ts";
 import { connectionInWords, nameOf, type WordSources } from "./grant_words.ts";
 
-/** What an operator may look at. */
+/** The sources of the operator's view. */
 export interface OperatorSources extends WordSources {
   grants: Pick<GrantStore, "list">;
   attempts: Pick<AttemptStore, "list">;
@@ -33,7 +33,7 @@ export interface OperatorSources extends WordSources {
 
 type View = Omit<OperatorProps, "base" | "csrf" | "now">;
 
-/** Gathers what the section shows. */
+/** Gathers the contents of the section. */
 export async function operatorView(
   sources: OperatorSources,
   filter: CallFilter,
@@ -77,7 +77,9 @@ export async function operatorView(
   };
 }
 
-/** The registrations behind grants, newest first; documents are not read. */
+/**
+ * Lists the registrations behind grants, newest first; documents are not read.
+ */
 async function registeredClients(
   { clients }: OperatorSources,
   everybodys: readonly Grant[],
@@ -93,7 +95,7 @@ async function registeredClients(
     .sort((a, b) => b.issuedAt - a.issuedAt);
 }
 
-/** The calls that an operator asks for; undefined where none are kept. */
+/** Lists the calls that an operator asks for; undefined if none are kept. */
 async function callsOf(
   { ledger, configured }: OperatorSources,
   everybodys: readonly Grant[],
@@ -101,7 +103,7 @@ async function callsOf(
 ): Promise<OperatorCall[] | undefined> {
   if (!ledger) return undefined;
   const owners = new Map([
-    // A machine's calls are kept for longer than its grants.
+    // A machine's calls are kept longer than its grants.
     ...configured.filter(isMachine).map((machine) => {
       const name = clientName(machine);
       const owner = { person: name, client: name };

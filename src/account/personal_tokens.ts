@@ -16,10 +16,12 @@ import type { AccountSession } from "../store/account_sessions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import type { Write } from "../store/transaction.ts";
 
-/** For how long a token may be made, in days. */
+/** The lifetimes that a token may have, in days. */
 export const TOKEN_DAYS = [7, 30, 90, 365] as const;
 
-/** More are a sign that no one ends them. */
+/**
+ * The most tokens of one person; more would mean that old ones are never ended.
+ */
 const MOST_TOKENS = 50;
 
 const DAY_SECONDS = 24 * 60 * 60;
@@ -28,7 +30,7 @@ const NAME = /^\P{Cc}{1,80}$/u;
 /**
  * Makes a token and gives the ID of its grant.
  *
- * @param keep keeps the token for its person, who sees it once
+ * @param keep stores the token for its person, who sees it once
  * @throws {HttpError}
  */
 export type MakeToken = (
@@ -37,12 +39,12 @@ export type MakeToken = (
   keep: (grantId: string, token: string) => Promise<Write>,
 ) => Promise<string>;
 
-/** Lets people make tokens with scopes that they may have themselves. */
+/** Lets people make tokens, with scopes that they have themselves. */
 export function personalTokens(
   { baseUrl, scopes: { supported }, mayHold, grants, accessTokens, clock }: {
     baseUrl: string;
     scopes: Scopes;
-    /** What a grant's token is good for here. */
+    /** Tells what a grant's token may be used for here. */
     mayHold: MayHold;
     grants: GrantStore;
     accessTokens: AccessTokenStore;
@@ -64,7 +66,7 @@ export function personalTokens(
       subject,
       identity,
       name,
-      // What the form names beyond them was on no page of ours.
+      // Other scopes in the form were on no page of ours.
       scopes: supported.filter((scope) =>
         form.get(`scope.${scope}`) !== undefined
       ),

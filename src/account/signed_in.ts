@@ -1,5 +1,5 @@
 /**
- * Who is signed in to the account page.
+ * The people who are signed in to the account page.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import type {
   AccountSessionStore,
 } from "../store/account_sessions.ts";
 
-/** A signed-in person, and by which session. */
+/** A signed-in person, and the id of their session. */
 export interface SignedIn {
   id: string;
   session: AccountSession;
 }
 
-/** Finds out who sent a request to the account page. */
+/** Finds the person who sent a request to the account page. */
 export function signedInPeople(
   { baseUrl, accountSessions }: {
     baseUrl: string;
@@ -34,7 +34,10 @@ export function signedInPeople(
     return session && { id, session };
   }
 
-  /** The same for a form, which must come from a page made for that session. */
+  /**
+   * Finds the sender of a form, which must come from a page made for that
+   * session.
+   */
   async function findForm(
     c: Context,
   ): Promise<SignedIn & { form: Parameters }> {
