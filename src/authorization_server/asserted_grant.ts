@@ -1,5 +1,5 @@
 /**
- * A grant by the word of an identity provider: no one sees a page.
+ * A grant by the assertion of an identity provider, without any page.
  *
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module
@@ -29,21 +29,26 @@ import type { AssertionStore } from "../store/assertions.ts";
 import type { Write } from "../store/transaction.ts";
 import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
 
-/** A grant, and what marks its assertion as used in the commit that keeps it. */
+/**
+ * A grant, and the write that marks its assertion as used in the same commit.
+ */
 export interface AssertedGrant {
   grant: Grant;
   using: Write;
 }
 
-/** Gives the grant that an assertion is good for, once. @throws {OAuthError} */
+/** Makes the grant of an assertion, once. @throws {OAuthError} */
 export type GrantByAssertion = (
   request: { assertion: string; scopes: readonly string[] },
   client: Client,
-  /** Whether the client has proved who it is. */
+  /** True if the client has authenticated. */
   isProven: boolean,
 ) => Promise<AssertedGrant>;
 
-/** Grants what identity providers and the rules of this server both allow. */
+/**
+ * Makes grants for scopes that the identity provider and the rules of this
+ * server both allow.
+ */
 export function grantByAssertion(
   {
     baseUrl,
@@ -57,13 +62,13 @@ export function grantByAssertion(
     clock,
   }: {
     baseUrl: string;
-    /** Keeps the subjects of those who sign in on a page apart. */
+    /** The prefix of the subjects of people who sign in on a page. */
     providerId: string;
-    /** What other issuers' subjects begin with. */
+    /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
     scopes: Scopes;
     permissions?: Permissions;
-    /** What the grant is good for here. */
+    /** Tells what the grant may be used for here. */
     mayHold: MayHold;
     verifyAssertion: VerifyAssertion;
     assertions: AssertionStore;
@@ -92,7 +97,7 @@ export function grantByAssertion(
     ).filter((scope) => scope !== OFFLINE_ACCESS);
     const id = issuerId(by);
     const subject = subjectOf(id, identity);
-    // A rule that names a subject alone means one of the sign-in's provider.
+    // A rule with a subject alone means a person of the sign-in provider.
     const isNamedAlone = id === providerId &&
       !isSubjectOfOther(identity.subject, otherIds);
     const kept = permissions?.keep(identity) ?? withoutMemberships(identity);

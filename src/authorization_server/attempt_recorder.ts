@@ -1,5 +1,5 @@
 /**
- * Writes down how attempts to connect end, seen from outside the endpoints.
+ * Records how attempts to connect end, by wrapping the endpoints.
  *
  * @module
  */
@@ -9,11 +9,11 @@ import { shortClientId } from "../oauth/client_id.ts";
 import type { Attempt, AttemptStore } from "../store/attempts.ts";
 import type { Endpoint } from "./sign_in_endpoints.ts";
 
-/** How a step ended. */
+/** The result of a step. */
 type Outcome = Pick<Attempt, "client" | "failure">;
 
 /**
- * Wraps every endpoint that an attempt to connect passes. One that has
+ * Wraps every endpoint that an attempt to connect passes. An endpoint that has
  * found its client names it in the context, as `client`.
  */
 export function attemptRecorder(
@@ -24,7 +24,7 @@ export function attemptRecorder(
     const known: string | undefined = c.get("client");
     const named = c.req.query("client_id");
     const client = known ?? (named && shortClientId(named));
-    // Only a client that is known is led on to its redirect URI.
+    // Only a known client gets a redirect to its redirect URI.
     const isStranger = known === undefined && outcome.client === undefined;
     attempts.note({ step, client, isStranger, ...outcome });
   }
@@ -46,8 +46,8 @@ export function attemptRecorder(
 }
 
 /**
- * The authorization response in a redirect to a client, known by its `iss`
- * (RFC 9207); undefined for a step that leads on to another.
+ * Parses the authorization response in a redirect to a client, which has our
+ * `iss` (RFC 9207); undefined for a step that leads to another.
  */
 function parseAnswer(
   location: string | null,

@@ -55,12 +55,12 @@ import { registerEndpoint } from "./register.ts";
 import { revokeEndpoint } from "./revoke.ts";
 import { tokenEndpoint } from "./token.ts";
 
-/** What an authorization server is made of. */
+/** The parts of an authorization server. */
 export interface AuthorizationServerOptions {
   config: OAuthConfig;
   log: Logger;
   database: Database;
-  /** One cache for a process, so the engine's. */
+  /** The engine's store, because a process has one cache of sessions. */
   sessions: SessionStore;
   /** The latest calls, written by the engine. */
   ledger?: LedgerStore;
@@ -75,13 +75,16 @@ export interface AuthorizationServerOptions {
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
-/** All that it answers; what the resource says of itself is not its business. */
+/**
+ * The gate and the endpoints; the protected resource's metadata is not among
+ * them.
+ */
 export type AuthorizationServer = Pick<SignIn, "close"> & {
   gate: Gate;
   endpoints: Omit<SignInEndpoints, "protectedResourceMetadata">;
 };
 
-/** The authorization server of `AUTH_STRATEGY=oauth`. */
+/** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
@@ -158,7 +161,8 @@ export function authorizationServer(
     waiveRate: limit.waive,
   });
   const authorizing = limited(rateLimit(services, "authorize", 10));
-  // What fails here costs little, and others behind the same address refresh.
+  // A failure here is cheap, and others behind the same address need to
+  // refresh.
   const tokenRate = rateLimit(services, "token", 200);
   const callbackRate = rateLimit(services, "callback", 10);
   const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));

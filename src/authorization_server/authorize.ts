@@ -1,8 +1,8 @@
 /**
- * `GET /authorize`: checks what a client asks for and shows it to the person.
- * The provider comes after consent, never before: a client must not ride on a
- * session that the person has there. Only a client that the operator trusts goes
- * straight on.
+ * `GET /authorize`: checks a client's request and shows it to the person. The
+ * provider comes after consent, never before: a client must not make use of a
+ * session that the person has there. Only a client that the operator trusts
+ * skips consent.
  *
  * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
  * @module
@@ -61,7 +61,7 @@ export function authorizeEndpoint(
     baseUrl: string;
     serverTitle: string;
     about?: About;
-    /** Who people sign in with. */
+    /** The provider's name for people. */
     providerName: string;
     scopes: Scopes;
     inWords(scopes: readonly string[]): ScopeInWords[];
@@ -83,12 +83,13 @@ export function authorizeEndpoint(
       if (!(error instanceof OAuthError)) throw error;
       const { code, description, cause, advice } = error;
       if (code !== "invalid_client") throw error;
-      // No one has tried to authenticate here, so 401 would be a lie.
+      // The client has not tried to authenticate here, so the status is not
+      // 401.
       throw new OAuthError(code, description, { cause, advice, status: 400 });
     }
   }
 
-  /** The scopes that the browser has approved for a client before. */
+  /** Finds the scopes that the browser has approved for a client before. */
   async function findApproved(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },
@@ -113,7 +114,7 @@ export function authorizeEndpoint(
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
     const redirectUri = parseRedirectUri(parameters, client);
-    // Its ID may be from before the operator closed the other addresses.
+    // Its ID may be older than the operator's rule about addresses.
     if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = parameters.get("redirect_uri") === undefined
@@ -127,8 +128,8 @@ export function authorizeEndpoint(
         scopes: known,
       });
     } catch (error) {
-      // An address that the person never approved gets nothing by redirect,
-      // or this endpoint would send browsers wherever a stranger likes.
+      // An address that the person never approved gets no redirect: otherwise
+      // any stranger could make this endpoint send browsers anywhere.
       if (!approved || !(error instanceof OAuthError)) throw error;
       const { code, description } = error;
       const state = parameters.get("state");
@@ -140,7 +141,7 @@ export function authorizeEndpoint(
         }, baseUrl),
       );
     }
-    // Asking for one more scope must not lose those approved before.
+    // A request for one more scope must not lose those approved before.
     const scopes = unionOfScopes(
       request.scopes,
       (approved ?? []).filter((scope) => known.supported.includes(scope)),

@@ -12,9 +12,8 @@ import { page } from "../pages/respond.ts";
 
 /**
  * Shows the outcome of an authorization request and tells the window that
- * opened this one, if it is at our own origin or one of `ALLOWED_ORIGINS`.
- * A loopback page is not among them by itself: its port says nothing about
- * whose it is.
+ * opened this one, if it is at our own origin or one of `ALLOWED_ORIGINS`. A
+ * loopback page is not among them: its port does not tell to whom it belongs.
  */
 export function callback(
   { config, about, baseUrl }: {
@@ -34,8 +33,8 @@ export function callback(
 }
 
 /**
- * An authorization response (RFC 6749 §4.1.2); undefined when it is none. A
- * parameter that is given twice makes it none (RFC 6749 §3.1).
+ * Parses an authorization response (RFC 6749 §4.1.2); undefined if it is not
+ * one. A repeated parameter makes it invalid (RFC 6749 §3.1).
  */
 export function parseResponse(
   parameters: URLSearchParams,

@@ -1,6 +1,5 @@
 /**
- * Clients by their identifier, whichever way they came to be known, and the
- * proof that a request comes from one.
+ * Clients of every origin by their identifier, and their authentication.
  *
  * @module
  */
@@ -32,21 +31,22 @@ import { type Clock, now } from "../clock.ts";
 /** All clients. */
 export interface ClientDirectory {
   /**
-   * A client. `stale`: a metadata document that cannot be fetched anew will do.
+   * Finds a client. `stale`: an old copy of its metadata document is enough if
+   * it cannot be fetched again.
    *
    * @throws {OAuthError} `invalid_client` when there is none,
    * `temporarily_unavailable` when its document cannot be read
    */
   find(clientId: string, options?: { stale?: boolean }): Promise<Client>;
-  /** A client that registered itself. */
+  /** Finds a client that registered itself. */
   findRegistered(clientId: string): Promise<Client | undefined>;
   /**
-   * The client that a request authenticates.
+   * Authenticates the client of a request.
    *
    * @throws {OAuthError} `invalid_client` or `invalid_request`
    */
   authenticate(headers: Headers, parameters: Parameters): Promise<Client>;
-  /** Someone signed in with a client: what it published is kept. */
+  /** Stores the documents of a client with which someone has signed in. */
   keep(client: Client): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function clientDirectory(
     documents: DocumentStore;
     assertions: AssertionStore;
     clock: Clock;
-    /** Those that the operator set up. */
+    /** Clients that the operator set up. */
     configured: readonly Client[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
@@ -80,7 +80,7 @@ export function clientDirectory(
       return await document;
     } catch (cause) {
       if (cause instanceof HttpError) throw cause;
-      // No more than that: it must not map a network.
+      // The error has no details, so that it cannot be used to map a network.
       throw cause instanceof DocumentError && cause.isPermanent
         ? new OAuthError(
           "invalid_client",
@@ -133,7 +133,10 @@ export function clientDirectory(
       : await registrations.find(clientId);
   }
 
-  /** The keys that a client publishes now; undefined: it cannot change them. */
+  /**
+   * Fetches the keys that a client publishes now; undefined if its keys are
+   * fixed.
+   */
   async function renewKeys(
     { clientId, domain, metadata: { jwks_uri } }: Client,
   ): Promise<unknown> {

@@ -1,5 +1,5 @@
 /**
- * `POST /authorize`: what the person decided on the consent page.
+ * `POST /authorize`: the person's decision on the consent page.
  *
  * @module
  */
@@ -21,7 +21,7 @@ import type { ProviderUrl } from "./provider_url.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 
-/** Sends the browser to the provider, or the refusal to the client. */
+/** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
   { baseUrl, providerUrl, requests, checkRate, log }: {
     baseUrl: string;
@@ -54,14 +54,17 @@ export function consentEndpoint(
     { browser, scopes }: { browser: string; scopes: readonly string[] },
   ): Promise<Response> {
     const { handle, value: { request } } = found;
-    // Before anything is written: if the provider cannot be reached, the
-    // person presses the button again.
+    // Before anything is written: if the provider cannot be reached, the person
+    // can press the button again.
     const url = await providerUrl(handle, browser, request.wishes);
     await keepConsent(c, found, scopes);
     return redirect(c, url.href);
   }
 
-  /** The last answer counts, also when the button is pressed again. */
+  /**
+   * Stores the consent. The last answer counts, even if the button is pressed
+   * again.
+   */
   async function keepConsent(
     c: Context,
     found: FoundRequest,
@@ -69,7 +72,7 @@ export function consentEndpoint(
   ): Promise<void> {
     for (;;) {
       if (await requests.approve(found, consented)) return;
-      // It was pressed twice, or the provider has answered meanwhile.
+      // The button was pressed twice, or the provider has answered meanwhile.
       ({ found } = await findOwnRequest(c, found.handle, {
         baseUrl,
         requests,
@@ -107,8 +110,8 @@ export function consentEndpoint(
 }
 
 /**
- * The scopes that a person left ticked. A form without boxes, as programs send
- * it that copy only its hidden fields, approves everything that was asked.
+ * Finds the scopes that a person left ticked. A form without boxes, sent by a
+ * program that copies only its hidden fields, approves all requested scopes.
  */
 function chosenScopes(
   asked: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * The end of a grant that someone wants to end.
+ * The end of a grant at someone's request.
  *
  * @module
  */
@@ -12,11 +12,11 @@ import type { TaskStore } from "../store/tasks.ts";
 /**
  * Ends a grant with the sessions and tasks that it used last.
  *
- * @param read the grant as it was read a moment ago
+ * @param read the grant if it was just read
  */
 export type EndGrant = (grant: Grant, read?: Entry<Grant>) => Promise<void>;
 
-/** What a grant ends with. */
+/** Makes the function that ends a grant with everything that belongs to it. */
 export function grantEnd(
   { grants, sessions, tasks }: {
     grants: Pick<GrantStore, "close">;
@@ -30,8 +30,8 @@ export function grantEnd(
       sessions.endAllOf(binding, grant.id),
       tasks.endAllOf(binding, grant.id),
     ]);
-    // Who asks again after a failure finds nothing by a closed grant, so its
-    // sessions end with it. Its tasks would end by themselves.
+    // Sessions end in the same commit: a second try after a failure would find
+    // the grant closed and not its sessions. Tasks end by themselves.
     await grants.close(grant.id, { read, also: endSessions.write });
     endSessions.tell();
     endTasks();

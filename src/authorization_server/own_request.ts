@@ -1,5 +1,5 @@
 /**
- * The authorization request that a browser is on.
+ * The authorization request that belongs to a browser.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { shortClientId } from "../oauth/client_id.ts";
 import { browserOf } from "../http/browser_cookie.ts";
 
 /**
- * The request with this handle, and the cookie that opens it.
+ * Finds the request with this handle, and the cookie that opens it.
  *
- * @throws {OAuthError} `invalid_request` when there is none, or when it began
- * in another browser: no one learns which
+ * @throws {OAuthError} `invalid_request` if there is none, or if it began in
+ * another browser; the two look the same
  */
 export async function findOwnRequest(
   c: Context,

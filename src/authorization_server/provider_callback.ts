@@ -1,6 +1,6 @@
 /**
- * `GET /oauth/provider-callback`: the person is back from the provider. Its
- * tokens are sealed here and the client gets a code of ours.
+ * `GET /oauth/provider-callback`: the person returns from the provider. The
+ * provider's tokens are sealed here and the client gets a code of ours.
  *
  * @module
  */
@@ -59,11 +59,11 @@ export function providerCallbackEndpoint(
   }: {
     baseUrl: string;
     provider: Provider;
-    /** Keeps its subjects apart from another provider's. */
+    /** The prefix that keeps the provider's subjects apart from another's. */
     providerId: string;
-    /** What other issuers' subjects begin with. */
+    /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
-    /** Empty: everyone. */
+    /** People who may sign in; empty: everyone. */
     allowedUsers: readonly string[];
     permissions?: Permissions;
     approvals: ApprovalStore;
@@ -107,7 +107,7 @@ export function providerCallbackEndpoint(
       code: string;
       issuer: string | undefined;
       browser: string;
-      /** Writes down what was approved; undefined where nothing was. */
+      /** Records the approval; undefined if nothing was approved. */
       approval: Write | undefined;
     },
   ): Promise<Response> {
@@ -139,12 +139,13 @@ export function providerCallbackEndpoint(
       }
       if (!(error instanceof UpstreamError)) throw error;
       if (error.isCodeSpent) throw signInInterrupted(error);
-      // Loading the page again may work: the provider's code is still good.
+      // Loading the page again may work: the provider's code has not been used.
       await requests.release(leased);
       throw providerUnavailable(provider.name, error);
     }
     const { tokens, identity } = signedIn;
-    // A rule about someone of another issuer must not match one of this one's.
+    // A rule about a person of another issuer must not match one of this
+    // provider.
     const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);
     if (isTakenForOther || !isAllowed(identity, allowedUsers)) {
       return await refuse(
@@ -180,7 +181,7 @@ export function providerCallbackEndpoint(
     });
     const outcome = { grant, upstreamTokens: JSON.stringify(tokens) };
     const ours = await complete(leased, { ...outcome, also: approval }) ??
-      // Unless the lease has lapsed, this browser approved more meanwhile.
+      // Unless the lease has expired, this browser has approved more meanwhile.
       (approval && await complete(leased, {
         ...outcome,
         also: await approvalOf(leased, browser),
@@ -198,17 +199,19 @@ export function providerCallbackEndpoint(
   }
 
   /**
-   * What writes down that someone approved. It is not written before someone
-   * has signed in: anyone can press a button, and a record stays for months.
+   * Makes the write that records an approval. It is not stored before the
+   * person has signed in: anyone can press a button, and the record is kept for
+   * months.
    */
   async function approvalOf(
     { value: { request, consented } }: FoundRequest,
     browser: string,
   ): Promise<Write | undefined> {
-    // Of a client that needs no question, nothing was approved.
+    // For a client that needs no consent, nothing was approved.
     if (!consented) return undefined;
     let approval: Write | undefined;
-    // Without it the person is asked again: no reason to stop a sign-in.
+    // Without the record the person is asked again, which is no reason to stop
+    // a sign-in.
     await tidy(async () => {
       const approved = { ...request, scopes: consented };
       approval = await approvals.add(browser, approved, request.scopes);
@@ -254,7 +257,8 @@ export function providerCallbackEndpoint(
         found,
         error === "temporarily_unavailable" ? error : "server_error",
         `Signing in with ${provider.name} failed`,
-        // A code by the standard; what else a stranger may put here stays out.
+        // Only a code in the form of the standard; a stranger can put anything
+        // here.
         { providerError: /^\w{1,40}$/.test(error) ? error : "unreadable" },
       );
     }

@@ -1,5 +1,5 @@
 /**
- * Where a browser goes from an approved request.
+ * The address at the provider for an approved request.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { type Provider, UpstreamError } from "../upstream/provider.ts";
 import { providerUnavailable } from "../upstream/unavailable.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
 
-/** The provider's page for a request that began in a browser. */
+/** Makes the address of the provider's page for a request of a browser. */
 export type ProviderUrl = (
   handle: string,
   browser: string,
   wishes?: ProviderWishes,
 ) => Promise<URL>;
 
-/** Asks the provider. What it gives throws 503 while that cannot be reached. */
+/** Makes that function. It throws 503 while the provider cannot be reached. */
 export function providerUrls(
   { baseUrl, provider }: { baseUrl: string; provider: Provider },
 ): ProviderUrl {

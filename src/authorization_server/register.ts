@@ -23,7 +23,7 @@ import { readJson } from "../http/body.ts";
 import type { CheckRate } from "../http/rate_limit.ts";
 
 /**
- * Registers anyone who asks: what a registration may do, a person decides.
+ * Registers any client that asks: a person decides later what it may do.
  * Nothing is stored.
  */
 export function registerEndpoint(

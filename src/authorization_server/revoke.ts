@@ -22,9 +22,9 @@ import type { ClientDirectory } from "./client_directory.ts";
 import type { EndGrant } from "./end_grant.ts";
 import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
-/** A token that is known. */
+/** A known token. */
 interface Revocable {
-  /** Whose it is. */
+  /** The client it was issued to. */
   clientId: string;
   revoke(c: Context): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function revokeEndpoint(
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
-  /** What a token is, and how it is revoked; undefined: it is none. */
+  /** Finds a token and the way to revoke it; undefined if it is unknown. */
   async function find(token: string): Promise<Revocable | undefined> {
     switch (parseCredential(token)?.kind) {
       case "access_token": {
@@ -84,7 +84,8 @@ export function revokeEndpoint(
     const found = await findRefresh(token, clientId, Promise.resolve(read));
     if (!found) return;
     const grantId = found.grant.id;
-    // They go with the grant, so they are opened before.
+    // The provider's tokens are deleted with the grant, so they are opened
+    // before.
     const tellProvider = await providerTokens.revocation({
       grantId,
       dataKey: () => Promise.resolve(found.dataKey),
@@ -100,7 +101,7 @@ export function revokeEndpoint(
     try {
       await tellProvider();
     } catch (error) {
-      // The provider keeps a token that no one here can open any more.
+      // The provider keeps a token that can no longer be opened here.
       log.warning("The provider did not revoke", {
         reference,
         grantId,
@@ -109,7 +110,10 @@ export function revokeEndpoint(
     }
   }
 
-  /** Anyone who holds one may end it: it has got lost, or it is no longer used. */
+  /**
+   * Revokes a token that a person made. Any holder may do that: it got lost, or
+   * is no longer used.
+   */
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
@@ -129,7 +133,7 @@ export function revokeEndpoint(
     try {
       const found = await refreshTokens.find(token, clientId, reading);
       if ("grant" in found) return found;
-      // It was exchanged a moment ago: what it became opens the same grant.
+      // It was exchanged just now, so its successor belongs to the same grant.
       return await findRefresh(found.successors.refreshToken!, clientId);
     } catch (error) {
       if (error instanceof OAuthError) return undefined;
@@ -137,7 +141,7 @@ export function revokeEndpoint(
     }
   }
 
-  /** Whether a client is public: it has nothing to show. */
+  /** True if a client is public, so that it cannot authenticate. */
   async function isPublic(clientId: string): Promise<boolean> {
     const { metadata } = await clients.find(clientId, { stale: true });
     return acceptedAuthMethods(metadata).includes("none");

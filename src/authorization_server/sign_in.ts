@@ -1,6 +1,5 @@
 /**
- * Who may call, and how they come to be allowed to: the strategies of
- * `AUTH_STRATEGY`.
+ * The strategies of `AUTH_STRATEGY`: their gates and endpoints.
  *
  * @module
  */
@@ -19,15 +18,15 @@ import { jwtGate } from "../gates/jwt_gate.ts";
 import { staticDoors } from "../gates/static_gate.ts";
 import { protectedResourceMetadataEndpoint } from "./well_known.ts";
 
-/** What the strategies are made of. */
+/** The parts of the strategies. */
 export interface SignInOptions
   extends Omit<AuthorizationServerOptions, "config" | "provider"> {
   auth: AuthConfig;
-  /** Made only where people sign in. */
+  /** Makes the provider; called only if people sign in. */
   provider(settings: ProviderConfig): Provider;
 }
 
-/** Puts the chosen strategies to work. */
+/** Makes the gate and the endpoints of the chosen strategies. */
 export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, database } = options;
   const { oauth, jwt } = auth;
@@ -70,10 +69,10 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   };
 }
 
-/** The routes of a server that is no authorization server. */
+/** Makes the endpoints of a server that is not an authorization server. */
 function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
   const strategies = Object.keys(auth).join(",") || "none";
-  // For the log; it is no one else's concern.
+  // For the log only.
   const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
     "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
   const refuse = (status: number): Endpoint => () => {
@@ -81,7 +80,7 @@ function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
       cause,
     });
   };
-  // Clients take a missing document for "no sign-in", and a 5xx for trouble.
+  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
   const notFound = refuse(404);
   const notImplemented = refuse(501);
   return {

@@ -1,5 +1,5 @@
 /**
- * What a client meets on its way to a token.
+ * The endpoints between a client and its token.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { Gate } from "../gates/gate.ts";
 /** Answers one route. */
 export type Endpoint = (c: Context) => Response | Promise<Response>;
 
-/** What a client meets on its way to a token, in that order. */
+/** The endpoints that a client uses on its way to a token, in that order. */
 export interface SignInEndpoints {
   protectedResourceMetadata: Endpoint;
   authorizationServerMetadata: Endpoint;
@@ -29,11 +29,11 @@ export interface SignInEndpoints {
   accountTokens: Endpoint;
 }
 
-/** Strategies at work. */
+/** The gate and the endpoints of the chosen strategies. */
 export interface SignIn {
-  /** In front of `/mcp`, unless a comparison is enough to know a caller. */
+  /** The gate of `/mcp`, unless a comparison is enough to know a caller. */
   gate?: Gate;
-  /** They exist under every strategy. */
+  /** The endpoints, which exist under every strategy. */
   endpoints: SignInEndpoints;
   /** Ends background work, after the last request. */
   close?(): Promise<void>;

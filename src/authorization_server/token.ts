@@ -1,6 +1,6 @@
 /**
- * `POST /token`: a code for tokens, a refresh token for its successors, and a
- * token for a machine, or for an identity provider's assertion.
+ * `POST /token`: exchanges a code, a refresh token or an identity provider's
+ * assertion for tokens, and issues tokens to machines.
  *
  * @see RFC 6749 §3.2
  * @module
@@ -46,7 +46,7 @@ import type { GrantByAssertion } from "./asserted_grant.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
-/** What was presented, on its way from the database. */
+/** The records of a presented code or token, while they are being read. */
 interface Ahead {
   code?: Promise<ReadCode | undefined>;
   refreshToken?: Promise<ReadRefreshToken | undefined>;
@@ -73,11 +73,11 @@ export function tokenEndpoint(
     clock: Clock;
     codes: CodeStore;
     baseUrl: string;
-    /** What a grant's tokens may still be good for. */
+    /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
     permissions?: Permissions;
     clients: ClientDirectory;
-    /** Undefined: no one is trusted to speak for people. */
+    /** Undefined: no identity provider is trusted. */
     grantByAssertion?: GrantByAssertion;
     clientUses: ClientUseStore;
     accessTokens: AccessTokenStore;
@@ -100,8 +100,8 @@ export function tokenEndpoint(
       const found = await refreshTokens.find(refreshToken, clientId, reading);
       if ("successors" in found) return found.successors;
       const { scopes: granted, grantedScopes = granted } = found.grant;
-      // What the person took away since may be named, and is left out below, as
-      // RFC 6749 §6 lets us.
+      // Scopes that the person has taken away since may be requested, and are
+      // left out below, as RFC 6749 §6 allows.
       const narrowed = narrowScopes(scopes, grantedScopes);
       // Before our own rotation: if the provider does not answer, the client
       // still holds a refresh token that works.
@@ -120,9 +120,9 @@ export function tokenEndpoint(
   }
 
   /**
-   * Keeps the provider's tokens valid, and then rotates ours. Where permission
-   * follows from what a person belongs to, the provider is asked for that again:
-   * meanwhile its tokens are stored already.
+   * Keeps the provider's tokens valid, then rotates ours. If permissions depend
+   * on memberships, the provider is asked for them in between; its new tokens
+   * are stored before that.
    */
   async function keepUpstream<T>(
     { grant, dataKey, read }: RefreshableGrant,
@@ -145,7 +145,10 @@ export function tokenEndpoint(
     }
   }
 
-  /** No refresh token: the client asks again. */
+  /**
+   * Issues an access token without a refresh token: the client asks again
+   * instead.
+   */
   async function issueWithout(
     grant: Grant,
     using?: Write,
@@ -158,7 +161,7 @@ export function tokenEndpoint(
     return { accessToken, scopes, expiresAt };
   }
 
-  /** RFC 6749 §4.4. */
+  /** Issues a token to a machine (RFC 6749 §4.4). */
   async function issueToMachine(
     client: Client,
     requested: readonly string[],
@@ -181,7 +184,7 @@ export function tokenEndpoint(
     return await issueWithout(grant);
   }
 
-  /** Reads what a request presents together with its client. */
+  /** Begins to read the presented code or token together with its client. */
   function readAhead(parameters: Parameters): Ahead {
     const ahead: Ahead = {};
     const code = parameters.get("code");
@@ -190,7 +193,7 @@ export function tokenEndpoint(
     else if (refreshToken !== undefined) {
       ahead.refreshToken = refreshTokens.read(refreshToken);
     }
-    // What failed is told to who waits for it, if anyone does.
+    // A failure is reported to the code that awaits it, if any does.
     ahead.code?.catch(() => {});
     ahead.refreshToken?.catch(() => {});
     return ahead;
@@ -255,7 +258,7 @@ export function tokenEndpoint(
     const client = await clients.authenticate(headers, parameters);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
-    // Nothing after this may fail: it cannot be done twice.
+    // Nothing after this may fail, because it cannot be repeated.
     const tokens = await issue(c, client, parameters, ahead);
     c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
     waiveRate(c);

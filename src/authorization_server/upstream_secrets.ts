@@ -1,5 +1,5 @@
 /**
- * What we need towards the provider between leaving for it and coming back.
+ * The secrets for the provider between leaving for it and coming back.
  *
  * @module
  */
@@ -7,9 +7,9 @@ import { base64url } from "../crypto.ts";
 import { deriveKey } from "../oauth/data_key.ts";
 
 /**
- * The PKCE verifier and the nonce of one sign-in at the provider, made of the
- * browser's cookie and the request's handle: anyone who reads the database or
- * sees the addresses knows neither, and only this browser can finish.
+ * Derives the PKCE verifier and the nonce of one sign-in at the provider from
+ * the browser's cookie and the request's handle. A reader of the database or of
+ * the addresses cannot derive them, and only this browser can finish.
  */
 export function upstreamSecrets(
   handle: string,
