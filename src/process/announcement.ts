@@ -1,5 +1,5 @@
 /**
- * What a server says when it has started.
+ * The messages of a server that has started.
  *
  * @module
  */
@@ -48,7 +48,7 @@ export function warnOfUnread({ unread }: Config, log: Logger): void {
   );
 }
 
-/** Tells where the server is and how to connect a client. */
+/** Prints the address of the server and how to connect a client. */
 export function announce(
   { title, auth, kvPath }: Config,
   { log, baseUrl, showsViews }: {

@@ -6,10 +6,10 @@
  * PROCESSES=4 deno task start:cores
  * ```
  *
- * Linux hands each connection to one of the processes. Whatever else they
- * share is in the database, as always. What runs is the command that follows,
- * as often as that; its lines come out whole, it is told to share the port by
- * `REUSE_PORT`, and to end with this process by `--with-parent`.
+ * Linux hands each connection to one of the processes. Everything else they
+ * share is in the database, as always. The arguments are the command to run
+ * that many times. Its output is passed on in whole lines. `REUSE_PORT` tells
+ * each process to share the port, and `--with-parent` to end with this process.
  *
  * @module
  */
@@ -17,7 +17,10 @@ import { Log, type Logger } from "../log.ts";
 import { standardOutput } from "../standard_output.ts";
 import { WITH_PARENT } from "./parent.ts";
 
-/** Longer than a start takes: a process that ends sooner has a reason to. */
+/**
+ * Longer than a start takes: a process that ends sooner will probably do so
+ * again.
+ */
 const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
@@ -33,7 +36,7 @@ interface CoresOptions {
   log: Logger;
 }
 
-/** Processes of one command. One that ends is started again. */
+/** The processes of one command. A process that ends is started again. */
 class Cores {
   readonly #options: CoresOptions;
   readonly #children = new Set<Deno.ChildProcess>();
@@ -51,8 +54,8 @@ class Cores {
    * code.
    */
   async run(): Promise<number> {
-    // Mistakes in the settings are told once, and one process makes the
-    // database that the others find.
+    // The first process alone: it reports mistakes in the settings once, and
+    // makes the database that the others find.
     this.#start();
     await this.#listening();
     if (!this.#isStopping && this.#children.size > 0) {
@@ -61,12 +64,12 @@ class Cores {
     return await this.#over.promise;
   }
 
-  /** Passes a signal on, and waits for everyone; what is over stays over. */
+  /** Passes a signal on, and waits for all processes; none is started again. */
   stop(signal: Deno.Signal): void {
     this.#isStopping = true;
     for (const pause of this.#pauses) clearTimeout(pause);
     for (const child of this.#children) {
-      // It may have ended a moment ago.
+      // The process may have ended just now.
       try {
         child.kill(signal);
       } catch (error) {
@@ -82,7 +85,7 @@ class Cores {
     const child = new Deno.Command(program, {
       args: [...args, WITH_PARENT],
       env: { REUSE_PORT: "true", OTEL_RESOURCE_ATTRIBUTES: ofOneProcess() },
-      // Nothing is written: it ends when this process does.
+      // Nothing is written to it: the child ends when this pipe closes.
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
@@ -123,7 +126,7 @@ class Cores {
     this.#pauses.add(pause);
   }
 
-  /** Resolves when connections are accepted, or no one is left to do so. */
+  /** Resolves when connections are accepted, or no process is left. */
   async #listening(): Promise<void> {
     const { hostname, port } = this.#options;
     while (this.#children.size > 0) {
@@ -138,14 +141,16 @@ class Cores {
   }
 }
 
-/** What metrics are exported with: those of two processes must differ in it. */
+/**
+ * Adds an id to the attributes of metrics, which must differ between processes.
+ */
 function ofOneProcess(): string {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
   const own = `service.instance.id=${crypto.randomUUID()}`;
   return given ? `${given},${own}` : own;
 }
 
-/** Writes whole lines, so that those of several processes do not mix. */
+/** Writes whole lines, so that the lines of several processes do not mix. */
 async function passOn(
   from: ReadableStream<Uint8Array>,
   to: { writeSync(bytes: Uint8Array): number },
@@ -173,7 +178,7 @@ function write(
   try {
     while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
   } catch (error) {
-    // No one reads it any more: the servers go on.
+    // The output is no longer read, but the servers go on.
     if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
   }
 }
@@ -184,7 +189,7 @@ function refuse(message: string): never {
   Deno.exit(1);
 }
 
-/** A whole number in a variable. */
+/** Reads a whole number from a variable. */
 function readNumber(variable: string, usual: number): number {
   const text = Deno.env.get(variable)?.trim() || String(usual);
   const number = Number(text);

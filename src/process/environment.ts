@@ -1,5 +1,5 @@
 /**
- * The environment of the process, as far as it may be read.
+ * The environment of the process, as far as it can be read.
  *
  * @module
  */
@@ -10,7 +10,9 @@ import { needing } from "../plan.ts";
 import type { ServerOptions } from "../server_options.ts";
 import { StartError } from "./start_error.ts";
 
-/** What may be read without a prompt for permission, and what may not. */
+/**
+ * Reads the variables that need no prompt for permission, and lists the others.
+ */
 export function readEnvironment(
   options: ServerOptions,
 ): {
@@ -29,8 +31,8 @@ export function readEnvironment(
 }
 
 /**
- * `OAUTH_CLIENTS` may name a file, and what it says may name variables; both
- * are read here.
+ * Reads the file that `OAUTH_CLIENTS` may name, and the variables that it may
+ * name.
  *
  * @throws {StartError}
  */
@@ -43,7 +45,7 @@ export function readClients(
     const path = text;
     const { state } = Deno.permissions.querySync({ name: "read", path });
     try {
-      // Without this Deno would ask on the terminal.
+      // Otherwise Deno would ask on the terminal.
       if (state !== "granted") throw new Error("there is no --allow-read");
       text = Deno.readTextFileSync(path).trim();
     } catch (error) {

@@ -10,8 +10,8 @@ import { isService, type Origin } from "./service.ts";
 import { StartError } from "./start_error.ts";
 
 /**
- * Deno's default database follows the folder: the next release of a service
- * would begin with an empty one.
+ * Refuses Deno's default database for a service. It depends on the folder, so
+ * the next release of the service would start with an empty one.
  *
  * @throws {StartError}
  */
@@ -19,7 +19,7 @@ export function checkDatabase(
   { kvPath, deployed }: Config,
   origin: Omit<Origin, "pid" | "ppid">,
 ): void {
-  // Where there is no Deno KV, nothing is kept anyway, and a warning says so.
+  // Without Deno KV nothing is kept anyway, and a warning says so.
   const isKept = typeof Deno.openKv === "function";
   if (kvPath !== undefined || deployed || !isKept) return;
   if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
@@ -65,7 +65,7 @@ export async function openKv(
   }
 }
 
-/** @throws {StartError} where Deno would ask for permission */
+/** @throws {StartError} if Deno would ask for permission */
 async function prepareFile(path: string): Promise<void> {
   const directory = path.replace(/[^/\\]*$/, "");
   for (const name of ["read", "write"] as const) {

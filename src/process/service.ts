@@ -1,32 +1,38 @@
 /**
- * Whether this process is a service: what a person starts in a folder may use
- * that folder's database, what a machine starts has to be told which.
+ * The rule for telling a service from a program that a person started. A person
+ * in a folder may use that folder's database; a service must be told which to
+ * use.
  *
  * @module
  */
 
-/** The first process of a container. */
+/** The id of the first process of a container. */
 const FIRST = 1;
 
-/** What is known of who started a process. */
+/** The facts about how a process was started. */
 export interface Origin {
   pid: number;
   ppid: number;
-  /** `SYSTEMD_EXEC_PID`: systemd says whom it started, and all heirs see it. */
+  /**
+   * `SYSTEMD_EXEC_PID`: the process that systemd started; its descendants
+   * inherit the variable.
+   */
   systemdPid?: string;
-  /** `DENO_USE_CGROUPS`: Deno's images set it, whose first process is `tini`. */
+  /**
+   * `DENO_USE_CGROUPS`: set in Deno's images, whose first process is `tini`.
+   */
   image?: string;
-  /** Whether a person looks at what it prints. */
+  /** True if its output goes to a terminal. */
   terminal: boolean;
 }
 
 /**
- * Whether systemd started it, by itself or through `deno task`, or it is what a
- * container runs. `INVOCATION_ID` would not tell: a desktop's terminals inherit
- * it from the service that they run in. Nor would a container's marks, for
- * people develop in containers too; nor a parent with the number 1, which
- * adopts whatever is left to run in the background; but in Deno's images it is
- * what starts the service.
+ * True if systemd started it, directly or through `deno task`, or if it is a
+ * container's main process. `INVOCATION_ID` proves nothing: a desktop's
+ * terminals inherit it from their service. Nor do the marks of a container:
+ * people develop in containers too. Nor does a parent with the number 1, which
+ * adopts all background processes; only in Deno's images it is the parent of a
+ * service.
  */
 export function isService(
   { pid, ppid, systemdPid, image, terminal }: Origin,

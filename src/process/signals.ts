@@ -1,5 +1,6 @@
 /**
- * The end of a process: what runs is finished, then told to stop, then left.
+ * The end of a process: running calls may finish, then they are told to stop,
+ * then they are abandoned.
  *
  * @module
  */
@@ -9,23 +10,31 @@ import { watchParent } from "./parent.ts";
 import type { Socket } from "./socket.ts";
 
 /**
- * For so long requests are still taken while `GET /ready` is 503: a proxy that
- * asks once a second sends the next ones elsewhere. Deno Deploy knows itself.
+ * The time for which requests are still accepted while `GET /ready` is 503: a
+ * proxy that asks once a second sends the next ones elsewhere. Deno Deploy does
+ * not need so long.
  */
 const LEAVE_MILLISECONDS = 2000;
 const DEPLOYED_LEAVE_MILLISECONDS = 500;
-/** Enough for a call, and for a supervisor that waits for ten seconds. */
+/**
+ * The time for calls to finish; a supervisor that waits for ten seconds does
+ * not cut it off.
+ */
 const FINISH_MILLISECONDS = 8000;
-/** Deno Deploy ends a process five seconds after the signal. */
+/**
+ * Shorter, because Deno Deploy ends a process five seconds after the signal.
+ */
 const DEPLOYED_FINISH_MILLISECONDS = 4000;
-/** For answers of calls that were told to stop, and for what closes last. */
+/** The time for answers of stopped calls, and for closing the database. */
 const CLOSE_MILLISECONDS = 1500;
 const DEPLOYED_CLOSE_MILLISECONDS = 600;
 const LOOK_MILLISECONDS = 25;
-/** A signal that comes again this soon is the same one, passed on. */
+/**
+ * A signal that comes again this soon is the same one, passed on by a parent.
+ */
 const SAME_SIGNAL_MILLISECONDS = 500;
 
-/** What ends. */
+/** The parts of the process that have to end. */
 export interface Ending {
   server: Server;
   socket: Socket;
@@ -35,9 +44,9 @@ export interface Ending {
 }
 
 /**
- * The first signal ends the process in good order; a second one at once. A
- * terminal sends its signal to everyone, and `deno task` passes its own on. The
- * end of a parent is like SIGTERM.
+ * Ends the process in good order after a signal; a second signal ends it at
+ * once. A terminal sends its signal to all processes, and `deno task` passes
+ * its own on. The end of the parent counts as SIGTERM.
  */
 export function stopOnSignal(ending: Ending): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
@@ -62,7 +71,7 @@ export function stopOnSignal(ending: Ending): void {
     Deno.addSignalListener(signal, () => onSignal(signal));
   }
   watchParent(() => {
-    // It is no second signal: what stops already has its time all the same.
+    // Not a second signal: a process that is stopping already keeps its time.
     if (stoppingSinceMilliseconds === undefined) onSignal("SIGTERM");
   });
 }
@@ -71,7 +80,7 @@ async function end(
   { server, socket, kv, deployed }: Ending,
   hasProxy: boolean,
 ): Promise<void> {
-  // Streams that only listen would hold everything up.
+  // Streams that only listen would never finish by themselves.
   server.endStreams();
   const closed = deployed
     ? leave(socket, DEPLOYED_LEAVE_MILLISECONDS)
@@ -95,7 +104,7 @@ async function leave(socket: Socket, milliseconds: number): Promise<void> {
   await socket.close();
 }
 
-/** Resolves when no call and no task is running any more. */
+/** Resolves when no call and no task is running. */
 async function whenIdle(server: Server): Promise<void> {
   while (server.running > 0) await pause(LOOK_MILLISECONDS);
 }

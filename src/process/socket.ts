@@ -1,6 +1,6 @@
 /**
- * The socket. Without a file descriptor to spare Deno's accept loop ends, and
- * its port is closed for good: this socket listens again.
+ * The socket. If there is no free file descriptor, Deno's accept loop ends and
+ * its port stays closed; this socket then listens again.
  *
  * @module
  */
@@ -11,7 +11,10 @@ export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 2000;
-/** After so long without a steady socket, a new process may do better. */
+/**
+ * The time without a steady socket after which the process gives up, because a
+ * new one may do better.
+ */
 const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;
@@ -20,31 +23,33 @@ const STEADY_MILLISECONDS = 5000;
 export interface SocketOptions {
   host: string;
   port: number;
-  /** Whether other processes may listen there too; wants `--unstable-net`. */
+  /** True if other processes may listen there too; needs `--unstable-net`. */
   reusePort: boolean;
   log: Logger;
 }
 
-/** A process's socket, for as long as it lives. */
+/** A process's socket. */
 export class Socket {
   readonly addr: Deno.NetAddr;
   readonly #reusePort: boolean;
   readonly #handler: Handler;
   readonly #log: Logger;
   readonly #onLost: (error: unknown) => void;
-  /** One that accepts no more may still have connections. */
+  /**
+   * Servers, including those that accept no more but still have connections.
+   */
   readonly #servers = new Set<Deno.HttpServer>();
   #isLeaving = false;
   #isClosing = false;
   #listenedMilliseconds = 0;
-  /** When it was last steady. */
+  /** The time at which it was last steady. */
   #steadyMilliseconds = Date.now();
   #pauseMilliseconds = FIRST_PAUSE_MILLISECONDS;
 
   /**
    * Listens.
    *
-   * @param onLost is told when listening again has failed for good
+   * @param onLost called when listening again has failed for good
    * @throws when the address cannot be listened on
    */
   constructor(
@@ -63,9 +68,9 @@ export class Socket {
   }
 
   /**
-   * Goes on, but each answer is the last of its connection, so that none is
-   * in use when the socket closes. Deno leaves it to the client to close it:
-   * nothing that the client has sent is lost.
+   * Goes on, but makes each answer the last of its connection, so that none is
+   * in use when the socket closes. Deno leaves closing to the client: nothing
+   * that the client has sent is lost.
    */
   leave(): void {
     this.#isLeaving = true;
@@ -123,13 +128,13 @@ export class Socket {
   }
 }
 
-/** RFC 9112 §9.6 */
+/** Makes an answer the last of its connection (RFC 9112 §9.6). */
 async function lastOfConnection(
   answering: Response | Promise<Response>,
 ): Promise<Response> {
   const response = await answering;
   if (response.status === 101) return response;
-  // Headers of what an author's route fetched elsewhere cannot be changed.
+  // The headers of a response that an author's route fetched cannot be changed.
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   headers.set("connection", "close");

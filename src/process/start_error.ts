@@ -1,10 +1,10 @@
 /**
- * A start that failed.
+ * The error of a failed start.
  *
  * @module
  */
 
-/** A start that failed for a reason that the person at the terminal can fix. */
+/** A start that failed for a reason that the operator can fix. */
 export class StartError extends Error {
   override name = "StartError";
 }
