@@ -17,18 +17,18 @@ import type { AccessRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
-/** Those that let someone call. */
+/** The kinds of credentials that let a caller in. */
 const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 
 /** A live access token's grant. */
 export interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
-  /** Of the token, in epoch seconds. */
+  /** The end of the token, in epoch seconds. */
   expiresAt: number;
   /**
-   * Opens the grant's provider tokens, where it has any; costs some crypto, so
-   * on demand.
+   * Opens the grant's provider tokens, if it has any; only on demand, because
+   * it costs some cryptography.
    */
   dataKey?(): Promise<Uint8Array>;
 }
@@ -52,7 +52,7 @@ export function accessTokenStore(database: Database) {
   }
 
   return {
-    /** A live token of an active grant. */
+    /** Finds a live token of an active grant. */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
       if (!credential || !IN_USE.includes(credential.kind)) return undefined;
@@ -72,9 +72,10 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * The one access token of a grant without a provider.
+     * Issues the only access token of a grant without a provider.
      *
-     * @param also what it rests on; undefined when that is not so any more
+     * @param also the writes and checks of the same commit; undefined is
+     * returned when a check fails
      */
     async issue(grant: Grant, also?: Write): Promise<string | undefined> {
       const accessToken = mintCredential("access_token", grant.id);
@@ -82,9 +83,9 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * The one token that a person made a grant for.
+     * Issues the only token of a grant that a person made for a program.
      *
-     * @param keep keeps it for who is to see it
+     * @param keep keeps it for the page that shows it to the person
      */
     async issuePersonal(
       grant: Grant,

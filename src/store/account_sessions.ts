@@ -11,17 +11,22 @@ import type { Write } from "./transaction.ts";
 import { deriveKey } from "../oauth/data_key.ts";
 import { seal, unseal } from "../seal.ts";
 
-/** How long a person stays signed in to the account page. */
+/**
+ * The time for which a person stays signed in to the account page, in seconds.
+ */
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
-/** Who is signed in. */
+/** The session of a signed-in person. */
 export interface AccountSession extends Expiring {
-  /** As in grants: `github:583231`. */
+  /** The subject as in grants: `github:583231`. */
   subject: string;
   identity: Identity;
 }
 
-/** How long a new access token waits for the page that shows it. */
+/**
+ * The time for which a new access token waits for the page that shows it, in
+ * seconds.
+ */
 const MADE_TOKEN_SECONDS = 5 * 60;
 
 /** An access token, sealed with the cookie that its page is loaded with. */
@@ -61,7 +66,9 @@ export function accountSessionStore(database: Database) {
         transaction.set(madeTokenKey(id, grantId), record);
     },
 
-    /** That token, once; undefined when it was shown, or waited too long. */
+    /**
+     * Takes that token, once; undefined if it was shown, or waited too long.
+     */
     async takeMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
       if (!found) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What a browser approved before. It never replaces the consent page: it adds
- * earlier scopes to it, and tells whether an error may go to a redirect URI
+ * A browser's earlier approvals. They never replace the consent page: they add
+ * earlier scopes to it, and decide if an error may be sent to a redirect URI
  * without asking.
  *
  * @module
@@ -16,7 +16,7 @@ interface ApprovalRecord extends Expiring {
   scopes: string[];
 }
 
-/** Who was approved, and where the answer went. */
+/** The client that was approved, and the address of its answers. */
 export type Approved = Pick<
   AuthorizationRequest,
   "clientId" | "redirectUri" | "resource"
@@ -26,7 +26,7 @@ export type ApprovalStore = ReturnType<typeof approvalStore>;
 
 /** Approvals of browsers. `browser` is the value of its cookie. */
 export function approvalStore(database: Database) {
-  // The client alone is not what was approved: its answers go somewhere.
+  // The redirect URI is part of the approval: its answers go there.
   function keyOf(browser: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
     return approvalKey(
@@ -36,17 +36,18 @@ export function approvalStore(database: Database) {
   }
 
   return {
-    /** The scopes approved before; undefined when nothing was. */
+    /** Finds the scopes approved before; undefined if there are none. */
     async find(browser: string, what: Approved): Promise<string[] | undefined> {
       const key = keyOf(browser, what);
       return (await database.find<ApprovalRecord>(key))?.value.scopes;
     },
 
     /**
-     * Adds what is approved now to what was before, for a commit that fails
-     * when someone else adds to it meanwhile.
+     * Adds the present approval to the earlier ones, for a commit that fails if
+     * another one changes them meanwhile.
      *
-     * @param offered what the person could choose from; the rest stays
+     * @param offered the scopes that the person could choose from; others stay
+     * approved
      */
     async add(
       browser: string,

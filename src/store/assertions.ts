@@ -1,5 +1,5 @@
 /**
- * Client assertions that were used: each `jti` counts once.
+ * Used client assertions: each `jti` is accepted once.
  *
  * @see RFC 7523 §3
  * @module
@@ -10,7 +10,7 @@ import type { Write } from "./transaction.ts";
 
 export type AssertionStore = ReturnType<typeof assertionStore>;
 
-/** An assertion, until when it could be used again. */
+/** An assertion, and the time until which it could be used again. */
 interface UsedAssertion {
   jti: string;
   expiresAt: number;
@@ -19,13 +19,13 @@ interface UsedAssertion {
 /** Used client assertions in a database. */
 export function assertionStore(database: Database) {
   /**
-   * Marks an assertion as used in a commit of someone else's, which fails when
-   * it was used before.
+   * Marks an assertion as used in another commit, which fails if it was used
+   * before.
    */
   function using(by: string, { jti, expiresAt }: UsedAssertion): Write {
     const key = assertionKey(by, jti);
-    // One that has expired is refused too, until it is collected: a client
-    // makes up a new jti for every assertion.
+    // A `jti` is refused until its record is collected, even after it has
+    // expired: a client makes a new one for every assertion.
     return (transaction) =>
       transaction.check({ key, versionstamp: null }).set(key, { expiresAt });
   }
@@ -33,7 +33,7 @@ export function assertionStore(database: Database) {
   return {
     using,
 
-    /** Marks an assertion as used; false when the client has used it before. */
+    /** Marks an assertion as used; false if the client has used it before. */
     async use(clientId: string, once: UsedAssertion): Promise<boolean> {
       const won = await database.commit(using(clientId, once));
       return won !== undefined;

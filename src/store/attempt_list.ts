@@ -1,41 +1,47 @@
 /**
- * The last attempts to connect, so listed that no flood pushes out what an
- * operator looks for.
+ * The list of the last attempts to connect, arranged so that a flood cannot
+ * push out the entries that an operator needs.
  *
  * @module
  */
 
-/** One step of connecting, as it ended. It holds no code, token or state. */
+/** The end of one step of connecting. It holds no code, token or state. */
 export interface Attempt {
-  /** When it was last seen, in epoch seconds. */
+  /** The time at which it was last seen, in epoch seconds. */
   at: number;
   /** `GET /authorize`. */
   step: string;
-  /** What is known of the client. */
+  /** The client's name or id, if known. */
   client?: string;
-  /** Why it failed; undefined when it went well. */
+  /** The reason of its failure; undefined if it went well. */
   failure?: string;
-  /** Whether nothing showed that the client is a real one. */
+  /** True if nothing shows that the client is a real one. */
   isStranger: boolean;
-  /** How often the same was seen. */
+  /** The number of times the same was seen. */
   count: number;
 }
 
-/** In characters of at most two bytes: all attempts fit a value of 64 KiB. */
+/**
+ * The most characters, of at most two bytes each, so that all attempts fit into
+ * a value of 64 KiB.
+ */
 const CLIENT_MAX_LENGTH = 100;
 const FAILURE_MAX_LENGTH = 300;
 
-/** How many are kept: of clients that failed, that connected, of strangers. */
+/**
+ * The most entries: of clients that failed, that connected, and of strangers.
+ */
 const MOST_FAILURES = 30;
 const MOST_SUCCESSES = 15;
 const MOST_STRANGERS = 15;
 
-/** How many attempts are kept in all. */
+/** The most attempts that are kept in all. */
 export const ATTEMPTS = MOST_FAILURES + MOST_SUCCESSES + MOST_STRANGERS;
 
 /**
- * Adds an attempt. What was seen before is counted; strangers are told apart
- * by their failure only, as they can make up any number of names.
+ * Adds an attempt. One that was seen before is counted; strangers are
+ * distinguished by their failure only, because they can make up any number of
+ * names.
  */
 export function addAttempt(
   attempts: readonly Attempt[],
@@ -52,7 +58,10 @@ export function addAttempt(
   return arrange([{ ...attempt, count }, ...attempts.filter(isOther)]);
 }
 
-/** Failures of real clients first, then connections, then strangers. */
+/**
+ * Arranges attempts: failures of real clients first, then connections, then
+ * strangers.
+ */
 function arrange(attempts: readonly Attempt[]): Attempt[] {
   const newestFirst = attempts.toSorted((one, other) => other.at - one.at);
   const strangers = newestFirst.filter(({ isStranger }) => isStranger);
@@ -66,7 +75,9 @@ function arrange(attempts: readonly Attempt[]): Attempt[] {
   ];
 }
 
-/** Where there are too many, the oldest of the most frequent cause goes. */
+/**
+ * Cuts a list: the oldest entry of the most frequent cause is dropped first.
+ */
 function fairly(failures: Attempt[], most: number): Attempt[] {
   const kept = [...failures];
   while (kept.length > most) {
@@ -86,7 +97,7 @@ function causeOf({ step, failure }: Attempt): string {
 function sameness(attempt: Attempt): string {
   const { isStranger, step, client, failure } = attempt;
   return isStranger
-    // The error's code: its description may quote what a stranger wrote.
+    // Only the error's code: its description may quote a stranger.
     ? JSON.stringify([step, failure?.split(":")[0]])
     : JSON.stringify([step, failure, client]);
 }

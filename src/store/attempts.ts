@@ -1,7 +1,7 @@
 /**
- * The last attempts to connect, for the operator who is told "it does not
- * connect". All are one value, so that their number is bounded whatever
- * happens, and a process writes them at most once a second.
+ * The last attempts to connect, for an operator who is told "it does not
+ * connect". All are in one value, so that their number is bounded in any case,
+ * and a process writes them at most once a second.
  *
  * @module
  */
@@ -42,7 +42,7 @@ export function attemptStore(database: Database, log: Logger) {
       await database.commit((transaction) =>
         transaction.check(entry).set(key, record)
       ) !== undefined;
-    // What came meanwhile waits for the next time.
+    // Attempts that came meanwhile are written the next time.
     if (isWritten && noted === added) noted = [];
     return isWritten;
   }
@@ -56,7 +56,7 @@ export function attemptStore(database: Database, log: Logger) {
     }
   }
 
-  /** One at a time. */
+  /** Writes the noted attempts, one write at a time. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -65,7 +65,7 @@ export function attemptStore(database: Database, log: Logger) {
   }
 
   return {
-    /** Remembers an attempt, and writes it down within a second. */
+    /** Notes an attempt, and writes it within a second. */
     note(attempt: Omit<Attempt, "at" | "count">): void {
       noted = addAttempt(noted, { ...attempt, at: database.now(), count: 1 });
       timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
@@ -77,7 +77,7 @@ export function attemptStore(database: Database, log: Logger) {
       return (await database.get<AttemptsRecord>(key)).value?.attempts ?? [];
     },
 
-    /** Writes down what is remembered. */
+    /** Writes the noted attempts. */
     close: flush,
   };
 }

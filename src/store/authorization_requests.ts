@@ -24,27 +24,27 @@ import { tidy } from "./persist.ts";
 import type { Transaction, Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-/** What is remembered of a request while a person signs in. */
+/** The record of a request while a person signs in. */
 export interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
-  /** Of the scopes asked for, those that the person gave. */
+  /** The requested scopes that the person approved. */
   consented?: readonly string[];
-  /** Of the cookie of the browser that it began in. */
+  /** The fingerprint of the cookie of the browser in which it began. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
-  /** Done with a code, and not with a refusal. */
+  /** True if it ended with a code, not with a refusal. */
   isSignedIn?: boolean;
-  /** Someone redeems the provider's code, until then at the latest. */
+  /** The time until which one process may redeem the provider's code. */
   leaseUntil?: number;
 }
 
-/** A request as it was read; anyone who changes it first wins. */
+/** A request as it was read; the first change to it wins. */
 export interface FoundRequest extends Found<RequestRecord> {
   handle: string;
 }
 
-/** What a sign-in ends with. */
+/** The result of a sign-in. */
 export interface SignInOutcome {
   grant: Grant;
   /** The provider's tokens, as text. */
@@ -77,8 +77,8 @@ export function authorizationRequestStore(database: Database) {
 
   return {
     /**
-     * Keeps a new request and gives its handle. It waits for consent, unless
-     * no one needs to be asked.
+     * Stores a new request and gives its handle. It waits for consent, unless
+     * no consent is needed.
      */
     async save(
       browser: string,
@@ -98,7 +98,7 @@ export function authorizationRequestStore(database: Database) {
       return handle;
     },
 
-    /** A request that began in this browser. */
+    /** Finds a request that began in this browser. */
     async find(
       handle: string,
       browser: string,
@@ -113,7 +113,10 @@ export function authorizationRequestStore(database: Database) {
       return isOwn ? { ...found, handle } : undefined;
     },
 
-    /** The person said yes; the provider comes next. False: someone was faster. */
+    /**
+     * Records the person's consent; the provider comes next. False: another
+     * request was faster.
+     */
     async approve(
       found: FoundRequest,
       consented: readonly string[],
@@ -122,14 +125,14 @@ export function authorizationRequestStore(database: Database) {
       return await change(found, changes) !== undefined;
     },
 
-    /** The request has its answer. False: someone was faster. */
+    /** Marks a request as answered. False: another request was faster. */
     async finish(found: FoundRequest): Promise<boolean> {
       return await change(found, { phase: "done" }) !== undefined;
     },
 
     /**
-     * Takes a request for the redemption of the provider's code; undefined when
-     * someone else has. A lease whose holder died lapses.
+     * Leases a request, to redeem the provider's code; undefined if another
+     * process holds the lease. A lease expires if its holder dies.
      */
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       const { value } = found;
@@ -143,17 +146,20 @@ export function authorizationRequestStore(database: Database) {
       return { ...found, value: { ...value, leaseUntil }, versionstamp };
     },
 
-    /** Gives a leased request back, which lapses too: the provider did not answer. */
+    /**
+     * Gives up a lease because the provider did not answer; otherwise it would
+     * just expire.
+     */
     async release(found: FoundRequest): Promise<void> {
       await tidy(() => change(found, { leaseUntil: undefined }));
     },
 
     /**
      * Ends a leased request with a grant and gives the client's code; undefined
-     * when the lease had lapsed and someone else was faster.
+     * if the lease had expired and another process was faster.
      *
-     * @param outcome with what else is written in the same commit; undefined
-     * also when its checks fail
+     * @param outcome includes further writes of the same commit; undefined is
+     * returned also if their checks fail
      */
     async complete(
       found: FoundRequest,

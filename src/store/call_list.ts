@@ -1,38 +1,44 @@
 /**
- * The latest calls of a connection, so listed that a busy client does not push
- * out what failed.
+ * The list of a connection's latest calls, arranged so that a busy client does
+ * not push out the failures.
  *
  * @module
  */
 import { isFailure, type Outcome } from "../outcome.ts";
 
-/** Calls of one tool within an hour that ended alike. Never an argument. */
+/**
+ * Calls of one tool within an hour that ended the same way. Never their
+ * arguments.
+ */
 export interface NotedCall {
-  /** When the last of them began, in epoch seconds. */
+  /** The time at which the last of them began, in epoch seconds. */
   at: number;
-  /** When the first of them began. */
+  /** The time at which the first of them began. */
   firstAt: number;
   tool: string;
   outcome: Outcome;
-  /** How many they are. */
+  /** The number of calls. */
   count: number;
 }
 
-/** What a call is noted by. */
+/** A call that has ended. */
 export type EndedCall = Pick<NotedCall, "at" | "tool" | "outcome">;
 
 const LATEST = 40;
 const OLDER_FAILURES = 10;
 
-/** How many entries are kept of a connection. */
+/** The most entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/** Calls that are further apart stay apart: when it was is worth knowing. */
+/**
+ * The time within which calls are counted together, in seconds. Beyond it their
+ * times are worth keeping apart.
+ */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**
- * Adds a call to those that wait to be written, oldest first: for most calls
- * a comparison or two.
+ * Adds a call to the waiting ones, oldest first; for most calls this costs one
+ * or two comparisons.
  */
 export function addCall(
   waiting: NotedCall[],
@@ -46,10 +52,10 @@ export function addCall(
 }
 
 /**
- * The calls that are kept, newest first: the latest, and of the older ones the
- * latest that failed.
+ * Lists the calls to keep, newest first: the latest ones, and the latest
+ * failures among the older ones.
  *
- * @param oldest what began before it is left out, in epoch seconds
+ * @param oldest calls that began before this are left out, in epoch seconds
  */
 export function listCalls(
   calls: readonly NotedCall[],
@@ -66,7 +72,7 @@ export function listCalls(
   return [...list.slice(0, LATEST), ...failures.slice(0, OLDER_FAILURES)];
 }
 
-/** Failures first, each newest first. */
+/** Sorts failures first, each group newest first. */
 export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
   calls: readonly C[],
 ): C[] {
@@ -76,7 +82,7 @@ export function failuresFirst<C extends Pick<NotedCall, "at" | "outcome">>(
   );
 }
 
-/** Whether a list has calls that another one belongs to; it is then added. */
+/** Adds a call to similar ones in a list; false if there are none. */
 function addToAlike(list: NotedCall[], call: NotedCall): boolean {
   const index = list.findLastIndex((other) => isAlike(other, call));
   if (index !== -1) list[index] = together(list[index], call);

@@ -1,7 +1,7 @@
 /**
- * Wishes of 2025 clients to cancel a request that another process is working
- * on. Each cancels once, and carries its time: a request that uses an id again
- * is not cancelled by an old wish.
+ * Cancellations of 2025 clients for requests that another process is working
+ * on. Each cancels only one request, and carries its time: a later request with
+ * the same id is not cancelled by it.
  *
  * @module
  * @see MCP 2025-11-25, Cancellation
@@ -11,13 +11,19 @@ import type { Database, Entry, Expiring } from "./database.ts";
 import { cancellationHeadKey, cancellationKey } from "./keys.ts";
 
 const CANCELLATION_SECONDS = 5 * 60;
-/** Each look at a remote database costs, and a client that cancels can wait. */
+/**
+ * The least time between two reads of a remote database: each costs something,
+ * and a client that cancels can wait.
+ */
 const REMOTE_PAUSE_MILLISECONDS = 1000;
-/** How far clocks may differ, and a wish be ahead of its request. */
+/**
+ * The accepted difference between clocks, and by which a cancellation may
+ * precede its request.
+ */
 const TOLERANCE_MILLISECONDS = 10_000;
 
 interface Cancellation extends Expiring {
-  /** Epoch milliseconds: requests live shorter than a second. */
+  /** Epoch milliseconds: requests may take less than a second. */
   atMilliseconds: number;
 }
 
@@ -50,10 +56,10 @@ export function cancellationStore(database: Database) {
     },
 
     /**
-     * Those of `requests` that were cancelled since they began, or shortly
-     * before: a wish may overtake its request, and two machines' clocks differ.
-     * Costs one small read, and `requests` is not called, unless something was
-     * cancelled a moment ago.
+     * Finds the requests that were cancelled since they began, or shortly
+     * before: a cancellation may overtake its request, and two machines' clocks
+     * differ. Costs only one small read, without calling `requests`, unless
+     * something was cancelled just now.
      */
     async find<T extends Cancellable>(
       requests: () => readonly T[],
@@ -64,7 +70,8 @@ export function cancellationStore(database: Database) {
           REMOTE_PAUSE_MILLISECONDS
       ) return [];
       lookedMilliseconds = database.clock();
-      // Read first: a request that begins after this is cancelled after it.
+      // The head is read first: a cancellation of a request that begins after
+      // this will change the head again.
       const { versionstamp } = await database.get(cancellationHeadKey());
       if (versionstamp !== seen) {
         lookUntil = database.clock() + TOLERANCE_MILLISECONDS;
@@ -86,7 +93,7 @@ export function cancellationStore(database: Database) {
     },
   };
 
-  /** A newer wish under the same key stays. */
+  /** Deletes a cancellation, but not a newer one under the same key. */
   async function fulfil({ key, versionstamp }: Entry<Cancellation>) {
     await database.commit((transaction) =>
       transaction.check({ key, versionstamp }).delete(key)

@@ -1,6 +1,6 @@
 /**
- * Change notifications, numbered in one line for all processes. Anyone who
- * listens reads on from the number it saw last.
+ * Change notifications, numbered in one sequence for all processes. A listener
+ * reads on from the last number it has seen.
  *
  * @module
  * @see MCP 2026-07-28, Subscriptions
@@ -12,19 +12,22 @@ import { changeHeadKey, changeKey } from "./keys.ts";
 import { pause } from "./persist.ts";
 
 const CHANGE_SECONDS = 5 * 60;
-/** One wait serves all listeners of a process: it may look often. */
+/**
+ * The time between polls, in milliseconds. One poll serves all listeners of a
+ * process, so it may be frequent.
+ */
 const POLL_MILLISECONDS = 100;
-/** When it reads on after a failure. */
+/** The time after which reading goes on after a failure, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;
 
-/** Something that changed. */
+/** A change of a resource or of a list. */
 export type Change =
   | { kind: "resource"; uri: string }
   | { kind: "list"; list: ChangingList };
 
 type Numbered = Change & Expiring;
 
-/** Reading on from the head of the line. */
+/** The reading of new changes. */
 interface Following {
   stop: AbortController;
   started: Promise<unknown>;
@@ -43,7 +46,10 @@ export function changeStore(
   let ending: Promise<unknown> = Promise.resolve();
   let last: Promise<unknown> = Promise.resolve();
 
-  /** One at a time: writers of one process need not race for a number. */
+  /**
+   * Appends one change at a time, so that writers of one process do not race
+   * for a number.
+   */
   function append(change: Change): Promise<void> {
     const appended = last.then(() => appendOne(change));
     last = appended.catch(() => {});
@@ -121,8 +127,8 @@ export function changeStore(
       append({ kind: "list", list }),
 
     /**
-     * Calls `onChange` for every change from now on, made in whatever process,
-     * in the order they were made. Resolves once it listens.
+     * Calls `onChange` for every change from now on, made in any process, in
+     * their order. Resolves once it listens.
      */
     async listen(onChange: (change: Change) => void): Promise<() => void> {
       const leave = () => {

@@ -1,6 +1,6 @@
 /**
- * When clients that the operator set up were last used: a machine's grants are
- * gone after an hour, and its operator wants to know for longer.
+ * The times at which clients of the operator were last used: a machine's grants
+ * are gone after an hour, and its operator wants to know for longer.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { GRANT_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import type { Database, Expiring } from "./database.ts";
 import { clientUseKey } from "./keys.ts";
 
-/** How coarse it is. */
+/** The precision of the times, in seconds. */
 const COARSE_SECONDS = 60;
 
 interface ClientUse extends Expiring {
@@ -21,7 +21,10 @@ export type ClientUseStore = ReturnType<typeof clientUseStore>;
 /** The last uses in a database. */
 export function clientUseStore(database: Database) {
   return {
-    /** Notes, in a moment, that a client is used now: at most once a minute. */
+    /**
+     * Records in the background that a client is used now, at most once a
+     * minute.
+     */
     touch(clientId: string): void {
       database.background(async () => {
         const key = clientUseKey(clientId);
@@ -37,7 +40,10 @@ export function clientUseStore(database: Database) {
       });
     },
 
-    /** When a client was last used; undefined: not for as long as it is kept. */
+    /**
+     * Finds the time at which a client was last used; undefined: longer ago
+     * than it is kept.
+     */
     async find(clientId: string): Promise<number | undefined> {
       return (await database.find<ClientUse>(clientUseKey(clientId)))?.value
         .usedAt;

@@ -1,5 +1,6 @@
 /**
- * Authorization codes: good once, for 60 seconds, for the client that began.
+ * Authorization codes: accepted once, within 60 seconds, from the client that
+ * requested them.
  *
  * @see RFC 6749 §4.1.2, RFC 9700 §2.1.1
  * @module
@@ -28,21 +29,21 @@ export interface CodeRecord extends Expiring {
   usedAt?: number;
 }
 
-/** A redemption by a client that has authenticated itself. */
+/** A redemption by a client that has authenticated. */
 export interface Redemption {
   code: string;
   clientId: string;
   codeVerifier: string;
   redirectUri?: string;
-  /** Whether the client registered for refresh tokens. */
+  /** True if the client registered for refresh tokens. */
   refreshable: boolean;
-  /** What its tokens are good for; everything granted by default. */
+  /** Tells the scopes of its tokens; by default all granted ones. */
   mayHold?: MayHold;
   /** The code, if reading it has begun. */
   reading?: Promise<ReadCode | undefined>;
 }
 
-/** All that is known by a code. */
+/** All records that a code leads to. */
 export interface ReadCode {
   grantId: string;
   entries: [Entry<CodeRecord>, Entry<Grant>, Entry<UpstreamRecord>];
@@ -54,7 +55,7 @@ export type CodeStore = ReturnType<typeof codeStore>;
 export function codeStore(database: Database) {
   const grants = grantStore(database);
 
-  /** Reads all that is known by a code; undefined: it is none. */
+  /** Reads all records of a code; undefined if it is not one. */
   async function read(code: string): Promise<ReadCode | undefined> {
     const credential = parseCredential(code);
     if (credential?.kind !== "code") return undefined;
@@ -69,8 +70,8 @@ export function codeStore(database: Database) {
     read,
 
     /**
-     * Redeems a code. Of any number of attempts one gets tokens; any later one
-     * by the same client, with the right verifier, ends the grant.
+     * Redeems a code. One of any number of attempts gets tokens; a later one by
+     * the same client, with the right verifier, ends the grant.
      *
      * @throws {OAuthError} `invalid_grant`
      */
@@ -117,8 +118,8 @@ export function codeStore(database: Database) {
           write(transaction)
             .check(...entries)
             .set(key, usedCode)
-            // As long as the grant may live at most: refreshes then need not
-            // touch it.
+            // For the longest possible life of the grant, so that refreshes
+            // need not rewrite it.
             .set(upstreamKey(grantId), { ...upstream, expiresAt: used.endsAt })
         );
         if (won) return tokens;

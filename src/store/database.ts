@@ -1,7 +1,7 @@
 /**
- * The opened database of a process and its clock: reads that honour
- * `expiresAt`, commits that recognize themselves, and one error when it does
- * not answer. One of these for each process.
+ * A process's opened database and its clock: reads that honour `expiresAt`,
+ * commits that recognize themselves, and one error for a database that does not
+ * answer. Each process has one.
  *
  * @module
  */
@@ -16,20 +16,26 @@ import { type Wait, waitFor } from "./wait.ts";
 
 export type { Expiring };
 
-/** A page for people lists no more records than this. */
+/** The most records that a page for people lists. */
 export const MAX_LISTED = 1000;
 
-/** A list of more records takes another round trip. */
+/** The records that a list reads in one round trip. */
 const RECORDS_PER_READ = 500;
 
-/** Where watches cross processes, a poll is for a watch that broke. */
+/**
+ * The pause between polls where watches see other processes, so that a poll is
+ * needed only if a watch broke.
+ */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** How often an operation that failed at once is tried. */
+/** The number of tries of an operation that failed at once. */
 const TRIES = 3;
 const PAUSE_MILLISECONDS = 20;
 
-/** What was read under a key. Without a live value its version counts still. */
+/**
+ * The result of a read under a key. Its version counts even without a live
+ * value.
+ */
 export interface Entry<T> {
   key: Deno.KvKey;
   value: T | undefined;
@@ -43,16 +49,16 @@ export interface Found<T> {
   versionstamp: string;
 }
 
-/** How a database is used. */
+/** Settings of a database. */
 export interface DatabaseOptions {
   clock?: Clock;
-  /** Whether a watch sees what other processes write: SQLite's does not. */
+  /** True if a watch sees other processes' writes; with SQLite it does not. */
   isRemote?: boolean;
-  /** How long an operation may take. */
+  /** The time an operation may take, in milliseconds. */
   deadlineMilliseconds?: number;
 }
 
-/** A database as the stores use it. */
+/** A database for the stores. */
 export class Database {
   readonly clock: Clock;
   readonly isRemote: boolean;
@@ -79,13 +85,13 @@ export class Database {
     );
   }
 
-  /** The present in whole epoch seconds. */
+  /** Gives the present in whole epoch seconds. */
   now(): number {
     return now(this.clock);
   }
 
   /**
-   * What is under a key.
+   * Reads a key.
    *
    * @throws {StorageError}
    */
@@ -94,7 +100,7 @@ export class Database {
   }
 
   /**
-   * The live record under a key.
+   * Finds the live record under a key.
    *
    * @throws {StorageError}
    */
@@ -104,7 +110,7 @@ export class Database {
   }
 
   /**
-   * What is under each key, side by side.
+   * Reads several keys concurrently.
    *
    * @throws {StorageError}
    */
@@ -123,7 +129,7 @@ export class Database {
   }
 
   /**
-   * The live records under a prefix, in the order of their keys.
+   * Lists the live records under a prefix, in the order of their keys.
    *
    * @throws {StorageError}
    */
@@ -140,12 +146,12 @@ export class Database {
   }
 
   /**
-   * Commits a transaction and gives its version; undefined when one of its
-   * checks failed. An answer that got lost is no failure: a remote client
-   * repeats the transaction by itself, and its checks then fail on what it
-   * wrote, so what is there is read back.
+   * Commits a transaction and gives its version; undefined if one of its checks
+   * failed. A lost answer is no failure: a remote client repeats the
+   * transaction by itself, and its checks then fail because of its own writes.
+   * So the records are read again to see if they are this transaction's.
    *
-   * @throws {StorageError} when it did not happen, or nothing can tell
+   * @throws {StorageError} when it was not applied, or that cannot be told
    */
   async commit(
     build: (transaction: Transaction) => unknown,
@@ -172,7 +178,7 @@ export class Database {
   }
 
   /**
-   * The first value under a key that `isWanted` takes.
+   * Waits for a value under a key that `isWanted` accepts.
    *
    * @throws the signal's reason when it fires first
    */
@@ -185,12 +191,15 @@ export class Database {
     return waitFor<T>(this, key, isWanted, signal, options);
   }
 
-  /** Reads a key now and then, together with others that are waited for. */
+  /** Reads a key from time to time, together with other awaited keys. */
   poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     return this.#polls.start(key, poll);
   }
 
-  /** Tells each value under a key that this handle hears of, until stopped. */
+  /**
+   * Reports the values under a key that this handle is notified of, until
+   * stopped.
+   */
   watch<T>(
     key: Deno.KvKey,
     onValue: (value: T | undefined) => void,
@@ -202,7 +211,7 @@ export class Database {
         if (done) return;
         onValue(this.#entry<T>(value[0]).value);
       }
-      // A watch that broke: the poll goes on.
+      // A watch that broke is no failure: the poll goes on.
     })().catch(() => {});
     return async () => {
       await reader.cancel().catch(() => {});
@@ -210,15 +219,18 @@ export class Database {
     };
   }
 
-  /** Resolves when nothing is being read or written, so that it may be closed. */
+  /**
+   * Resolves when nothing is being read or written, so that the database may be
+   * closed.
+   */
   async idle(): Promise<void> {
     await Promise.all(this.#background);
     await this.#operations.idle();
   }
 
   /**
-   * Does what no one waits for, and whose failure is no harm. It ends before the
-   * database does.
+   * Does work in the background whose failure does no harm. It ends before the
+   * database is closed.
    */
   background(work: () => Promise<void>): void {
     const done: Promise<void> = detached(work).catch(() => {}).finally(() =>
@@ -227,7 +239,7 @@ export class Database {
     this.#background.add(done);
   }
 
-  /** The version at which a transaction was applied, if it was. */
+  /** Finds the version at which a transaction was applied, if it was. */
   async #versionOf(
     { mark, markedKeys }: Transaction,
   ): Promise<string | undefined> {
@@ -259,12 +271,14 @@ export class Database {
   }
 }
 
-/** Whether there is a live value. */
+/** True if the entry has a live value. */
 export function isFound<T>(entry: Entry<T>): entry is Found<T> {
   return entry.value !== undefined;
 }
 
-/** Whether another try may go well: not once the process has closed it. */
+/**
+ * True if another try may work: not once the process has closed the database.
+ */
 function isPassing(error: unknown): error is StorageError {
   return error instanceof StorageError &&
     !["BadResource", "Interrupted"].includes((error.cause as Error)?.name);

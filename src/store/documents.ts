@@ -1,8 +1,8 @@
 /**
  * Documents that clients publish: client ID metadata and key sets, fetched as
  * seldom as their HTTP headers allow. Anyone can name an address, so the
- * database holds only those of clients that someone signed in with; what was
- * fetched for others is in memory, as much as there is room for.
+ * database holds only those of clients that someone has signed in with. Others
+ * are only in memory, up to a limit.
  *
  * @module
  */
@@ -15,8 +15,8 @@ import type { Database, Expiring } from "./database.ts";
 import { documentKey } from "./keys.ts";
 
 /**
- * Fetches a document from an address that a stranger chose. `expiresAt` is
- * when it has to be fetched again, in epoch seconds.
+ * Fetches a document from an address that a stranger chose. `expiresAt` is the
+ * time at which it has to be fetched again, in epoch seconds.
  */
 export type FetchDocument = (
   url: string,
@@ -24,15 +24,18 @@ export type FetchDocument = (
 
 interface DocumentRecord extends Expiring {
   document: unknown;
-  /** Absent in records from before it was written down. */
+  /** The time of the fetch; absent in older records. */
   fetchedAt?: number;
   freshUntil: number;
 }
 
-/** Documents in memory: at 16 KiB, as much as one large body. */
+/**
+ * The most documents in memory; at 16 KiB each, they take as much as one large
+ * body.
+ */
 const MOST_UNUSED = 250;
 
-/** A document, or why there is none and what there was before. */
+/** A document; or the failure, and the older document if there is one. */
 type Looked =
   | { document: unknown }
   | { error: unknown; older?: DocumentRecord };
@@ -45,7 +48,7 @@ export function documentStore(
   fetchDocument: FetchDocument,
 ) {
   const looking = new Map<string, Promise<Looked>>();
-  /** The oldest first. */
+  /** Documents of clients that no one has signed in with, the oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
@@ -91,8 +94,8 @@ export function documentStore(
   }
 
   /**
-   * Shared from before the read: one that began before the fetch was kept would
-   * not see it, and fetch again.
+   * Shares a look-up, including its read: a second one that reads before the
+   * first has stored its result would fetch again.
    */
   function share(name: string, begin: () => Promise<Looked>): Promise<Looked> {
     let looked = looking.get(name);
@@ -105,8 +108,8 @@ export function documentStore(
 
   return {
     /**
-     * The document at an address. `stale`: if its host does not answer, an
-     * older copy will do, because a grant depends on it and no one chooses anew.
+     * Finds the document at an address. `stale`: an older copy is enough if its
+     * host does not answer, because a grant depends on it.
      *
      * @throws whatever the fetch throws
      */
@@ -124,8 +127,8 @@ export function documentStore(
     },
 
     /**
-     * The document as it is now, because something is missing in the one that
-     * is kept; fetched once a minute at most, however many ask.
+     * Fetches the present document, because something is missing in the stored
+     * one; at most once a minute, however many ask.
      */
     async renew(url: string): Promise<unknown> {
       const found = await share(`renew ${url}`, () =>
@@ -139,7 +142,7 @@ export function documentStore(
       throw found.error;
     },
 
-    /** Someone signed in with the client whose document this is. */
+    /** Stores the document of a client with which someone has signed in. */
     async keep(url: string): Promise<void> {
       const record = unused.get(url);
       if (!record) return;

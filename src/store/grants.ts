@@ -1,7 +1,7 @@
 /**
- * Grants: what a person allowed a client. A grant that ends stays as a
+ * Grants: permissions of people for clients. A grant that ends stays as a
  * tombstone, so that nothing of it can come back to life, and its provider
- * tokens are gone in the same commit.
+ * tokens are deleted in the same commit.
  *
  * @module
  */
@@ -31,7 +31,7 @@ export function setGrant(
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
-/** How coarse the last use of a grant is. */
+/** The precision of a grant's last use, in seconds. */
 const TOUCH_SECONDS = 60;
 
 export type GrantStore = ReturnType<typeof grantStore>;
@@ -53,10 +53,11 @@ export function grantStore(database: Database) {
       database.find<Grant>(grantKey(grantId)),
 
     /**
-     * Ends a grant: every credential of it is dead from now on.
+     * Ends a grant: all its credentials are dead from now on.
      *
-     * @param read the grant, if it was read a moment ago
-     * @param also what ends with it, in the same commit
+     * @param read the grant if it was just read
+     * @param also writes of the same commit, for records that end with the
+     * grant
      */
     async close(
       grantId: string,
@@ -82,10 +83,10 @@ export function grantStore(database: Database) {
     },
 
     /**
-     * Changes a live grant, and gives what it has become; undefined when it has
+     * Changes a live grant, and gives the changed grant; undefined if it has
      * ended.
      *
-     * @param found the grant as it was read a moment ago
+     * @param found the grant as it was just read
      */
     async change(
       found: Found<Grant> | undefined,
@@ -103,7 +104,10 @@ export function grantStore(database: Database) {
       return undefined;
     },
 
-    /** Notes, in a moment, that a grant is used now: at most once a minute. */
+    /**
+     * Records in the background that a grant is used now, at most once a
+     * minute.
+     */
     touch(grantId: string): void {
       database.background(async () => {
         const found = await database.find<Grant>(grantKey(grantId));
@@ -116,11 +120,11 @@ export function grantStore(database: Database) {
       });
     },
 
-    /** The live grants of a person, newest first. */
+    /** Lists the live grants of a person, newest first. */
     listOfSubject: (subject: string): Promise<Grant[]> =>
       list(grantsOfSubjectKey(subject)),
 
-    /** The live grants, newest first; no more than 1,000 records are read. */
+    /** Lists the live grants, newest first; at most 1,000 records are read. */
     list: (): Promise<Grant[]> => list(grantKey(), MAX_LISTED),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * New tokens of a grant, and the records that let them in.
+ * New tokens of a grant, and their records.
  *
  * @module
  */
@@ -14,19 +14,22 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** What is behind an access token. */
+/** The record of an access token. */
 export interface AccessRecord extends Expiring {
-  /** Absent where the grant has no provider. */
+  /**
+   * The grant's data key, sealed with the token; absent if the grant has no
+   * provider.
+   */
   wrappedKey?: string;
-  /** Where it covers less than its grant. */
+  /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
 }
 
-/** What is behind a token of a grant with a provider behind it. */
+/** The record of a token whose grant has a provider. */
 export interface TokenRecord extends AccessRecord {
   /** The grant's data key, sealed with the token. */
   wrappedKey: string;
-  /** When a refresh token was exchanged for its successors. */
+  /** The time at which a refresh token was exchanged for its successors. */
   usedAt?: number;
 }
 
@@ -39,7 +42,7 @@ export interface Issuance {
 /**
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
- * @param grant as it is to be from now on
+ * @param grant the grant with its new lifetime
  */
 export async function issueTokens(
   grant: Grant,

@@ -1,7 +1,7 @@
 /**
- * Every key in the database, what is under it and how long: the only
- * page that spells one. A key part that came from outside is a fingerprint,
- * so no key is longer than it looks and none can be used to get in.
+ * Every key in the database, the record under it, and its lifetime: the only
+ * file that spells keys. A key part from outside is replaced by its
+ * fingerprint, so keys are short, and reading them gives no access.
  *
  * @module
  */
@@ -25,12 +25,12 @@ export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
   return ["session", session];
 }
 
-/** That the end of a session has been told · 1 h. */
+/** Mark that the end of a session was reported to telemetry · 1 h. */
 export function sessionEndKey([, session]: Deno.KvKey): Deno.KvKey {
   return ["session-end", session];
 }
 
-/** A question put to a 2025 client, then its answer · 1 h. */
+/** A question to a 2025 client, then its answer · 1 h. */
 export function replyKey(
   sessionId: string,
   ...requestId: (string | number)[]
@@ -38,7 +38,7 @@ export function replyKey(
   return ["reply", fingerprint(sessionId), ...requestId.map(named)];
 }
 
-/** A 2025 client's wish to cancel a request · 5 min. */
+/** A 2025 client's cancellation of a request · 5 min. */
 export function cancellationKey(
   sessionId: string,
   requestId: string | number,
@@ -46,12 +46,15 @@ export function cancellationKey(
   return ["cancel", fingerprint(sessionId), named(requestId)];
 }
 
-/** Changes whenever someone wishes to cancel something · for ever. */
+/** A head that changes with every cancellation · for ever. */
 export function cancellationHeadKey(): Deno.KvKey {
   return ["cancel-head"];
 }
 
-/** A part of a text too long for one value · as long as what refers to it. */
+/**
+ * A part of a text too long for one value · as long as the record that refers
+ * to it.
+ */
 export function textKey(id: string, part: number): Deno.KvKey {
   return ["text", id, part];
 }
@@ -62,14 +65,14 @@ export function taskKey(taskId: string): Deno.KvKey {
 }
 
 /**
- * Tasks of a person, with the grant that used each last, or a part of those of
- * a network · as the task.
+ * A list of a person's tasks, each with the grant that used it last, or a part
+ * of the tasks of a caller that may be many people · as the task.
  */
 export function tasksOfKey(list: string, ...taskId: string[]): Deno.KvKey {
   return ["task-of", fingerprint(list), ...taskId.map(bounded)];
 }
 
-/** That someone works on a task · 30 s, renewed every 5. */
+/** Mark that a process works on a task · 30 s, renewed every 5. */
 export function taskLeaseKey(taskId: string): Deno.KvKey {
   return ["task-lease", bounded(taskId)];
 }
@@ -99,17 +102,17 @@ export function changeKey(number: number): Deno.KvKey {
   return ["change", number];
 }
 
-/** An id longer than any of ours has a key too, under which nothing is. */
+/** Bounds an id: one longer than ours also gets a key, which never exists. */
 function bounded(id: string): string {
   return id.length <= OWN_ID_CHARACTERS ? id : fingerprint(id);
 }
 
-/** `1` and `"1"` are different requests; what a client chose is hashed. */
+/** Hashes a client's request id; `1` and `"1"` are different requests. */
 function named(requestId: string | number): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
-/** When a client that the operator set up last got a token · 90 days. */
+/** The last time a client of the operator got a token · 90 days. */
 export function clientUseKey(clientId: string): Deno.KvKey {
   return ["client-use", fingerprint(clientId)];
 }
@@ -129,7 +132,7 @@ export function assertionKey(clientId: string, jti: string): Deno.KvKey {
   return ["assertion", fingerprint(clientId), fingerprint(jti)];
 }
 
-/** What this browser approved for a client and signed in for · 90 days. */
+/** The approval of a client in this browser, after a sign-in · 90 days. */
 export function approvalKey(browser: string, what: string): Deno.KvKey {
   return ["approval", fingerprint(browser), fingerprint(what)];
 }
@@ -145,8 +148,8 @@ export function codeKey(code: string): Deno.KvKey {
 }
 
 /**
- * Grant · 60 s, then 30 days after its last refresh, 90 days in all; of a
- * machine 1 h, of a token that a person made up to a year.
+ * Grant · 60 s, then 30 days after its last refresh, 90 days in all; for a
+ * machine 1 h, for a token that a person made up to a year.
  */
 export function grantKey(...grantId: string[]): Deno.KvKey {
   return ["grant", ...grantId.map(bounded)];
@@ -170,7 +173,7 @@ export function upstreamKey(grantId: string): Deno.KvKey {
   return ["upstream", bounded(grantId)];
 }
 
-/** Access token · 1 h; one that a person made, up to a year. */
+/** Access token · 1 h; for one that a person made, up to a year. */
 export function accessTokenKey(token: string): Deno.KvKey {
   return ["access-token", fingerprint(token)];
 }
@@ -180,27 +183,27 @@ export function refreshTokenKey(token: string): Deno.KvKey {
   return ["refresh-token", fingerprint(token)];
 }
 
-/** What a used refresh token was exchanged for, sealed with it · 30 s. */
+/** The successors of a used refresh token, sealed with it · 30 s. */
 export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
 
-/** What a process took from its buckets at an endpoint · 1 min. */
+/** The counts of a process's buckets at an endpoint · 1 min. */
 export function rateKey(endpoint: string, ...processId: string[]): Deno.KvKey {
   return ["rate", endpoint, ...processId];
 }
 
-/** A person signed in to the account page · 1 h. */
+/** The session of a person at the account page · 1 h. */
 export function accountSessionKey(sessionId: string): Deno.KvKey {
   return ["account-session", fingerprint(sessionId)];
 }
 
-/** An access token that a person made, sealed, until its page · 5 min. */
+/** A new access token of a person, sealed, until its page is loaded · 5 min. */
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
-/** Nothing: reading it shows that the database answers. */
+/** Never written: reading it shows that the database answers. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
 }

@@ -1,7 +1,8 @@
 /**
  * The ledger: the latest tool calls of each connection, for the person in whose
- * name they were made. A call writes nothing: what ended is gathered in memory,
- * and every few seconds written for many connections in one commit.
+ * name they were made. A call itself writes nothing: ended calls are gathered
+ * in memory, and every few seconds those of many connections are written in one
+ * commit.
  *
  * @module
  */
@@ -17,16 +18,19 @@ import {
 import type { Database, Entry, Expiring } from "./database.ts";
 import { grantKey, ledgerKey } from "./keys.ts";
 
-/** What a process that dies has not written yet. */
+/** The time between writes; a process that dies loses the calls of as long. */
 const WRITE_MILLISECONDS = 5000;
 
-/** Of how many grants calls may wait; those of more are not written down. */
+/** The most grants whose calls may wait; calls of others are not recorded. */
 const MOST_GRANTS = 10_000;
 
-/** A transaction has at most 100 checks, and each takes two. */
+/**
+ * The most grants in a commit: it may have 100 checks, and each grant takes
+ * two.
+ */
 const GRANTS_PER_COMMIT = 40;
 
-/** How often the same calls are written when others write too. */
+/** The number of tries when other processes write at the same time. */
 const TRIES = 5;
 
 interface LedgerRecord extends Expiring {
@@ -40,9 +44,9 @@ type Waiting = Map<string, NotedCall[]>;
 export type LedgerStore = ReturnType<typeof ledgerStore>;
 
 /**
- * A ledger in a database.
+ * Makes the ledger of a database.
  *
- * @param options `keepSeconds`: how long a call is kept
+ * @param options `keepSeconds`: the time for which a call is kept
  */
 export function ledgerStore(
   database: Database,
@@ -56,8 +60,8 @@ export function ledgerStore(
   let writing = Promise.resolve();
 
   /**
-   * Writes calls of some grants; false when others wrote at the same time. What
-   * belongs to a grant that has ended is gone.
+   * Writes calls of some grants; false if others wrote at the same time. Calls
+   * of a grant that has ended are dropped.
    */
   async function tryWrite(some: Waiting): Promise<boolean> {
     const grants = await database.getMany<Grant[]>(
@@ -66,7 +70,7 @@ export function ledgerStore(
     const live = grants.flatMap(({ value }) =>
       value?.status === "active" ? [value] : []
     );
-    // A machine has a grant for every token, and one ledger for all of them.
+    // A machine has a grant for every token, but one ledger.
     const owners = [...Map.groupBy(live, ledgerIdOf)];
     if (owners.length === 0) return true;
     const ledgers = await database.getMany<LedgerRecord[]>(
@@ -75,7 +79,8 @@ export function ledgerStore(
     const time = database.now();
     const oldest = time - keepSeconds;
     return await database.commit((transaction) => {
-      // A grant that ends meanwhile takes its ledger with it.
+      // A grant that ends meanwhile makes the commit fail, and its ledger ends
+      // with it.
       transaction.check(...grants, ...ledgers);
       for (const [index, [, held]] of owners.entries()) {
         const { key, value } = ledgers[index];
@@ -122,7 +127,7 @@ export function ledgerStore(
     }
   }
 
-  /** For the next time. */
+  /** Puts calls back, to be written the next time. */
   function putBack(some: Waiting): void {
     for (const [grantId, calls] of some) {
       const since = waiting.get(grantId) ?? [];
@@ -130,7 +135,7 @@ export function ledgerStore(
     }
   }
 
-  /** One at a time. */
+  /** Writes the waiting calls, one write at a time. */
   function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -144,7 +149,7 @@ export function ledgerStore(
   }
 
   return {
-    /** Remembers a call of a grant, and writes it down within seconds. */
+    /** Notes a call of a grant, and writes it within seconds. */
     note(grantId: string, call: EndedCall): void {
       if (isClosed) return;
       const calls = waiting.get(grantId);
@@ -154,7 +159,7 @@ export function ledgerStore(
       startTimer();
     },
 
-    /** The calls of each ledger, newest first. */
+    /** Lists the calls of each ledger, newest first. */
     async list(ledgerIds: readonly string[]): Promise<NotedCall[][]> {
       await flush();
       const entries: readonly Entry<LedgerRecord>[] = await database.getMany<
@@ -164,7 +169,7 @@ export function ledgerStore(
       return entries.map(({ value }) => listCalls(value?.calls ?? [], oldest));
     },
 
-    /** Writes down what is remembered; what cannot be written is lost. */
+    /** Writes the waiting calls; those that cannot be written are lost. */
     async close(): Promise<void> {
       isClosed = true;
       await flush();
@@ -172,7 +177,10 @@ export function ledgerStore(
   };
 }
 
-/** A ledger ends with its grant, unless it goes on with the next one. */
+/**
+ * Computes the end of a ledger: that of its grant, unless it continues with the
+ * next one.
+ */
 function endOf(grant: Grant, kept: number): number {
   return isPassing(grant) ? kept : Math.min(kept, grant.expiresAt);
 }

@@ -1,6 +1,6 @@
 /**
- * Keys of the database in memory: one string each, whose order is Deno KV's
- * (bytes, then strings, then numbers, then booleans).
+ * Keys of the database in memory: each is one string, and the strings have Deno
+ * KV's order (bytes, then strings, then numbers, then booleans).
  *
  * @module
  * @see https://docs.deno.com/deploy/kv/key_space/
@@ -10,11 +10,11 @@ const MAX_KEY_BYTES = 2048;
 const encoder = new TextEncoder();
 
 /**
- * A key as one string with a character for each byte. A key's string begins
- * with those of its prefixes.
+ * Prints a key as one string with a character for each byte. It begins with the
+ * strings of its prefixes.
  *
- * @throws {TypeError} for a key that is too long, or has a bigint, which
- * nothing here uses
+ * @throws {TypeError} for a key that is too long, or has a bigint, which is not
+ * used here
  */
 export function packKey(key: Deno.KvKey): string {
   const packed = key.map(packPart).join("");
@@ -36,12 +36,15 @@ function packPart(part: Deno.KvKeyPart): string {
   }
 }
 
-/** A zero ends a part, so one within it is followed by 0xff. */
+/** Escapes zeros by 0xff after them, because a zero ends a part. */
 function escape(bytes: Uint8Array): string {
   return binary(bytes).replaceAll("\x00", "\x00\xff");
 }
 
-/** IEEE 754 with the bits turned so that their order is the numbers'. */
+/**
+ * Prints a number in IEEE 754, with bits flipped so that the strings have the
+ * numbers' order.
+ */
 function packNumber(number: number): string {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, number);

@@ -1,7 +1,7 @@
 /**
  * Deno KV in memory, for a process that was started without `--unstable-kv`:
- * what the stores use of it, with the limits of the real one, so that what
- * works here works there. Nothing survives the process.
+ * the part that the stores use, with the limits of the real one, so that code
+ * that works here works there. Nothing survives the process.
  *
  * @module
  * @see https://docs.deno.com/api/deno/~/Deno.Kv
@@ -17,7 +17,7 @@ const SWEEP_MILLISECONDS = 60_000;
 
 interface Row {
   key: Deno.KvKey;
-  /** Serialized: no one shares an object with the database. */
+  /** Serialized, so that no one shares an object with the database. */
   bytes: Uint8Array;
   versionstamp: string;
   expiresMilliseconds: number;
@@ -35,9 +35,9 @@ interface Watcher {
   end(): void;
 }
 
-/** An empty database that lasts as long as the process. */
+/** Makes an empty database that lasts as long as the process. */
 export function memoryKv(): Deno.Kv {
-  // The class has a private constructor and queues, which nothing here uses.
+  // The class has a private constructor and queues, which are not used here.
   return new MemoryKv() as unknown as Deno.Kv;
 }
 
@@ -71,7 +71,7 @@ class MemoryKv {
     await this.atomic().delete(key).commit();
   }
 
-  /** In the order of keys; by prefix only. */
+  /** Lists in the order of keys; by prefix only. */
   async *list(
     { prefix }: { prefix: Deno.KvKey },
     { limit = Infinity, reverse = false }: Deno.KvListOptions = {},
@@ -79,7 +79,8 @@ class MemoryKv {
     this.#checkOpen();
     const start = packKey(prefix);
     const names = this.#rows.keys().toArray().filter((name) =>
-      // 0xff continues an escaped zero: the part is longer than the prefix's.
+      // 0xff continues an escaped zero, so this part is longer than the
+      // prefix's.
       name.startsWith(start) && name !== start && name[start.length] !== "\xff"
     ).sort();
     if (reverse) names.reverse();
@@ -98,7 +99,7 @@ class MemoryKv {
     );
   }
 
-  /** The present state first, then the newest one after each change. */
+  /** Gives the present state first, then the newest one after each change. */
   watch(
     keys: readonly Deno.KvKey[],
   ): ReadableStream<Deno.KvEntryMaybe<unknown>[]> {
@@ -177,7 +178,7 @@ class MemoryKv {
     return { ok: true, versionstamp };
   }
 
-  /** Drops what has expired, without a timer that would outlive its owner. */
+  /** Drops expired rows, without a timer that would outlive its owner. */
   #sweep(): void {
     const now = Date.now();
     if (now - this.#sweptMilliseconds < SWEEP_MILLISECONDS) return;
@@ -228,7 +229,7 @@ class AtomicOperation {
   }
 }
 
-/** What Deno answers once the database is closed. */
+/** Deno's error for a closed database. */
 class BadResource extends Error {
   override name = "BadResource";
 }

@@ -1,12 +1,12 @@
 /**
- * A database whose operations are seen by those who collect telemetry. What is
- * seen are verbs and the first part of keys, which is ours.
+ * A database whose operations are observed for telemetry: their verbs, and the
+ * first part of their keys, which is ours.
  *
  * @module
  */
 import { isCollected, telemetry } from "../telemetry.ts";
 
-/** The same database, observed where someone collects. */
+/** Makes an observed version of a database, if telemetry is collected. */
 export function observedKv(kv: Deno.Kv): Deno.Kv {
   if (!isCollected()) return kv;
   const observed: Partial<Deno.Kv> = {
@@ -32,7 +32,7 @@ async function* iterate<T>(read: () => Promise<T[]>): AsyncGenerator<T> {
   yield* await read();
 }
 
-/** An operation that remembers its keys until it is committed. */
+/** Makes an operation that remembers its keys until it is committed. */
 function observedAtomic(atomic: Deno.AtomicOperation): Deno.AtomicOperation {
   const keys: Deno.KvKey[] = [];
   const { set, delete: remove, commit } = atomic;

@@ -1,7 +1,7 @@
 /**
- * Operations on a database that may be slow, busy or away: each has a
- * deadline, only so many are under way at once, and while the database does
- * not answer none is begun.
+ * Operations on a database that may be slow, busy or away: each has a deadline,
+ * the number of concurrent ones is bounded, and none is begun while the
+ * database does not answer.
  *
  * @module
  */
@@ -9,11 +9,18 @@ import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry.ts";
 import { whileLocked } from "./locked.ts";
 
-/** How long an operation may take, with its time in the queue. */
+/** The time an operation may take, queue included, in milliseconds. */
 export const DEADLINE_MILLISECONDS = 5000;
-/** Deno's client for remote databases keeps what hangs, for ever. */
+/**
+ * The most concurrent operations: Deno's client for remote databases keeps
+ * those that hang for ever.
+ */
 const MOST_AT_ONCE = 128;
-/** What a process that was stopped finds answered gets this time to be read. */
+/**
+ * The extra time after the deadline. If the whole process was suspended, an
+ * answer may have arrived meanwhile; this lets it be read before the timer
+ * fails the operation.
+ */
 const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
 
@@ -36,7 +43,7 @@ export class Operations {
   #lookedMilliseconds = -Infinity;
   #isLooking = false;
 
-  /** @param look any cheap read: tells that the database answers again */
+  /** @param look any cheap read, which shows if the database answers again */
   constructor(
     private readonly look: () => Promise<unknown>,
     private readonly deadlineMilliseconds: number = DEADLINE_MILLISECONDS,
@@ -73,7 +80,7 @@ export class Operations {
     }
   }
 
-  /** Resolves when no one waits for an operation. */
+  /** Resolves when no operation is waited for. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
     await (this.#idle = Promise.withResolvers<void>()).promise;
@@ -91,14 +98,14 @@ export class Operations {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // No one waits for it any more: it is not carried out.
+      // No longer waited for, so it is not carried out.
       if (state.isOver) throw this.#failure;
       state.isBegun = true;
       const result = await whileLocked(operation, this.#limit);
       this.#failure = undefined;
       return result;
     } finally {
-      // The place goes to the next in the queue, or is free.
+      // The place goes to the next in the queue, or becomes free.
       const next = this.#queue.shift();
       if (next) next();
       else this.#underWay--;
@@ -110,7 +117,10 @@ export class Operations {
     this.#lookAgain();
   }
 
-  /** One look at a time; it may hang until the database is back. */
+  /**
+   * Checks if the database is back, once at a time; the read may hang until
+   * then.
+   */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
     if (
@@ -124,14 +134,17 @@ export class Operations {
       await detached(this.look);
       this.#failure = undefined;
     } catch {
-      // The next operation looks again.
+      // A later operation checks again.
     } finally {
       this.#isLooking = false;
     }
   }
 }
 
-/** What Deno KV says of arguments, in place of the database: a fault of ours. */
+/**
+ * True if Deno KV complains of the arguments: that is our fault, not the
+ * database's.
+ */
 function isMisuse(error: unknown): boolean {
   return error instanceof TypeError &&
       /too (large|many|long)|non-negative|cannot be empty/i

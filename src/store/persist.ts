@@ -1,5 +1,5 @@
 /**
- * What must not be lost although the database is away for a while.
+ * Operations that must survive a short outage of the database.
  *
  * @module
  */
@@ -11,8 +11,8 @@ const LONGEST_PAUSE_MILLISECONDS = 2000;
 /**
  * Repeats an operation while the database does not answer.
  *
- * @throws {StorageError} that of the last try, once the signal has fired or
- * the time is over
+ * @throws {StorageError} the last try's, once the signal has fired or the time
+ * is over
  */
 export async function persist<T>(
   operation: () => Promise<T>,
@@ -35,7 +35,9 @@ export async function persist<T>(
   }
 }
 
-/** Does what no one waits for and time would do as well: a failure is no harm. */
+/**
+ * Runs a cleanup whose failure does no harm: expiry would do the same later.
+ */
 export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   try {
     await operation();
@@ -44,7 +46,7 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** So long, or less when the signal fires. */
+/** Waits, or ends early when the signal fires. */
 export function pause(
   milliseconds: number,
   signal?: AbortSignal,

@@ -1,6 +1,6 @@
 /**
- * One poller for all that a process waits for: what is due is read together,
- * the same key once, and less and less often.
+ * One poller for all waits of a process: due keys are read together, each key
+ * once, and less and less often.
  *
  * @module
  */
@@ -8,24 +8,24 @@ import { detached } from "../telemetry.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;
-/** Upper bound of the back-off. */
+/** The longest pause between polls, in milliseconds. */
 const SLOWEST_POLL_MILLISECONDS = 2000;
-/** What has been waited for so long may wait a twentieth of that again. */
+/** The pause before the next poll as a share of the time waited so far. */
 const PATIENCE = 1 / 20;
-/** What is due within this share of its pause is read with the others. */
+/** The share of its pause by which a wait may be read early, with others. */
 const EARLY = 1 / 4;
-/** Keys that are read side by side, so that requests have their turn. */
+/** The keys that are read at once, so that requests have their turn. */
 const KEYS_AT_ONCE = 100;
 
-/** Reads what is under keys; an entry for each, in their order. */
+/** Reads keys; gives an entry for each, in their order. */
 type Read = (
   keys: readonly Deno.KvKey[],
 ) => Promise<readonly { value: unknown }[]>;
 
-/** What a wait does with what is read. */
+/** The callbacks of a wait. */
 export interface Poll<T> {
   onValue(value: T | undefined): void;
-  /** A read failed; there will be another. */
+  /** Called when a read failed; there will be another. */
   onFailure?(error: unknown): void;
   slowestMilliseconds?: number;
 }
@@ -38,8 +38,8 @@ interface Waiting extends Poll<unknown> {
 }
 
 /**
- * How long to wait for the next look, in milliseconds. Polls that go on for an
- * hour must not cost what those of the first seconds do.
+ * Computes the pause before the next poll, in milliseconds. A wait of an hour
+ * must not poll as often as one of a few seconds.
  */
 export function nextPause(
   pause: number,
@@ -58,7 +58,7 @@ export class Polls {
   #timer?: ReturnType<typeof setTimeout>;
   #reading?: Promise<void>;
 
-  /** @param pauseMilliseconds where every pause is the same: watches do the rest */
+  /** @param pauseMilliseconds a constant pause, where watches do the rest */
   constructor(
     private readonly read: Read,
     private readonly pauseMilliseconds?: number,
@@ -66,7 +66,7 @@ export class Polls {
 
   /**
    * Reads a key now, and again and again until it is stopped. Stopping waits
-   * for a read that is under way.
+   * for a read in progress.
    */
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
@@ -88,7 +88,7 @@ export class Polls {
     };
   }
 
-  /** Sets the timer for what is due first. */
+  /** Sets the timer for the next due read. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#waiting.size === 0 || this.#reading) return;
@@ -97,7 +97,7 @@ export class Polls {
       due = Math.min(due, dueMilliseconds);
     }
     const milliseconds = due - performance.now();
-    // What is read for all belongs to no one's request.
+    // A read for several waits belongs to no single request's trace.
     detached(() => {
       if (milliseconds <= 0) this.#look();
       else this.#timer = setTimeout(() => this.#look(), milliseconds);
@@ -123,7 +123,7 @@ export class Polls {
     }
   }
 
-  /** Reads one key for each group that waits for it. */
+  /** Reads one key for each group of waits. */
   async #readSome(groups: readonly Waiting[][]): Promise<void> {
     let entries: readonly { value: unknown }[] = [];
     let failure: { error: unknown } | undefined;

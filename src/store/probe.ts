@@ -1,12 +1,15 @@
 /**
- * Whether the database answers.
+ * A check that the database answers.
  *
  * @module
  */
 import type { Database } from "./database.ts";
 import { probeKey } from "./keys.ts";
 
-/** Reads what is not there. @throws {import("../errors.ts").StorageError} */
+/**
+ * Reads a key that is never written. @throws
+ * {import("../errors.ts").StorageError}
+ */
 export async function probe(database: Database): Promise<void> {
   await database.get(probeKey());
 }

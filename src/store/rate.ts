@@ -1,6 +1,6 @@
 /**
- * What each process took from its buckets, told to the others. Every process
- * writes a record of its own, so that none waits for another.
+ * Each process's bucket counts, for the others. Every process writes its own
+ * record, so that none waits for another.
  *
  * @module
  */
@@ -8,14 +8,19 @@ import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import { rateKey } from "./keys.ts";
 
-/** Far more than a process leaves between two of its records. */
+/**
+ * The lifetime of a record: far longer than the time between two records of a
+ * process.
+ */
 const RATE_SECONDS = 60;
 
-/** How much was taken, by the name of a bucket. */
+/** The number of tokens taken, by the name of a bucket. */
 export type Taken = Readonly<Record<string, number>>;
 
 interface RateRecord extends Expiring {
-  /** Since each bucket was last full; only for those that are in use. */
+  /**
+   * Counts since each bucket was last full; only of buckets that are in use.
+   */
   taken: Taken;
 }
 
@@ -28,7 +33,10 @@ export function rateStore(database: Database, endpoint: string) {
   let seen = new Map<string, Taken>();
 
   return {
-    /** Tells what was taken here, and gives what others took since the last time. */
+    /**
+     * Writes the counts of this process, and gives those of the others since
+     * the last time.
+     */
     async exchange(taken: Taken): Promise<Taken[]> {
       const record: RateRecord = {
         taken,
@@ -50,7 +58,10 @@ export function rateStore(database: Database, endpoint: string) {
   };
 }
 
-/** What came to be taken between two records of a process; some is given back. */
+/**
+ * Computes the increase between two records of a process; tokens may have been
+ * given back.
+ */
 function since(before: Taken, after: Taken): Taken {
   return Object.fromEntries(
     Object.entries(after).map((

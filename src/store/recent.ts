@@ -1,7 +1,7 @@
 /**
- * What was read a moment ago: at most one second old, so that what was ended
- * elsewhere is dead here within that second, and bounded, so that a flood of
- * names costs no memory.
+ * A cache of recent reads: at most one second old, so that a record that ended
+ * elsewhere is dead here within a second, and bounded, so that a flood of names
+ * costs no memory.
  *
  * @module
  */
@@ -9,19 +9,19 @@ import { type Clock, systemClock } from "../clock.ts";
 
 const FRESH_MILLISECONDS = 1000;
 
-/** When a read began, by both clocks. */
+/** The time at which a read began, by both clocks. */
 interface Moment {
   milliseconds: number;
-  /** Goes on at the same pace when the clock is set back. */
+  /** By a clock that goes on steadily even if the other one is set back. */
   steadyMilliseconds: number;
 }
 
-/** A read on its way, which others may share while it is fresh. */
+/** A read in progress, which others may share while it is fresh. */
 interface Reading<T> extends Moment {
   promise: Promise<T | undefined>;
 }
 
-/** Reads by name through a small, short memory. */
+/** Reads by name with a small, short cache. */
 export interface Recent<T> {
   /** The value, at once if it was read within the last second. */
   find(name: string): T | undefined | Promise<T | undefined>;
@@ -31,8 +31,8 @@ export interface Recent<T> {
 }
 
 /**
- * Keeps what `read` finds. Simultaneous misses of one name share one read, and
- * a name that was not found is not kept: it may be made the next moment.
+ * Caches the results of `read`. Simultaneous misses of one name share one read.
+ * A name that was not found is not cached: it may exist the next moment.
  */
 export function recent<T>(
   read: (name: string) => Promise<T | undefined>,
@@ -45,7 +45,8 @@ export function recent<T>(
   const reading = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
-    // Freshness counts from before the read, or it would outlast its second.
+    // Freshness counts from before the read, or it would last longer than a
+    // second.
     const moment = {
       milliseconds: clock(),
       steadyMilliseconds: performance.now(),
@@ -71,7 +72,10 @@ export function recent<T>(
       performance.now() - steadyMilliseconds < FRESH_MILLISECONDS;
   }
 
-  /** The oldest come first: a name that is kept again was deleted before. */
+  /**
+   * Drops the oldest, which come first: a name that is cached again was deleted
+   * before.
+   */
   function dropOldest(): void {
     for (const [name, entry] of kept) {
       if (kept.size <= capacity && isFresh(entry)) return;
@@ -87,7 +91,7 @@ export function recent<T>(
         kept.delete(name);
       }
       const begun = reading.get(name);
-      // A read older than a second is not joined.
+      // A read that began over a second ago is not shared.
       if (begun !== undefined && isFresh(begun)) return begun.promise;
       return startReading(name);
     },

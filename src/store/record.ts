@@ -1,36 +1,36 @@
 /**
- * What every record in the database has besides its own members.
+ * The members that every record in the database has besides its own.
  *
  * @module
  */
 
-/** Every record that ends. `expiresAt` is in epoch seconds. */
+/** A record that ends. `expiresAt` is in epoch seconds. */
 export interface Expiring {
   expiresAt: number;
 }
 
-/** Written into every record as `v`. */
+/** The version written into every record as `v`. */
 export const RECORD_VERSION = 1;
 
-/** What a record has in the database and a store does not see. */
+/** The members of a stored record that stores do not see. */
 export interface Marked {
   v?: number;
-  /** Of the transaction that wrote it. */
+  /** The mark of the transaction that wrote it. */
   mark?: string;
 }
 
 /**
- * How a record of version `n` becomes one of version `n + 1`, by the first
- * part of its key: the `n`th function. Records without `v` are of version 0.
- * A process that has not been updated yet still reads newer records, so a
- * change keeps what the version before needs. What the last release wrote is in
- * `tests/upgrade/`.
+ * The upgrades of records by the first part of their key: the `n`th function
+ * makes version `n + 1` of version `n`. Records without `v` are of version 0. A
+ * process that is not updated yet still reads newer records, so a change must
+ * keep the members that the version before needs. The records of the last
+ * release are in `tests/upgrade/`.
  */
 const UPGRADES: Readonly<
   // deno-lint-ignore no-explicit-any -- what another version wrote
   Record<string, readonly ((older: any) => unknown)[]>
 > = {
-  // An attempt was not counted, and a stranger's was like any other.
+  // Attempts had no count, and did not mark strangers.
   attempts: [({ attempts, ...rest }) => ({
     ...rest,
     attempts: attempts.map((attempt: object) => ({
@@ -39,12 +39,12 @@ const UPGRADES: Readonly<
       ...attempt,
     })),
   })],
-  // Each bucket was a record of its own; they are in memory now.
+  // Each bucket was a record of its own; buckets are in memory now.
   rate: [({ expiresAt }) => ({ taken: {}, expiresAt })],
   text: [(text) => ({ text, expiresAt: Infinity })],
 };
 
-/** A record as a store wrote it; undefined when it has expired. */
+/** Reads a record as a store wrote it; undefined if it has expired. */
 export function readRecord<T>(
   [kind]: Deno.KvKey,
   value: unknown,
@@ -59,7 +59,7 @@ export function readRecord<T>(
   return own as T;
 }
 
-/** Shared secrets and heads never end. */
+/** False for records that never end: shared secrets and heads. */
 function isExpiring(value: unknown): value is Expiring & Marked {
   return typeof value === "object" && value !== null && "expiresAt" in value;
 }

@@ -1,9 +1,9 @@
 /**
  * Refresh tokens: each is exchanged once, for a new pair. For 30 seconds the
- * used one answers with that same pair, because responses get lost and some
- * clients refresh from two machines. After that nothing is left of it, and who
- * presents it replays it: its tag says that it was one of the grant's, and the
- * grant ends.
+ * used one still gives that same pair, because responses get lost and some
+ * clients refresh from two machines. After that its record is gone, and
+ * presenting it is a replay: its tag proves that it was one of the grant's, and
+ * the grant ends.
  *
  * @see RFC 9700 §4.14.2
  * @module
@@ -34,7 +34,7 @@ interface SuccessorRecord extends Expiring {
   sealed: string;
 }
 
-/** All that is known by a refresh token. */
+/** All records that a refresh token leads to. */
 export interface ReadRefreshToken {
   token: Entry<TokenRecord>;
   grant: Entry<Grant>;
@@ -42,7 +42,10 @@ export interface ReadRefreshToken {
   successor: Entry<SuccessorRecord>;
 }
 
-/** A refresh token that may be exchanged, and what its exchange rests on. */
+/**
+ * A refresh token that may be exchanged, and the records that its exchange
+ * depends on.
+ */
 export interface RefreshableGrant {
   grant: Grant;
   dataKey: Uint8Array;
@@ -56,7 +59,7 @@ export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 export function refreshTokenStore(database: Database) {
   const grants = grantStore(database);
 
-  /** Reads all that is known by a refresh token; undefined: it is none. */
+  /** Reads all records of a refresh token; undefined if it is not one. */
   async function read(
     refreshToken: string,
   ): Promise<ReadRefreshToken | undefined> {
@@ -78,10 +81,10 @@ export function refreshTokenStore(database: Database) {
     read,
 
     /**
-     * What a refresh token of a client stands for: its grant, or, shortly after
-     * its exchange, the tokens that it was exchanged for.
+     * Finds the grant of a client's refresh token; or, shortly after its
+     * exchange, the tokens that it was exchanged for.
      *
-     * @param reading the token, if that has begun
+     * @param reading the token, if reading it has begun
      * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant
      */
     async find(
@@ -118,9 +121,10 @@ export function refreshTokenStore(database: Database) {
     },
 
     /**
-     * Exchanges a token; undefined when someone was faster: find it again.
+     * Exchanges a token; undefined if another request was faster: find it
+     * again.
      *
-     * @param also what is written in the same commit
+     * @param also writes of the same commit
      */
     async rotate(
       refreshToken: string,
@@ -144,8 +148,8 @@ export function refreshTokenStore(database: Database) {
         also(transaction);
         write(transaction)
           .check(read.token, read.grant)
-          // With a tag it goes with its successors: until then a process that
-          // has not been updated yet gives them too.
+          // A token with a tag ends together with its successors; until then
+          // processes that are not updated yet can give them too.
           .setAsSent<TokenRecord>(refreshTokenKey(refreshToken), (usedAt) => ({
             ...record,
             wrappedKey: "",
@@ -153,7 +157,7 @@ export function refreshTokenStore(database: Database) {
             ...isTagged(refreshToken, grant) &&
               { expiresAt: usedAt + SUCCESSOR_TTL_SECONDS },
           }))
-          // A client cannot ask for it before it is there.
+          // Written as sent: a client cannot ask for the successors earlier.
           .setAsSent<SuccessorRecord>(successorKey(refreshToken), (time) => ({
             sealed,
             expiresAt: time + SUCCESSOR_TTL_SECONDS,
@@ -164,7 +168,7 @@ export function refreshTokenStore(database: Database) {
   };
 }
 
-/** Whether a refresh token is one of the grant's, used or not. */
+/** True if a refresh token is one of the grant's, used or not. */
 function isTagged(refreshToken: string, { refreshKey }: Grant): boolean {
   return refreshKey !== undefined && isMinted(refreshToken, refreshKey);
 }

@@ -1,6 +1,6 @@
 /**
  * Registrations from before client IDs carried theirs. None is added; one that
- * is used stays for ever, as its client was told.
+ * is used stays for ever, as its client was promised.
  *
  * @module
  */
@@ -15,13 +15,13 @@ type ClientRecord = Client & Partial<Expiring>;
 /** Registered clients in a database. */
 export function registrationStore(database: Database) {
   return {
-    /** A client that is still there; from now on it stays. */
+    /** Finds a client that still exists; from now on it stays. */
     async find(clientId: string): Promise<Client | undefined> {
       const found = await database.find<ClientRecord>(clientKey(clientId));
       if (!found) return undefined;
       const { expiresAt, ...client } = found.value;
       if (expiresAt !== undefined) {
-        // If this fails, its next use does it.
+        // If this fails, the next use does it.
         await database.commit((transaction) =>
           transaction.check(found).setForever(found.key, client)
         ).catch(() => {});

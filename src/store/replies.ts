@@ -1,6 +1,6 @@
 /**
- * Questions to 2025 clients and their answers: the question goes out on the
- * stream of one process, the answer may be posted to any other.
+ * Questions to 2025 clients and their answers: one process sends the question
+ * on its stream, the answer may be posted to any other.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import {
   type TextRef,
 } from "./texts.ts";
 
-/** How long a question waits for its answer. */
+/** The time for which a question waits for its answer, in seconds. */
 export const REPLY_SECONDS = 60 * 60;
 
-/** Without an answer, the question is open. */
+/** A question; it is open while it has no answer. */
 interface Reply extends Expiring {
   answer?: TextRef;
 }
@@ -34,7 +34,7 @@ export function replyStore(database: Database) {
   /**
    * Removes a question, and its answer if there is one.
    *
-   * @param read what is there, unless it has changed meanwhile
+   * @param read the entry, if it was just read
    */
   async function remove(key: Deno.KvKey, read?: Entry<Reply>): Promise<void> {
     for (let entry = read;; entry = undefined) {
@@ -47,7 +47,10 @@ export function replyStore(database: Database) {
     }
   }
 
-  /** Once there is an answer no other is taken: no one has to wait for this. */
+  /**
+   * Removes an answered question in the background: it accepts no second answer
+   * anyway.
+   */
   function removeAnswered(key: Deno.KvKey, answer: TextRef): void {
     tidy(() =>
       database.commit((transaction) =>
@@ -75,10 +78,10 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Takes a posted answer, once; false when no one waits for it. Nothing is
+     * Accepts a posted answer, once; false if it is not waited for. Nothing is
      * written before it is `allowed`.
      *
-     * @param options `reading`: the question, if that has begun
+     * @param options `reading`: the question, if reading it has begun
      * @throws what `allowed` throws
      */
     async save(
@@ -104,7 +107,7 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Waits for the answer and removes it; undefined when none came in time.
+     * Waits for the answer and removes it; undefined if none came in time.
      *
      * @throws the signal's reason when it fires first
      */
@@ -123,7 +126,7 @@ export function replyStore(database: Database) {
         );
         const ref = answer = reply?.answer;
         if (!ref) return undefined;
-        // It was accepted: it must arrive.
+        // It was accepted, so it must arrive.
         const text = await persist(() => readText(database, ref), { signal });
         return JSON.parse(text);
       } finally {
@@ -133,8 +136,8 @@ export function replyStore(database: Database) {
     },
 
     /**
-     * Ends the open questions of a session once that has `ended`: no one can
-     * answer them any more.
+     * Ends the open questions of a session once `ended` has resolved: they can
+     * no longer be answered.
      *
      * @throws what `ended` throws
      */

@@ -1,6 +1,6 @@
 /**
  * The key that seals request states, shared by all processes, and the states
- * that may not be used again.
+ * that must not be used again.
  *
  * @module
  */
@@ -10,14 +10,14 @@ import { secretStore } from "./secrets.ts";
 
 export type StateStore = ReturnType<typeof stateStore>;
 
-/** Request states' memory in a database. */
+/** Request states in a database. */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
   return {
-    /** The sealing key: made once, then the same in every process. */
+    /** Gives the sealing key: made once, then the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
-    /** Marks a nonce as used; false when it was used before. */
+    /** Marks a nonce as used; false if it was used before. */
     async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
       const key = spentStateKey(nonce);
       return await database.commit((transaction) =>

@@ -1,5 +1,5 @@
 /**
- * Secrets that every process needs and no one has to configure.
+ * Secrets that all processes share and that need no configuration.
  *
  * @module
  */
@@ -23,13 +23,16 @@ export function secretStore(database: Database) {
       const isKept = await database.commit((transaction) =>
         transaction.check({ key, versionstamp: null }).setForever(key, made)
       );
-      // Otherwise another process has written it, and it is read again.
+      // Otherwise another process has written it, so it is read again.
       if (isKept) return made;
     }
   }
 
   return {
-    /** 32 random bytes for a purpose: made once, the same in every process. */
+    /**
+     * Finds 32 random bytes for a purpose: made once, the same in every
+     * process.
+     */
     find(purpose: string): Promise<Uint8Array<ArrayBuffer>> {
       let found = known.get(purpose);
       if (!found) {

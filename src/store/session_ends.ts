@@ -1,6 +1,6 @@
 /**
- * The ends of sessions, for those who collect telemetry. Several processes may
- * end a session at the same time: the one that writes this down first tells it.
+ * The ends of sessions, for telemetry. Several processes may end a session at
+ * the same time: the first one to write this record reports it.
  *
  * @module
  */
@@ -14,36 +14,39 @@ import {
 import { listedSessionKey, sessionEndKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
-/** Far longer than two ends of one session can lie apart. */
+/**
+ * The lifetime of the record: far longer than the time between two ends of one
+ * session.
+ */
 const TOLD_SECONDS = 60 * 60;
 
-/** What has to be known of a session. */
+/** The members of a session that a report needs. */
 interface Session extends Expiring {
   revision: string;
   startedMilliseconds?: number;
 }
 
-/** Who ended a session: its client, or what allowed it ended. */
+/** The reason of a session's end: its client, or the end of its permission. */
 type Outcome = "ok" | "stopped";
 
 /** Sessions that are about to end. */
 export interface EndingSessions {
-  /** What ends them. */
+  /** Ends them, as part of a commit. */
   write: Write;
-  /** To be called when they have ended. */
+  /** Reports them; to be called when they have ended. */
   tell(): void;
 }
 
-/** Tells of sessions that have ended. */
+/** Reports sessions that have ended. */
 export function sessionEnds(database: Database) {
-  /** Tells, in a moment, of sessions as they were before their end. */
+  /** Reports sessions in the background, as they were before their end. */
   function tell(ended: readonly Found<Session>[], outcome: Outcome): void {
     if (!telemetry) return;
     const endedMilliseconds = database.clock();
     database.background(async () => {
       for (const { key: session, value } of ended) {
         const { startedMilliseconds, revision } = value;
-        // Begun under version 0.2 or before.
+        // Sessions that began under version 0.2 or before have no start.
         if (startedMilliseconds === undefined) continue;
         const key = sessionEndKey(session);
         const isFirst = await database.commit((transaction) =>
@@ -60,7 +63,7 @@ export function sessionEnds(database: Database) {
   return {
     tell,
 
-    /** @param listed where the sessions are listed that are about to end */
+    /** @param listed the list entries of the sessions that are about to end */
     async begin(listed: readonly Deno.KvKey[]): Promise<EndingSessions> {
       const keys = listed.map(listedSessionKey);
       const sessions = telemetry ? await database.getMany<Session[]>(keys) : [];

@@ -1,6 +1,6 @@
 /**
- * Sessions of the 2025 revisions. Any process serves a session that any other
- * made; one that was ended is unknown everywhere within a second.
+ * Sessions of the 2025 revisions. Every process serves the sessions of all
+ * others; one that was ended is unknown everywhere within a second.
  *
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
@@ -19,37 +19,48 @@ import { recent } from "./recent.ts";
 import { type EndingSessions, sessionEnds } from "./session_ends.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** How long a session lives after its last use. */
+/** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
-/** A use moves the end of a session only when this much of it has passed. */
+/** The least time between two extensions of a session, in seconds. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
-/** What is known of a session. Times are epoch seconds. */
+/** The record of a session. Times are epoch seconds. */
 export interface Session extends Expiring {
-  /** Whose it is: {@linkcode import("../caller.ts").Caller.binding}. */
+  /**
+   * The binding of its caller:
+   * {@linkcode import("../caller.ts").Caller.binding}.
+   */
   binding: string;
-  /** The grant that used it last, and that it ends with. */
+  /** The grant that used it last; the session ends with it. */
   grantId?: string;
   revision: SessionRevision;
-  /** Epoch milliseconds; unknown of what began under version 0.2 or before. */
+  /** Epoch milliseconds; absent in sessions from version 0.2 or before. */
   startedMilliseconds?: number;
   clientInfo: Implementation;
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
 }
 
-/** What is listed of a person's session. */
+/** The list entry of a person's session. */
 interface SessionOfPerson extends Expiring {
   grantId?: string;
 }
 
-/** Two keys each; a commit takes a thousand, and other things end in it. */
+/**
+ * The sessions that one commit ends: each has two keys, and a commit takes a
+ * thousand mutations, which other changes share.
+ */
 const DELETIONS_PER_COMMIT = 200;
 
-/** What a person may have: no client needs so many, but one may run wild. */
+/**
+ * The most sessions of a person. No client needs so many, but one may run wild.
+ */
 const MOST_SESSIONS = 10_000;
-/** Those of who opens a process's next session after so many are counted. */
+/**
+ * The sessions that a process opens between two counts. With the next session,
+ * those of its person are counted, and the oldest beyond the most end.
+ */
 const UNCOUNTED_SESSIONS = 1000;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
@@ -73,7 +84,10 @@ export function sessionStore(
     return found.value;
   }
 
-  /** Moves the end of a session that is used; a later use may do it too. */
+  /**
+   * Moves the end of a session that is used; if this fails, a later use does
+   * it.
+   */
   async function slide(id: string, found: Found<Session>): Promise<void> {
     const session = { ...found.value, ...lifetime() };
     await database.commit((transaction) =>
@@ -85,13 +99,13 @@ export function sessionStore(
     return { expiresAt: database.now() + SESSION_SECONDS };
   }
 
-  /** Where the sessions of a binding are listed that a grant used last. */
+  /** Finds the list entries of a binding's sessions that a grant used last. */
   async function listOf(
     binding: string,
     grantId: string,
   ): Promise<Deno.KvKey[]> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
-    // Up to version 0.2 a grant was named by the session alone.
+    // Up to version 0.2 only the session itself named its grant.
     const silent = listed.filter(({ value }) => value.grantId === undefined);
     const sessions = await database.getMany<Session[]>(
       silent.map(({ key }) => listedSessionKey(key)),
@@ -102,14 +116,17 @@ export function sessionStore(
     ].map(({ key }) => key);
   }
 
-  /** Ends the sessions of a binding beyond the most, the least used first. */
+  /**
+   * Ends the sessions of a binding beyond the most, the least recently used
+   * first.
+   */
   async function endOldest(binding: string): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
     await endListed(listed.slice(most).map(({ key }) => key));
   }
 
-  /** Ends listed sessions, in as many commits as that takes. */
+  /** Ends listed sessions, in as many commits as needed. */
   async function endListed(listed: Deno.KvKey[]): Promise<void> {
     const parts = [];
     while (listed.length > 0) {
@@ -124,9 +141,11 @@ export function sessionStore(
 
   return {
     /**
-     * Keeps a new session and gives its id: 43 visible characters, unguessable.
+     * Stores a new session and gives its id: 43 visible characters,
+     * unguessable.
      *
-     * @param isPersons whether its binding is one person's, who may have so many
+     * @param isPersons true if its binding is one person's, whose sessions are
+     * bounded
      */
     async save(
       session: Omit<Session, "startedMilliseconds" | "expiresAt">,
@@ -147,13 +166,16 @@ export function sessionStore(
       return id;
     },
 
-    /** A live session, at most a second stale; its end slides once a day. */
+    /**
+     * Finds a live session, at most a second stale; its end is extended once a
+     * day.
+     */
     find: sessions.find,
 
-    /** Lets the next read be fresh. */
+    /** Makes the next `find` read again. */
     forget: sessions.forget,
 
-    /** Remembers `logging/setLevel`. */
+    /** Stores the level of `logging/setLevel`. */
     async setLogLevel(id: string, logLevel: LoggingLevel): Promise<void> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
@@ -168,8 +190,8 @@ export function sessionStore(
     },
 
     /**
-     * Remembers that another grant of the same person uses a session; anyone who
-     * loses a race here is remembered at the next use.
+     * Records that another grant of the same person uses a session; if a race
+     * is lost here, the next use records it.
      */
     async use(id: string, grantId: string | undefined): Promise<void> {
       const found = await database.find<Session>(sessionKey(id));
@@ -181,9 +203,9 @@ export function sessionStore(
     },
 
     /**
-     * Gives a session to who has signed in since it began, or began it under
-     * version 0.1: their client goes on with the id it has. Undefined when it
-     * is someone else's.
+     * Gives a session to a caller who has signed in since it began, or who
+     * began it under version 0.1: their client goes on with the same id.
+     * Undefined if it is someone else's.
      */
     async adopt(id: string, caller: Bound): Promise<Session | undefined> {
       const { binding, grantId } = caller;
@@ -202,9 +224,9 @@ export function sessionStore(
     },
 
     /**
-     * Ends a session; false when there was none.
+     * Ends a session; false if there is none.
      *
-     * @param former what it may be bound to as well
+     * @param former another binding that it may have
      */
     async end(id: string, binding: string, former?: string): Promise<boolean> {
       for (;;) {
@@ -224,8 +246,9 @@ export function sessionStore(
     },
 
     /**
-     * Ends every session that a grant used last, in the commit that this gives
-     * what to write in; more than fit into it are ended before.
+     * Ends every session that a grant used last, by writes for another commit
+     * that this returns; sessions that do not fit into that commit are ended
+     * before.
      */
     async endAllOf(binding: string, grantId: string): Promise<EndingSessions> {
       const listed = await listOf(binding, grantId);
@@ -234,7 +257,7 @@ export function sessionStore(
       return await ends.begin(last);
     },
 
-    /** How many live sessions a grant used last. */
+    /** Counts the live sessions that a grant used last. */
     async countOf(binding: string, grantId: string): Promise<number> {
       return (await listOf(binding, grantId)).length;
     },

@@ -1,6 +1,6 @@
 /**
- * Questions of a task at work: they are in its record until any process
- * takes the answer.
+ * Questions of a running task: they are in its record until any process accepts
+ * the answer.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -19,7 +19,10 @@ import {
   type TextRef,
 } from "./texts.ts";
 
-/** Of a question in its task's record; several may be open. */
+/**
+ * The most characters of a question in its task's record; several questions may
+ * be open.
+ */
 const QUESTION_CHARACTERS = 1000;
 
 interface AnswerRecord extends Expiring {
@@ -57,7 +60,8 @@ export function taskQuestions(database: Database) {
       await persist(
         () =>
           updateTask(database, taskId, async ({ questions }) => {
-            // It was asked all the same, and has its answer already.
+            // An earlier try did store the question, and it has its answer
+            // already.
             if (tries++ > 0 && await database.find(answerKey)) return;
             return {
               status: "input_required",
@@ -73,7 +77,7 @@ export function taskQuestions(database: Database) {
           signal,
         );
         const { ref: answerRef } = answer!;
-        // It was accepted: it must arrive.
+        // It was accepted, so it must arrive.
         const text = await persist(
           () => readText(database, answerRef),
           { signal },
@@ -85,7 +89,7 @@ export function taskQuestions(database: Database) {
       }
     },
 
-    /** Takes answers; those to questions that are not open are ignored. */
+    /** Accepts answers; those to questions that are not open are ignored. */
     async answer(taskId: string, answers: JsonObject): Promise<void> {
       const task = await database.find<TaskRecord>(taskKey(taskId));
       if (!task) return;

@@ -10,7 +10,7 @@ import { taskKey } from "./keys.ts";
 import type { TextRef } from "./texts.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** How long a task can be asked for after it was created. */
+/** The lifetime of a task after it was created, in seconds. */
 export const TASK_SECONDS = 24 * 60 * 60;
 
 /** MCP extension Tasks, Task Status. */
@@ -21,10 +21,10 @@ export type TaskStatus =
   | "failed"
   | "cancelled";
 
-/** A task as it is kept; answers and the lease have keys of their own. */
+/** A stored task; its answers and its lease have keys of their own. */
 export interface TaskRecord extends Expiring {
   binding: string;
-  /** What its tool needed; absent: nothing. */
+  /** The scopes its tool needed; absent: none. */
   scopes?: readonly string[];
   status: TaskStatus;
   statusMessage?: string;
@@ -37,12 +37,14 @@ export interface TaskRecord extends Expiring {
   outcome?: TextRef;
 }
 
-/** Whether nothing happens to a task any more. */
+/** True if nothing more happens to a task. */
 export function isTerminal(status: TaskStatus): boolean {
   return status !== "working" && status !== "input_required";
 }
 
-/** It tells one state from the next, however fast they follow. */
+/**
+ * Computes the time of an update, which is always later than the one before.
+ */
 export function nextUpdate(
   { clock }: Database,
   { updatedMilliseconds }: TaskRecord,
@@ -51,8 +53,8 @@ export function nextUpdate(
 }
 
 /**
- * Applies a change to a live task until no other one comes between; false
- * when it has ended, or `change` wants nothing.
+ * Applies a change to a live task, again if another change comes between; false
+ * if the task has ended, or `change` gives undefined.
  */
 export async function updateTask(
   database: Database,

@@ -1,7 +1,7 @@
 /**
- * Tasks: long work as records that any process can read, answer and cancel.
- * One process works on a task and says so with a lease; when the lease lapses,
- * anyone who looks next declares the task failed.
+ * Tasks: long work as records that any process can read, answer and cancel. One
+ * process works on a task and holds a lease on it; when the lease expires, the
+ * next reader declares the task failed.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -24,27 +24,25 @@ import {
 import { deleteText, readText, saveText } from "./texts.ts";
 
 /**
- * A task whose process died has failed within this time. The clocks of two
- * machines may differ by as much, less a heartbeat.
+ * The time within which a task fails if its process died. It also bounds the
+ * accepted difference between the clocks of two machines (less a heartbeat).
  */
 export const LEASE_SECONDS = 30;
-/**
- * What a task's client is told when its process is gone.
- */
+/** The error of a task whose process is gone. */
 export const DIED = {
   code: RpcCode.internalError,
   message: "The process that ran this task has stopped",
 };
-/** How often a process says that it is still at work. */
+/** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
 
-/** What a record has room for, besides its outcome. */
+/** The most characters of a status message in a record. */
 const MESSAGE_CHARACTERS = 1000;
 
-/** A task as its client may see it. */
+/** A task for its client. */
 export interface Task {
   taskId: string;
-  /** What its tool needed, and anyone who looks at it needs too. */
+  /** The scopes its tool needed; reading the task needs them too. */
   scopes: readonly string[];
   status: TaskStatus;
   statusMessage?: string;
@@ -55,16 +53,16 @@ export interface Task {
   outcome?: JsonObject;
 }
 
-/** Whose a task is, and the grant that uses it. */
+/** The owner of a task, and the grant that uses it. */
 export type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
-/** What is listed of a person's task. */
+/** The list entry of a person's task. */
 interface TaskOfPerson extends Expiring {
-  /** The grant that used it last, and that it ends with. */
+  /** The grant that used it last; the task ends with it. */
   grantId?: string;
 }
 
-/** How a task ended. */
+/** The end of a task. */
 export type Outcome =
   | { status: "completed" | "failed"; outcome: JsonObject }
   | { status: "cancelled"; statusMessage?: string };
@@ -73,7 +71,7 @@ export type TaskStore = ReturnType<typeof taskStore>;
 
 /** Tasks in a database. */
 export function taskStore(database: Database) {
-  /** Ends a task, once; false when it had ended already. */
+  /** Ends a task, once; false if it had already ended. */
   async function end(taskId: string, outcome: Outcome): Promise<boolean> {
     const ref = "outcome" in outcome
       ? await saveText(database, JSON.stringify(outcome.outcome), {
@@ -90,7 +88,7 @@ export function taskStore(database: Database) {
     return isEnded;
   }
 
-  /** A caller's task; undefined when there is none. */
+  /** Finds a caller's task; undefined if there is none. */
   async function find(
     taskId: string,
     binding: string,
@@ -112,7 +110,7 @@ export function taskStore(database: Database) {
         questions: {},
         outcome: { text: JSON.stringify(DIED) },
       };
-      // Unless its process says meanwhile that it is alive.
+      // Not if its process renews the lease meanwhile.
       await database.commit((transaction) =>
         transaction.check(task, held).set(task.key, failed).delete(held.key)
       );
@@ -140,7 +138,7 @@ export function taskStore(database: Database) {
     };
   }
 
-  /** Which grant of a person used a task last. */
+  /** Reads which grant of a person used a task last. */
   async function readUse(
     taskId: string,
     { binding }: Pick<TaskOwner, "binding">,
@@ -158,9 +156,9 @@ export function taskStore(database: Database) {
     find,
 
     /**
-     * Keeps a new task; it can be found anywhere before this resolves.
+     * Stores a new task; it can be found anywhere before this resolves.
      *
-     * @param list what it is counted under; by default its person's tasks
+     * @param list the list that counts it; by default its person's tasks
      */
     async create(
       taskId: string,
@@ -191,8 +189,8 @@ export function taskStore(database: Database) {
     },
 
     /**
-     * A caller's task that version 0.1 bound otherwise, bound as others are
-     * from now on; undefined when there is none.
+     * Gives a caller's task from version 0.1 today's binding; undefined if
+     * there is none.
      */
     async adopt(taskId: string, caller: Bound): Promise<Task | undefined> {
       const { binding, grantId } = caller;
@@ -202,7 +200,7 @@ export function taskStore(database: Database) {
       if (found?.value.binding !== former) return undefined;
       const { key, value } = found;
       const { expiresAt } = value;
-      // If something else has changed it meanwhile, so may the next look.
+      // If another change comes between, the next look does it.
       await database.commit((transaction) =>
         transaction.check(found)
           .set(key, { ...value, binding })
@@ -214,7 +212,7 @@ export function taskStore(database: Database) {
       return await find(taskId, binding);
     },
 
-    /** Whether at least so many tasks of a list are kept. */
+    /** True if a list holds at least `count` stored tasks. */
     async hasMany(list: string, count: number): Promise<boolean> {
       const listed = await database.list(tasksOfKey(list), { limit: count });
       return listed.length >= count;
@@ -223,9 +221,9 @@ export function taskStore(database: Database) {
     readUse,
 
     /**
-     * Remembers that a grant of the same person uses a task.
+     * Records that a grant of the same person uses a task.
      *
-     * @param reading who used it last, if reading that has begun
+     * @param reading the last use, if reading it has begun
      */
     async use(
       taskId: string,
@@ -246,9 +244,10 @@ export function taskStore(database: Database) {
     },
 
     /**
-     * Finds every task that a grant used last, and gives what ends them once the
-     * grant is closed. No one waits for that: the process that works on one of
-     * them sees within a second that its grant has ended, and ends it too.
+     * Finds every task that a grant used last, and gives a function that ends
+     * them once the grant is closed. It need not be awaited: the process that
+     * works on a task notices within a second that its grant has ended, and
+     * ends it too.
      */
     async endAllOf(binding: string, grantId: string): Promise<() => void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
@@ -266,7 +265,7 @@ export function taskStore(database: Database) {
     },
 
     /**
-     * A caller's task once it is no longer as it was `seen`; undefined when it
+     * Waits until a caller's task differs from the one `seen`; undefined if it
      * is gone.
      *
      * @throws the signal's reason when it fires first
@@ -277,7 +276,7 @@ export function taskStore(database: Database) {
       signal: AbortSignal,
     ): Promise<Task | undefined> {
       for (;;) {
-        // A lease that lapses changes no record until someone looks.
+        // An expired lease changes no record until the task is read.
         const lookMilliseconds = database.clock() + HEARTBEAT_SECONDS * 1000;
         await database.waitFor<TaskRecord>(
           taskKey(taskId),
@@ -291,7 +290,7 @@ export function taskStore(database: Database) {
       }
     },
 
-    /** Says that work goes on; false when the task has ended. */
+    /** Renews the lease of a running task; false if the task has ended. */
     async renewLease(taskId: string): Promise<boolean> {
       for (;;) {
         const found = await database.find<TaskRecord>(taskKey(taskId));
@@ -303,13 +302,13 @@ export function taskStore(database: Database) {
       }
     },
 
-    /** Tells what is being done. */
+    /** Stores the message of the task's progress. */
     async setMessage(taskId: string, message: string): Promise<void> {
       const statusMessage = message.slice(0, MESSAGE_CHARACTERS);
       await updateTask(database, taskId, () => ({ statusMessage }));
     },
 
-    /** Resolves when the task has ended, wherever that was. */
+    /** Resolves when the task has ended, in any process. */
     async ended(taskId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<TaskRecord>(
         taskKey(taskId),

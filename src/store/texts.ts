@@ -9,12 +9,15 @@ import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** Where a text is: in its record, or in parts of its own. */
+/** The place of a text: its record, or parts of their own. */
 export type TextRef = { text: string } | { id: string; parts: number };
 
-/** A character takes up to two bytes; a record needs some room besides. */
+/**
+ * The most characters of a part: each takes up to two bytes, and the record
+ * needs some room.
+ */
 const PART_CHARACTERS = 28_000;
-/** A commit holds 800 KiB. */
+/** The most parts in a commit, which holds 800 KiB. */
 const PARTS_PER_COMMIT = 12;
 
 interface TextRecord extends Expiring {
@@ -22,7 +25,7 @@ interface TextRecord extends Expiring {
 }
 
 /**
- * Keeps a text until `expiresAt`; what it gives belongs into a record. A
+ * Stores a text until `expiresAt`, and gives the reference for its record. A
  * record of several texts has less room for each.
  */
 export async function saveText(
@@ -48,7 +51,7 @@ export async function saveText(
   return { id, parts: parts.length };
 }
 
-/** The text behind a reference. */
+/** Reads the text of a reference. */
 export async function readText(
   database: Database,
   ref: TextRef,
@@ -58,7 +61,7 @@ export async function readText(
   return parts.map(({ value }) => value?.text).join("");
 }
 
-/** Removes a text that no record refers to; what fails expires. */
+/** Removes a text that no record refers to; if that fails, it expires. */
 export async function deleteText(
   database: Database,
   ref: TextRef,
@@ -70,7 +73,7 @@ export async function deleteText(
   );
 }
 
-/** The keys that a reference occupies besides its record. */
+/** Lists the keys that a reference occupies besides its record. */
 export function keysOf(ref: TextRef): Deno.KvKey[] {
   if ("text" in ref) return [];
   return Array.from({ length: ref.parts }, (_, part) => textKey(ref.id, part));

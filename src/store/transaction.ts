@@ -7,30 +7,39 @@ import { type Clock, now } from "../clock.ts";
 import { randomId } from "../crypto.ts";
 import { type Expiring, RECORD_VERSION } from "./record.ts";
 
-/** `getMany` reads this many keys. */
+/** The most keys of one `getMany`. */
 export const KEYS_PER_READ = 10;
 
-/** What has ended stays as long, for who has yet to recognize it. */
+/**
+ * The least time for which a record stays stored, even if it has ended: another
+ * process may still have to recognize it.
+ */
 const LEAST_MILLISECONDS = 60_000;
 
 type Send = (operation: Deno.AtomicOperation, clock: Clock) => void;
 
-/** Adds to a transaction what belongs to it. */
+/** Adds a part to a transaction. */
 export type Write = (transaction: Transaction) => unknown;
 
-/** Commits something together with what it is given; false: it did not. */
+/**
+ * Commits its own change together with the given one; false: nothing was
+ * committed.
+ */
 export type CommitWith = (also: Write) => Promise<boolean>;
 
-/** A transaction that is being put together; a store says what belongs to it. */
+/** A transaction that is being built; stores add their parts. */
 export class Transaction {
-  /** In every record it writes, so that it is recognized when it was applied. */
+  /**
+   * A mark in every record it writes, by which it is recognized after it was
+   * applied.
+   */
   readonly mark: string = randomId(12);
-  /** Where the mark is found. */
+  /** The keys of the records with the mark. */
   readonly markedKeys: Deno.KvKey[] = [];
   #checks: Deno.AtomicCheck[] = [];
   #writes: Send[] = [];
 
-  /** Only if these are still as they were read. */
+  /** Requires that these are still as they were read. */
   check(...entries: Deno.AtomicCheck[]): this {
     for (const { key, versionstamp } of entries) {
       this.#checks.push({ key, versionstamp });
@@ -44,8 +53,8 @@ export class Transaction {
   }
 
   /**
-   * Writes a record whose time begins when it is sent to the database, which
-   * may be seconds later, or again.
+   * Writes a record whose lifetime begins when it is sent to the database,
+   * which may be seconds later, or again.
    */
   setAsSent<T extends Expiring>(
     key: Deno.KvKey,
@@ -53,8 +62,8 @@ export class Transaction {
   ): this {
     const { mark } = this;
     if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
-    // Collection is lazy (a record may stay readable for a minute after it):
-    // whether a record is alive is decided when it is read.
+    // Collection is lazy (a record may stay readable for a minute longer):
+    // reads decide if a record is alive.
     this.#writes.push((operation, clock) => {
       const record = recordAt(now(clock));
       const value = { ...record, v: RECORD_VERSION, mark };
@@ -68,21 +77,21 @@ export class Transaction {
     return this;
   }
 
-  /** Writes what never ends: a shared secret, a head. */
+  /** Writes a value that never ends: a shared secret, a head. */
   setForever(key: Deno.KvKey, value: unknown): this {
     this.#writes.push((operation) => operation.set(key, value));
     return this;
   }
 
   /**
-   * Ends a record, which is collected a little later: unlike one that is gone
-   * at once it tells who ended it.
+   * Ends a record, which is collected a little later. Unlike a deleted record,
+   * it still shows which transaction ended it.
    */
   end(key: Deno.KvKey, now: number): this {
     return this.set(key, { expiresAt: now });
   }
 
-  /** Removes what no one competes to remove. */
+  /** Deletes records for which no other transaction competes. */
   delete(...keys: Deno.KvKey[]): this {
     this.#writes.push((operation) => {
       for (const key of keys) operation.delete(key);
@@ -90,7 +99,7 @@ export class Transaction {
     return this;
   }
 
-  /** Sends it to the database. */
+  /** Sends the transaction to the database. */
   async commit(
     kv: Deno.Kv,
     clock: Clock,

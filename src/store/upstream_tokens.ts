@@ -16,15 +16,15 @@ import {
 import { upstreamKey } from "./keys.ts";
 import type { CommitWith, Write } from "./transaction.ts";
 
-/** What is in the database. */
+/** The record in the database. */
 export interface UpstreamRecord extends Expiring {
-  /** The tokens under the grant's data key. */
+  /** The tokens, sealed with the grant's data key. */
   sealed: string;
-  /** When the refresh lease expires, in epoch seconds. */
+  /** The time at which the refresh lease expires, in epoch seconds. */
   leaseUntil?: number;
 }
 
-/** Tokens as they were read; anyone who changes them first wins. */
+/** Tokens as they were read; the first change to them wins. */
 export interface FoundTokens extends Found<UpstreamRecord> {
   grantId: string;
   dataKey: Uint8Array;
@@ -51,9 +51,9 @@ export function upstreamTokenStore(database: Database) {
 
   return {
     /**
-     * The tokens of a grant; undefined when the grant has ended.
+     * Finds the tokens of a grant; undefined if the grant has ended.
      *
-     * @param read what is in the database, if that is known
+     * @param read the record, if it was just read
      * @throws {Error} when the data key is not the grant's
      */
     async find(
@@ -68,7 +68,7 @@ export function upstreamTokenStore(database: Database) {
       return { ...entry, grantId, dataKey, tokens };
     },
 
-    /** Takes the right to refresh; undefined when someone else has it. */
+    /** Takes the lease to refresh; undefined if another process has it. */
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
       if ((found.value.leaseUntil ?? 0) > time) return undefined;
@@ -80,15 +80,15 @@ export function upstreamTokenStore(database: Database) {
         : { ...found, value, versionstamp };
     },
 
-    /** Gives the right back without new tokens. */
+    /** Gives the lease back without new tokens. */
     async release(leased: FoundTokens): Promise<void> {
       await change(leased, { ...leased.value, leaseUntil: undefined });
     },
 
     /**
-     * Replaces the tokens; false when the grant ended or the lease had lapsed.
+     * Replaces the tokens; false if the grant ended or the lease had expired.
      *
-     * @param commit what they are stored together with
+     * @param commit commits them together with another change
      */
     async replace(
       leased: FoundTokens,
@@ -102,7 +102,10 @@ export function upstreamTokenStore(database: Database) {
       );
     },
 
-    /** Waits until anyone who refreshes has finished, or has had its time. */
+    /**
+     * Waits until the holder of the lease has finished, or the lease has
+     * expired.
+     */
     async waitForRefresh(grantId: string, signal: AbortSignal): Promise<void> {
       await database.waitFor<UpstreamRecord>(
         upstreamKey(grantId),

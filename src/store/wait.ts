@@ -9,7 +9,7 @@
 import { StorageError } from "../errors.ts";
 import type { Poll } from "./polls.ts";
 
-/** What a wait needs of a database. */
+/** The methods of a database that a wait needs. */
 interface Waiting {
   poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void>;
   watch<T>(
@@ -18,16 +18,16 @@ interface Waiting {
   ): () => Promise<void>;
 }
 
-/** How a wait is done. */
+/** Settings of a wait. */
 export interface Wait {
   slowestMilliseconds?: number;
-  /** Is told of a failed read; the wait goes on. */
+  /** Called after a failed read; the wait goes on. */
   onFailure?(error: unknown): void;
 }
 
 /**
- * The first value under a key that `isWanted` takes. A database that does not
- * answer for a while does not end the wait.
+ * Waits for a value under a key that `isWanted` accepts. A database that does
+ * not answer for a while does not end the wait.
  *
  * @throws the signal's reason when it fires first
  */
