@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tool } from "../mod.ts";
 
-/** Progress, and stopping when no one waits any more. */
+/** A tool that reports progress and stops when its client no longer waits. */
 export default tool({
   name: "countdown",
   title: "Countdown",
@@ -15,7 +15,7 @@ export default tool({
     openWorldHint: false,
   },
   async run({ from }, { progress, signal }) {
-    // What only this tool needs is loaded with its first call.
+    // A module that only this tool needs is loaded with its first call.
     const { setTimeout } = await import("node:timers/promises");
     for (let done = 0; done < from; done++) {
       await progress(done, from, `${from - done} …`);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tool, ToolError } from "../mod.ts";
 
-/** Calling the provider's API as the person who signed in. */
+/** A tool that calls the provider's API as the person who signed in. */
 export default tool({
   name: "provider_profile",
   title: "Profile at the provider",

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { tool } from "../mod.ts";
 
-/** Who is calling. */
+/** A tool that identifies its caller. */
 export default tool({
   name: "whoami",
   title: "Who am I",
