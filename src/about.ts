@@ -1,32 +1,32 @@
 /**
- * Who is behind a server, and where they say more.
+ * The operator of a server, and the addresses of its pages.
  *
  * @module
  */
 import { isLoopback } from "./loopback.ts";
 
 /**
- * Who is behind a server. Pages show it to people; the metadata of the
- * resource and of the authorization server names the addresses (RFC 9728 §2,
- * RFC 8414 §2). Directories ask for the privacy page and for support.
+ * Facts about a server and its operator. Pages show it to people; the metadata
+ * of the resource and of the authorization server names the addresses (RFC 9728
+ * §2, RFC 8414 §2). Directories ask for the privacy page and for support.
  */
 export interface About {
-  /** What it is for, in at most 100 characters; directories show it. */
+  /** Its purpose, in at most 100 characters; directories show it. */
   description?: string;
   /**
    * Its name in directories, such as `com.example/mail`: reverse DNS, one
-   * slash. By default of its host and its name.
+   * slash. By default made of its host and its name.
    */
   registryName?: string;
-  /** Who runs it: a person, a team or a company. */
+  /** The operator: a person, a team or a company. */
   operator?: string;
-  /** Where people read about it. */
+  /** The address of a page about it. */
   websiteUrl?: string;
-  /** What happens to people's data: an https address. */
+  /** The privacy policy: an https address. */
   privacyUrl?: string;
   /** The terms of use: an https address. */
   termsUrl?: string;
-  /** Where people get help: an https address, or `mailto:`. */
+  /** The address for help: https, or `mailto:`. */
   supportUrl?: string;
 }
 
@@ -37,7 +37,7 @@ const ADDRESSES = [
   "supportUrl",
 ] as const;
 
-/** What is wrong, one complaint each. */
+/** Finds the faults, one complaint each. */
 export function aboutComplaints(about: About): string[] {
   const { description, registryName } = about;
   const complaints: string[] = [];
@@ -74,7 +74,7 @@ function isAddress(name: string, address: string): boolean {
     url.protocol === "http:" && isLoopback(url));
 }
 
-/** Only the members of {@linkcode About}. */
+/** Copies only the members of {@linkcode About}. */
 export function aboutOf(about: About): About {
   const { description, registryName, operator } = about;
   const { websiteUrl, privacyUrl, termsUrl, supportUrl } = about;

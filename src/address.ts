@@ -4,7 +4,7 @@
  * @module
  */
 
-/** An address as a number, and how many bits it has: 32 or 128. */
+/** An address as a number, and its width in bits: 32 or 128. */
 export interface Address {
   bits: bigint;
   width: number;
@@ -15,12 +15,12 @@ export interface Network extends Address {
   length: number;
 }
 
-/** Where IPv6 writes IPv4 addresses: `::ffff:192.0.2.1`. */
+/** The prefix of IPv4 addresses mapped into IPv6: `::ffff:192.0.2.1`. */
 const MAPPED = 0xffffn;
 
 /**
- * An address as sockets and proxies print it. A zone does not count, and an
- * IPv4 address mapped into IPv6 is that IPv4 address.
+ * Parses an address as sockets and proxies print it. A zone is ignored, and an
+ * IPv4 address mapped into IPv6 gives that IPv4 address.
  */
 export function parseAddress(text: string): Address | undefined {
   const ipv4 = ipv4Bits(text);
@@ -32,7 +32,7 @@ export function parseAddress(text: string): Address | undefined {
     : { bits, width: 128 };
 }
 
-/** A range such as `10.0.0.0/8`, or a single address. */
+/** Parses a range such as `10.0.0.0/8`, or a single address. */
 export function parseNetwork(text: string): Network | undefined {
   const [before, after, ...more] = text.split("/");
   const address = parseAddress(before);
@@ -46,14 +46,14 @@ export function parseNetwork(text: string): Network | undefined {
   return isLength ? { ...address, length } : undefined;
 }
 
-/** Whether an address belongs to a network. */
+/** True if an address belongs to a network. */
 export function isWithin(address: Address, network: Network): boolean {
   if (address.width !== network.width) return false;
   const shift = BigInt(network.width - network.length);
   return address.bits >> shift === network.bits >> shift;
 }
 
-/** Four decimal numbers; no octal, hexadecimal or short forms. */
+/** Parses four decimal numbers; no octal, hexadecimal or short forms. */
 export function ipv4Bits(address: string): bigint | undefined {
   const parts = address.split(".");
   if (parts.length !== 4) return undefined;
@@ -67,7 +67,9 @@ export function ipv4Bits(address: string): bigint | undefined {
   return bits;
 }
 
-/** RFC 4291 §2.2, forms 1 and 2; the mixed form holds an IPv4 address. */
+/**
+ * Parses RFC 4291 §2.2, forms 1 and 2; the mixed form holds an IPv4 address.
+ */
 export function ipv6Bits(address: string): bigint | undefined {
   const [head, tail, ...more] = address.split("::");
   if (more.length > 0) return undefined;
@@ -91,7 +93,9 @@ function groups(text: string): bigint[] | undefined {
     : undefined;
 }
 
-/** RFC 4291 §2.2, form 3, as form 1: the last four bytes as two groups. */
+/**
+ * Turns form 3 of RFC 4291 §2.2 into form 1: the last four bytes as two groups.
+ */
 function withoutMixedForm(text: string): string {
   const start = text.lastIndexOf(":") + 1;
   const bits = start > 0 ? ipv4Bits(text.slice(start)) : undefined;
@@ -102,7 +106,7 @@ function withoutMixedForm(text: string): string {
   }`;
 }
 
-/** An address as text; an IPv6 one with all of its groups. */
+/** Prints an address; an IPv6 one with all of its groups. */
 export function printAddress({ bits, width }: Address): string {
   const isIpv4 = width === 32;
   const size = isIpv4 ? 8 : 16;

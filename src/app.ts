@@ -47,17 +47,17 @@ import {
 import { createProvider } from "./upstream/create_provider.ts";
 import { observedProvider } from "./upstream/observed_provider.ts";
 
-/** What the routes are made of. */
+/** The parts of the routes. */
 export interface AppOptions {
   config: Config;
   log: Log;
   database: Database;
   sessions: SessionStore;
-  /** The latest calls of connections, where they are kept. */
+  /** The latest calls of connections, if they are kept. */
   ledger?: LedgerStore;
   /** Public address, without a trailing slash. */
   baseUrl: string;
-  /** Who is behind it. */
+  /** The operator and the addresses of its pages. */
   about: About;
   catalogue: Catalogue;
   scopes: Scopes;
@@ -66,20 +66,23 @@ export interface AppOptions {
   fetchDocument?: FetchDocument;
   checkOrigin: CheckOrigin;
   mcp: McpEndpoint;
-  /** In development: where the views of tools are shown. */
+  /** The pages that show views, in development. */
   viewHost?: Hono;
   /** Adds the author's own routes. */
   addRoutes?(app: Hono): void;
-  /** `WWW-Authenticate` for a refusal in a route of the author's. */
+  /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
   challenge(refusal: ChallengeError): string;
-  /** Whether the server is about to end. */
+  /** True if the server is about to end. */
   isStopping(): boolean;
 }
 
-/** The routes, and who may call. */
+/** The routes, and the gate of their strategies. */
 export interface App {
   routes: Hono<Passing>;
-  /** Of strategies whose callers the routes sign in, or others' keys prove. */
+  /**
+   * The gate of strategies whose callers sign in through the routes, or are
+   * proved by others' keys.
+   */
   gate?: Gate;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
@@ -87,10 +90,10 @@ export interface App {
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
-/** Builds everything but the way of a call. */
+/** Builds every route except the path of a call. */
 export function createApp(options: AppOptions): App {
   const { config, baseUrl, permissions, checkOrigin, mcp } = options;
-  // Pages are for everyone: they tell of what everyone may use.
+  // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = options.catalogue.within(permissions && []);
   let watched: WatchedProvider | undefined;
   const dev = devProviderOf(options);
@@ -217,7 +220,9 @@ export function createApp(options: AppOptions): App {
   return { routes: app, gate, close: async () => await close?.() };
 }
 
-/** Own routes come last, so that none is in front of the server's. */
+/**
+ * Adds the author's routes last, so that none takes the place of the server's.
+ */
 function addOwnRoutes(
   app: Hono<Passing>,
   addRoutes: (own: Hono) => void,
@@ -268,7 +273,7 @@ function signInOf(
   });
 }
 
-/** The development provider, if people sign in there. */
+/** Makes the development provider, if people sign in there. */
 function devProviderOf(
   { config, database, baseUrl }: AppOptions,
 ): DevProvider | undefined {

@@ -1,7 +1,6 @@
 /**
- * Everything between a `Request` and a `Response`. Calls go straight to the
- * endpoint; the rest, sign-in and pages, is loaded with the first request for
- * it.
+ * The way from a `Request` to a `Response`. Calls go straight to the endpoint;
+ * the rest, sign-in and pages, is loaded with the first request for it.
  *
  * @module
  */
@@ -46,18 +45,18 @@ import type { CreateServerOptions, Server } from "./server_options.ts";
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** What one caller may be asked at a time in one process. */
+/** The most questions that one caller may be asked at a time in one process. */
 const QUESTIONS_PER_CALLER = 100;
 
-/** What a planned server runs on. */
+/** The surroundings of a planned server: its database, clock and so on. */
 export interface Surroundings
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
-  /** Where it listens, for a server without `BASE_URL`. */
+  /** The origin it listens on, for a server without `BASE_URL`. */
   origin?: string;
-  /** How long an operation on the database may take. */
+  /** The time an operation on the database may take, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** Who may pass, in place of the gate the settings name. */
+  /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
   /** Whether `/views` shows the views of tools: in development only. */
   showsViews?: boolean;
@@ -87,7 +86,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const places = new Map<string | undefined, Place>();
   const stopping = new AbortController();
 
-  /** The server at one public address: that of `home`, or a twin of it. */
+  /**
+   * Gives the server at one public address: that of `home`, or a twin of it.
+   */
   function placeAt(baseUrl: string | undefined): Place {
     const known = places.get(baseUrl);
     if (known) return known;
@@ -111,8 +112,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   }
 
   /**
-   * Where a request was sent. Without `BASE_URL` a server is at every name of
-   * its machine, and to a client each of them is a server of its own.
+   * Finds the address that a request was sent to. Without `BASE_URL` a server
+   * is at every name of its machine, and for a client each of them is a server
+   * of its own.
    */
   function addressOf(request: Request): string | undefined {
     home ??= loopbackOriginOf(request);
@@ -151,7 +153,8 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
           authenticate: async (request) => {
             checkOrigin(request);
             const found = await gate.authenticate(request.headers);
-            // Strangers try tools out; a route that asks wants to know who.
+            // Strangers may try tools, but a route that authenticates wants a
+            // known caller.
             if (!isStranger(found.caller)) return found;
             throw new ChallengeError("Sign in first");
           },
@@ -204,7 +207,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     tasks,
     taskRunner: new TaskRunner(tasks, database.clock, log, questions),
   };
-  /** The path below the server's own, without parsing the whole URL. */
+  /** Finds the path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
     const start = url.indexOf("/", url.indexOf("//") + 2);
     const query = url.indexOf("?", start);
@@ -233,7 +236,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   ): Response | Promise<Response> {
     const { mcp, app } = placeAt(addressOf(request));
     const path = pathOf(request);
-    // A router and its middleware would cost a call as much as the rest of it.
+    // A router and its middleware would double the cost of a call.
     if (request.method === "POST" && path === "/mcp") {
       telemetry?.nameRoute("POST", `${basePath}/mcp`);
       return mcp.post(request, info);
@@ -252,7 +255,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
 
   async function start(): Promise<void> {
     await lifecycle.start();
-    // What is wrong with them is told now, not to the first visitor.
+    // Its faults are reported now, and not to the first visitor.
     if (options.routes && home !== undefined) await placeAt(home).app();
   }
 
@@ -307,12 +310,12 @@ function notStarted(log: Logger, error: unknown): Response {
   });
 }
 
-/** Whether the database is one for several machines. */
+/** True if several machines share the database. */
 function isRemote({ kvPath, deployed }: Config): boolean {
   return deployed || /^https?:/.test(kvPath ?? "");
 }
 
-/** The gate of the strategies; it takes all of `app.ts` to know some callers. */
+/** Makes the gate of the strategies; for some, all of `app.ts` is needed. */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;
   if (auth.oauth || auth.jwt) return lateGate(load);

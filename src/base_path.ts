@@ -4,7 +4,9 @@
  * @module
  */
 
-/** The path of a public address without a trailing slash; empty at a root. */
+/**
+ * Gives the path of a public address without a trailing slash; empty at a root.
+ */
 export function basePathOf(baseUrl: string): string {
   return new URL(baseUrl).pathname.replace(/\/$/, "");
 }

@@ -1,17 +1,19 @@
 /**
- * The bytes of a body whose length no one announced.
+ * The bytes of a body whose length was not announced.
  *
  * @module
  * @see RFC 9112 §7.1, Chunked Transfer Coding
  */
 import { HttpError } from "./errors.ts";
 
-/** Each costs as much as a call does, however small it is. */
+/**
+ * The most chunks of a body: each costs as much as a call, however small it is.
+ */
 const MOST_CHUNKS = 10_000;
 
 /**
- * Reads a body as it arrives. `for await` would cost a call as much as all the
- * rest of it.
+ * Reads a body as it arrives, without `for await`, which would cost a call as
+ * much as the rest of it.
  *
  * @throws {HttpError} 413 as soon as there are more than `most` bytes, 400 when
  * they come in too many chunks
@@ -32,21 +34,23 @@ export async function readBytes(
       throw end > most ? tooLarge(most) : tooManyChunks();
     }
     if (end > bytes.length) bytes = enlarged(bytes, end);
-    // Copied at once: Deno keeps 64 KiB for a chunk of one byte.
+    // Copied at once, because Deno keeps 64 KiB for a chunk of one byte.
     bytes.set(chunk, size);
     size = end;
   }
   return bytes.subarray(0, size);
 }
 
-/** Bytes with room for `least`, and for as much again as there was. */
+/**
+ * Enlarges a buffer to at least `least` bytes, and at least to twice its size.
+ */
 function enlarged(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(Math.max(least, 2 * bytes.length));
   larger.set(bytes);
   return larger;
 }
 
-/** A body has more bytes than it may. */
+/** Makes the refusal of a body with too many bytes. */
 export function tooLarge(most: number): HttpError {
   return new HttpError(413, `The body must have at most ${most} bytes`);
 }

@@ -1,10 +1,10 @@
 /**
- * Who a request is for.
+ * The caller: the person or program that a request is for.
  *
  * @module
  */
 
-/** A person as the provider knows them; every field is the provider's word. */
+/** A person's identity at the provider; every field is the provider's claim. */
 export interface Identity {
   /** The provider's stable name for the person (OpenID `sub`). */
   subject: string;
@@ -12,9 +12,9 @@ export interface Identity {
   name?: string;
   /** The e-mail address; see `emailVerified`. */
   email?: string;
-  /** Whether the provider says that it checked `email`. */
+  /** True if the provider says that it checked `email`. */
   emailVerified?: boolean;
-  /** The account's short name, where a provider has one. */
+  /** The account's short name, if the provider has one. */
   login?: string;
   /** The URL of a picture. */
   picture?: string;
@@ -22,13 +22,13 @@ export interface Identity {
   groups?: readonly string[];
   /** Roles, as the provider writes them. */
   roles?: readonly string[];
-  /** Organizations: names, and where there is one `id:` with the number. */
+  /** Organizations: names, and `id:` with the number if there is one. */
   organizations?: readonly string[];
   /** Teams: `organization/team`, and `id:` with the number. */
   teams?: readonly string[];
 }
 
-/** The lists of an {@linkcode Identity} that say what a person belongs to. */
+/** The lists of an {@linkcode Identity} that hold memberships. */
 export const MEMBERSHIPS = [
   "groups",
   "roles",
@@ -40,39 +40,44 @@ export const MEMBERSHIPS = [
 export type Membership = typeof MEMBERSHIPS[number];
 
 /**
- * How a caller came to be known: a strategy of `AUTH_STRATEGY`, or under `oauth`
- * an access token that a person made themselves.
+ * The way in which a caller is known: a strategy of `AUTH_STRATEGY`, or under
+ * `oauth` an access token that a person made themselves.
  */
 export type Door = "oauth" | "token" | "jwt" | "bearer" | "api_key";
 
-/** Who a request is for, and what they allowed the client to do. */
+/**
+ * The caller: the person or program that a request is for, and the scopes they
+ * gave the client.
+ */
 export interface Caller {
   /** `anonymous`, `operator` for static credentials, or a stable subject. */
   subject: string;
-  /** How the caller is known; absent when they presented nothing. */
+  /** The way in which the caller is known; absent if they presented nothing. */
   door?: Door;
   /** The OAuth client that is calling, under strategies that know one. */
   clientId?: string;
-  /** Granted scopes; `all` where the strategy knows no scopes. */
+  /** Granted scopes; `all` if the strategy has no scopes. */
   scopes: readonly string[] | "all";
   /**
-   * The most that may ever be granted to the person; undefined: every scope.
-   * What needs others does not exist for the caller.
+   * The most scopes that may ever be granted to the person; undefined: every
+   * scope. Things that need other scopes do not exist for the caller.
    */
   ceiling?: readonly string[];
-  /** The person, where a provider told. */
+  /** The person, if a provider identified them. */
   identity?: Identity;
   /**
-   * What sessions, tasks and request states are bound to: the person, under
-   * OAuth as issuer, resource and subject, so that nothing is lost by stepping
-   * up, signing in again or registering anew.
+   * The name that sessions, tasks and request states are bound to: the person,
+   * under OAuth as issuer, resource and subject, so that nothing is lost when
+   * the client asks for more scopes, signs in again or registers anew.
    */
   binding: string;
-  /** The grant under OAuth. What it used last ends with it. */
+  /**
+   * The grant under OAuth. Sessions and tasks that it used last end with it.
+   */
   grantId?: string;
 }
 
-/** The caller of a server that asks no one who they are. */
+/** The caller of a server without authentication. */
 export const ANONYMOUS: Caller = Object.freeze({
   subject: "anonymous",
   scopes: "all",
@@ -80,9 +85,9 @@ export const ANONYMOUS: Caller = Object.freeze({
 });
 
 /**
- * The caller without credentials where `AUTH_ANONYMOUS` lets them in. A session
- * of theirs is its holder's as soon as they have signed in; all else they began
- * stays theirs.
+ * The caller without credentials, if `AUTH_ANONYMOUS` lets them in. A session
+ * of theirs becomes its holder's when they sign in; everything else they began
+ * stays the stranger's.
  */
 export const STRANGER: Caller = Object.freeze({
   subject: "anonymous",
@@ -90,17 +95,20 @@ export const STRANGER: Caller = Object.freeze({
   binding: "stranger",
 });
 
-/** Whether a caller could sign in to be known, and has not. */
+/** True if a caller could sign in, and has not. */
 export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 
-/** What tells what a caller's sessions, tasks and request states are bound to. */
+/**
+ * The members of a caller that decide the binding of its sessions, tasks and
+ * request states.
+ */
 export type Bound = Pick<Caller, "door" | "clientId" | "binding" | "grantId">;
 
 /**
- * What version 0.1 bound the same to: the grant, or of a JWT its issuer and
- * subject together with the client. Where it did as today, undefined.
+ * Gives the binding of the same caller in version 0.1: the grant, or for a JWT
+ * its issuer, subject and client. Undefined if it has not changed.
  */
 export function formerBinding(
   { door, clientId, binding, grantId }: Bound,
@@ -109,13 +117,13 @@ export function formerBinding(
     case "oauth":
       return grantId;
     case "jwt":
-      // One more member of the same JSON array.
+      // The same JSON array with one more member.
       return `${binding.slice(0, -1)},${JSON.stringify(clientId ?? null)}]`;
   }
 }
 
 /**
- * Whether what is bound otherwise is a caller's all the same: they were a
+ * True if a caller may take over something that is bound otherwise: they were a
  * stranger when it began, or it is from version 0.1.
  */
 export function mayAdopt(
@@ -125,7 +133,7 @@ export function mayAdopt(
   return isStranger(bound) || bound.binding === formerBinding(caller);
 }
 
-/** The scopes of `needed` that the caller was not granted. */
+/** Lists the scopes of `needed` that the caller was not granted. */
 export function missingScopes(
   caller: Caller,
   needed: readonly string[],
@@ -136,37 +144,38 @@ export function missingScopes(
 }
 
 /**
- * The provider's API, as the caller. The token never leaves the server except
- * towards the provider.
+ * The provider's API in the caller's name. The token never leaves the server
+ * except towards the provider.
  */
 export interface Upstream {
   /**
-   * A provider access token that is valid now, refreshed once however many
-   * ask at the same time.
+   * Gives a provider access token that is valid now; it is refreshed only once
+   * if several ask at the same time.
    *
    * @throws {import("./errors.ts").ChallengeError} when the provider's grant is dead
    * @throws {import("./errors.ts").HttpError} 503 when the provider does not answer
    */
   token(): Promise<string>;
   /**
-   * `fetch` with that token as the bearer. A path is resolved against the
+   * Calls `fetch` with that token as the bearer. A path is resolved against the
    * provider's API; a URL of anyone else's is refused.
    */
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
 }
 
-/** What the gate found out about a request. */
+/** The result of authenticating a request. */
 export interface Authenticated {
-  /** Who the request is for. */
+  /** The person or program that the request is for. */
   caller: Caller;
   /** Absent when the caller did not sign in at a provider. */
   upstream?: Upstream;
   /**
-   * Whether what the caller was allowed still holds, at most a second stale;
-   * absent where it cannot be revoked.
+   * Tells if the caller's permission still holds, at most a second stale;
+   * absent if it cannot be revoked.
    *
    * @param grantId another grant of theirs, which may allow the same
-   * @throws {import("./errors.ts").StorageError} when that cannot be looked up
+   * @throws {import("./errors.ts").StorageError} when the database cannot be
+   * read
    */
   isLive?(grantId?: string): Promise<boolean>;
 }

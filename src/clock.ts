@@ -1,16 +1,17 @@
 /**
- * The present. A server reads it from one clock, so that a test can set it.
+ * The present time. A server reads it from one clock, so that a test can set
+ * it.
  *
  * @module
  */
 
-/** Gives the present in epoch milliseconds. */
+/** Gives the present time in epoch milliseconds. */
 export type Clock = () => number;
 
 /** The machine's clock. */
 export const systemClock: Clock = () => Date.now();
 
-/** The present in whole epoch seconds. */
+/** Gives the present time in whole epoch seconds. */
 export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }

@@ -10,21 +10,21 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 const encoder = new TextEncoder();
 
 /**
- * A new unguessable name: `bytes` random bytes as base64url without padding.
+ * Makes an unguessable name: `bytes` random bytes as base64url without padding.
  * 32 bytes give 43 characters and 256 bits.
  */
 export function randomId(bytes = 32): string {
   return base64url(crypto.getRandomValues(new Uint8Array(bytes)));
 }
 
-/** Bytes as base64 with padding (RFC 4648 §4). */
+/** Prints bytes as base64 with padding (RFC 4648 §4). */
 export function base64(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
 
-/** Bytes as base64url without padding (RFC 4648 §5). */
+/** Prints bytes as base64url without padding (RFC 4648 §5). */
 export function base64url(bytes: Uint8Array): string {
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(
     /=+$/,
@@ -32,37 +32,37 @@ export function base64url(bytes: Uint8Array): string {
   );
 }
 
-/** The bytes of base64, padded or not. @throws {DOMException} for another text */
+/** Parses base64, padded or not. @throws {DOMException} for another text */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 }
 
-/** The bytes of base64url. @throws {DOMException} for another text */
+/** Parses base64url. @throws {DOMException} for another text */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> {
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
-/** The 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */
+/** Computes the 32 bytes of SHA-256 of a UTF-8 text (FIPS 180-4). */
 export function digest(text: string): Uint8Array {
   return sha256(encoder.encode(text));
 }
 
 /**
- * SHA-256 of a UTF-8 text as base64url: what the database keeps in place of
- * anything that would let its reader in.
+ * Computes SHA-256 of a UTF-8 text as base64url: the database keeps this in
+ * place of anything that would let its reader in.
  */
 export function fingerprint(text: string): string {
   return base64url(digest(text));
 }
 
-/** SHA-256 of bytes in lowercase hexadecimal. */
+/** Computes SHA-256 of bytes in lowercase hexadecimal. */
 export function sha256Hex(bytes: Uint8Array): string {
   return bytesToHex(sha256(bytes));
 }
 
 /**
- * {@linkcode fingerprint} of a text that may have megabytes: computed off the
- * event loop, which the other one would hold for 10 ms a megabyte.
+ * Computes {@linkcode fingerprint} of a text that may have megabytes, off the
+ * event loop, which the synchronous function would block for 10 ms a megabyte.
  */
 export async function fingerprintOfLong(text: string): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", encoder.encode(text));
@@ -70,9 +70,9 @@ export async function fingerprintOfLong(text: string): Promise<string> {
 }
 
 /**
- * Whether a text is the secret one, in a time that only the presented text's
- * own length decides: neither where they differ nor how long the secret is.
- * Two digests would say the same and cost a call a fifth more.
+ * True if a text is the secret one. The time depends only on the length of the
+ * presented text: neither on where the texts differ nor on the length of the
+ * secret. Comparing two digests would be as safe, but cost a call a fifth more.
  */
 export function isSameSecret(presented: string, secret: string): boolean {
   let difference = presented.length ^ secret.length;

@@ -11,13 +11,13 @@ import type { Logger } from "./log.ts";
 import { errorPage } from "./pages/error_response.ts";
 import { prefersPage } from "./pages/respond.ts";
 
-/** Answers what a route throws, as a page or as JSON. */
+/** Answers a route's exception, as a page or as JSON. */
 export function errorAnswer(
   { log, page, challenge }: {
     log: Logger;
     /** What an error page shows of the server. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
-    /** `WWW-Authenticate` for a refusal in a route of the author's. */
+    /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;
   },
 ): ErrorHandler<Passing> {
@@ -74,14 +74,15 @@ function headersFor(
   { code, status }: OAuthError,
   c: Context,
 ): Record<string, string> {
-  // RFC 6749 §5.2: only for those who tried that way; browsers would ask.
+  // RFC 6749 §5.2: only for clients that tried it; browsers would ask for a
+  // password.
   if (code === "invalid_client" && c.req.header("authorization")) {
     return { "WWW-Authenticate": 'Basic realm="clients"' };
   }
   return status === 503 ? { "Retry-After": "5" } : {};
 }
 
-/** A status in the words of RFC 6749 §4.1.2.1, as far as it has one. */
+/** Names a status by a code of RFC 6749 §4.1.2.1, if there is one. */
 function wordFor(status: number): string {
   switch (status) {
     case 404:

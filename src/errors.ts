@@ -1,21 +1,21 @@
 /**
- * Every way a request can be refused, as data. Rules and stores throw these;
- * only `onError` in `app.ts` and the MCP endpoint turn them into bytes.
+ * Every refusal of a request, as data. Rules and stores throw these; only
+ * `onError` in `app.ts` and the MCP endpoint turn them into bytes.
  *
  * @module
  */
 
 /**
- * An exception that says no: an `Error` in everything but its stack. Strangers
- * decide how many there are, and a trace is nearly all that one costs (5 µs).
- * Why something of ours failed is in `cause`, which has a stack.
+ * A refusal: an `Error` without a stack. Strangers decide how many there are,
+ * and a trace is nearly all of the cost of one (5 µs). A failure of our own is
+ * in `cause`, which has a stack.
  */
 abstract class Refusal implements Error {
   /** The name of the class. */
   abstract readonly name: string;
-  /** What was thrown before, for the log. */
+  /** The exception behind it, for the log. */
   readonly cause?: unknown;
-  /** Absent: where a refusal was thrown does not matter. */
+  /** Absent, because it does not matter where a refusal was thrown. */
   declare readonly stack?: undefined;
 
   constructor(readonly message: string, options?: ErrorOptions) {
@@ -43,16 +43,16 @@ const OAUTH_STATUS = {
 /** The error codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are used here. */
 export type OAuthErrorCode = keyof typeof OAUTH_STATUS;
 
-/** What a refusal may say besides its message. */
+/** The further parts of a refusal besides its message. */
 export interface RefusalOptions extends ErrorOptions {
-  /** For a person who sees it on a page: what to do now. */
+  /** For a person who sees it on a page: the next step. */
   advice?: string;
-  /** For a page: what the person has run into. */
+  /** For a page: the situation of the person. */
   situation?: Situation;
 }
 
 /**
- * What a person has run into, where code and status alone do not tell. Only
+ * The situation of a person, if code and status alone do not tell it. Only
  * pages look at it.
  */
 export type Situation =
@@ -70,8 +70,8 @@ export type Situation =
   | "client document";
 
 /**
- * A refusal by the authorization server. `description` is public; what is not
- * for the wire goes into `cause`, which only the log sees.
+ * A refusal by the authorization server. `description` is public; `cause` is
+ * only for the log.
  *
  * @see RFC 6749 §5.2
  */
@@ -97,8 +97,8 @@ export class OAuthError extends Refusal {
  * A request to a protected resource without the credentials it needs. The
  * gate turns it into a `WWW-Authenticate` challenge.
  *
- * - 401 without `error`: no credentials were presented; `scopes` names what
- *   the call needs, where it is known.
+ * - 401 without `error`: no credentials were presented; `scopes` names the
+ *   scopes that the call needs, if they are known.
  * - 401 `invalid_token`: they are unknown, expired or revoked, or the
  *   provider's own token behind them died.
  * - 403 `insufficient_scope`: `scopes` names everything the call needs.
@@ -119,7 +119,7 @@ export class ChallengeError extends Refusal {
   }
 }
 
-/** A refusal that is plain HTTP: neither OAuth nor JSON-RPC has a word for it. */
+/** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
 export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
   readonly advice?: string;
@@ -150,12 +150,14 @@ export class StorageError extends HttpError {
 }
 
 /**
- * A caller has had as much as there is for them now. Of a tool the model is
- * told, because clients tell it nothing of a 429.
+ * A caller has reached a limit. For a tool, the model is told so in a result,
+ * because clients do not tell it of a 429.
  */
 export class LimitError extends HttpError {
   override readonly name = "LimitError";
-  /** @param what in the plural, such as `calls a minute` */
+  /**
+   * @param what the name of the calls in the plural, such as `calls a minute`
+   */
   constructor(what: string, seconds: number) {
     const unit = seconds === 1 ? "second" : "seconds";
     super(429, `Too many ${what}: try again in ${seconds} ${unit}`, {
@@ -171,7 +173,9 @@ export const RpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
-  /** 2025: what HTTP's own status says better; also: no session is named. */
+  /**
+   * 2025: other refusals, told by the HTTP status; also: no session is named.
+   */
   badRequest: -32000,
   /** 2025: the session is unknown, ended, expired, or someone else's. */
   sessionNotFound: -32001,

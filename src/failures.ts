@@ -1,5 +1,5 @@
 /**
- * What failed on this side, in the log: each cause once a second, so that an
+ * Failures on this side, in the log: each cause once a second, so that an
  * outage is neither silent nor a flood.
  *
  * @module
@@ -8,21 +8,24 @@ import type { Logger } from "./log.ts";
 import type { Properties } from "./log_line.ts";
 
 const QUIET_MILLISECONDS = 1000;
-/** Beyond so many causes all are told again. */
+/** The most causes that are remembered; beyond it all are logged again. */
 const MOST_CAUSES = 100;
-/** A chain of causes may be a circle. */
+/** The most links of a chain of causes, which may be a circle. */
 const MOST_LINKS = 10;
 
 interface Told {
   atMilliseconds: number;
-  /** How often it was kept quiet since. */
+  /** The number of times it was left out since. */
   repeated: number;
 }
 
 /** By the log that was told: each server has its own. */
 const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
-/** Logs why something that we depend on failed, and how often since the last line. */
+/**
+ * Logs the failure of something that we depend on, with the number of
+ * repetitions since the last line.
+ */
 export function logFailure(
   log: Logger,
   error: unknown,
@@ -48,7 +51,7 @@ export function logFailure(
   });
 }
 
-/** What is the same for all failures of one cause. */
+/** Finds the root cause, which all failures of one cause share. */
 function rootOf(error: unknown): string {
   let root = error;
   for (let links = 0; links < MOST_LINKS && root instanceof Error; links++) {

@@ -7,7 +7,7 @@
 /** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether a value is a JSON object: neither null nor an array. */
+/** True if a value is a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,7 @@
 /**
  * An event as one line of text: JSON for programs, words for a terminal.
- * Much of what is logged was written by strangers, so nothing in a value may
- * end a line, look like another field, or control a terminal.
+ * Strangers wrote many of the values, so nothing in a value may end a line,
+ * look like another field, or control a terminal.
  *
  * @module
  */
@@ -34,9 +34,9 @@ const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
 };
 
 /**
- * The line a program reads, without its end. Properties are flat; their names
- * are the code's own. Put together here, it costs a call half of what printing
- * a whole object would.
+ * Prints the line for programs, without its end. Properties are flat; their
+ * names are the code's own. Building the text by hand costs a call half as much
+ * as printing a whole object.
  */
 export function jsonLine(event: LogEvent): string {
   const { timestamp, level, category, message, properties } = event;
@@ -50,7 +50,7 @@ export function jsonLine(event: LogEvent): string {
   return `${line}}`;
 }
 
-/** Nothing in it is escaped in JSON, nor unprintable. */
+/** A text without characters that JSON escapes or that are unprintable. */
 const PLAIN_JSON = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function jsonText(text: string): string {
@@ -75,7 +75,7 @@ function jsonValue(value: unknown): string {
   }
 }
 
-/** The line a person reads, without its end; only stack frames follow it. */
+/** Prints the line for people, without its end; only stack frames follow it. */
 export function terminalLine(event: LogEvent): string {
   const { timestamp, level, message, properties } = event;
   const time = isoTime(timestamp).slice(11, 23);
@@ -90,7 +90,7 @@ export function terminalLine(event: LogEvent): string {
   return line + frames;
 }
 
-/** An error with its stack and its causes, as one text. */
+/** Prints an error with its stack and its causes, as one text. */
 function errorText(error: Error): string {
   let text = error.stack ?? String(error);
   for (const cause of causesOf(error)) {
@@ -101,7 +101,7 @@ function errorText(error: Error): string {
   return text;
 }
 
-/** A chain may be a circle. */
+/** The most causes that are printed; a chain may be a circle. */
 const MOST_CAUSES = 5;
 
 function* causesOf(error: Error): Generator<unknown> {
@@ -112,7 +112,7 @@ function* causesOf(error: Error): Generator<unknown> {
   }
 }
 
-/** A value that JSON can hold: what is logged must never fail. */
+/** Makes a value that JSON can hold, because logging must never fail. */
 function plain(value: object): unknown {
   if (value instanceof Error) return errorText(value);
   try {
@@ -123,7 +123,7 @@ function plain(value: object): unknown {
   }
 }
 
-/** A value that shows its own bounds: plain words as they are, others quoted. */
+/** Prints a value with clear bounds: plain words as they are, others quoted. */
 function fieldOf(value: unknown): string {
   if (value instanceof Error) {
     return visible(
@@ -137,7 +137,7 @@ function fieldOf(value: unknown): string {
   return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
 }
 
-/** The stack below an error's own words, which could hold anything. */
+/** Finds the stack below an error's message, which could hold anything. */
 function framesOf(error: Error): string {
   const head = String(error);
   if (!error.stack?.startsWith(head)) return "";
@@ -147,14 +147,14 @@ function framesOf(error: Error): string {
 }
 
 /**
- * What moves a cursor, ends a line, hides or turns text around: controls (C0,
- * C1), invisible and bidirectional format characters, line separators, halves
- * of surrogate pairs.
+ * Characters that move a cursor, end a line, hide or turn text around: controls
+ * (C0, C1), invisible and bidirectional format characters, line separators,
+ * halves of surrogate pairs.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** A text with everything unprintable escaped as JSON escapes it. */
+/** Escapes everything unprintable in a text, as JSON does. */
 function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(UNPRINTABLE, (character) => {
@@ -170,7 +170,9 @@ function visible(text: string): string {
 let second = NaN;
 let secondText = "";
 
-/** ISO 8601 with milliseconds; a date is printed once a second. */
+/**
+ * Prints ISO 8601 with milliseconds; the date is printed only once a second.
+ */
 function isoTime(milliseconds: number): string {
   const rest = milliseconds % 1000;
   if (milliseconds - rest !== second) {

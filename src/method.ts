@@ -1,12 +1,15 @@
 /**
- * The method of an HTTP request, as it may be told.
+ * The method of an HTTP request, safe to record.
  *
  * @module
  */
 
 const METHODS = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/;
 
-/** Others are a stranger's words, of any length, and have one name. */
+/**
+ * Gives one name to all unknown methods: they are a stranger's words, of any
+ * length.
+ */
 export function methodName(method: string): string {
   return METHODS.test(method) ? method : "HTTP";
 }

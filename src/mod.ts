@@ -2,14 +2,14 @@
  * Write functions; language-model clients call them over the network, as the
  * person who is using them.
  *
- * - {@linkcode tool}, {@linkcode resource} and {@linkcode prompt} declare what
- *   a server offers.
+ * - {@linkcode tool}, {@linkcode resource} and {@linkcode prompt} declare the
+ *   things that a server offers.
  * - {@linkcode serve} runs it as a process; {@linkcode createServer} puts it
  *   into an application of your own.
- * - `skill()` of `@tool-server/tool-server/skill` says how to do tasks with
- *   several tools.
- * - {@linkcode service}, {@linkcode secret} and {@linkcode Around} are for
- *   what surrounds the calls.
+ * - `skill()` of `@tool-server/tool-server/skill` declares instructions for
+ *   tasks with several tools.
+ * - {@linkcode service}, {@linkcode secret} and {@linkcode Around} are for the
+ *   surroundings of calls.
  *
  * @example The smallest server
  * ```ts
@@ -136,7 +136,7 @@ export {
 export { CatalogueError } from "./protocol/compiled_definitions.ts";
 export { ServiceError } from "./engine/lifecycle.ts";
 
-/** Zod, which schemas are written in: the same one that checks them. */
+/** Zod, in which schemas are written: the same copy that checks them. */
 export * as z from "zod";
 export type {
   input as SchemaInput,

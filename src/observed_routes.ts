@@ -1,5 +1,5 @@
 /**
- * Requests outside `POST /mcp` as those see them who collect telemetry.
+ * The telemetry of requests outside `POST /mcp`.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Passing } from "./http/passing.ts";
 import { judge } from "./request_log.ts";
 import { telemetry } from "./telemetry.ts";
 
-/** What an attempt to connect passes. */
+/** The steps of an attempt to connect. */
 const STEPS: ReadonlySet<string> = new Set([
   "POST /register",
   "GET /authorize",
@@ -30,7 +30,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
     await next();
     const { method } = c.req;
     const route = routePath(c, -1);
-    // What leads nowhere has no route, only that of what looked at it.
+    // An unknown address has no route but that of a middleware.
     if (route === "/*" || route === "*") return;
     telemetry.nameRoute(method, base + route);
     const step = `${method} ${route}`;
@@ -45,10 +45,10 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
   };
 }
 
-/** An error code of OAuth, or the status of what no code is for. */
+/** Gives an error code of OAuth, or the status if there is no code. */
 function errorTypeOf(c: Context<Passing>): string | undefined {
   if (c.error instanceof OAuthError) return c.error.code;
   if (c.error) return String(c.res.status);
-  // The error code comes first in what an attempt is written down with.
+  // The recorded text of an attempt begins with its error code.
   return /^\w+/.exec(c.get("refusal") ?? "")?.[0];
 }

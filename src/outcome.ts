@@ -1,26 +1,26 @@
 /**
- * How a request ended: for the log, for those who collect telemetry, and for
- * the person in whose name it was sent.
+ * The outcome of a request: for the log, for telemetry, and for the person in
+ * whose name it was sent.
  *
  * @module
  */
 
-/** How a request ended. */
+/** The outcome of a request. */
 export type Outcome =
   | "ok"
-  /** The tool said that it failed, or its arguments were wrong. */
+  /** The tool reported a failure, or its arguments were wrong. */
   | "tool_error"
   | "internal_error"
-  /** It was not to be, or not now; nothing of ours is broken. */
+  /** The request was not allowed, or not now; nothing of ours is broken. */
   | "refused"
-  /** The client wanted no answer any more. */
+  /** The client no longer wanted an answer. */
   | "cancelled"
-  /** The server, or what allowed the request, ended meanwhile. */
+  /** The server stopped, or the permission for the request ended. */
   | "stopped"
   /** Answered with a question; the client sends the request again. */
   | "input_required";
 
-/** Whether someone may have to look into it. */
+/** True if someone may have to look into it. */
 export function isFailure(outcome: Outcome): boolean {
   return outcome === "tool_error" || outcome === "internal_error" ||
     outcome === "refused" || outcome === "stopped";

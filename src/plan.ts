@@ -28,7 +28,7 @@ export interface Plan {
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
   lifecycle: Lifecycle;
-  /** What is served, compiled when it is first asked for. */
+  /** The catalogue, compiled when it is first used. */
   readonly catalogue: Catalogue;
 }
 
@@ -103,7 +103,7 @@ export function needing(options: ServerOptions): Needing[] {
   return [...tools, ...resources, ...prompts, options];
 }
 
-/** The scopes that something needs, in the order of the definitions. */
+/** Lists the scopes that something needs, in the order of the definitions. */
 function neededScopes(options: ServerOptions): string[] {
   const { tools = [], resources = [], prompts = [], skills = [] } = options;
   return [...tools, ...resources, ...prompts, ...skills].flatMap((
@@ -111,7 +111,7 @@ function neededScopes(options: ServerOptions): string[] {
   ) => scopes);
 }
 
-/** What is served, checked and printed once. */
+/** Compiles the catalogue, checked and printed once. */
 function compile(
   options: ServerOptions,
   config: Config,

@@ -1,22 +1,27 @@
 /**
- * References: what a person is told and an operator looks up in the log.
+ * References: a page shows one to a person, and an operator looks it up in the
+ * log.
  *
  * @module
  */
 import { randomId } from "./crypto.ts";
 
-/** Makes a process's references its own; the number makes each one new. */
+/**
+ * A prefix that differs between processes; the number makes each reference new.
+ */
 const prefix = randomId(8);
 let count = 0;
 
-/** A new reference: not secret, and a hundred times cheaper than a random one. */
+/**
+ * Makes a reference: not secret, and a hundred times cheaper than a random one.
+ */
 export function newReference(): string {
   return `${prefix}-${(++count).toString(36)}`;
 }
 
 /**
- * A name for a secret, by which lines of a log belong together. 32 bits say
- * nothing of the 128 of an identifier (FNV-1a).
+ * Makes a name for a secret, by which log lines can be related. Its 32 bits
+ * tell nothing about the 128 of an identifier (FNV-1a).
  */
 export function fingerprint(secret: string): string {
   let hash = 0x811c9dc5;

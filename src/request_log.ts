@@ -1,5 +1,6 @@
 /**
- * One line for each request outside `/mcp`: who did what, and what failed.
+ * One log line for each request outside `/mcp`: the client, the route, and the
+ * failure.
  *
  * @module
  */
@@ -11,7 +12,9 @@ import { methodName } from "./method.ts";
 import type { Passing } from "./http/passing.ts";
 import type { Logger } from "./log.ts";
 
-/** What machines ask for all day; only what fails there is worth a line. */
+/**
+ * Routes that machines ask for all day; only their failures are worth a line.
+ */
 const ROUTINE = /^\/(?:health|ready|mcp|\.well-known\/.*)?$/;
 
 /** Logs requests. A path is told as its route: the rest may hold secrets. */
@@ -40,11 +43,11 @@ export function requestLog(log: Logger): MiddlewareHandler<Passing> {
 function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
   const { status } = c.res;
   if (status >= 500) return "info";
-  // Scanners try every address there is.
+  // Scanners try every possible address.
   return status === 404 || ROUTINE.test(routePath(c, -1)) ? "debug" : "info";
 }
 
-/** How a request outside `/mcp` ended. */
+/** Tells the outcome of a request outside `/mcp`. */
 export function judge(
   c: Context<Passing>,
 ): { outcome: string; refusal?: string } {

@@ -8,7 +8,9 @@
 
 const HEADER = { alg: "dir", enc: "A256GCM" } as const;
 
-/** Seals a text; anyone who has it can read `context`, and not change it. */
+/**
+ * Seals a text. A holder of the result can read `context`, but not change it.
+ */
 export async function seal(
   key: Uint8Array,
   text: string,
@@ -21,7 +23,7 @@ export async function seal(
 }
 
 /**
- * The text of {@linkcode seal}.
+ * Opens the result of {@linkcode seal}.
  *
  * @throws {Error} when the key, the context or a single bit differs
  */

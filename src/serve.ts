@@ -1,6 +1,6 @@
 /**
- * The process: its environment, its database, its socket and its end. Besides
- * the command line tools the only file that touches `Deno`.
+ * The process: its environment, its database, its socket and its end. With
+ * `src/process/` and the command line tools, the only code that touches `Deno`.
  *
  * @module
  */
@@ -23,7 +23,10 @@ import { type Handler, Socket } from "./process/socket.ts";
 import { StartError } from "./process/start_error.ts";
 import { stopOnSignal } from "./process/signals.ts";
 
-/** What {@linkcode serve} takes: {@linkcode ServerOptions}, and for tests the rest. */
+/**
+ * The options of {@linkcode serve}: {@linkcode ServerOptions}, and some more
+ * for tests.
+ */
 export interface ServeOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -34,8 +37,8 @@ export interface ServeOptions<
   > {}
 
 /**
- * Not under --watch: an exit is the wait for a change there, and a signal must
- * end the process by itself.
+ * False under --watch: there the process would wait for a change instead of
+ * exiting, and a signal must end it by itself.
  */
 function drains(): boolean {
   return !Deno.args.includes("--no-drain");
@@ -153,14 +156,16 @@ function listen(
   }
 }
 
-/** How this machine itself reaches the server. */
+/** Gives the origin by which this machine itself reaches the server. */
 function localOrigin({ hostname, port }: Deno.NetAddr): string {
   const isEverywhere = hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Where no one sees a process end, the requests are told instead. */
+/**
+ * Answers requests with the failure, where no one would see the process end.
+ */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };
   const headers = { "access-control-allow-origin": "*" };

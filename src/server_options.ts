@@ -1,5 +1,5 @@
 /**
- * What an author says of a server, what it needs besides, and what it is.
+ * The options of a server, and the server.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import type { Definitions } from "./protocol/compiled_definitions.ts";
 import type { FetchDocument } from "./store/documents.ts";
 import type { Provider } from "./upstream/provider.ts";
 
-/** What an author says about a server. */
+/** The options that an author gives a server. */
 export interface ServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -28,17 +28,25 @@ export interface ServerOptions<
   name: string;
   /** `serverInfo.version`: your own. */
   version: string;
-  /** What people see; `MCP_TITLE` goes before it, `name` stands in for it. */
+  /**
+   * The name that people see; `MCP_TITLE` takes precedence, `name` is the
+   * default.
+   */
   title?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
-  /** What a model is told about using it; `MCP_INSTRUCTIONS` goes before it. */
+  /**
+   * Instructions for models that use it; `MCP_INSTRUCTIONS` takes precedence.
+   */
   instructions?: string;
-  /** Words for scopes on the consent page, and which wait for a step-up. */
+  /**
+   * Words for scopes on the consent page, and the scopes that wait for a
+   * step-up.
+   */
   scopes?: ScopeDefinitions;
   /**
    * The scopes that a person may be granted, asked at every sign-in, token and
-   * call. Where `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
    */
   permissions?: DecidePermissions;
   /** Settings that `routes` needs. */
@@ -47,8 +55,8 @@ export interface ServerOptions<
   services?: V;
   /**
    * Adds routes of your own, such as webhooks and pages, to a Hono application
-   * that answers what the server itself does not. They are public: call
-   * `authenticate` where they should not be.
+   * that answers every address the server itself does not. They are public:
+   * call `authenticate` in those that should not be.
    */
   routes?(app: Hono, context: RoutesContext<S, V>): void;
   /** Runs around every tool call. */
@@ -60,7 +68,7 @@ export interface ServerOptions<
   log?: LogOptions;
 }
 
-/** What routes of your own are given. */
+/** The context that routes of your own are given. */
 export interface RoutesContext<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
@@ -70,37 +78,40 @@ export interface RoutesContext<
   /** The services that the server declares, started. */
   readonly services: ServiceValues<V>;
   /**
-   * Who sent a request, by the same credentials as `/mcp`. What it throws
-   * becomes the 401 with its challenge.
+   * Identifies the sender of a request, by the same credentials as `/mcp`. Its
+   * exception becomes the 401 with its challenge.
    */
   authenticate(request: Request): Promise<Authenticated>;
 }
 
-/** What a server needs besides what its author says. */
+/** The options of a server that is not a process of its own. */
 export interface CreateServerOptions<
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends ServerOptions<S, V> {
   /**
    * The database; one handle for the whole process. `await Deno.openKv()`, or
-   * that of `npm:@deno/kv`.
+   * the one of `npm:@deno/kv`.
    */
   kv: Deno.Kv;
   /**
    * The settings by name, such as `Deno.env.toObject()`. Nothing else is read.
    */
   env?: Environment;
-  /** Who people sign in with, in place of the provider the settings name. */
+  /** The sign-in provider, in place of the one that the settings select. */
   provider?: Provider;
-  /** Fetches what clients publish; from public addresses only by default. */
+  /**
+   * Fetches documents that clients publish; only from public addresses by
+   * default.
+   */
   fetchDocument?: FetchDocument;
-  /** Gives the present in epoch milliseconds; `Date.now` by default. */
+  /** Gives the present time in epoch milliseconds; `Date.now` by default. */
   clock?: () => number;
 }
 
-/** A server apart from its socket. */
+/** A server without its socket. */
 export interface Server extends AsyncDisposable {
-  /** Answers a request. It may be passed on without its object. */
+  /** Answers a request. The method works without its object. */
   fetch(
     request: Request,
     info?: ConnectionInfo,
@@ -111,11 +122,11 @@ export interface Server extends AsyncDisposable {
    * @throws {import("./engine/lifecycle.ts").ServiceError}
    */
   start(): Promise<void>;
-  /** Requests, streams and tasks that are being worked on. */
+  /** The number of requests, streams and tasks that are being worked on. */
   readonly running: number;
   /**
-   * Ends subscriptions and takes no new ones, nor new tasks, and is not ready
-   * any more: the first step of a stop. Calls go on and are still answered.
+   * Ends subscriptions, refuses new ones and new tasks, and is no longer ready:
+   * the first step of a stop. Calls go on and are still answered.
    */
   endStreams(): void;
   /** Tells everything that is still running to end. */

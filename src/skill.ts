@@ -19,7 +19,7 @@ import type { Skill, SkillDefinition } from "./authoring/skill.ts";
 export type { Frontmatter, Skill, SkillDefinition } from "./authoring/skill.ts";
 
 /**
- * Declares a skill. What is wrong with it is told when the server starts.
+ * Declares a skill. Its faults are reported when the server starts.
  *
  * @param definition the text of its `SKILL.md`; or all its files
  *

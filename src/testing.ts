@@ -87,8 +87,8 @@ export async function testServer(
 }
 
 /**
- * Runs a test once for each generation of the protocol: what a tool answers
- * should not depend on its client's.
+ * Runs a test once for each generation of the protocol: a tool's answer should
+ * not depend on its client's.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * The script of a view, for pages that a bundler makes. Pages without one have
- * it as `view`, after `<script src="tool-server/view"></script>`.
+ * The script of a view, for pages that a bundler makes. Other pages get it as
+ * `view`, by `<script src="tool-server/view"></script>`.
  *
  * @example
  * ```ts
