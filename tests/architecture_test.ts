@@ -70,6 +70,7 @@ function isTypesOnly(names: string): boolean {
 
 const files = [
   ...await Array.fromAsync(listSources("src/")),
+  ...await Array.fromAsync(listSources("packages/")),
   ...["health.ts", "server.ts", "main.ts"],
 ];
 const imports = (await Promise.all(files.map(readImports))).flat();
@@ -86,7 +87,7 @@ const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
  * use each other; `src/` alone means the files directly in it.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ["src/", "src/telemetry/"],
+  ["packages/client/", "src/", "src/telemetry/"],
   ["src/authoring/", "src/view/"],
   ["src/config/", "src/protocol/", "src/oauth/"],
   ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
@@ -131,7 +132,9 @@ const arrows = imports.filter(({ isType }) => !isType);
 /** What is ours: tools of a clone may need any package. */
 const packageArrows = arrows.filter(({ from }) => !AUTHORED.test(from));
 /** Types too: what a file must know of another is an arrow all the same. */
-const ownArrows = imports.filter(({ to }) => /^src\/|^[a-z]+\.ts$/.test(to));
+const ownArrows = imports.filter(({ to }) =>
+  /^(src|packages)\/|^[a-z]+\.ts$/.test(to)
+);
 
 Deno.test("imports go one way", () => {
   const up = ownArrows.filter(({ from, to }) => layerOf(to) > layerOf(from));
@@ -154,7 +157,7 @@ Deno.test("imports make no circle", () => {
 Deno.test("what runs depends on six packages", () => {
   const packages = new Set(
     packageArrows.map(({ to }) => to)
-      .filter((to) => !/^src\/|^node:|^[a-z]+\.ts$/.test(to))
+      .filter((to) => !/^(src|packages)\/|^node:|^[a-z]+\.ts$/.test(to))
       .map((to) => /^(@[^/]+\/)?[^/]+/.exec(to)![0]),
   );
   assert.deepEqual([...packages].sort(), [

@@ -42,6 +42,8 @@ export interface Definitions {
 
 /** A tool, ready to be called. */
 export interface CompiledTool extends Tool {
+  /** The JSON Schema of its input, as lists show it. */
+  inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
   /**
    * True if the output is an object: 2025 clients know no other structured
@@ -123,6 +125,7 @@ export function compileDefinitions(
         : plain;
       const compiled = {
         ...tool,
+        inputSchema: listedTool.inputSchema,
         paramHeaders: paramHeadersOf(listedTool.inputSchema),
         hasObjectOutput: listedTool.outputSchema?.type === "object",
         compiledView,

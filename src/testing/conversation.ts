@@ -1,17 +1,13 @@
 /**
- * The messages between a client and a server over one request.
+ * One request of a test's client, and all that is said about it.
  *
  * @module
  */
 import type { JsonObject } from "../json.ts";
+import { Client, type ServerError } from "../../packages/client/mod.ts";
+import { TASKS_EXTENSION } from "../engine/tasks/task_methods.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import { AnswerScript } from "./answers.ts";
-import {
-  type Post,
-  readMessages,
-  type RpcErrorObject,
-  type ServerMessage,
-} from "./client_messages.ts";
 import type { CrashLog } from "./crash_log.ts";
 import { TestUpstream } from "./provider_api.ts";
 import { RefusedError, refusedWords } from "./refused.ts";
@@ -34,14 +30,21 @@ export interface Target {
   send(request: Request): Promise<Response>;
 }
 
-/** Sends messages to a server and collects everything that comes back. */
+/** Everything a client can be able to do. */
+const CAPABILITIES: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+  extensions: { [TASKS_EXTENSION]: {} },
+};
+
+/** One request of a caller, by a client of its own: no other depends on it. */
 export class Conversation {
   readonly progress: Progress[] = [];
   readonly logs: LogMessage[] = [];
   readonly script: AnswerScript;
-  readonly revision: TestRevision;
+  readonly client: Client;
   readonly #upstream?: TestUpstream;
-  readonly #headers: Record<string, string>;
 
   /** @param what the name of the request's target, for errors: `choose` */
   constructor(
@@ -50,63 +53,62 @@ export class Conversation {
     private readonly caller: TestCaller,
     readonly options: RequestOptions = {},
   ) {
-    this.revision = options.revision ?? target.revision;
     this.script = new AnswerScript(what, options.answers);
     this.#upstream = options.upstream && new TestUpstream(options.upstream);
-    this.#headers = target.gate.admit(caller, this.#upstream);
+    const headers = target.gate.admit(caller, this.#upstream);
+    this.client = new Client({
+      url: target.mcpUrl,
+      revision: options.revision ?? target.revision,
+      clientInfo: { name: "test", version: "1" },
+      capabilities: options.capabilities ?? CAPABILITIES,
+      logLevel: "debug",
+      tools: [...target.catalogue.tools.values()],
+      headers: () => headers,
+      fetch: (request) => target.send(request),
+      onQuestion: ({ method, params, key }) =>
+        this.script.answer(method, params, key),
+      onNotification: (method, params) => this.#notice(method, params),
+      // The function begins again, and tells everything once more.
+      onRound: () => this.progress.length = this.logs.length = 0,
+    });
   }
 
   /**
-   * @throws {Error} if the tool called the provider at a path without a route
+   * Sends the request, answers what is asked, and gives its result, which may
+   * be a task.
+   *
+   * @throws {RefusedError} when the server refuses
    */
-  checkRoutes(): void {
-    this.#upstream?.checkRoutes();
+  run(
+    method: string,
+    params: JsonObject = {},
+    { signal }: Pick<RequestOptions, "signal"> = this.options,
+  ): Promise<JsonObject> {
+    return this.attempt(() => this.client.begin(method, params, { signal }));
   }
 
-  /**
-   * Makes the error for a refusal. @throws {Error} the tool's exception, if it
-   * was a crash
-   */
-  refused(error: RpcErrorObject, response: Response): RefusedError {
+  /** Does a part of the conversation, and tells what goes wrong in its words. */
+  async attempt<T>(part: () => Promise<T>): Promise<T> {
+    try {
+      return await part();
+    } catch (error) {
+      throw isServerError(error) ? this.refused(error) : error;
+    } finally {
+      this.#upstream?.checkRoutes();
+    }
+  }
+
+  /** An error of the server. @throws {Error} what crashed, if that was it */
+  refused(error: ServerError): RefusedError {
     const { target, what, caller } = this;
     target.crashes.rethrow(error.message, what);
-    const { code, data } = error;
+    const { code, data, response } = error;
     const tools = [...target.catalogue.tools.keys()];
     const words = refusedWords(error, response, { what, caller, tools });
     return new RefusedError(words, response.status, code, data);
   }
 
-  /** Posts a message as the caller. */
-  protected send(
-    { headers, body }: Post,
-    signal?: AbortSignal,
-  ): Promise<Response> {
-    const { target } = this;
-    return target.send(
-      new Request(target.mcpUrl, {
-        method: "POST",
-        headers: { ...headers, ...this.#headers },
-        body: JSON.stringify(body),
-        signal,
-      }),
-    );
-  }
-
-  /** The result at the end of an answer. @throws {RefusedError} */
-  protected async read(
-    response: Response,
-    onQuestion?: (question: ServerMessage) => Promise<void>,
-  ): Promise<JsonObject> {
-    for await (const message of readMessages(response)) {
-      if (message.error) throw this.refused(message.error, response);
-      if (message.result) return message.result;
-      if (message.id !== undefined) await onQuestion?.(message);
-      else this.#notice(message);
-    }
-    throw new Error(`${this.what} ended without a result`);
-  }
-
-  #notice({ method, params = {} }: ServerMessage): void {
+  #notice(method: string, params: JsonObject): void {
     if (method === "notifications/message") {
       this.logs.push(params as unknown as LogMessage);
     } else if (method === "notifications/progress") {
@@ -115,4 +117,8 @@ export class Conversation {
       this.options.onProgress?.(progress as unknown as Progress);
     }
   }
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return error instanceof Error && "response" in error;
 }

@@ -5,7 +5,7 @@
  */
 
 import { RpcCode } from "../errors.ts";
-import type { RpcErrorObject } from "./client_messages.ts";
+import type { ServerError } from "../../packages/client/mod.ts";
 import type { TestCaller } from "./test_gate.ts";
 
 /** A request that a server refused, as its client learns it. */
@@ -30,7 +30,7 @@ export class RefusedError extends Error {
 
 /** Writes a refusal, with advice, for the author of a test. */
 export function refusedWords(
-  { code, message }: RpcErrorObject,
+  { code, message }: ServerError,
   { status, headers }: Response,
   { what, caller, tools }: {
     what: string;

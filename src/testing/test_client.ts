@@ -16,8 +16,7 @@ import type { CallToolResult, Tool } from "../authoring/tool.ts";
 import type { JsonObject } from "../json.ts";
 import type { TestCaller } from "./test_gate.ts";
 import type { RequestOptions } from "./request_options.ts";
-import type { Target } from "./conversation.ts";
-import { TestRequest } from "./test_request.ts";
+import { Conversation, type Target } from "./conversation.ts";
 import { TestResult } from "./test_result.ts";
 import {
   openSubscription,
@@ -278,7 +277,7 @@ export class TestClient {
   async #call(
     tool: string | Tool,
     [input = {}, options]: [input?: unknown, options?: RequestOptions],
-  ): Promise<[TestRequest, JsonObject]> {
+  ): Promise<[Conversation, JsonObject]> {
     const name = nameOf(tool);
     const request = this.#request(name, options);
     const params = { name, arguments: input };
@@ -303,8 +302,8 @@ export class TestClient {
     return items;
   }
 
-  #request(what: string, options?: RequestOptions): TestRequest {
-    return new TestRequest(this.#target, what, this.#caller, options);
+  #request(what: string, options?: RequestOptions): Conversation {
+    return new Conversation(this.#target, what, this.#caller, options);
   }
 }
 

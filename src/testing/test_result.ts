@@ -6,7 +6,7 @@
 import type { CallToolResult, ContentBlock } from "../authoring/tool.ts";
 import type { AskedQuestion } from "./answers.ts";
 import type { LogMessage, Progress } from "./request_options.ts";
-import type { TestRequest } from "./test_request.ts";
+import type { Conversation } from "./conversation.ts";
 
 /** A tool's answer and what it told on the way; `O` is its output. */
 export class TestResult<O = unknown> {
@@ -28,7 +28,7 @@ export class TestResult<O = unknown> {
   /** Made by a test client's `call`. */
   constructor(
     result: CallToolResult,
-    { what, target, progress, logs, script }: TestRequest,
+    { what, target, progress, logs, script }: Conversation,
   ) {
     this.raw = result;
     this.content = result.content ?? [];

@@ -4,15 +4,15 @@
  * @module
  */
 import type { ChangingList } from "../authoring/context.ts";
-import { readMessages, type ServerMessage } from "./client_messages.ts";
-import type { TestRequest } from "./test_request.ts";
+import type { Message } from "../../packages/client/mod.ts";
+import type { Conversation } from "./conversation.ts";
 
 /** The thing that changed: a resource, or one of the lists. */
 export type TestChange = { uri: string } | { list: ChangingList };
 
 /** Listens to every list, and to some resources. */
 export async function openSubscription(
-  request: TestRequest,
+  request: Conversation,
   uris: readonly string[],
 ): Promise<TestSubscription> {
   const notifications = {
@@ -22,26 +22,29 @@ export async function openSubscription(
     resourceSubscriptions: uris,
   };
   const abort = new AbortController();
-  const response = await request.post(
+  const { client } = request;
+  const response = await client.post(
     "subscriptions/listen",
     { notifications },
     abort.signal,
   );
-  const messages = readMessages(response);
-  // Changes from the acknowledgement on are heard.
+  const messages = client.messages(response);
+  // What changes after the acknowledgement is heard.
   const { value } = await messages.next();
-  if (value?.error) throw request.refused(value.error, response);
+  if (value?.error) {
+    throw request.refused(client.failure(value.error, response));
+  }
   return new TestSubscription(messages, abort);
 }
 
 /** A subscription of 2026-07-28. `await using` ends it. */
 export class TestSubscription implements AsyncDisposable {
-  readonly #messages: AsyncGenerator<ServerMessage>;
+  readonly #messages: AsyncGenerator<Message>;
   readonly #abort: AbortController;
 
   /** Made by a test client's `listen`. */
   constructor(
-    messages: AsyncGenerator<ServerMessage>,
+    messages: AsyncGenerator<Message>,
     abort: AbortController,
   ) {
     this.#messages = messages;

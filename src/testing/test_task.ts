@@ -4,9 +4,7 @@
  * @module
  */
 import type { CallToolResult } from "../authoring/tool.ts";
-import type { JsonObject } from "../json.ts";
-import { readMessages, type RpcErrorObject } from "./client_messages.ts";
-import type { TestRequest } from "./test_request.ts";
+import type { Conversation } from "./conversation.ts";
 import { TestResult } from "./test_result.ts";
 
 /** The status of a task. */
@@ -23,22 +21,23 @@ export class TestTask<O = unknown> {
   constructor(
     /** Its name on the wire. */
     readonly taskId: string,
-    private readonly request: TestRequest,
+    private readonly request: Conversation,
   ) {}
 
   /** Asks for its status. */
   async status(): Promise<TestTaskStatus> {
     const { taskId } = this;
-    const { status, statusMessage } = await this.request.ask(
+    const { status, statusMessage } = await this.request.run(
       "tasks/get",
       { taskId },
+      {},
     ) as unknown as TestTaskStatus;
     return statusMessage === undefined ? { status } : { status, statusMessage };
   }
 
   /** Cancels it, as its client does. */
   async cancel(): Promise<void> {
-    await this.request.ask("tasks/cancel", { taskId: this.taskId });
+    await this.request.run("tasks/cancel", { taskId: this.taskId }, {});
   }
 
   /**
@@ -47,53 +46,21 @@ export class TestTask<O = unknown> {
    * @throws {Error} when it failed or was cancelled
    */
   async result(): Promise<TestResult<O>> {
-    const { request } = this;
-    const { signal } = request.options;
+    const { request, taskId } = this;
+    const { client, options: { signal } } = request;
     try {
-      return await this.#follow();
+      const result = await request.attempt(() =>
+        client.follow({ taskId }, { signal })
+      );
+      return new TestResult(result as unknown as CallToolResult, request);
     } catch (error) {
       // No one will answer a question that the task may still wait for.
       await this.cancel();
-      throw signal?.aborted ? signal.reason : error;
-    } finally {
-      request.checkRoutes();
+      if (signal?.aborted) throw signal.reason;
+      const isCancelled = error instanceof DOMException;
+      throw isCancelled
+        ? new Error(`The task of ${request.what} was cancelled`)
+        : error;
     }
-  }
-
-  async #follow(): Promise<TestResult<O>> {
-    const { request, taskId } = this;
-    const isAnswered = new Set<string>();
-    const notifications = { taskIds: [taskId] };
-    const response = await request.post(
-      "subscriptions/listen",
-      { notifications },
-      request.options.signal,
-    );
-    for await (const { method, params = {} } of readMessages(response)) {
-      if (method !== "notifications/tasks") continue;
-      switch (params.status) {
-        case "input_required": {
-          const open = Object.entries(params.inputRequests as JsonObject)
-            .filter(([key]) => !isAnswered.has(key));
-          for (const [key] of open) isAnswered.add(key);
-          const inputResponses = request.answerAll(Object.fromEntries(open));
-          await request.ask("tasks/update", { taskId, inputResponses });
-          break;
-        }
-        case "completed":
-          return new TestResult(
-            params.result as unknown as CallToolResult,
-            request,
-          );
-        case "failed":
-          throw request.refused(
-            params.error as RpcErrorObject,
-            response,
-          );
-        case "cancelled":
-          throw new Error(`The task of ${request.what} was cancelled`);
-      }
-    }
-    throw new Error(`The task of ${request.what} ended without a result`);
   }
 }

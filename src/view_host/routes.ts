@@ -13,6 +13,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import { STYLE } from "../pages/style.ts";
 import type { Catalogue } from "../protocol/catalogue.ts";
 import type { ViewPolicy } from "../protocol/view_resource.ts";
+import { Client, SignIn } from "../../packages/client/mod.ts";
 import { devClient } from "./dev_client.ts";
 import { HostPage, type ShownTool } from "./host_page.tsx";
 import { HOST_OPTIONS, hostView } from "./host_view.ts";
@@ -25,6 +26,8 @@ import { runHostPage } from "./run_host_page.ts";
 const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
   hostView: ${hostView},
   devClient: ${devClient},
+  Client: ${Client},
+  SignIn: ${SignIn},
   options: ${JSON.stringify(HOST_OPTIONS)},
   palette: ${JSON.stringify(PALETTE)},
 }))((f) => f);`;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Client, SignIn } from "../../packages/client/mod.ts";
 import type { DevClient, devClient } from "./dev_client.ts";
 import type { HOST_OPTIONS, HostedView, hostView } from "./host_view.ts";
 
@@ -29,6 +30,8 @@ export async function runHostPage(
   parts: {
     hostView: typeof hostView;
     devClient: typeof devClient;
+    Client: typeof Client;
+    SignIn: typeof SignIn;
     options: typeof HOST_OPTIONS;
     palette: Record<"light" | "dark", Record<string, string>>;
   },
@@ -45,7 +48,10 @@ export async function runHostPage(
     shown: {},
     ...JSON.parse(kept.getItem("views") ?? "{}"),
   };
+  const { Client, SignIn } = parts;
   const client: DevClient = parts.devClient(page, {
+    Client,
+    SignIn,
     tools,
     onRefused(kind) {
       at("sign-in").hidden = false;
