@@ -41,13 +41,15 @@ import { redirect } from "../http/redirect.ts";
 
 /** The account page's routes. */
 export interface AccountEndpoints {
-  /** `GET /account`. */
+  /** Answers `GET /account`. */
   show(c: Context): Promise<Response>;
-  /** `POST /account/end`: ends the grants it names. */
+  /** Answers `POST /account/end`: ends the grants it names. */
   end(c: Context): Promise<Response>;
-  /** `POST /account/tokens`: makes an access token, which is shown once. */
+  /**
+   * Answers `POST /account/tokens`: makes an access token, which is shown once.
+   */
   makeToken(c: Context): Promise<Response>;
-  /** `POST /account/sign-out`. */
+  /** Answers `POST /account/sign-out`. */
   signOut(c: Context): Promise<Response>;
 }
 

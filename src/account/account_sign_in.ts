@@ -35,11 +35,13 @@ const SIGN_IN_SECONDS = 10 * 60;
 
 /** The way to the provider and back. */
 export interface AccountSignIn {
-  /** `POST /account/sign-in`. */
+  /** Answers `POST /account/sign-in`. */
   start(c: Context): Promise<Response>;
   /** True if a return from the provider belongs to the account page. */
   isReturning(c: Context): boolean;
-  /** `GET /oauth/provider-callback`, if it belongs to the account page. */
+  /**
+   * Answers `GET /oauth/provider-callback`, if it belongs to the account page.
+   */
   finish(c: Context): Promise<Response>;
 }
 

@@ -23,11 +23,15 @@ import { signedInPeople } from "./signed_in.ts";
 
 /** The endpoints for connections that go on. */
 export interface ConnectionChanges {
-  /** `POST /account/pause`: refuses the connection until it is resumed. */
+  /**
+   * Answers `POST /account/pause`: refuses the connection until it is resumed.
+   */
   pause(c: Context): Promise<Response>;
-  /** `POST /account/resume`. */
+  /** Answers `POST /account/resume`. */
   resume(c: Context): Promise<Response>;
-  /** `POST /account/narrow`: keeps the scopes whose boxes are ticked. */
+  /**
+   * Answers `POST /account/narrow`: keeps the scopes whose boxes are ticked.
+   */
   narrow(c: Context): Promise<Response>;
 }
 

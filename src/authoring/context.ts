@@ -46,9 +46,9 @@ export type AnswerTo<Q> = Q extends { schema: infer S extends z.ZodType }
 
 /** A client's description of itself. Self-reported: never a reason to trust. */
 export interface McpClient {
-  /** Its name and version. */
+  /** The client's name and version. */
   info?: Implementation;
-  /** Its abilities, such as `elicitation`. */
+  /** The client's abilities, such as `elicitation`. */
   capabilities: Readonly<Record<string, unknown>>;
   /** The protocol revision of this request, such as `2025-11-25`. */
   revision: string;
@@ -94,13 +94,13 @@ export interface Context<
    * is not sent. Does nothing for a client that did not ask for progress.
    */
   progress(done: number, total?: number, message?: string): Promise<void>;
-  /** A log message for the client, sent if it asked for this level. */
+  /** Sends a log message to the client, if it asked for this level. */
   log(level: LoggingLevel, data: unknown, logger?: string): Promise<void>;
   /** Asks the person (elicitation). */
   ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
   /** Asks the client's model for a completion (sampling). */
   sample(request: CreateMessageRequestParams): Promise<CreateMessageResult>;
-  /** The client's root directories. */
+  /** Asks for the client's root directories. */
   roots(): Promise<Root[]>;
   /** Tells every listener that a resource has changed. */
   resourceUpdated(uri: string): Promise<void>;

@@ -12,7 +12,7 @@ import {
 } from "../oauth/server_metadata.ts";
 import { isSid } from "../gates/sid.ts";
 
-/** `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
+/** Answers `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
 export function authorizationServerMetadataEndpoint(
   options: Parameters<typeof authorizationServerMetadata>[0],
 ): (c: Context) => Response {
@@ -21,8 +21,8 @@ export function authorizationServerMetadataEndpoint(
 }
 
 /**
- * `GET /.well-known/oauth-protected-resource` (RFC 9728 §3). A `sid` only
- * correlates the request with others: the document is the same for all.
+ * Answers `GET /.well-known/oauth-protected-resource` (RFC 9728 §3). A `sid`
+ * only correlates the request with others: the document is the same for all.
  */
 export function protectedResourceMetadataEndpoint(
   options: Parameters<typeof protectedResourceMetadata>[0],

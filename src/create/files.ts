@@ -46,7 +46,7 @@ export async function formatFiles(
   }).output();
 }
 
-/** The text of a module, formatted. */
+/** Formats the text of a module. */
 export async function formatted(text: string): Promise<string> {
   await using process = new Deno.Command(Deno.execPath(), {
     args: ["fmt", "--quiet", "--ext=ts", "-"],

@@ -21,7 +21,7 @@ export interface ProjectOptions {
   link?: string;
 }
 
-/** The files of a new project, by their path in it. */
+/** Makes the files of a new project, by their path in it. */
 export function projectFiles(options: ProjectOptions): Record<string, string> {
   const { name } = options;
   return {

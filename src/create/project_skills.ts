@@ -41,7 +41,7 @@ export async function updateSkills({ isCheck }: { isCheck: boolean }) {
   );
 }
 
-/** The skills of this directory, in the order of their names. */
+/** Reads the skills of this directory, in the order of their names. */
 async function readFolders(): Promise<SkillFolder[]> {
   const folders: SkillFolder[] = [];
   for (const { name, isDirectory } of await entriesOf(FOLDER)) {

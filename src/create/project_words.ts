@@ -5,7 +5,7 @@
  */
 import { titleOf } from "./names.ts";
 
-/** The `README.md`. */
+/** Makes the `README.md`. */
 export function readmeFile(name: string): string {
   return `# ${titleOf(name)}
 
@@ -48,7 +48,7 @@ the changes, and run \`deno task settings\` and \`deno task ci\`.
 `;
 }
 
-/** The \`AGENTS.md\`. */
+/** Makes the \`AGENTS.md\`. */
 export function agentsFile(name: string): string {
   return `# Working in ${name}
 

@@ -5,7 +5,7 @@
  */
 import { titleOf, variableOf } from "./names.ts";
 
-/** The files of a tool, by their path in the project. */
+/** Makes the files of a tool, by their path in the project. */
 export function toolFiles(name: string): Record<string, string> {
   return {
     [`tools/${name}.ts`]: toolFile(name),

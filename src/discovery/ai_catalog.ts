@@ -6,10 +6,10 @@
  */
 import { CARD_TYPE, type ServerCard } from "./server_card.ts";
 
-/** Its media type. */
+/** The media type of the catalogue. */
 export const CATALOG_TYPE = "application/ai-catalog+json";
 
-/** The document at `/.well-known/ai-catalog.json`. */
+/** Makes the document at `/.well-known/ai-catalog.json`. */
 export function aiCatalog(
   { card, baseUrl, operator }: {
     card: ServerCard;

@@ -8,7 +8,7 @@
 import type { About } from "../about.ts";
 import type { ServerCard } from "./server_card.ts";
 
-/** The document at `/llms.txt`, in Markdown. */
+/** Makes the document at `/llms.txt`, in Markdown. */
 export function llmsText(
   { card, about, baseUrl, tools }: {
     card: ServerCard;

@@ -12,7 +12,7 @@ export interface RegistryEntry extends Omit<ServerCard, "remotes"> {
   remotes: readonly { type: "streamable-http"; url: string }[];
 }
 
-/** The entry of a server that publishes a card. */
+/** Makes the entry of a server that publishes a card. */
 export function registryEntry(card: ServerCard): RegistryEntry {
   return {
     ...card,

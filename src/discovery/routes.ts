@@ -15,7 +15,7 @@ import { CARD_TYPE, serverCard } from "./server_card.ts";
 
 const MAX_AGE_SECONDS = 3600;
 
-/** Their routes, below the server's own path. */
+/** Makes the routes of these documents, below the server's own path. */
 export function discoveryRoutes(
   { config, about, baseUrl, catalogue }: {
     config: Config;

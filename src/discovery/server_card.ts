@@ -9,7 +9,7 @@ import type { About } from "../about.ts";
 import { REVISIONS } from "../protocol/revisions.ts";
 import { resourceOf } from "../oauth/resource.ts";
 
-/** Its media type. */
+/** The media type of the card. */
 export const CARD_TYPE = "application/mcp-server-card+json";
 
 /** A server's description for clients that do not know it yet. */
@@ -18,7 +18,7 @@ export interface ServerCard {
   /** Reverse DNS, one slash: `com.example.tools/mail`. */
   name: string;
   version: string;
-  /** At most 100 characters. */
+  /** A description of at most 100 characters. */
   description: string;
   title?: string;
   websiteUrl?: string;

@@ -25,7 +25,7 @@ export interface Introduction {
   isOnePage: boolean;
   /** Reads a resource. */
   read(uri: string): Promise<Json>;
-  /** The skills that are listed. */
+  /** Lists the skills. */
   skills(): Promise<readonly Json[]>;
 }
 

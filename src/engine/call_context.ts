@@ -69,7 +69,7 @@ export interface Work {
  * calls need none of them.
  */
 export class CallContext implements Context {
-  /** Set before a definition with needs runs. */
+  /** Settings and services, set before a definition with needs runs. */
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
   #work: Work;

@@ -100,7 +100,7 @@ export class Limits {
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
     if (caller === undefined) return;
-    // Sessions are stored. Those of one person are bounded elsewhere.
+    // Sessions are stored. Sessions of one person are bounded elsewhere.
     if (opensSession && !caller.isMany) return;
     const buckets = this.#callers[caller.isMany ? "many" : "one"];
     this.#take(buckets, caller, CALLS_A_MINUTE);

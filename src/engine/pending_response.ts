@@ -211,7 +211,7 @@ export class PendingResponse {
   }
 }
 
-/** One server-sent event; JSON text has no line breaks to escape. */
+/** Prints a server-sent event; JSON text has no line breaks to escape. */
 function event(message: string): Uint8Array {
   return encoder.encode(`event: message\ndata: ${message}\n\n`);
 }

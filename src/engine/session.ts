@@ -41,25 +41,25 @@ const BATCH_MESSAGES = 100;
  * message that never reaches a method.
  */
 export interface SessionServer {
-  /** A request or a notification. */
+  /** Serves a request or a notification. */
   serve(
     message: RpcRequest | RpcNotification,
     admitted: Admitted,
   ): MaybePromise<Response>;
-  /** An answer to one of our questions. */
+  /** Accepts an answer to one of our questions. */
   take(
     message: RpcResponse,
     admitted: Admitted,
     /** The question that it answers, if reading it has begun. */
     reading?: Promise<ReadReply | undefined>,
   ): Promise<Response>;
-  /** An array of messages. */
+  /** Serves an array of messages. */
   serveBatch(
     values: readonly unknown[],
     admitted: Admitted,
     refuse: BatchHandler["refuse"],
   ): Promise<Response>;
-  /** DELETE: the client has finished. */
+  /** Ends a session after its client's DELETE. */
   end(admitted: Admitted): Promise<Response>;
 }
 

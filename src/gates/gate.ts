@@ -32,7 +32,7 @@ export const openGate: Gate = {
   challenge: () => "Bearer",
 };
 
-/** A gate that is loaded with the first request to pass it. */
+/** Makes a gate that is loaded with the first request to pass it. */
 export function lateGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
   async function authenticate(headers: Headers): Promise<Authenticated> {

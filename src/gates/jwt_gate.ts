@@ -151,7 +151,10 @@ function isTokensFault(error: unknown): boolean {
     error instanceof errors.JOSENotSupported;
 }
 
-/** RFC 7515 §4.1.9: `application/` may be left out. Empty for none. */
+/**
+ * Normalizes a media type (RFC 7515 §4.1.9: `application/` may be left out).
+ * Empty for none.
+ */
 function mediaType(typ = ""): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }

@@ -12,7 +12,7 @@ import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import type { Doors } from "./doors.ts";
 import type { Gate } from "./gate.ts";
 
-/** The holder of any of the credentials is the operator. */
+/** Makes the caller: the holder of any of the credentials is the operator. */
 function operator(door: Door): Authenticated {
   return Object.freeze({
     caller: Object.freeze({

@@ -8,9 +8,9 @@ import type { ConnectionInfo } from "./connection_info.ts";
 
 /** Hono's environment: values of the socket, and values that handlers add. */
 export interface Passing {
-  /** From the socket. */
+  /** Values of the socket. */
   Bindings: ConnectionInfo;
-  /** Added on the way. */
+  /** Values that handlers add. */
   Variables: {
     /** The address of the client. */
     address?: Address;

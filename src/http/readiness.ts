@@ -16,7 +16,7 @@ const FRESH_MILLISECONDS = 1000;
 export interface ReadinessOptions {
   /** Reads something. @throws when the database does not answer */
   readDatabase(): Promise<unknown>;
-  /** The result of the last request to the provider, if there is one. */
+  /** Tells the result of the last request to the provider, if there is one. */
   provider(): string | undefined;
   /** True if the process is about to end. */
   isStopping(): boolean;

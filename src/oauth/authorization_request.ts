@@ -45,7 +45,7 @@ export interface ProviderWishes {
  */
 const PROVIDER_PROMPTS = ["login", "select_account"] as const;
 
-/** One of those values. */
+/** One of the values of {@linkcode PROVIDER_PROMPTS}. */
 export type ProviderPrompt = typeof PROVIDER_PROMPTS[number];
 
 const STATE_MAX_LENGTH = 4096;

@@ -138,7 +138,7 @@ export interface Wanted {
 
 /** The permissions of a server. */
 export interface Permissions extends Wanted {
-  /** The scopes that a person may be granted, in the server's order. */
+  /** Gives the scopes that a person may be granted, in the server's order. */
   ceiling(person: Person): readonly string[];
   /**
    * The scopes that the rules give to everyone; a stranger may see these.

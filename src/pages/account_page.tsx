@@ -48,7 +48,7 @@ export function isChanged(text: string | undefined): text is Changed {
   return text !== undefined && Object.hasOwn(CHANGED, text);
 }
 
-/** A client and all that it was granted. */
+/** A client and all its grants. */
 export interface ConnectedClient {
   clientId: string;
   /** The client's name for itself; cleaned before it is shown. */

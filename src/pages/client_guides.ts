@@ -53,7 +53,7 @@ export function connectionName(title: string): string {
     .replaceAll(/^-+|-+$/g, "") || "tool-server";
 }
 
-/** The clients people use, and how each connects to `baseUrl`. */
+/** Lists the clients people use, and how each connects to `baseUrl`. */
 export function clientGuides(
   { title, baseUrl, entry }: {
     title: string;
@@ -152,7 +152,10 @@ export function clientGuides(
   );
 }
 
-/** Codex takes a bearer token from a variable, other headers from its file. */
+/**
+ * Makes Codex's guide: it takes a bearer token from a variable, other headers
+ * from its file.
+ */
 function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;

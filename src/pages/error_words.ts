@@ -99,7 +99,7 @@ function causeWords(error: Error, refused: Refused): ErrorWords {
   };
 }
 
-/** Advice to wait. A link can repeat only a GET. */
+/** Advises waiting. A link can repeat only a GET. */
 function tryAgain(
   { base, method, path }: Refused,
 ): Pick<ErrorWords, "move" | "button"> {

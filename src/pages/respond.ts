@@ -31,7 +31,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The CSP source expression that allows exactly this inline text (CSP3 §2.3.1). */
+/**
+ * Prints the CSP source expression that allows exactly this inline text (CSP3
+ * §2.3.1).
+ */
 function source(text: string): string {
   return `'sha256-${base64(digest(text))}'`;
 }

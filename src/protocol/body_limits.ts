@@ -72,12 +72,12 @@ export function* checkBodyLimits(bytes: Uint8Array): Generator<void> {
   }
 }
 
-/** `[` and `{` */
+/** True for `[` and `{`. */
 function isOpening(byte: number): boolean {
   return byte === 0x5b || byte === 0x7b;
 }
 
-/** `]` and `}` */
+/** True for `]` and `}`. */
 function isClosing(byte: number): boolean {
   return byte === 0x5d || byte === 0x7d;
 }

@@ -137,7 +137,7 @@ export function compileDefinitions(
       compiledTools.push(compiled);
     });
   }
-  /** One view of several tools is one resource. */
+  /** Compiles a tool's view; a view of several tools is one resource. */
   function viewOf(tool: Tool): CompiledView | undefined {
     if (tool.view === undefined) return undefined;
     let compiled = compiledViews.get(tool.view);

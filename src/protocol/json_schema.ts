@@ -1,5 +1,5 @@
 /**
- * From Zod to the JSON Schema 2020-12 that clients read.
+ * The translation of Zod schemas to the JSON Schema 2020-12 that clients read.
  *
  * @module
  * @see MCP 2026-07-28, Base Protocol, JSON Schema Usage

@@ -18,7 +18,7 @@ type Result = object;
 
 /** Prints results for one generation. */
 export interface Printer {
-  /** The JSON text of a complete result. */
+  /** Prints the JSON text of a complete result. */
   result(result: Result, cache?: CacheHint): string;
 }
 

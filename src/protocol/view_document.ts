@@ -65,7 +65,10 @@ export function checkViewDocument(
   }
 }
 
-/** CSP3 §2.3.1: a scheme and a host, whose first label may be `*`. */
+/**
+ * Checks an origin by CSP3 §2.3.1: a scheme and a host, whose first label may
+ * be `*`.
+ */
 function checkOrigin(origin: string): void {
   if (/^(https?|wss?):\/\/(\*\.)?[^/*\s;,'"]+$/.test(origin)) return;
   throw new Error(

@@ -38,7 +38,9 @@ const keyOf = (id: string) => deriveKey(id, "made token");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
-/** Account sessions in a database. The id is the value of a cookie. */
+/**
+ * Opens the account sessions of a database. The id is the value of a cookie.
+ */
 export function accountSessionStore(database: Database) {
   return {
     /** Keeps a new session and gives its id: 43 characters, unguessable. */

@@ -16,7 +16,7 @@ interface UsedAssertion {
   expiresAt: number;
 }
 
-/** Used client assertions in a database. */
+/** Opens the used client assertions of a database. */
 export function assertionStore(database: Database) {
   /**
    * Marks an assertion as used in another commit, which fails if it was used

@@ -71,7 +71,10 @@ export function attemptStore(database: Database, log: Logger) {
       timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
     },
 
-    /** The last attempts: failures first, strangers last, each newest first. */
+    /**
+     * Lists the last attempts: failures first, strangers last, each newest
+     * first.
+     */
     async list(): Promise<readonly Attempt[]> {
       await flush();
       return (await database.get<AttemptsRecord>(key)).value?.attempts ?? [];

@@ -56,7 +56,10 @@ export type AuthorizationRequestStore = ReturnType<
   typeof authorizationRequestStore
 >;
 
-/** Authorization requests in a database. `browser` is the value of its cookie. */
+/**
+ * Opens the authorization requests of a database. `browser` is the value of its
+ * cookie.
+ */
 export function authorizationRequestStore(database: Database) {
   function replace(
     transaction: Transaction,

@@ -36,7 +36,7 @@ interface Following {
 
 export type ChangeStore = ReturnType<typeof changeStore>;
 
-/** Change notifications in a database. */
+/** Opens the change notifications of a database. */
 export function changeStore(
   database: Database,
   onFailure: (error: unknown) => void,

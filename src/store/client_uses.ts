@@ -18,7 +18,7 @@ interface ClientUse extends Expiring {
 
 export type ClientUseStore = ReturnType<typeof clientUseStore>;
 
-/** The last uses in a database. */
+/** Opens the last uses in a database. */
 export function clientUseStore(database: Database) {
   return {
     /**

@@ -51,7 +51,7 @@ export interface ReadCode {
 
 export type CodeStore = ReturnType<typeof codeStore>;
 
-/** Authorization codes in a database. */
+/** Opens the authorization codes of a database. */
 export function codeStore(database: Database) {
   const grants = grantStore(database);
 

@@ -20,7 +20,9 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
   return ["session-of", fingerprint(binding), ...rest];
 }
 
-/** The session that a key of {@linkcode sessionsOfKey} lists. */
+/**
+ * Gives the key of the session that a key of {@linkcode sessionsOfKey} lists.
+ */
 export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
   return ["session", session];
 }

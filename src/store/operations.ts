@@ -38,7 +38,9 @@ export class Operations {
   #queue: (() => void)[] = [];
   #awaited = 0;
   #idle?: PromiseWithResolvers<void>;
-  /** Set while the database does not answer. */
+  /**
+   * The reason why nothing is begun; set while the database does not answer.
+   */
   #failure?: DeadlineError;
   #lookedMilliseconds = -Infinity;
   #isLooking = false;

@@ -26,7 +26,7 @@ interface RateRecord extends Expiring {
 
 export type RateStore = ReturnType<typeof rateStore>;
 
-/** The counts of one endpoint in a database. */
+/** Opens the counts of one endpoint in a database. */
 export function rateStore(database: Database, endpoint: string) {
   const processId = randomId(12);
   const key = rateKey(endpoint, processId);

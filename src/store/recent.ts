@@ -12,7 +12,10 @@ const FRESH_MILLISECONDS = 1000;
 /** The time at which a read began, by both clocks. */
 interface Moment {
   milliseconds: number;
-  /** By a clock that goes on steadily even if the other one is set back. */
+  /**
+   * The time by a clock that goes on steadily even if the other one is set
+   * back.
+   */
   steadyMilliseconds: number;
 }
 
@@ -23,7 +26,7 @@ interface Reading<T> extends Moment {
 
 /** Reads by name with a small, short cache. */
 export interface Recent<T> {
-  /** The value, at once if it was read within the last second. */
+  /** Gives the value, at once if it was read within the last second. */
   find(name: string): T | undefined | Promise<T | undefined>;
   /** Forgets a name: the next {@linkcode Recent.find} reads. */
   forget(name: string): void;

@@ -55,7 +55,7 @@ export interface RefreshableGrant {
 
 export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 
-/** Refresh tokens in a database. */
+/** Opens the refresh tokens of a database. */
 export function refreshTokenStore(database: Database) {
   const grants = grantStore(database);
 

@@ -12,7 +12,7 @@ export type RegistrationStore = ReturnType<typeof registrationStore>;
 
 type ClientRecord = Client & Partial<Expiring>;
 
-/** Registered clients in a database. */
+/** Opens the registered clients of a database. */
 export function registrationStore(database: Database) {
   return {
     /** Finds a client that still exists; from now on it stays. */

@@ -10,7 +10,7 @@ import { secretStore } from "./secrets.ts";
 
 export type StateStore = ReturnType<typeof stateStore>;
 
-/** Request states in a database. */
+/** Opens the request states of a database. */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
   return {

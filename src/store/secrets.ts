@@ -8,7 +8,7 @@ import { secretKey } from "./keys.ts";
 
 export type SecretStore = ReturnType<typeof secretStore>;
 
-/** Shared secrets in a database. */
+/** Opens the shared secrets of a database. */
 export function secretStore(database: Database) {
   const known = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 

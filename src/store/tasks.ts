@@ -238,7 +238,7 @@ export function taskStore(database: Database) {
       );
     },
 
-    /** The grant that used a task last. */
+    /** Gives the grant that used a task last. */
     async userOf(taskId: string, binding: string): Promise<string | undefined> {
       return (await readUse(taskId, { binding }))?.value.grantId;
     },

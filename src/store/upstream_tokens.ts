@@ -34,7 +34,7 @@ export interface FoundTokens extends Found<UpstreamRecord> {
 
 export type UpstreamTokenStore = ReturnType<typeof upstreamTokenStore>;
 
-/** The provider's tokens in a database. */
+/** Opens the provider's tokens in a database. */
 export function upstreamTokenStore(database: Database) {
   function change(
     found: FoundTokens,

@@ -57,7 +57,7 @@ export class AnswerScript {
   ) {}
 
   /**
-   * The result for a question.
+   * Makes the result for a question.
    *
    * @throws {Error} when the test has no answer for it, or one of another kind
    */
@@ -110,7 +110,7 @@ function printQuestion({ key, method, message, params }: AskedQuestion) {
   return lines.join("\n");
 }
 
-/** `Array.isArray` does not narrow readonly arrays. */
+/** Works as `Array.isArray`, which does not narrow readonly arrays. */
 function isList<T>(value: readonly T[] | object): value is readonly T[] {
   return Array.isArray(value);
 }

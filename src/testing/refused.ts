@@ -20,7 +20,7 @@ export class RefusedError extends Error {
     readonly status: number,
     /** The JSON-RPC error code, such as -32602 for an unknown tool. */
     readonly code: number,
-    /** More about it, by the code. */
+    /** More data, depending on the code. */
     readonly data?: unknown,
     options?: ErrorOptions,
   ) {

@@ -224,7 +224,7 @@ export class TestClient {
     return completion.values;
   }
 
-  /** Everything the server offers, as clients see it. */
+  /** Lists everything the server offers, as clients see it. */
   async list(options?: RequestOptions): Promise<Listed> {
     return {
       tools: await this.#list("tools", "tools/list", options),

@@ -51,7 +51,7 @@ export class TestSubscription implements AsyncDisposable {
     this.#abort = abort;
   }
 
-  /** The next change; waits until there is one. */
+  /** Gives the next change; waits until there is one. */
   async next(): Promise<TestChange> {
     const { value } = await this.#messages.next();
     if (!value) throw new Error("The subscription has ended");

@@ -70,7 +70,7 @@ export function createProvider(
   }
 }
 
-/** The claims that hold memberships at providers without a preset. */
+/** Lists the claims that hold memberships at providers without a preset. */
 export function usualClaims(
   { groupsClaim = "groups" }: Pick<ProviderApplication, "groupsClaim"> = {},
 ): MembershipClaims {

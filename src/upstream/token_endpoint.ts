@@ -22,7 +22,7 @@ export interface Application {
   clientId: string;
   /** Undefined: a public client, which only gives its id. */
   clientSecret?: string;
-  /** In order of preference; the next is tried when one is refused. */
+  /** Methods in order of preference; the next is tried when one is refused. */
   authMethods: readonly AuthMethod[];
 }
 

@@ -34,8 +34,8 @@ interface Surroundings {
 }
 
 /**
- * The source text of this function runs in the page, so it uses nothing from
- * outside.
+ * Makes the client. The source text of this function runs in the page, so it
+ * uses nothing from outside.
  */
 export function devClient(
   page: Loose,

@@ -100,7 +100,7 @@ export function viewHostRoutes(
   return app;
 }
 
-/** The listed tools, with details that only this page gets. */
+/** Lists the tools, with details that only this page gets. */
 function shownTools(catalogue: Catalogue): ShownTool[] {
   const { tools } = JSON.parse(catalogue.stateless.tools.at(undefined)) as {
     tools: (JsonObject & { name: string })[];
@@ -116,8 +116,8 @@ function shownTools(catalogue: Catalogue): ShownTool[] {
 }
 
 /**
- * The policy that the standard gives a view, plus a sandbox for a view that is
- * opened by itself.
+ * Prints the policy that the standard gives a view, plus a sandbox for a view
+ * that is opened by itself.
  *
  * @see MCP Apps 2026-01-26, Content Security Policy Enforcement
  */

@@ -22,8 +22,8 @@ interface Remembered {
 }
 
 /**
- * The source text of this function runs in the page, so everything it uses
- * comes as an argument.
+ * Runs the page. The source text of this function is put into it, so everything
+ * it uses comes as an argument.
  */
 export async function runHostPage(
   page: Loose,

@@ -56,13 +56,13 @@ export function printTask(task: Task): JsonObject {
   };
 }
 
-/** `tasks/get` */
+/** Answers `tasks/get`. */
 export async function getTask(call: Call): Promise<string> {
   const { introduction: { printer } } = call;
   return printer.result(printTask(await findOwnTask(call)));
 }
 
-/** `tasks/update` */
+/** Answers `tasks/update`. */
 export async function updateTask(call: Call): Promise<string> {
   const { engine, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);
@@ -76,7 +76,7 @@ export async function updateTask(call: Call): Promise<string> {
   return introduction.printer.result({});
 }
 
-/** `tasks/cancel`: the process that works on the task notices soon. */
+/** Answers `tasks/cancel`: the process that works on the task notices soon. */
 export async function cancelTask(call: Call): Promise<string> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
