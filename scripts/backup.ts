@@ -1,6 +1,6 @@
 /**
  * `deno task backup DATABASE COPY`: a consistent copy of a database file, while
- * servers write to it. A copy is whole or not there.
+ * servers write to it. The copy is complete, or it is not there.
  *
  * @module
  */
@@ -9,14 +9,14 @@ import { DatabaseSync } from "node:sqlite";
 const USAGE = "Usage: deno task backup data/tools.db backups/tools.db";
 
 /**
- * Copies a database of Deno KV, or of denokv: what was acknowledged before this
- * begins is in the copy. No one else may read it, and it is as small as it can
- * be, which the database itself never is.
+ * Copies a database of Deno KV, or of denokv. All writes that were acknowledged
+ * before it begins are in the copy. No one else may read the copy, and it is
+ * compact, which the database itself never is.
  *
- * @throws {Error} when it cannot be read, or the copy is there already
+ * @throws {Error} when the database cannot be read, or the copy already exists
  */
 export async function backUp(path: string, copy: string): Promise<void> {
-  // Opening would make an empty one.
+  // Opening a missing database would make an empty one.
   await Deno.stat(path);
   const partial = `${copy}.partial`;
   await using _cleaning = {
@@ -24,10 +24,10 @@ export async function backUp(path: string, copy: string): Promise<void> {
       await Deno.remove(partial).catch(() => {});
     },
   };
-  // An empty file may be written into, and is never anyone else's to read.
+  // SQLite may write into an empty file, which was never readable for others.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   {
-    // For reading alone SQLite would leave its files next to it.
+    // Opened for reading only, SQLite would leave its files next to it.
     using database = new DatabaseSync(path);
     // Checkpoints of the servers may be in the way for a moment.
     database.exec("PRAGMA busy_timeout = 10000");

@@ -1,7 +1,8 @@
 /**
- * `deno task pack [FILE]`: makes the npm package. `deno pack` does the work;
- * what it leaves out of `package.json` is added here: the names under which the
- * code imports its dependencies, and those that only types need.
+ * `deno task pack [FILE]`: makes the npm package. `deno pack` does most of the
+ * work. The parts of `package.json` that it leaves out are added here: the
+ * names under which the code imports its dependencies, and dependencies that
+ * only types need.
  *
  * @module
  */
@@ -17,7 +18,10 @@ async function run(command: string, ...args: string[]): Promise<void> {
   }
 }
 
-/** Imports by the name in the code: `npm:hono@^4` is `npm:hono@^4` again. */
+/**
+ * Lists the imports by their name in the code: `npm:hono@^4` stays
+ * `npm:hono@^4`.
+ */
 function dependencies(): Record<string, string> {
   const entries = Object.entries(configuration.imports)
     .filter(([name]) => !name.endsWith("/") || !hasBareTwin(name))
@@ -29,7 +33,7 @@ function dependencies(): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** Whether `zod/` is next to `zod`. */
+/** True if `zod/` is next to `zod`. */
 function hasBareTwin(name: string): boolean {
   return name.replace(/\/$/, "") in configuration.imports;
 }

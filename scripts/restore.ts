@@ -1,6 +1,6 @@
 /**
- * `deno task restore COPY DATABASE`: puts a copy in the place of a database
- * that no process has open. What was there is kept next to it.
+ * `deno task restore COPY DATABASE`: replaces a database that no process has
+ * open by a copy. The old database is kept next to it.
  *
  * @module
  */
@@ -15,13 +15,13 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /**
- * Ends a database's `-wal` and `-shm`, which would be taken for those of
- * another file with its name.
+ * Removes a database's `-wal` and `-shm`, which SQLite would take for those of
+ * another file with the same name.
  */
 function settle(path: string): void {
   try {
     using database = new DatabaseSync(path);
-    // SQLite does so only for who is alone with it.
+    // SQLite does this only if no other process has the database open.
     database.exec("PRAGMA journal_mode = DELETE");
   } catch (error) {
     const { message } = error as Error;
@@ -32,17 +32,18 @@ function settle(path: string): void {
 }
 
 /**
- * Restores a database from a copy of it. Whenever this ends, there is wholly
- * the one or the other, of the same owner; in an empty folder, of the folder's.
+ * Restores a database from a copy. At any time, there is either the complete
+ * old one or the complete new one. It has the same owner, or in an empty folder
+ * the folder's.
  *
- * @throws {Error} when the copy is not whole, the database is open somewhere,
- *   or what an earlier restore replaced is still there
+ * @throws {Error} when the copy is damaged, the database is open somewhere, or
+ *   the file that an earlier restore replaced is still there
  */
 export async function restore(copy: string, path: string): Promise<void> {
   const restored = `${path}.restored`;
   const clean = () => Deno.remove(restored).catch(() => {});
   await using _cleaning = { [Symbol.asyncDispose]: clean };
-  // Of one that was killed.
+  // A leftover of a restore that was killed.
   await clean();
   await backUp(copy, restored);
   const isReplacing = await isThere(path);

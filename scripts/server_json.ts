@@ -1,7 +1,6 @@
 /**
  * `deno task server-json URL`: prints the registry's `server.json` for a
- * running server, made from its card. Exits 1 when the registry would refuse
- * it.
+ * running server, made from its card. Exits 1 if the registry would refuse it.
  *
  * @module
  */
