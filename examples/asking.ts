@@ -1,4 +1,4 @@
-/** Asking the person before acting: `deno run -A asking.ts`. */
+/** A tool that asks the person before it acts: `deno run -A asking.ts`. */
 import { serve, tool, z } from "@tool-server/tool-server";
 
 const notes = new Map([["tea", "Buy tea."]]);
@@ -8,7 +8,7 @@ export const deleteNote = tool({
   description: "Deletes a note, once the person has agreed.",
   input: z.object({ id: z.string() }),
   annotations: { destructiveHint: true },
-  // An answer that says yes deletes once.
+  // A positive answer deletes only once.
   singleUse: true,
   async run({ id }, { ask }) {
     if (!notes.has(id)) return `There is no note ${id}.`;
@@ -16,7 +16,8 @@ export const deleteNote = tool({
       message: `Delete the note ${id}?`,
       schema: z.object({ sure: z.boolean().describe("Yes, delete it.") }),
     });
-    // For some clients run starts again with the answer: act only below here.
+    // For some clients, run starts again with the answer: act only after this
+    // line.
     if (answer.action !== "accept" || !answer.content.sure) {
       return "The person wants to keep it.";
     }

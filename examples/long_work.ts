@@ -1,6 +1,6 @@
 /**
- * Long work as a durable task, for clients that know tasks; for others it runs
- * in the request, with progress: `deno run -A long_work.ts`.
+ * Long work as a durable task, for clients with tasks; for others it runs in
+ * the request, with progress: `deno run -A long_work.ts`.
  */
 import { serve, tool, z } from "@tool-server/tool-server";
 

@@ -1,5 +1,5 @@
 /**
- * A server inside an application of one's own, below `/tools`:
+ * A server inside your own application, below `/tools`:
  * `BASE_URL=http://localhost:8000/tools deno serve -A own_app.ts`.
  */
 import { createServer, tool } from "@tool-server/tool-server";
@@ -13,7 +13,7 @@ const listOrders = tool({
   run: () => orders.join(", "),
 });
 
-/** The application, with whatever the server keeps in `kv`. */
+/** Makes the application; the server keeps its data in `kv`. */
 export function createApp(kv: Deno.Kv, baseUrl: string) {
   const server = createServer({
     name: "shop",
@@ -27,7 +27,8 @@ export function createApp(kv: Deno.Kv, baseUrl: string) {
   app.get("/", (c) => c.text(`${orders.length} open orders`));
   app.all("/tools/*", (c) => server.fetch(c.req.raw));
   app.all("/tools", (c) => server.fetch(c.req.raw));
-  // Where clients look for what belongs to a server at a path (RFC 9728, 8414).
+  // The addresses at which clients look for the metadata of a server at a path
+  // (RFC 9728, 8414).
   app.get("/.well-known/*", (c) => server.fetch(c.req.raw));
   return app;
 }

@@ -1,6 +1,6 @@
 /**
- * Settings, a service and a route of one's own: a webhook whose sender signs
- * what it sends. `WEBHOOK_KEY=… deno run -A own_settings.ts`.
+ * Your own settings, service and route: a webhook whose sender signs its
+ * messages. `WEBHOOK_KEY=… deno run -A own_settings.ts`.
  */
 import {
   secret,
@@ -11,7 +11,10 @@ import {
   z,
 } from "@tool-server/tool-server";
 
-/** What has arrived; started once with the server, shared by anyone who names it. */
+/**
+ * The messages that have arrived. It starts once with the server; all that name
+ * it share it.
+ */
 const inbox = service({
   name: "inbox",
   settings: {
@@ -29,7 +32,7 @@ const inbox = service({
     );
     return {
       deliveries: [] as string[],
-      /** Whether a body's signature, in hexadecimal, is the sender's. */
+      /** True if a body's signature, in hexadecimal, is the sender's. */
       isSigned: (body: Uint8Array<ArrayBuffer>, signature = "") =>
         /^([0-9a-f]{2})+$/.test(signature) &&
         crypto.subtle.verify("HMAC", key, Uint8Array.fromHex(signature), body),

@@ -1,6 +1,6 @@
 /**
- * A skill: how to do something with this server's tools, which a client reads
- * when someone asks for it. `deno run -A skills.ts`.
+ * A skill: instructions for a task with this server's tools, which a client
+ * reads when someone asks for the task. `deno run -A skills.ts`.
  */
 import { serve, type ServerOptions, tool, z } from "@tool-server/tool-server";
 import { skill } from "@tool-server/tool-server/skill";

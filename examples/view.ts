@@ -75,7 +75,7 @@ export const daylight = tool({
         up: [sun.rise, sun.set].map((it) => it && clock(it)),
       };
     });
-    // Where several are as long, the sun is highest on the longest.
+    // If several days are equally long, the sun is highest on the longest.
     const ordered = days.toSorted((a, b) =>
       a.minutes - b.minutes || a.height - b.height
     );
@@ -85,13 +85,13 @@ export const daylight = tool({
     return result({ place, year, shortest, longest }, {
       content: `In ${place} the sun is up for ${shortest.minutes} minutes on ` +
         `${shortest.date} and for ${longest.minutes} on ${longest.date}.`,
-      // A model has no use for all of them.
+      // A model has no use for the data of every day.
       meta: { days: days.map(({ minutes, up }) => [minutes, ...up]) },
     });
   },
 });
 
-/** What the view asks for when the person picks a day. */
+/** The tool that the view calls when the person picks a day. */
 export const sunOfDay = tool({
   name: "sun_of_day",
   title: "Sun of a day",

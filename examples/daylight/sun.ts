@@ -1,5 +1,5 @@
 /**
- * When the sun is up, to about two minutes.
+ * The times of sunrise and sunset, to about two minutes.
  *
  * @see https://en.wikipedia.org/wiki/Sunrise_equation
  */
@@ -10,7 +10,9 @@ const DAY_MILLISECONDS = 86_400_000;
 /** Noon of the first of January 2000 in UTC, from which days are counted. */
 const EPOCH = Date.UTC(2000, 0, 1, 12);
 
-/** When the sun rises and sets at its upper edge, air bending its light. */
+/**
+ * The height of the sun at sunrise and sunset: its upper edge, with refraction.
+ */
 const HORIZON = -0.833 * RADIANS;
 
 /** A place on Earth, in degrees: north and east are positive. */
@@ -21,16 +23,16 @@ export interface Place {
 
 /** The sun of one day; in epoch milliseconds. */
 export interface Sun {
-  /** Undefined where it is up, or down, all day. */
+  /** Undefined if it is up, or down, all day. */
   rise?: number;
   set?: number;
-  /** How long it is up, in minutes. */
+  /** The minutes for which it is up. */
   minutes: number;
-  /** How high it is at noon, in degrees. */
+  /** The height at noon, in degrees. */
   height: number;
 }
 
-/** The sun of a day, given as midnight in UTC. */
+/** Computes the sun of a day, given as midnight in UTC. */
 export function sunOf({ latitude, longitude }: Place, midnight: number): Sun {
   const day = Math.round((midnight - EPOCH) / DAY_MILLISECONDS + 0.5) -
     longitude / 360;
