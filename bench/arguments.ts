@@ -1,5 +1,5 @@
 /**
- * What the command lines of the benchmarks have in common.
+ * The parts that the benchmarks' command lines share.
  *
  * @module
  */
@@ -12,7 +12,10 @@ export function count(option: string, value: string): number {
   Deno.exit(1);
 }
 
-/** Those whose names begin as one of a list does; all for an empty list. */
+/**
+ * Chooses the items whose names begin with an item of the list; all for an
+ * empty list.
+ */
 export function chosen<T extends { name: string }>(
   all: readonly T[],
   list: string,

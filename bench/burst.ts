@@ -10,7 +10,7 @@ import { type Call, type Endpoint, requestText } from "./client.ts";
 const CONNECTIONS = 16;
 const REPETITIONS = 20;
 
-/** How many calls one burst makes. */
+/** The number of calls of one burst. */
 export const BURST_CALLS = CONNECTIONS * REPETITIONS;
 
 /** Connections that stay open, and the request that they repeat. */
@@ -52,9 +52,9 @@ export class Burst implements Disposable {
 
 /**
  * Keeps this process from sleeping until it is disposed of. Waking it takes
- * microseconds on a virtual machine, and counts as processor time of the one who
- * writes to it: a quick server, which writes while the load is still being
- * sent, would not pay for it, and a slower one would.
+ * microseconds on a virtual machine, and counts as processor time of the
+ * process that writes to it: a quick server, which writes while the load is
+ * still being sent, would not pay for it, and a slower one would.
  */
 class Awake implements Disposable {
   #isOver = false;
@@ -71,7 +71,7 @@ class Awake implements Disposable {
   }
 }
 
-/** A connection, as far into HTTP/1.1 as the servers' answers go. */
+/** A connection with the little HTTP/1.1 that the servers' answers need. */
 class Connection {
   readonly #buffer = new Uint8Array(65_536);
 
@@ -98,7 +98,10 @@ class Connection {
 
 const latin1 = new TextDecoder("latin1");
 
-/** Whether an answer is here to its end: by its length, or by its last chunk. */
+/**
+ * True if an answer has arrived completely: by its length, or by its last
+ * chunk.
+ */
 function isWhole(text: string): boolean {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return false;

@@ -1,12 +1,12 @@
 /**
- * An MCP client that is as small as a benchmark wants it: it opens a session
- * where the revision has sessions and makes whole HTTP requests.
+ * An MCP client that is as small as possible: it opens a session if the
+ * revision has sessions, and makes whole HTTP requests.
  *
  * @module
  */
 import { STATELESS } from "./servers.ts";
 
-/** A server that listens, and how to speak to it. */
+/** A server that listens, and the revision and credentials to use with it. */
 export interface Endpoint {
   port: number;
   revision: string;
@@ -27,7 +27,7 @@ export const callHealth: Call = {
   params: { name: "health", arguments: {} },
 };
 
-/** A call of another: its answer is short, as most are. */
+/** A call of another tool, whose answer is short, as most are. */
 export const callEcho: Call = {
   method: "tools/call",
   params: { name: "echo", arguments: { text: "hello" } },
@@ -37,8 +37,8 @@ export const callEcho: Call = {
 export const listTools: Call = { method: "tools/list", params: {} };
 
 /**
- * A POST that makes the call. `id` may be a placeholder for the load; null
- * makes it a notification.
+ * Makes a POST of the call. `id` may be a placeholder for the load; null makes
+ * it a notification.
  */
 export function request(
   endpoint: Endpoint,
@@ -69,7 +69,7 @@ export function request(
   return { headers, body: `{"jsonrpc":"2.0",${member}${rest}` };
 }
 
-/** The same as the text of an HTTP/1.1 request. */
+/** Prints the same as the text of an HTTP/1.1 request. */
 export function requestText(endpoint: Endpoint, call: Call): string {
   const { headers, body } = request(endpoint, call, "ID########");
   return [
@@ -85,7 +85,7 @@ export function requestText(endpoint: Endpoint, call: Call): string {
 /**
  * Makes a call and reads its result.
  *
- * @throws {Error} when there is none
+ * @throws {Error} if there is no result
  */
 export async function call(
   endpoint: Endpoint,
@@ -104,7 +104,7 @@ export async function call(
   return result as Record<string, unknown>;
 }
 
-/** Opens a session where the revision has them. */
+/** Opens a session if the revision has sessions. */
 export async function connect(endpoint: Endpoint): Promise<Endpoint> {
   if (endpoint.revision === STATELESS) return endpoint;
   const response = await post(endpoint, initialize(endpoint.revision));
@@ -117,7 +117,7 @@ export async function connect(endpoint: Endpoint): Promise<Endpoint> {
   return session;
 }
 
-/** The request that opens a session. */
+/** Makes the request that opens a session. */
 export function initialize(revision: string): Call {
   return {
     method: "initialize",
@@ -141,7 +141,7 @@ export function post(
   return fetch(url, { method: "POST", ...request(endpoint, what, id) });
 }
 
-/** A JSON body, or the last message of an SSE body. */
+/** Parses a JSON body, or the last message of an SSE body. */
 function parseMessage(text: string): Record<string, unknown> | undefined {
   const data = text.startsWith("{")
     ? text

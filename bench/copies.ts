@@ -1,22 +1,25 @@
 /**
- * Many copies of a few records in a file of Deno KV, each under names of its
- * own. They are written without Deno KV, which would take far longer.
+ * Many copies of a few records in a file of Deno KV, each with its own names.
+ * They are written without Deno KV, which would take far longer.
  *
  * @module
  */
 import { Buffer } from "node:buffer";
 import { DatabaseSync } from "node:sqlite";
 
-/** So much of the file stays in memory, in KiB. */
+/** The part of the file that stays in memory, in KiB. */
 const CACHE_KIBIBYTES = 4 * 2 ** 20;
 
-/** A grant's ID, or a fingerprint: what keys are told apart by. */
+/** A grant's ID, or a fingerprint: the parts by which keys differ. */
 const NAME = /[\w-]{43}|[\w-]{22}/g;
 
-/** So many copies are written in the order of their keys, which is faster. */
+/**
+ * The number of copies that are written in the order of their keys, which is
+ * faster.
+ */
 const SORTED = 100_000;
 
-/** Bytes with names between them, each character a byte. */
+/** The parts between the names: one more than the names. */
 interface Template {
   /** One more than the names. */
   parts: readonly string[];
@@ -46,7 +49,7 @@ export function copyRecords(path: string, copies: number, {
   laterMilliseconds,
 }: {
   modelOf(copy: number): string;
-  /** How much later than their models they end. */
+  /** The time by which they end later than their models. */
   laterMilliseconds: number;
 }): void {
   using sqlite = new DatabaseSync(path);
@@ -93,7 +96,7 @@ export function copyRecords(path: string, copies: number, {
   `);
 }
 
-/** What ends in a file; shared secrets do not. */
+/** Reads the records of a file that end; shared secrets do not. */
 function readModel(path: string): Model {
   using sqlite = new DatabaseSync(path);
   const rows = sqlite.prepare(

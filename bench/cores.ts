@@ -43,11 +43,11 @@ const SESSIONS = "2025-11-25";
 const CONNECTIONS = 32;
 const REFRESHING = 64;
 const WARM_UP_SECONDS = 2;
-/** Anyone who opens a database by KV Connect shows it. */
+/** The access token of the database; every KV Connect client sends it. */
 const ACCESS_TOKEN = "for-the-benchmark-alone";
 Deno.env.set("DENO_KV_ACCESS_TOKEN", ACCESS_TOKEN);
 
-/** What is measured, by its column: requests a second. */
+/** The loads by their column, in requests per second. */
 const COLUMNS = [
   "2026 call",
   "2025 call, one session",
@@ -57,7 +57,7 @@ const COLUMNS = [
 
 type Rates = Record<typeof COLUMNS[number], number>;
 
-/** Something that is ended with the measurement. */
+/** Starts a program that ends with the measurement. */
 function spawn(
   program: string,
   args: readonly string[],
@@ -79,7 +79,7 @@ function spawn(
   };
 }
 
-/** Where a database is, for as long as it is measured. */
+/** Opens a database for the time of a measurement. */
 async function openEngine(
   name: string,
   directory: string,
@@ -102,7 +102,7 @@ async function openEngine(
   };
 }
 
-/** Starts as many processes on one port, as `deno task start:cores` does. */
+/** Starts processes on one port, as `deno task start:cores` does. */
 async function startServer(
   processes: number,
   env: Record<string, string>,
@@ -167,7 +167,9 @@ async function measureCalls(
   };
 }
 
-/** Clients that do nothing but refresh, each from a network of its own. */
+/**
+ * Measures clients that do nothing but refresh, each from a network of its own.
+ */
 async function measureTokens(
   processes: number,
   kvPath: string,

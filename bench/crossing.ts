@@ -1,6 +1,6 @@
 /**
- * How long things take to reach the other process of two on one database:
- * an answer, a cancellation, a change.
+ * The time that an answer, a cancellation or a change takes to reach the other
+ * process of two on one database.
  *
  *     deno task bench:crossing
  *
@@ -12,16 +12,18 @@ import { median, print, quantile, table } from "./statistics.ts";
 
 const ROUNDS = 50;
 
-/** One way across; what a round gives is in milliseconds. */
+/** One way from process to process; a round gives milliseconds. */
 interface Crossing {
   title: string;
-  /** The median that is good enough, in milliseconds. */
+  /** The largest acceptable median, in milliseconds. */
   wanted: number;
-  /** Starts at any moment of the other process's polls. */
+  /**
+   * Runs one round; it may start at any moment of the other process's polls.
+   */
   round(cluster: Cluster, name: string): Promise<number>;
 }
 
-/** A person takes a while: by then, the wait has slowed down. */
+/** The time that a person takes; by then, the wait has slowed down. */
 const PERSON_MILLISECONDS = 1000;
 
 function pause(milliseconds: number): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Databases with much in them.
+ * Databases with many records.
  *
  * @module
  */
@@ -21,7 +21,7 @@ const client = {
   capabilities: {},
 } as const;
 
-/** Saves sessions of no one in particular and gives their ids. */
+/** Saves sessions of an anonymous caller and gives their ids. */
 export async function saveSessions(
   kvPath: string,
   count: number,
@@ -42,7 +42,10 @@ export async function saveGrants(
   return issued.map(({ accessToken }) => accessToken);
 }
 
-/** So many at once are done within the database's deadline. */
+/**
+ * The number of records that can be saved at once within the database's
+ * deadline.
+ */
 const AT_ONCE = 100;
 
 async function times<T>(count: number, make: () => Promise<T>): Promise<T[]> {
@@ -54,13 +57,15 @@ async function times<T>(count: number, make: () => Promise<T>): Promise<T[]> {
   return made;
 }
 
-/** Copies end so much later, so that none ends while it is measured. */
+/**
+ * The time by which copies end later, so that none ends while it is measured.
+ */
 const LATER_MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * A database with as many connections, kept from one run to the next, for it
- * takes minutes to fill. They are copies of one that the stores themselves
- * wrote, under names of their own.
+ * Gives a database with a number of connections. It is kept between runs,
+ * because filling it takes minutes. The connections are copies of one that the
+ * stores themselves wrote, with their own names.
  */
 export async function fill(connections: number): Promise<string> {
   const kvPath = `data/bench-${connections}.db`;
@@ -83,10 +88,10 @@ export async function fill(connections: number): Promise<string> {
   return kvPath;
 }
 
-/** As long as a registration makes it. */
+/** A client ID of the length that a registration gives it. */
 const CLIENT_ID = `${randomId(16)}.${randomId(225)}`;
 
-/** As long as those of a provider that does not tell who the person is. */
+/** Tokens of the length of those of a provider without an id_token. */
 const UPSTREAM_TOKENS = JSON.stringify({
   accessToken: randomId(30),
   tokenType: "Bearer",
@@ -95,12 +100,14 @@ const UPSTREAM_TOKENS = JSON.stringify({
   expiresAt: 2_000_000_000,
 });
 
-/** One connection in so many has a full list of calls; the others have few. */
+/**
+ * The share of connections that have a full list of calls: one in this number.
+ */
 const FULL_LIST = 10;
 const FEW_CALLS = 8;
 
 /**
- * Saves what is left of a person who connected a 2025 client through a provider
+ * Saves the records of a person who connected a 2025 client through a provider
  * and called tools: a grant, its tokens, a session, and a list of calls.
  */
 async function saveConnection(kvPath: string, calls: number): Promise<void> {
@@ -151,7 +158,9 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
   });
 }
 
-/** Calls of tools in turn, so far apart that each is a line. */
+/**
+ * Makes calls of tools in turn, so far apart that each is an entry of its own.
+ */
 function latestCalls(count: number, now: number): NotedCall[] {
   return Array.from({ length: count }, (_, index) => {
     const at = now - 2 * index * 60 * 60;

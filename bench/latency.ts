@@ -1,7 +1,7 @@
 /**
- * How long each thing that a client does takes when every operation on the
+ * The time of each thing that a client does when every operation on the
  * database takes 10 ms more, as it does on a platform whose database is on
- * another machine, next to the official SDK with its sessions in memory.
+ * another machine, compared with the official SDK with its sessions in memory.
  *
  *     deno task bench:latency
  *
@@ -32,7 +32,7 @@ const REFRESHES = 60;
 const COLUMNS = ["started anew", "going on", "official SDK"] as const;
 type Column = typeof COLUMNS[number];
 
-/** What every round took, in milliseconds: by title, step and column. */
+/** The milliseconds of every round, by title, step and column. */
 class Times {
   readonly #taken = new Map<string, Record<Column, number[]>>();
 
@@ -119,7 +119,7 @@ class Sdk implements Steps {
   }
 }
 
-/** Several walks, and the steps that are told of each; all by default. */
+/** The walks, and the steps that are reported of each; all by default. */
 const WALKS: readonly {
   title: string;
   walk(surroundings: Surroundings): Promise<void>;

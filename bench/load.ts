@@ -5,7 +5,7 @@
  */
 import { type Call, type Endpoint, requestText } from "./client.ts";
 
-/** What a load measured. */
+/** The result of a load. */
 export interface Load {
   requests: number;
   seconds: number;
@@ -18,12 +18,14 @@ export interface Load {
   broken: number;
 }
 
-/** How hard to press. */
+/** The strength of a load. */
 export interface LoadOptions {
   seconds: number;
-  /** Open connections, each with one request under way. */
+  /** Open connections, each with one request at a time. */
   connections?: number;
-  /** Replace `VALUE#…` in the request in turn; all of one length. */
+  /**
+   * Values that replace `VALUE#…` in the request in turn; all of one length.
+   */
   values?: readonly string[];
 }
 
@@ -57,7 +59,7 @@ export async function load(
   }
 }
 
-/** @throws {Error} with what to do when wrk is not there */
+/** @throws {Error} with the way to install wrk when it is not there */
 export async function checkWrk(): Promise<void> {
   try {
     await new Deno.Command("wrk", { args: ["-v"] }).output();

@@ -1,5 +1,5 @@
 /**
- * What a client needs to be let in, under each strategy.
+ * The credentials that a client needs under each strategy.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export async function prepareLogin(
   const environment = {
     AUTH_STRATEGY: login,
     BASE_URL: baseUrl,
-    // One caller makes them all.
+    // One caller makes all the calls.
     CALLS_PER_MINUTE: "0",
   };
   switch (login) {
@@ -51,7 +51,7 @@ export async function prepareLogin(
   }
 }
 
-/** What a person's sign-in leaves behind. Gives the tokens. */
+/** Saves the records of a person's sign-in, and gives the tokens. */
 export async function saveGrant(
   kv: Deno.Kv,
   baseUrl: string,

@@ -9,20 +9,20 @@ import type { Server } from "./servers.ts";
 
 /** A server that answers. */
 export interface Running extends Endpoint {
-  /** From the start of the process to its first answered call. */
+  /** The time from the start of the process to its first answered call. */
   coldStartMilliseconds: number;
-  /** Processor time of all its threads so far, in seconds. */
+  /** Gives the processor time of all its threads so far, in seconds. */
   cpuSeconds(): number;
-  /** The same to the nanosecond, of the threads that have not ended. */
+  /** Gives the same to the nanosecond, of the threads that have not ended. */
   scheduledSeconds(): number;
-  /** Resident memory in bytes. */
+  /** Gives the resident memory in bytes. */
   residentBytes(): number;
   stop(): Promise<void>;
 }
 
-/** How to start a server. */
+/** Options of a start. */
 export interface StartOptions {
-  /** How many tools it serves; by default those that it ships. */
+  /** The number of tools it serves; by default those that it ships. */
   tools?: number;
   /** Its database; by default a new one. */
   kvPath?: string;
@@ -50,8 +50,8 @@ export async function start(
   const [program, ...args] = tools && withCatalogue ? withCatalogue : command;
   const started = performance.now();
   const child = new Deno.Command("sh", {
-    // exec: the process measured is the server, and its output is a file
-    // that no one needs to read while it runs.
+    // exec: the measured process is the server itself, and its output is a file
+    // that need not be read while it runs.
     args: ["-c", 'exec "$@" >"$LOG" 2>&1', "sh", program, ...args],
     env: {
       PORT: String(port),
@@ -126,7 +126,9 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** The first field of each thread's schedstat, in nanoseconds (proc(5)). */
+/**
+ * Adds up the first field of each thread's schedstat, in nanoseconds (proc(5)).
+ */
 function scheduledSeconds(pid: number): number {
   let nanoseconds = 0;
   for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {

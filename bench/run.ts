@@ -56,7 +56,10 @@ for (const row of measured) {
   console.log(row.report(await measure(row)));
 }
 
-/** The samples of each server, as many as rounds, the servers taking turns. */
+/**
+ * Takes as many samples of each server as there are rounds, the servers in
+ * turns.
+ */
 async function measure(row: Row): Promise<Map<Server, Sample[]>> {
   const taking = servers.filter((server) => row.takes(server));
   const samples = new Map(taking.map((server) => [server, [] as Sample[]]));

@@ -6,17 +6,20 @@
 
 import type { Login } from "./login.ts";
 
-/** A server of the benchmark, and how to speak to it. */
+/** A server of the benchmark, and the revision and login to use. */
 export interface Server {
-  /** In the table and for `--only`, which takes the beginning of a name. */
+  /**
+   * The name in the table and for `--only`, which takes the beginning of a
+   * name.
+   */
   name: string;
   /** The revision that the client asks for. */
   revision: string;
   /** The program and its arguments. */
   command: readonly string[];
-  /** The same with the catalogue of the benchmark, where that is another. */
+  /** The same with the catalogue of the benchmark, if that is another. */
   withCatalogue?: readonly string[];
-  /** Where someone has to log in. */
+  /** The login, if the server needs one. */
   login?: Login;
   /** Variables besides those that every server is started with. */
   settings?: Readonly<Record<string, string>>;
@@ -31,21 +34,21 @@ const peers = `${root}bench/peers`;
 const sdkHandler = [...deno, `${peers}/sdk_handler.mjs`];
 const mcpHandler = [...deno, `${peers}/mcp_handler.mjs`];
 
-/** What everything is measured against. */
+/** The reference of all measurements. */
 export const limit: Server = {
   name: "limit",
   revision: STATELESS,
   command: [...deno, `${root}bench/servers/limit.ts`],
 };
 
-/** What no change of this server's own code can get below. */
+/** The least that no change of this server's own code can get below. */
 export const floor: Server = {
   ...limit,
   name: "floor",
   command: [...deno, `${root}bench/servers/floor.ts`],
 };
 
-/** They know the call, and nothing else. */
+/** The servers that know only the call. */
 export const bare: readonly Server[] = [limit, floor];
 
 /** This server, in both generations and under every kind of login. */
@@ -83,7 +86,10 @@ export const watched: readonly Server[] = Object.entries(WATCHED)
     settings,
   }));
 
-/** All others write a line for each call, as they do when nothing is set. */
+/**
+ * The server without a log; all others write a line for each call, as they do
+ * by default.
+ */
 export const [unlogged] = watched;
 
 /** This server as `deno task bundle` leaves it: it only starts faster. */
@@ -124,7 +130,7 @@ export const others: readonly Server[] = [
 ];
 
 /**
- * Installs the peers and makes the bundle, where they are among the servers.
+ * Installs the peers and makes the bundle, if they are among the servers.
  *
  * @throws {Error} when that fails
  */

@@ -1,13 +1,15 @@
 /**
- * The middle and the spread of what several rounds measured.
+ * The median and the spread of several rounds.
  *
  * @module
  */
 
-/** What one round measured of one server, by name of the measure. */
+/** The results of one round of one server, by name of the measure. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** The middle value; the mean of the two middle ones of an even count. */
+/**
+ * Computes the middle value; the mean of the two middle ones of an even count.
+ */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -16,20 +18,20 @@ export function median(values: readonly number[]): number {
     : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The value that `fraction` of all values do not exceed. */
+/** Computes the value that `fraction` of all values do not exceed. */
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(fraction * sorted.length) - 1];
 }
 
-/** Three significant digits, and all digits before the point. */
+/** Prints three significant digits, and all digits before the point. */
 export function print(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const digits = Math.floor(Math.log10(Math.abs(value) || 1)) + 1;
   return value.toFixed(Math.min(4, Math.max(0, 3 - digits)));
 }
 
-/** `median (min..max)`, or the only value. */
+/** Prints `median (min..max)`, or the only value. */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return "-";
   const middle = print(median(values));
@@ -39,7 +41,7 @@ export function spread(values: readonly number[]): string {
   })`;
 }
 
-/** Round by round, `numerator` over `denominator`. */
+/** Divides `numerator` by `denominator`, round by round. */
 export function ratios(
   numerator: readonly number[],
   denominator: readonly number[],
@@ -47,7 +49,9 @@ export function ratios(
   return numerator.map((value, round) => value / denominator[round]);
 }
 
-/** A Markdown table; the first column is aligned left, the others right. */
+/**
+ * Prints a Markdown table; the first column is aligned left, the others right.
+ */
 export function table(
   head: readonly string[],
   lines: readonly (readonly string[])[],

@@ -25,10 +25,10 @@ import {
 } from "./servers.ts";
 import { print, quantile, ratios, table } from "./statistics.ts";
 
-/** Turns before anything counts: the compiler takes its time. */
+/** The turns before the measurement: the compiler takes its time. */
 const WARM_UP_TURNS = 150;
 
-/** What everything is compared with, besides the limit. */
+/** The peer that everything is compared with, besides the limit. */
 const FASTEST = others.find(({ name }) => name === "mcp-lite")!;
 
 const { values: options } = parseArgs({
@@ -41,7 +41,7 @@ const { values: options } = parseArgs({
 
 const turns = count("turns", options.turns);
 
-/** A server and how many tools it has. */
+/** A server and the number of its tools. */
 interface Contestant {
   name: string;
   server: Server;
@@ -91,7 +91,7 @@ class Competitor implements AsyncDisposable {
   }
 }
 
-/** The microseconds of a call of each competitor, turn by turn. */
+/** Measures the microseconds of a call of each competitor, turn by turn. */
 async function compete(
   competitors: readonly Competitor[],
   times: number,
@@ -135,7 +135,7 @@ async function report(call: Call): Promise<string> {
   );
 }
 
-/** `median (first quartile..third quartile)`. */
+/** Prints `median (first quartile..third quartile)`. */
 function quartiles(values: readonly number[]): string {
   const [low, middle, high] = [0.25, 0.5, 0.75].map((fraction) =>
     print(quantile(values, fraction))

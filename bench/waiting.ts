@@ -1,6 +1,6 @@
 /**
- * What questions cost that no one answers: processor time and reads of a
- * process that waits on a database file, in steps of ten seconds.
+ * The cost of unanswered questions: processor time and reads of a process that
+ * waits on a database file, in steps of ten seconds.
  *
  *     deno run --allow-all bench/waiting.ts [questions]
  *
@@ -14,7 +14,7 @@ const QUESTIONS = Number(Deno.args[0] ?? 219);
 const STEPS = 6;
 const STEP_MILLISECONDS = 10_000;
 
-/** A handle that counts the keys that are read, and how often. */
+/** Makes a handle that counts the reads and the keys that are read. */
 function counting(kv: Deno.Kv): { kv: Deno.Kv; reads: number; keys: number } {
   const counts = {
     reads: 0,
@@ -36,7 +36,10 @@ function counting(kv: Deno.Kv): { kv: Deno.Kv; reads: number; keys: number } {
   return counts;
 }
 
-/** Processor time of this process in milliseconds, all its threads together. */
+/**
+ * Reads the processor time of this process in milliseconds, all its threads
+ * together.
+ */
 async function processorMilliseconds(): Promise<number> {
   const stat = await Deno.readTextFile("/proc/self/stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,4 @@
-/** What a thousand tools cost: once at start-up, and for each call. */
+/** The cost of a thousand tools: once at start-up, and for each call. */
 import { tool } from "../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-/** The checks that every POST passes before its message is looked at. */
+/** The checks that every POST passes before its message is parsed. */
 import { originCheck } from "../../src/gates/origin.ts";
 import { checkStandardHeaders } from "../../src/protocol/headers.ts";
 import { checkAccept, checkContentType } from "../../src/protocol/transport.ts";

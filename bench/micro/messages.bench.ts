@@ -1,4 +1,4 @@
-/** From the text of a message to its meaning, and back. */
+/** Parsing and printing messages. */
 import { parseMessage, printResult } from "../../src/protocol/messages.ts";
 import { metaOf, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
 import { callHealth, request } from "../client.ts";

@@ -1,4 +1,4 @@
-/** The memory in front of the database. */
+/** The cache in front of the database. */
 import { recent } from "../../src/store/recent.ts";
 
 const sessions = recent((name) => Promise.resolve(name));

@@ -1,4 +1,4 @@
-/** From what a tool returned to the text of its result. */
+/** Printing a tool's return value as a result. */
 import {
   sessionPrinter,
   statelessPrinter,

@@ -1,6 +1,6 @@
 /**
- * What every server of the benchmark serves: `health`, `echo`, `count` and, with
- * `TOOLS=1000` in the environment, as many more as it takes to get there.
+ * The catalogue of every server of the benchmark: `health`, `echo`, `count`
+ * and, with `TOOLS=1000` in the environment, fillers up to that number.
  *
  * Plain JavaScript, because the peer on Node reads it too.
  *
@@ -44,8 +44,8 @@ export const count = {
 };
 
 /**
- * The run of `count`. `progress` sends one notification; its message is the
- * time of sending, so that the client can tell how late it arrives.
+ * Runs `count`. `progress` sends one notification; its message is the time of
+ * sending, so that the client can tell how late it arrives.
  */
 export async function runCount({ steps, intervalMilliseconds }, progress) {
   for (let step = 1; step <= steps; step++) {
@@ -69,7 +69,7 @@ export const fillers = Array.from(
   }),
 );
 
-/** The result of a filler. */
+/** Makes the result of a filler. */
 export function fillerResult({ query }) {
   return { content: [{ type: "text", text: query }] };
 }

@@ -1,22 +1,22 @@
 /**
- * The calls that every server answers, apart from the catalogue so that the
- * limit loads nothing but this.
+ * The calls that every server answers, apart from the catalogue, so that the
+ * limit loads nothing else.
  *
  * @module
  */
 import process from "node:process";
 
-/** Where to listen. */
+/** The port to listen on. */
 export const port = Number(process.env.PORT);
 
 const { deno, node } = process.versions;
 let memory;
 let memoryReadAt = -Infinity;
 
-/** The answer of this server's `health`, made anew for each call. */
+/** Makes the answer of this server's `health` anew for each call. */
 export function readHealth() {
   const timestamp = Date.now();
-  // To read it costs as much as a call: no server should lose by that.
+  // Reading it costs as much as a call, and no server should lose by that.
   if (timestamp - memoryReadAt >= 1000) {
     const { rss, heapTotal, heapUsed } = process.memoryUsage();
     memory = { rss, heapTotal, heapUsed };
@@ -32,14 +32,14 @@ export function readHealth() {
   };
 }
 
-/** {@linkcode readHealth} as a tool's result. */
+/** Makes a tool's result of {@linkcode readHealth}. */
 export function healthResult() {
   const structuredContent = readHealth();
   const text = JSON.stringify(structuredContent);
   return { content: [{ type: "text", text }], structuredContent };
 }
 
-/** The result of `echo`: a short text, as most tools answer. */
+/** Makes the result of `echo`: a short text, as most tools answer. */
 export function echoResult({ text }) {
   return { content: [{ type: "text", text }] };
 }

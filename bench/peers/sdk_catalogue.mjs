@@ -16,8 +16,8 @@ import {
 } from "./catalogue.mjs";
 
 /**
- * Registers every tool. `input` is the schema or, where the SDK wants only
- * that, its shape.
+ * Registers every tool. `input` is the schema or, if the SDK wants only that,
+ * its shape.
  */
 export function register(server, schema = (object) => object) {
   server.registerTool(health.name, {

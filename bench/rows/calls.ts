@@ -17,7 +17,7 @@ import {
 } from "../statistics.ts";
 import { type Row, WARM_UP_SECONDS } from "./row.ts";
 
-/** A row that repeats one call as fast as the server answers. */
+/** Makes a row that repeats one call as fast as the server answers. */
 export function repeated(
   { name, title, call, tools, connections }: {
     name: string;

@@ -1,6 +1,6 @@
 /**
- * From the start of a process to its first answered call, with a database
- * that is there already, as after a deployment.
+ * The time from the start of a process to its first answered call, with an
+ * existing database, as after a deployment.
  *
  * @module
  */
@@ -9,10 +9,13 @@ import { floor, limit, type Server } from "../servers.ts";
 import { ratios, type Sample, spread, table } from "../statistics.ts";
 import type { Row } from "./row.ts";
 
-/** Starts in one round; the least of them, which nothing disturbed, counts. */
+/**
+ * The starts in one round; only the quickest counts, because nothing disturbed
+ * it.
+ */
 const STARTS = 7;
 
-/** What the target is measured against. */
+/** The server that the target is compared with. */
 const REFERENCE = "sdk 2026";
 
 export const cold: Row = {

@@ -19,10 +19,13 @@ import {
 } from "../statistics.ts";
 import type { Row } from "./row.ts";
 
-/** More than are read again within the second that each is remembered. */
+/**
+ * The number of callers: more than are read again within the second for which
+ * each is cached.
+ */
 const CALLERS = 5000;
 
-/** Who calls, and how many they are. */
+/** The numbers of callers, by their name. */
 const CALLS = { one: "1", many: "5,000" } as const;
 
 export const database: Row = {
@@ -40,7 +43,8 @@ export const database: Row = {
       const sample: Record<string, number> = { calls: 0 };
       for (const name of ["one", "many"] as const) {
         const loads = { empty: [] as Sample[], full: [] as Sample[] };
-        // Second by second in turns, so that both meet the same machine.
+        // The two take turns second by second, so that both meet the same
+        // machine.
         for (let slice = 0; slice < 2 * seconds; slice++) {
           loads.empty.push(await measureSlice(empty, name));
           loads.full.push(await measureSlice(full, name));
@@ -56,7 +60,7 @@ export const database: Row = {
       }
       sample["empty resident"] = empty.running.residentBytes() / 2 ** 20;
       sample["full resident"] = full.running.residentBytes() / 2 ** 20;
-      // What was called is written within five seconds.
+      // The ledger's calls are written within five seconds.
       await new Promise((resolve) => setTimeout(resolve, 6000));
       sample.left = rowsIn(full.kvPath) - rowsBefore;
       return sample;
@@ -73,7 +77,7 @@ export const database: Row = {
 interface Opened {
   kvPath: string;
   running: Running;
-  /** What each caller has of its own. */
+  /** The value that differs between callers. */
   values: readonly string[];
 }
 
@@ -92,7 +96,7 @@ function rowsIn(kvPath: string): number {
   return Number(sqlite.prepare("select count(*) as n from kv").get()!.n);
 }
 
-/** One second of calls by one caller, or by many in turn. */
+/** Measures one second of calls by one caller, or by many in turn. */
 async function measureSlice(
   { running, values }: Opened,
   name: keyof typeof CALLS,

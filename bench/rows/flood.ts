@@ -1,6 +1,6 @@
 /**
- * Names that no one has, as fast as they can be sent: what they leave in
- * memory.
+ * A flood of unknown names, as fast as they can be sent, and the memory it
+ * leaves in use.
  *
  * @module
  */
@@ -15,14 +15,14 @@ import type { Row } from "./row.ts";
 
 const NAMES = 100_000;
 
-/** One kind of flood. */
+/** A kind of flood. */
 interface Flood {
   title: string;
   server: string;
   call(running: Running): Call;
-  /** What every request has of its own. */
+  /** Makes the values that differ between requests. */
   values?(): string[];
-  /** Where the placeholder for it goes. */
+  /** Places the placeholder for the value. */
   place?(value: string): Partial<Running>;
 }
 
@@ -86,7 +86,7 @@ function names(make: () => string): string[] {
   return Array.from({ length: NAMES }, make);
 }
 
-/** A placeholder of the same length. */
+/** Makes a placeholder of the same length. */
 function placeholder(value: string): string {
   return "VALUE".padEnd(value.length, "#");
 }

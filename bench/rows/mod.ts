@@ -1,5 +1,5 @@
 /**
- * What is measured.
+ * The rows of the benchmark.
  *
  * @module
  */

@@ -1,30 +1,30 @@
 /**
- * What a row is.
+ * A row of the benchmark.
  *
  * @module
  */
 import type { Server } from "../servers.ts";
 import type { Sample } from "../statistics.ts";
 
-/** One thing to measure of every server. */
+/** One measurement of every server. */
 export interface Row {
-  /** For `--rows`. */
+  /** The name for `--rows`. */
   name: string;
   title: string;
-  /** Whether the server can do it at all. */
+  /** True if the server can do it at all. */
   takes(server: Server): boolean;
   measure(server: Server, options: MeasureOptions): Promise<Sample>;
-  /** The samples as Markdown. */
+  /** Prints the samples as Markdown. */
   report(samples: ReadonlyMap<Server, readonly Sample[]>): string;
 }
 
-/** How long to measure, and among how much. */
+/** Options of a measurement. */
 export interface MeasureOptions {
-  /** How long one load lasts. */
+  /** The seconds that one load lasts. */
   seconds: number;
-  /** How many sessions, and grants, a big database has. */
+  /** The number of sessions, and of grants, in a big database. */
   records: number;
 }
 
-/** Time for the compiler to find what is hot, on a slow machine too. */
+/** The time for the compiler to find hot code, on a slow machine too. */
 export const WARM_UP_SECONDS = 3;

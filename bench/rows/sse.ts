@@ -1,25 +1,25 @@
 /**
- * Many calls at once that tell their progress, each on its own SSE stream.
+ * Many concurrent calls that report progress, each on its own SSE stream.
  *
  * @module
  */
 import { type Endpoint, requestText } from "../client.ts";
 
-/** What many streams together came to. */
+/** The result of many streams together. */
 export interface Streamed {
   events: number;
-  /** From the first request to the last result. */
+  /** The time from the first request to the last result. */
   seconds: number;
-  /** How late each event came, in milliseconds. */
+  /** The delay of each event, in milliseconds. */
   lateness: number[];
 }
 
-/** How many streams, and what flows in each. */
+/** The number of streams, and their events. */
 export interface StreamOptions {
   streams: number;
   /** Progress notifications in each stream. */
   steps: number;
-  /** What the tool waits before each of them. */
+  /** The pause of the tool before each of them. */
   intervalMilliseconds: number;
 }
 
@@ -51,8 +51,8 @@ export async function stream(
 }
 
 /**
- * One stream, over TCP itself: `fetch` would cost the two processors more
- * than some of the servers do.
+ * Reads one stream, over TCP itself: `fetch` would use more processor time than
+ * some of the servers do.
  */
 async function read(
   port: number,

@@ -1,5 +1,5 @@
 /**
- * A thousand calls at once that tell their progress.
+ * A thousand concurrent calls that report progress.
  *
  * @module
  */
@@ -20,7 +20,10 @@ export const streams: Row = {
   report: reportStreams,
 };
 
-/** First paced, for lateness and memory; then as fast as the server can. */
+/**
+ * Measures paced streams first, for lateness and memory; then streams as fast
+ * as the server can send.
+ */
 async function measureStreams(server: Server): Promise<Sample> {
   const running = await start(server, { tools: 3 });
   try {

@@ -1,6 +1,6 @@
 /**
- * The floor: the limit, but with the reading and writing that the rules ask
- * of a call here. Seven headers are read, the body is UTF-8 in bytes, three
+ * The floor: the limit, plus the reading and writing that the rules require of
+ * a call here. Seven headers are read, the body is UTF-8 in bytes, three
  * headers are written. It checks nothing either.
  *
  * @module

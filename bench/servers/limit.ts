@@ -1,6 +1,6 @@
 /**
- * The limit: the least that a server in JavaScript can do for a call, which
- * is to parse the message and to answer JSON. It checks nothing.
+ * The limit: the least that a server in JavaScript can do for a call: parse the
+ * message and answer JSON. It checks nothing.
  *
  * @module
  */
