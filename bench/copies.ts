@@ -19,7 +19,7 @@ const NAME = /[\w-]{43}|[\w-]{22}/g;
  */
 const SORTED = 100_000;
 
-/** The parts between the names: one more than the names. */
+/** A text as bytes, each character a byte, with names between its parts. */
 interface Template {
   /** One more than the names. */
   parts: readonly string[];

@@ -7,13 +7,15 @@ import assert from "node:assert/strict";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** One import. A type is gone at run time: it draws no arrow. */
+/**
+ * One import. A type import is no arrow, because it does not exist at run time.
+ */
 interface Import {
   from: string;
   /** A path from the root for our own files, else the bare specifier. */
   to: string;
   isType: boolean;
-  /** Whether it waits for the first use. */
+  /** True for a dynamic import. */
   isLate: boolean;
 }
 
@@ -33,14 +35,14 @@ function readText(path: string): Promise<string> {
 const IMPORT =
   /^(?:import|export)\s+(type\s)?([^"';]*?)\s*from\s+"([^"]+)"|^import\s+"([^"]+)"|(?<!\{)\bimport\(\s*"([^"]+)"/gm;
 
-/** Examples in comments import too, for their readers. */
+/** Removes comments: examples in them import things too. */
 function withoutComments(text: string): string {
   return text.replaceAll(/^\s*\/\*\*[\s\S]*?\*\//gm, "");
 }
 
 async function readImports(path: string): Promise<Import[]> {
   let text = withoutComments(await readText(path));
-  // Files that a project gets are no code of ours.
+  // Templates of files for a new project are not code of ours.
   if (path.startsWith("src/create/")) {
     text = text.replaceAll(/`(?:\\.|[^`\\])*`/g, "");
   }
@@ -60,7 +62,7 @@ async function readImports(path: string): Promise<Import[]> {
   );
 }
 
-/** `{ type A, type B }`, where every name is a type. */
+/** True for `{ type A, type B }`, where every name is a type. */
 function isTypesOnly(names: string): boolean {
   const inner = /^\{([^}]*)\}$/.exec(names.trim())?.[1];
   return inner !== undefined &&
@@ -75,16 +77,17 @@ const files = [
 ];
 const imports = (await Promise.all(files.map(readImports))).flat();
 
-/** What listens, and what people run at a command line. */
+/** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
   /^src\/(serve\.ts$|standard_output\.ts$|process\/|testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
 
-/** What people write themselves. */
+/** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
 
 /**
- * From what everything may use up to what nothing may. Folders of one line may
- * use each other; `src/` alone means the files directly in it.
+ * The layers, from the ones that everything may use to the ones that nothing
+ * may. Folders of one line may use each other; `src/` alone means the files
+ * directly in it.
  */
 const LAYERS: readonly (readonly string[])[] = [
   ["packages/client/", "src/", "src/telemetry/"],
@@ -123,13 +126,13 @@ function layerOf(path: string): number {
   return layer;
 }
 
-/** One arrow, as a failure shows it. */
+/** Prints one arrow for a failure. */
 function print({ from, to }: Import): string {
   return `${from} -> ${to}`;
 }
 
 const arrows = imports.filter(({ isType }) => !isType);
-/** What is ours: tools of a clone may need any package. */
+/** The package's own arrows: tools of a clone may need any package. */
 const packageArrows = arrows.filter(({ from }) => !AUTHORED.test(from));
 /** Types too: what a file must know of another is an arrow all the same. */
 const ownArrows = imports.filter(({ to }) =>

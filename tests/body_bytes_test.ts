@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readBytes } from "../src/body_bytes.ts";
 import { HttpError } from "../src/errors.ts";
 
-/** A body in chunks of the same memory, as a body that is read may be. */
+/**
+ * A body whose chunks all share the same memory, as those of a real body may.
+ */
 class Chunks {
   read = 0;
   isCancelled = false;

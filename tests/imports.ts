@@ -1,6 +1,6 @@
 /**
- * Gives the tests the imports of the server, beside their own: a package that a
- * clone adds to `deno.json` is one that its tests load too.
+ * Gives the tests the imports of the server, besides their own: a package that
+ * a clone adds to `deno.json` is loaded by its tests too.
  *
  * @module
  */

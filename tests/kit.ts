@@ -11,16 +11,16 @@ import { VERSION } from "../src/version.ts";
 import { Meta } from "../src/protocol/request_meta.ts";
 import { STATELESS_REVISION } from "../src/protocol/revisions.ts";
 
-/** Where the server would be. */
+/** The address that the test server has. */
 export const BASE_URL = "http://127.0.0.1:3000";
 
-/** A message as tests look at it. */
+/** A message for tests to examine. */
 // deno-lint-ignore no-explicit-any
 export type Json = any;
 
 export type HeadersOf = Record<string, string>;
 
-/** How test servers introduce themselves. */
+/** The name and version of test servers. */
 export const INTRODUCTION = {
   name: "tool-server",
   title: "Tool Server",
@@ -44,11 +44,11 @@ export async function startServer(
   return new TestServer(app, database, kv === undefined);
 }
 
-/** What sends messages to a server, wherever that is. */
+/** Sends messages to a server in this process or elsewhere. */
 export abstract class Sender {
   abstract fetch(path: string, init?: RequestInit): Promise<Response>;
 
-  /** Posts one body: text as it stands, anything else as JSON. */
+  /** Posts one body: a text as it is, anything else as JSON. */
   post(
     body: unknown,
     headers: HeadersOf = {},
@@ -100,7 +100,7 @@ export abstract class Sender {
   }
 }
 
-/** A server apart from its socket; `await using` ends it. */
+/** A server without its socket; `await using` ends it. */
 export class TestServer extends Sender implements AsyncDisposable {
   constructor(
     readonly app: Server,
@@ -129,12 +129,12 @@ interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** A 2025 session as its client has it. */
+/** A 2025 session from its client's side. */
 export class TestSession {
   #id = 0;
   constructor(readonly server: Sender, readonly id: string) {}
 
-  /** The same session, seen by another server. */
+  /** Gives the same session at another server. */
   at(server: Sender): TestSession {
     return new TestSession(server, this.id);
   }
@@ -163,7 +163,7 @@ export class TestSession {
   }
 }
 
-/** A JSON-RPC request. */
+/** Makes a JSON-RPC request. */
 export function rpc(
   method: string,
   params?: unknown,
@@ -172,7 +172,7 @@ export function rpc(
   return { jsonrpc: "2.0", id, method, params };
 }
 
-/** An `initialize` request. */
+/** Makes an `initialize` request. */
 export function initialize(
   revision: string,
   capabilities: JsonObject = {},
@@ -184,7 +184,7 @@ export function initialize(
   });
 }
 
-/** The `_meta` of a 2026 request. */
+/** Makes the `_meta` of a 2026 request. */
 export function statelessMeta(
   capabilities: JsonObject = {},
   more: JsonObject = {},
@@ -197,7 +197,7 @@ export function statelessMeta(
   };
 }
 
-/** An answer's status and JSON-RPC error code, as one line to compare. */
+/** Prints an answer's status and JSON-RPC error code as one line. */
 export async function refusal(
   response: Response | Promise<Response>,
 ): Promise<string> {
@@ -205,7 +205,7 @@ export async function refusal(
   return `${status} ${error?.code}`;
 }
 
-/** An answer's status and the members of its one JSON message. */
+/** Reads an answer's status and the members of its one JSON message. */
 export async function outcome(
   response: Response | Promise<Response>,
 ): Promise<{ status: number; id?: Json; result?: Json; error?: Json }> {
@@ -214,7 +214,7 @@ export async function outcome(
   return { status: answered.status, ...(text && JSON.parse(text)) };
 }
 
-/** The result of an answer, however it travelled. */
+/** Reads the result of an answer, from JSON or from a stream. */
 export async function resultOf(
   response: Response | Promise<Response>,
 ): Promise<Json> {
@@ -222,7 +222,10 @@ export async function resultOf(
   return messages.at(-1)?.result;
 }
 
-/** Every message of an answer: one of JSON, or those of a stream to its end. */
+/**
+ * Reads every message of an answer: one of JSON, or those of a stream to its
+ * end.
+ */
 export async function messagesOf(response: Response): Promise<Json[]> {
   if (!isStream(response)) return [await response.json()];
   const messages = [];
@@ -246,7 +249,7 @@ export class Events implements AsyncIterableIterator<Json> {
       .getReader();
   }
 
-  /** The next message; `done` at the end of the stream. */
+  /** Gives the next message; `done` at the end of the stream. */
   async next(): Promise<IteratorResult<Json>> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
@@ -264,12 +267,12 @@ export class Events implements AsyncIterableIterator<Json> {
     }
   }
 
-  /** The next message's value. */
+  /** Gives the next message's value. */
   async read(): Promise<Json> {
     return (await this.next()).value;
   }
 
-  /** What a client does that has had enough. */
+  /** Closes the stream, as a client does that wants no more. */
   async close(): Promise<void> {
     await this.#reader.cancel();
   }
@@ -280,7 +283,7 @@ export class Events implements AsyncIterableIterator<Json> {
 }
 
 /**
- * What a promise gives, or a failure that names the test which waits for it.
+ * Waits for a promise; a failure names the test that waits.
  *
  * @throws {Error} when it takes longer
  */
@@ -301,8 +304,9 @@ export async function within<T>(
 }
 
 /**
- * Waits until something holds, without guessing how long that takes. The limit
- * is for what would never come: a busy machine stands still for seconds.
+ * Waits until a condition holds, without guessing how long that takes. The
+ * limit only ends a wait that would never end: a busy machine stalls for
+ * seconds.
  */
 export async function until(
   isTrue: () => boolean | Promise<boolean>,

@@ -1,5 +1,5 @@
 /**
- * A server of one's own definitions as a process, under the same settings as
+ * A server of your own definitions as a process, under the same settings as
  * `deno task start`.
  *
  * @module
@@ -11,7 +11,7 @@ import { planServer } from "../src/plan.ts";
 import type { Server } from "../src/server_options.ts";
 import { INTRODUCTION } from "./kit.ts";
 
-/** Serves until the process is told to end, and prints where it listens. */
+/** Serves until the process is told to end, and prints its address. */
 export async function serve(definitions: Definitions): Promise<Server> {
   const env = Deno.env.toObject();
   const { host, port, kvPath } = parseConfig(env);

@@ -1,4 +1,4 @@
-/** What an author says about a server, and what is added to it. */
+/** An author's description of a server, and the facts that are added to it. */
 import assert from "node:assert/strict";
 import { createServer, type ServerOptions, service, tool } from "../src/mod.ts";
 import { recordLog, SILENT } from "./log.ts";

@@ -1,4 +1,4 @@
-/** What is served here, whatever tools a clone has made its own. */
+/** The parts of this service that do not depend on a clone's own tools. */
 import assert from "node:assert/strict";
 import { testServer } from "../src/testing.ts";
 import server from "../server.ts";

@@ -1,4 +1,4 @@
-/** The way to the account page, through the provider. */
+/** Signing in to the account page, through the provider. */
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { accountSignIn } from "../../src/account/account_sign_in.ts";
@@ -47,7 +47,7 @@ Deno.test("signing in to the account page answers a mistake of ours with 500", a
 
 for (const step of ["start", "finish"] as const) {
   Deno.test(`accountSignIn().${step}() does nothing for a caller beyond its rate`, async () => {
-    // Whatever else is touched fails.
+    // Using anything else fails.
     const signIn = accountSignIn({
       baseUrl: BASE_URL,
       checkRate: () => Promise.reject(new HttpError(429, "Too many requests")),
@@ -65,7 +65,7 @@ for (const step of ["start", "finish"] as const) {
   });
 }
 
-/** Sends a browser to the provider and back, as far as our own callback. */
+/** Sends a browser to the provider and back to our callback. */
 async function returning(server: OAuthServer) {
   const started = await server.fetch("/account/sign-in", { method: "POST" });
   await started.body?.cancel();
@@ -78,7 +78,7 @@ async function returning(server: OAuthServer) {
     sent: readonly string[] = cookies,
   ) => {
     const query = new URLSearchParams({ state, code, ...parameters });
-    // An empty parameter is one that is not there.
+    // An empty parameter counts as absent.
     for (const [name, value] of [...query]) if (!value) query.delete(name);
     const response = await server.fetch(`/oauth/provider-callback?${query}`, {
       headers: {

@@ -105,7 +105,7 @@ Deno.test("POST /account/end ends all connections of a client, or one of them", 
   for (let n = 0; n < 3; n++) await client.connect();
   const { browser, page } = await signIn(server);
   assert.match(page.text, /End all 3/);
-  // The first form ends all; those after it one each.
+  // The first form ends all; each of the others ends one.
   const two = await end(browser, page, {}, 1);
   assert.match(two.text, /End all 2/);
   const none = await end(browser, two);

@@ -1,4 +1,4 @@
-/** Connections that go on, with less or after a while. */
+/** Connections that go on, with fewer scopes or after a pause. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { recordLog } from "../log.ts";
@@ -66,7 +66,7 @@ Deno.test("POST /account/pause refuses a connection's tokens within a second, th
   for (const at of [client, there]) {
     const { status, challenge, body } = await ask(at, access_token, "hello");
     assert.equal(status, 403);
-    // With 401 or a challenge its client would sign in again.
+    // After a 401 or a challenge its client would sign in again.
     assert.equal(challenge, null);
     assert.equal(
       body.error.message,
@@ -107,7 +107,7 @@ Deno.test("POST /account/resume lets a connection go on, however long it was pau
   const tokens = await client.connect();
   const visitor = await AccountVisitor.signIn(server);
   await visitor.press("/account/pause");
-  // Its tokens are exchanged meanwhile, but open nothing.
+  // Its tokens are exchanged meanwhile, but give no access.
   time.tick(ACCESS_TOKEN_TTL_SECONDS);
   assert.equal(await statusOf(client, tokens.access_token, "hello"), 401);
   const { status, body } = await client.refresh(tokens.refresh_token);
@@ -162,7 +162,7 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
   const tokens = await client.connect();
   assert.equal(tokens.scope, "read write");
   assert.equal(await statusOf(client, tokens.access_token, "write"), 200);
-  // A token that names its scopes itself loses them too.
+  // A token that was issued for named scopes loses them too.
   const named = await client.refresh(tokens.refresh_token, {
     scope: "write read",
   });
@@ -180,7 +180,7 @@ Deno.test("POST /account/narrow takes scopes from the tokens there are, and from
     assert.match(challenge!, /error="insufficient_scope".*scope="write"/);
   }
   assert.match(await visitor.look(), /write 2 times Refused/);
-  // It is still there to be asked for.
+  // It is still listed, so that the client can ask for it.
   const listed = await server.call("tools/list", {}, {
     headers: { authorization: `Bearer ${tokens.access_token}` },
   });
@@ -220,7 +220,7 @@ Deno.test("a step-up gives back what was taken away, once the person consents", 
   const { body } = await client.redeem(client.codeFrom(arrival));
   assert.equal(body.scope, "read write");
   assert.equal(await statusOf(client, body.access_token, "write"), 200);
-  // What went before stays without.
+  // Scopes that were taken away before stay away.
   assert.equal(await statusOf(client, first.access_token, "write"), 403);
 });
 
@@ -232,7 +232,7 @@ Deno.test("POST /account/narrow never adds a scope, and may leave none", async (
   const visitor = await AccountVisitor.signIn(server);
   const { page } = visitor;
   await visitor.press("/account/narrow", { "scope.write": "" });
-  // A page from before has both boxes ticked.
+  // An older page still has both boxes ticked.
   visitor.page = page;
   await visitor.press("/account/narrow", { "scope.admin": "on" });
   assert.equal(await statusOf(client, access_token, "write"), 403);
@@ -273,7 +273,7 @@ for (const action of ["pause", "resume", "narrow"]) {
     const [, grant] = /name="grant" value="([^"]*)"/.exec(owner.page.text)!;
     const before = await server.kv.get(grantKey(grant));
 
-    // Operators end connections of others, and change none.
+    // Operators can end connections of others, but not change them.
     const thief = await AccountVisitor.signIn(server, {
       as: "thief",
       email: "thief@example.com",

@@ -12,7 +12,7 @@ import {
   type OAuthServer,
 } from "../flow/kit.ts";
 
-/** The part of a page that holds one form, by its action. */
+/** Cuts a page to one form, by its action. */
 export function formOf(page: Arrival, action: string, nth = 0): Arrival {
   const parts = page.text.split("<form").slice(1)
     .filter((part) => part.includes(`action="${action}"`))
@@ -55,7 +55,7 @@ export class AccountVisitor {
     return this.page = await this.browser.press(form, "", "", fields);
   }
 
-  /** What is on the page, without markup. */
+  /** Gives the text of the page, without markup. */
   get words(): string {
     return this.page.text.replaceAll(/<(style|script)[^]*?<\/\1>/g, "")
       .replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");

@@ -1,4 +1,4 @@
-/** The latest calls, from a client to the page of its person. */
+/** The latest calls, from a client to its person's page. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool, ToolError } from "../../src/authoring/tool.ts";
@@ -50,7 +50,7 @@ async function call(client: Client, token: string, name: string, input = {}) {
   return response.status;
 }
 
-/** What is kept. */
+/** Reads the stored ledgers. */
 async function ledgers(server: OAuthServer): Promise<Json[]> {
   const entries = server.kv.list<Json>({ prefix: ["ledger"] });
   return (await Array.fromAsync(entries)).map(({ value }) => value);
@@ -186,7 +186,7 @@ Deno.test("a token that a person made shows its calls", async () => {
   );
 });
 
-/** Two people, a machine, and what they called. */
+/** Starts a server with two people, a machine, and their calls. */
 async function busyServer(): Promise<OAuthServer> {
   const server = await start({
     OAUTH_CLIENTS: JSON.stringify([{
@@ -221,7 +221,7 @@ async function busyServer(): Promise<OAuthServer> {
   return server;
 }
 
-/** The rows of the calls on an operator's page. */
+/** Finds the rows of the calls on an operator's page. */
 function rowsOf({ page }: AccountVisitor) {
   const [, section] = /<section id="calls">([^]*?)<\/section>/.exec(page.text)!;
   return section.split('<tr role="row">').slice(2).map((row) => {

@@ -29,7 +29,7 @@ function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   return startOAuthServer({ tools, ...options });
 }
 
-/** The part of a page that holds one form, by its action. */
+/** Cuts a page to one form, by its action. */
 function formOf(page: Arrival, action: string): Arrival {
   const part = page.text.split("<form").slice(1).find((part) =>
     part.includes(`action="${action}"`)
@@ -52,7 +52,7 @@ async function signIn(
   };
 }
 
-/** Fills in the form; the browser of the tests ticks every box by itself. */
+/** Fills in the form; the test browser ticks every box by itself. */
 async function make(
   { browser, page }: { browser: Browser; page: Arrival },
   fields: Record<string, string> = {},
@@ -93,7 +93,7 @@ Deno.test("POST /account/tokens makes a token that is shown once and acts as its
   const again = await signedIn.browser.open(`${BASE_URL}/account`);
   assert.match(again.text, /Backup/);
   assert(!again.text.includes(token));
-  // It is the person's own, and no app of theirs.
+  // It is the person's own, and belongs to no app.
   assert.match(again.text, /No app is connected/);
 });
 
@@ -108,7 +108,7 @@ Deno.test("loading the page of a new token again makes no other, and shows none"
   assert(!again.text.includes("tsp_"));
   const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
   assert.equal(grants.length, 1);
-  // Nor to someone else who knows its address.
+  // Nor does someone else who knows its address see it.
   const { token: second, page: unseen } = await make({ browser, page: again });
   assert.notEqual(second, token);
   const other = await signIn(server, { as: "43" });

@@ -1,4 +1,6 @@
-/** What a page on another site, or a name that suddenly means us, can do. */
+/**
+ * Attacks by a page on another site, or by a name that is made to point at us.
+ */
 import assert from "node:assert/strict";
 import { startServer } from "../kit.ts";
 import {
@@ -12,7 +14,7 @@ import {
 
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
-/** A POST to /mcp with exactly these header lines. */
+/** Posts to /mcp with exactly these header lines. */
 function post(target: Target, lines: readonly string[], path = "/mcp") {
   return target.raw([
     `POST ${path} HTTP/1.1`,

@@ -1,4 +1,4 @@
-/** Clients that are not what they say. */
+/** Clients with a false identity. */
 import assert from "node:assert/strict";
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import * as jose from "jose";
@@ -21,7 +21,7 @@ const { privateKey, publicKey } = await generateKeyPair("ES256");
 const stranger = await generateKeyPair("ES256");
 const jwk = { ...await jose.exportJWK(publicKey), kid: "one", alg: "ES256" };
 
-/** A client that signs assertions. */
+/** Registers a client that signs assertions. */
 function signer(target: Target, metadata: Json = {}): Promise<Client> {
   return target.register({
     token_endpoint_auth_method: "private_key_jwt",
@@ -58,7 +58,10 @@ function assertion(
     .sign(key);
 }
 
-/** What /token says to an assertion; `invalid_grant` is past authentication. */
+/**
+ * Gives the answer of /token to an assertion; `invalid_grant` means that
+ * authentication succeeded.
+ */
 async function tried(
   target: Target,
   client: Client,
@@ -189,7 +192,10 @@ function basic(id: string, secret: string): string {
   return `Basic ${btoa(`${encodeURIComponent(id)}:${secret}`)}`;
 }
 
-/** What /token says to an `Authorization` header of this confidential client. */
+/**
+ * Gives the answer of /token to an `Authorization` header of this confidential
+ * client.
+ */
 function authorized(
   header: (client: Client) => string,
   refusal = "401 invalid_client",
@@ -328,7 +334,7 @@ attacks("a registration cannot carry what harms", {
   },
 });
 
-/** Addresses that a client may name, and no one may follow. */
+/** Addresses that a client may name, but that must not be followed. */
 const UNREACHABLE = [
   "https://127.0.0.1/client.json",
   "https://169.254.169.254/latest/meta-data",
@@ -348,7 +354,7 @@ const UNREACHABLE = [
   `https://app.example.com/${"a".repeat(1024)}`,
 ];
 
-/** Looks names up as an attacker's name server would. */
+/** Resolves names as an attacker's name server would. */
 function reaching(addresses: readonly string[]) {
   const connected: string[] = [];
   const start = () =>
@@ -427,7 +433,7 @@ for (
 
 const DOCUMENT_URL = "https://app.example.com/client.json";
 
-/** A server that finds this document wherever it looks. */
+/** Starts a server that gets this document from every address. */
 function documented(document: Json) {
   return () =>
     startTarget({

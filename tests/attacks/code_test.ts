@@ -1,4 +1,4 @@
-/** A code that someone else holds. */
+/** Stolen codes. */
 import assert from "node:assert/strict";
 import { codeChallenge } from "../../src/oauth/pkce.ts";
 import { CODE_TTL_SECONDS } from "../../src/oauth/lifetimes.ts";
@@ -17,7 +17,7 @@ async function assertOpens(client: Client, code: string): Promise<void> {
   assert.equal(status, 200, JSON.stringify(body));
 }
 
-/** A code that was intercepted, and what its thief tries with it. */
+/** A code that was intercepted, and its thief's attempt. */
 function stolen(
   attempt: (target: Target, owner: Client, code: string) => Promise<string>,
   refusal = "400 invalid_grant",
@@ -26,7 +26,7 @@ function stolen(
     const owner = await target.register();
     const code = await owner.signIn();
     assert.equal(await attempt(target, owner, code), refusal);
-    // Whoever tried, it is still its owner's.
+    // The attempt failed, and the code still works for its owner.
     await assertOpens(owner, code);
   };
 }
@@ -136,7 +136,7 @@ attacks("a code is good once", {
   },
 });
 
-/** What a downgrade would look like at /authorize. */
+/** Attempts a downgrade at /authorize. */
 function downgrade(changes: Record<string, string>) {
   return async (target: Target) => {
     const client = await target.register();
@@ -235,7 +235,7 @@ attacks("a code leaks nowhere on its way", {
     const client = await target.register();
     const browser = target.browser();
     const page = await browser.open(client.authorizationUrl());
-    // The redirect itself is what carries the code, so it is looked at raw.
+    // The redirect itself carries the code, so its raw headers are examined.
     let headers: Headers | undefined;
     const fetched = target.fetch.bind(target);
     target.fetch = async (path, init) => {

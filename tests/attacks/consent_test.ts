@@ -12,7 +12,7 @@ import {
   type Target,
 } from "./kit.ts";
 
-/** Someone in front of the consent page. */
+/** Opens the consent page in a browser. */
 async function consenting(target: Target) {
   const client = await target.register();
   const browser = target.browser();
@@ -142,7 +142,7 @@ attacks("consent cannot be given for someone", {
   },
 });
 
-/** The address that the provider sends a browser back to, not yet opened. */
+/** Stops a browser on its way back from the provider, and gives the address. */
 async function caughtOnReturn(
   target: Target,
   walk: () => Promise<unknown>,
@@ -164,7 +164,7 @@ async function caughtOnReturn(
   return back;
 }
 
-/** Someone who has approved, and is about to come back from the provider. */
+/** Approves, and stops on the way back from the provider. */
 async function returning(target: Target) {
   const started = await consenting(target);
   const { browser, page } = started;
@@ -194,7 +194,8 @@ attacks("a sign-in is finished by the browser that began it", {
     const swapped = new URL(mine.back, BASE_URL);
     const { searchParams } = new URL(theirs.back, BASE_URL);
     swapped.searchParams.set("code", searchParams.get("code")!);
-    // Ours is derived from the cookie, so the provider's PKCE does not match.
+    // The verifier is derived from the cookie, so the provider's PKCE does not
+    // match.
     const answer = await target.ask(swapped.pathname + swapped.search, {
       headers: { cookie: cookiesOf(mine.browser) },
     });
@@ -272,12 +273,12 @@ async function accountOf(target: Target, subject: string) {
 
 type Account = Awaited<ReturnType<typeof accountOf>>;
 
-/** The grant's name as the page of its owner has it. */
+/** Finds the grant's id on its owner's page. */
 function grantOf({ account }: Account): string {
   return /name="grants" value="([^"]+)"/.exec(account.text)![1];
 }
 
-/** Asks to end the owner's connection, with whatever the thief put in. */
+/** Asks to end the owner's connection, with changes by the thief. */
 function askToEnd(
   target: Target,
   owner: Account,
@@ -288,7 +289,7 @@ function askToEnd(
   return target.form("/account/end", form, { cookie });
 }
 
-/** Two people's account pages, and what the first one's client holds. */
+/** Opens two people's account pages, with a client of the first. */
 async function ownerAndThief(target: Target) {
   const { auth } = await target.person("jo");
   const owner = await accountOf(target, "jo");
@@ -325,7 +326,7 @@ attacks("an account page obeys its own person only", {
     using time = new FakeTime();
     const { auth, owner, thief } = await ownerAndThief(target);
     const answer = await askToEnd(target, owner, thief);
-    // As if it did not exist: nothing was ended.
+    // Treated as if it did not exist: nothing was ended.
     assert.match(answer.headers.get("location")!, /ended=0$/);
     time.tick(1);
     assert(await isAlive(target, auth));
@@ -386,7 +387,7 @@ attacks("an account page obeys its own person only", {
         await browser.press(formOf(page, "/account/sign-in"), "", "");
       });
     const back = await begin(target.browser());
-    // The victim is on the way to sign in as well.
+    // The victim is also on the way to sign in.
     const victim = target.browser();
     await begin(victim);
     for (const cookie of ["", cookiesOf(victim)]) {

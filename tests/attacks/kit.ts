@@ -1,6 +1,6 @@
 /**
- * A server behind a real socket, and what an attacker has: any header, any
- * byte, a client of their own and an account of their own.
+ * A server behind a real socket, and an attacker's means: any header, any byte,
+ * a client of their own and an account of their own.
  *
  * @module
  */
@@ -89,7 +89,7 @@ export interface Answer {
   text: string;
 }
 
-/** A server that listens on loopback; what it calls itself is `BASE_URL`. */
+/** A server that listens on loopback; its own name for itself is `BASE_URL`. */
 export class Target implements Answering, AsyncDisposable {
   readonly url: string;
 
@@ -165,7 +165,10 @@ export class Target implements Answering, AsyncDisposable {
     return answer.headers.get("mcp-session-id")!;
   }
 
-  /** Writes these lines and this body, and reads until the server hangs up. */
+  /**
+   * Writes these lines and this body, and reads until the server closes the
+   * connection.
+   */
   async raw(lines: readonly string[], body = ""): Promise<Answer> {
     const { hostname, port } = this.listener.addr;
     using socket = await Deno.connect({ hostname, port });
@@ -173,7 +176,7 @@ export class Target implements Answering, AsyncDisposable {
     return parseAnswer(await readToEnd(socket));
   }
 
-  /** A browser of whoever the provider signs in next. */
+  /** Opens a browser of the next person that the provider signs in. */
   browser(): Browser {
     return browserOf(this);
   }
@@ -182,7 +185,7 @@ export class Target implements Answering, AsyncDisposable {
     return Client.register(this, metadata);
   }
 
-  /** Someone who signs in through a client of their own. */
+  /** Signs a person in through a client of their own. */
   async person(
     subject: string,
     { scope }: { scope?: string } = {},
@@ -202,7 +205,7 @@ export class Target implements Answering, AsyncDisposable {
   }
 }
 
-/** Someone signed in, and what their client holds. */
+/** A person who has signed in, and the tokens of their client. */
 export interface Person {
   client: Client;
   tokens: Json;
@@ -227,12 +230,12 @@ export function listen(server: TestServer): Target {
   return new Target(server, listener);
 }
 
-/** By name. */
+/** Attacks by their name. */
 export type Attacks = Record<string, (target: Target) => Promise<void>>;
 
 /**
- * A group of attacks on one server, each a step with a name of its own. One
- * that hangs is a failure with that name.
+ * A group of attacks on one server, each a step with a name of its own. An
+ * attack that hangs is a failure with that name.
  */
 export function attacks(
   group: string,
@@ -253,7 +256,7 @@ export function attacks(
   });
 }
 
-/** The same attack with each of several texts, as so many cases. */
+/** Makes the same attack with each of several texts. */
 export function each(
   texts: readonly string[],
   attack: (target: Target, text: string) => Promise<void>,
@@ -264,17 +267,21 @@ export function each(
   ]));
 }
 
-/** The `error` of an OAuth answer after its status: `400 invalid_grant`. */
+/**
+ * Prints the `error` of an OAuth answer after its status: `400 invalid_grant`.
+ */
 export function oauthRefusal({ status, text }: Answer): string {
   return `${status} ${JSON.parse(text).error}`;
 }
 
-/** The code of a JSON-RPC error after its answer's status: `404 -32001`. */
+/**
+ * Prints the code of a JSON-RPC error after its answer's status: `404 -32001`.
+ */
 export function rpcRefusal({ status, text }: Answer): string {
   return `${status} ${JSON.parse(text).error?.code}`;
 }
 
-/** A `Request` as init holds more than a real fetch takes. */
+/** Reduces a `Request` to the members that a real fetch takes. */
 function initOf(init: RequestInit): RequestInit {
   if (!(init instanceof Request)) return init;
   const { method, headers, body } = init;
@@ -287,7 +294,7 @@ async function writeAll(socket: Deno.Conn, text: string): Promise<void> {
     try {
       at += await socket.write(bytes.subarray(at));
     } catch {
-      // It has answered already, and hung up.
+      // The server has already answered and closed the connection.
       return;
     }
   }

@@ -1,4 +1,4 @@
-/** Messages that are too large, too deep, too many, or not what they say. */
+/** Messages that are too large, too deep, too many, or malformed. */
 import assert from "node:assert/strict";
 import {
   Events,
@@ -66,7 +66,7 @@ const crash = tool({
 const open = async () =>
   listen(await startServer({ tools: [flood, sum, pick, echo, wait, crash] }));
 
-/** One tools/call of 2026 with these headers besides. */
+/** Makes one tools/call of 2026 with additional headers. */
 function call(
   target: Target,
   name: string,
@@ -80,7 +80,7 @@ function nested(depth: number): string {
   return "[".repeat(depth) + "]".repeat(depth);
 }
 
-/** What is refused before it costs anything, and what with. */
+/** Bodies that are refused before they cost anything, with the refusal. */
 const BODIES: Record<string, [body: () => string, refusal: string]> = {
   "of no bytes": [() => "", "400 -32700"],
   "of no JSON": [() => "{", "400 -32700"],
@@ -219,7 +219,7 @@ attacks("a body is refused for what it is", {
   },
   "of a form's endpoint, at 16 KiB": async (target) => {
     const answer = await target.form("/token", { code: "x".repeat(20_000) });
-    // No one signs in at this server, so no one reads it either.
+    // No one signs in at this server, so the body is not read.
     assert.equal(answer.status, 501);
   },
 }, open);
@@ -234,7 +234,7 @@ attacks("what a message holds is bounded, and so is the refusal", {
   "ten thousand items that no option takes": async (target) => {
     const items = Array(9000).fill("x");
     const answer = await call(target, "pick", { items });
-    // No one has worked out how many.
+    // The rest was not counted.
     assert.match(answer.text, /- items\.9: Invalid input\\n- and more"/);
   },
   "a tool's name of 1 MB": async (target) => {
@@ -318,7 +318,7 @@ attacks("an id comes back exactly as it was", {
   ),
 }, open);
 
-/** Headers that a proxy routes by, and a body that says something else. */
+/** Headers that a proxy uses for routing, and that differ from the body. */
 const DISAGREEING: Record<string, Record<string, string>> = {
   "another method": { "mcp-method": "tools/list" },
   "another case": { "mcp-method": "Tools/Call" },

@@ -1,4 +1,4 @@
-/** What strangers write on pages and in the log. */
+/** Strangers' texts on pages and in the log. */
 import assert from "node:assert/strict";
 import type { LogEvent } from "../../src/log.ts";
 import { recordLog } from "../log.ts";
@@ -17,7 +17,7 @@ const MARKUP = [
   "javascript:alert(1)",
 ];
 
-/** No tag, no attribute and no script but the page's own. */
+/** Checks that a page has no tag, attribute or script besides its own. */
 function assertHarmless(page: { text: string; headers: Headers }): void {
   assert(!/(href|src|action)="javascript:/.test(page.text));
   const tags = page.text.replaceAll(/="[^"]*"/g, "");
@@ -124,7 +124,7 @@ attacks("a page is not used against the person who reads it", {
   },
 });
 
-/** What is logged while an attack runs. */
+/** Collects the log while an attack runs. */
 async function logged(
   attack: (target: Target) => Promise<unknown>,
 ): Promise<LogEvent[]> {

@@ -1,4 +1,4 @@
-/** Paths, methods and headers that are not what they look like. */
+/** Misleading paths, methods and headers. */
 import assert from "node:assert/strict";
 import { FakeTime } from "../store/fake_time.ts";
 import { type Answer, attacks, each, startTarget, type Target } from "./kit.ts";
@@ -38,7 +38,7 @@ attacks(
   }),
 );
 
-/** Each route and a method that it has not. */
+/** Routes, each with a method that it does not have. */
 const WRONG_METHODS = [
   "GET /token",
   "PUT /token",
@@ -107,7 +107,7 @@ for (
       const { status } = await target.ask(path, {
         method: "POST",
         headers: { "content-type": type },
-        // It could be read, if its type did not matter.
+        // It would be readable, if the type were ignored.
         body: new TextEncoder().encode('{"token":"x","grants":"x"}'),
       });
       assert.equal(status, 400);
@@ -203,7 +203,7 @@ attacks("what is secret is kept by no cache", {
   },
 });
 
-/** The first refusal among so many requests from this machine. */
+/** Finds the first refusal among at most `most` requests from this machine. */
 async function flood(
   send: () => Promise<Answer>,
   most: number,
@@ -228,7 +228,7 @@ for (
   })
 ) {
   Deno.test(`a flood of ${path} is told to wait`, async () => {
-    // Nothing fills up again meanwhile, however slow the machine is.
+    // The clock stands, so that no bucket fills up on a slow machine.
     using _time = new FakeTime();
     await using target = await startTarget();
     const refused = await flood(() => send(target), 2000);

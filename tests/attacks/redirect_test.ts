@@ -1,4 +1,4 @@
-/** Redirect URIs, and addresses that only look like one that is registered. */
+/** Redirect URIs, and addresses that only look like a registered one. */
 import assert from "node:assert/strict";
 import { attacks, BASE_URL, each, oauthRefusal, REDIRECT_URI } from "./kit.ts";
 
@@ -76,7 +76,7 @@ attacks("a redirect URI cannot be registered in bad company", {
   },
 });
 
-/** Next to `https://app.example.com/cb`, which is registered. */
+/** Addresses similar to `https://app.example.com/cb`, which is registered. */
 const SIMILAR = [
   "https://app.example.com/cb/",
   "https://app.example.com/cb/../evil",
@@ -112,7 +112,10 @@ attacks(
   }),
 );
 
-/** Next to `http://127.0.0.1/cb`, whose port alone is free. */
+/**
+ * Addresses similar to `http://127.0.0.1/cb`, of which only the port may
+ * differ.
+ */
 const SIMILAR_LOOPBACK = [
   "http://localhost:7777/cb",
   "http://[::1]:7777/cb",

@@ -15,7 +15,7 @@ import {
 const ELICITATION = { elicitation: { form: {} } };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** Two people, and a session of the first. */
+/** Signs two people in, and opens a session of the first. */
 async function victimAndThief(target: Target) {
   const victim = await target.person("victim");
   const session = await target.session(victim.auth);
@@ -142,7 +142,7 @@ attacks(
   }),
 );
 
-/** One round of a request that asks, and the state it left. */
+/** Sends one round of a request that asks, and gives its state. */
 async function round(
   target: Target,
   { auth }: Person,
@@ -179,7 +179,7 @@ function answering(
   );
 }
 
-/** A state that was tampered with is refused, and its owner's still works. */
+/** Checks that a changed state is refused, and that its owner's still works. */
 function tampered(change: (state: string) => unknown) {
   return async (target: Target) => {
     const person = await target.person("jo");
@@ -254,7 +254,7 @@ attacks("a request state opens for its person, its request and a while", {
   },
   "and says nothing in the clear": async (target) => {
     const { requestState } = await round(target, await target.person("jo"));
-    // Words too long for random letters to spell them by chance.
+    // These words are too long to appear in random letters by chance.
     assert.doesNotMatch(requestState, /elicitation|inputRequests|boundTo/);
     assert.doesNotMatch(
       requestState.split(".").map((part) => atobSafe(part)).join(),
@@ -283,7 +283,10 @@ async function startTask(target: Target, { auth }: Person): Promise<string> {
   return result.taskId;
 }
 
-/** What a thief is told of a victim's task, and what they would be of none. */
+/**
+ * Compares the answers to a thief for a victim's task and for one that does not
+ * exist.
+ */
 function forTask(method: string, params: Json = {}) {
   return async (target: Target) => {
     const victim = await target.person("victim");

@@ -107,11 +107,11 @@ attacks("a call needs a live access token, in its header", {
   },
   "for an hour": async () => {
     using time = new FakeTime();
-    // To the middle of a second.
+    // Moves to the middle of a second.
     time.tick(1.5 - Date.now() % 1000 / 1000);
     await using target = await startTarget();
     const { auth } = await target.person("jo");
-    // What was remembered of it a moment ago does not outlive it.
+    // The cache of a token does not outlive the token.
     time.tick(ACCESS_TOKEN_TTL_SECONDS - 1);
     assert.equal(await statusOf(target, auth.authorization), 200);
     time.tick(0.6);
@@ -177,7 +177,7 @@ attacks("what was revoked is over within a second", {
         token,
         client_id: thief.clientId,
       });
-      // It learns nothing either (RFC 7009 §2.2).
+      // A thief learns nothing from it either (RFC 7009 §2.2).
       assert.equal(answer.status, 200);
     }
     time.tick(1);
@@ -265,7 +265,8 @@ attacks("a stolen refresh token opens nothing", {
     time.tick(SUCCESSOR_TTL_SECONDS);
     for (
       const secret of [
-        // What was made for another grant, unused and used, and for another end.
+        // Secrets of another grant's token, of a used token, and of another
+        // kind.
         (await target.person("eve")).tokens.refresh_token.slice(-43),
         own.tokens.refresh_token.slice(-43),
         own.tokens.access_token.slice(-43),
@@ -344,7 +345,7 @@ attacks("a stolen refresh token opens nothing", {
   },
 });
 
-/** A token of someone who approved less than there is. */
+/** Gives a token of a person who approved fewer scopes than there are. */
 async function poor(target: Target): Promise<{ authorization: string }> {
   const client = await target.register();
   const { refresh_token } = await client.connect({
@@ -356,7 +357,7 @@ async function poor(target: Target): Promise<{ authorization: string }> {
   return { authorization: `Bearer ${body.access_token}` };
 }
 
-/** A request that needs a scope, by someone who has it not. */
+/** Sends a request that needs a scope the caller does not have. */
 function guarded(method: string, params: Record<string, unknown>) {
   return async (target: Target) => {
     const refused = await target.call(method, params, await poor(target));

@@ -51,7 +51,7 @@ Deno.test("tool() hands run() what prepare() returned", () => {
   tool({
     name: "b",
     prepare: () => 1,
-    // @ts-expect-error: what was prepared is a number
+    // @ts-expect-error: the prepared value is a number
     run: (_input, _context, prepared) => prepared.length,
   });
 });

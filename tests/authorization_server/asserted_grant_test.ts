@@ -110,7 +110,7 @@ async function call(server: OAuthServer, token: string, name = "whoami") {
   return { status: response.status, text: result?.content[0].text };
 }
 
-/** What an answer says is wrong. */
+/** Prints an answer's error. */
 const refusal = ({ status, body }: Awaited<ReturnType<typeof ask>>) =>
   `${status} ${body.error}`;
 
@@ -133,7 +133,7 @@ Deno.test("POST /token gives the person of an assertion to its client, without a
   const { subject, clientId, door, identity } = JSON.parse(text);
   const id = `${new URL(idp.issuer).host}:ada`;
   assert.deepEqual([subject, clientId, door], [id, "desk", "oauth"]);
-  // A rule that names a bare subject means one of the sign-in's provider.
+  // A rule with a bare subject means a person of the sign-in provider.
   assert.equal(identity.subject, id);
   assert.equal((await call(server, body.access_token, "mail")).text, "mail");
 });
@@ -440,7 +440,7 @@ Deno.test("the rules of who may be granted what hold for assertions, by the grou
   };
   assert.equal(await scopeFor({ groups: ["staff"] }), "mail:read");
   assert.equal(await scopeFor({ roles: ["boss"] }), "mail:read mail:send");
-  // The rule for `ada` is about the provider that people sign in with.
+  // The rule for `ada` means a person of the sign-in provider.
   assert.equal(await scopeFor({}), "400 invalid_scope");
   const { body } = await ask(
     server,
@@ -473,7 +473,7 @@ Deno.test("a person is the same by an assertion and by a sign-in at the same iss
       OAUTH_ALLOWED_USERS: "42",
     },
   });
-  // The provider of the tests stands in for the one of the settings.
+  // The test provider takes the place of the one in the settings.
   const tokens = await (await Client.register(server)).connect();
   const { body } = await ask(
     server,
@@ -519,7 +519,7 @@ Deno.test("POST /token finds the key that an issuer signs with since a while", a
   await using server = await start(idp);
   assert.equal((await ask(server, await idp.assertion(BASE_URL))).status, 200);
   await idp.rotate();
-  // The keys are not fetched more often, whatever strangers name.
+  // The keys are not fetched more often, even if strangers name other keys.
   time.tick(31);
   assert.equal((await ask(server, await idp.assertion(BASE_URL))).status, 200);
 });

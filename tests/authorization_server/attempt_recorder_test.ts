@@ -15,7 +15,7 @@ interface Passing {
   Variables: { client?: string; refusal?: string };
 }
 
-/** What is written down of a step that ends so, and what the log is told. */
+/** Records a step with this end, and gives the notes and the answer. */
 async function recorded(
   end: () => Response,
   { query = "", client }: { query?: string; client?: string } = {},

@@ -112,9 +112,9 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
   assert.equal(searchParams.get("error"), "unsupported_response_type");
   assert.equal(searchParams.get("state"), client.state);
   assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
-  // Another browser knows nothing of it.
+  // Another browser has no approval.
   assert.equal((await server.browser().open(bad)).status, 400);
-  // Nor does it matter whether the client names its only address.
+  // It does not matter either if the client leaves out its only address.
   const unnamed = await browser.open(
     client.authorizationUrl({ response_type: "token", redirect_uri: "" }),
   );
@@ -123,7 +123,9 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
 
 const REDIRECT_URI = "https://app.example/callback";
 
-/** Where it goes from a browser that was here before, and what was looked for. */
+/**
+ * Authorizes from a browser with an approval; gives the answer and the reads.
+ */
 async function authorizeWith(
   stores: { approved(): Promise<string[]>; client(): Promise<unknown> },
   parameters: Record<string, string>,

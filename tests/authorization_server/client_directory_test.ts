@@ -22,7 +22,7 @@ async function keyPair(kid: string): Promise<{ key: CryptoKey; jwk: JWK }> {
   return { key: privateKey, jwk: { ...await exportJWK(publicKey), kid } };
 }
 
-/** A directory of one client, and which documents it was asked for. */
+/** Makes a directory of one client, with a list of the requested documents. */
 function start(
   client: Client,
   answer: (asked: string) => unknown = () => ({ keys: [] }),

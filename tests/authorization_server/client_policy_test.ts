@@ -60,7 +60,7 @@ Deno.test("OAUTH_REGISTRATION=false registers no one, and the metadata names no 
   const metadata = await response.json();
   assert(!("registration_endpoint" in metadata));
   assert.equal(metadata.client_id_metadata_document_supported, true);
-  // Those who vouch for themselves, and those of the operator, still come in.
+  // Clients with a document, and those of the operator, are still accepted.
   assert((await new Client(server, DOCUMENT_URL).connect()).access_token);
   const own = new Client(server, "intranet", REDIRECT_URI, SECRET);
   assert((await own.connect()).access_token);
@@ -98,7 +98,7 @@ Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who r
     assert.equal(shown.status, 400);
     assert.equal(shown.headers.get("location"), null);
     await shown.body?.cancel();
-    // The list is for those whom no one vouches for.
+    // The list is only for self-registered clients.
     const vouched = await authorize(server, new Client(server, DOCUMENT_URL));
     assert.equal(vouched.status, 200);
     await vouched.body?.cancel();
@@ -140,7 +140,7 @@ Deno.test("OAUTH_TRUSTED_CLIENTS keeps a sign-in in the browser that began it", 
   await response.body?.cancel();
   const found = await server.kv.get(authorizationRequestKey(state));
   assert(found.value);
-  // Another person's browser holds no cookie of it.
+  // Another person's browser does not have its cookie.
   const stranger = await server.fetch(
     `/oauth/provider-callback?code=c&state=${state}`,
   );

@@ -26,7 +26,7 @@ Deno.test("POST /authorize refuses a browser that the request did not begin in",
   const attacker = server.browser();
   const page = await attacker.open(client.authorizationUrl());
   const victim = server.browser();
-  // With a cookie of its own, and without any.
+  // First without a cookie, then with one of its own.
   for (const warmUp of [false, true]) {
     if (warmUp) await victim.open(client.authorizationUrl());
     const refused = await victim.press(page, "decision", "approve");
@@ -158,7 +158,7 @@ Deno.test("POST /authorize remembers no approval before the person has signed in
   const bad = client.authorizationUrl({ response_type: "token" });
   const approvals = async () =>
     (await Array.fromAsync(server.kv.list({ prefix: ["approval"] }))).length;
-  // It knows no way to the provider.
+  // It cannot reach the provider.
   const stranger = browserOn(server);
   const page = await stranger.open(client.authorizationUrl());
   await stranger.press(page, "decision", "approve");

@@ -5,7 +5,7 @@
  */
 import { type Context, Hono } from "@hono/hono";
 
-/** What it answers; an error is its message. */
+/** Gives an endpoint's answer; for an error its message. */
 export async function answerOf(
   endpoint: (c: Context) => Promise<Response>,
   path: string,
@@ -17,7 +17,7 @@ export async function answerOf(
   return await app.request(path, init);
 }
 
-/** Knows no client, and says so after all that was read meanwhile has failed. */
+/** Refuses a client after all concurrent reads have failed. */
 export function refuseLate(): Promise<never> {
   return new Promise((_, reject) =>
     setTimeout(() => reject(new Error("Who are you?")), 0)

@@ -1,4 +1,4 @@
-/** That every endpoint of the authorization server has a rate limit. */
+/** The rate limits of the authorization server's endpoints. */
 import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { authorizeEndpoint } from "../../src/authorization_server/authorize.ts";
@@ -9,7 +9,7 @@ import { tokenEndpoint } from "../../src/authorization_server/token.ts";
 import { HttpError } from "../../src/errors.ts";
 import { BASE_URL } from "../kit.ts";
 
-/** Nothing but a limit that is used up: whatever else is touched fails. */
+/** Options with a limit that is used up; using anything else fails. */
 const USED_UP = {
   baseUrl: BASE_URL,
   checkRate: () => Promise.reject(new HttpError(429, "Too many requests")),

@@ -15,7 +15,7 @@ const DOCUMENT = {
   redirect_uris: ["https://app.example.com/cb", "http://localhost/callback"],
 };
 
-/** A web with these documents. */
+/** Makes a web with these documents. */
 function web(documents: Record<string, unknown>) {
   const state = { isUp: true, fetched: [] as string[] };
   return {
@@ -29,7 +29,7 @@ function web(documents: Record<string, unknown>) {
   };
 }
 
-/** An established client, whose document can no longer be fetched. */
+/** Connects a client whose document can then no longer be fetched. */
 async function documentLost() {
   await using stack = new AsyncDisposableStack();
   const time = stack.use(new FakeTime());
@@ -173,7 +173,7 @@ Deno.test("a client with a document signs its token requests with the keys that 
 const TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const KEYS_URL = "https://app.example.com/jwks";
 
-/** A key pair, and an assertion of the client signed with it. */
+/** Makes a key pair, and an assertion of the client signed with it. */
 async function keyPair(kid: string) {
   const { privateKey, publicKey } = await generateKeyPair("ES256");
   return {

@@ -7,7 +7,7 @@ import { UpstreamError } from "../../src/upstream/provider.ts";
 import { PROVIDER_URL } from "../flow/fake_provider.ts";
 import { Browser } from "../flow/browser.ts";
 
-/** A browser that stops on its way back from the provider. */
+/** Makes a browser that stops on its way back from the provider. */
 function stoppingBrowser(server: Answering) {
   let callback = "";
   const browser = new Browser(({ origin }) => {

@@ -210,7 +210,7 @@ Deno.test("POST /revoke answers nothing that may be kept", async () => {
   assert.equal(await response.text(), "");
 });
 
-/** Where tokens are found, and what the endpoint says to one that it is sent. */
+/** Gives the endpoint's answer to a token, with these stores. */
 async function revokeWith(stores: Record<string, unknown>, token: string) {
   const ignore = () => Promise.resolve();
   const endpoint = revokeEndpoint(

@@ -33,7 +33,7 @@ Deno.test("POST /token answers as RFC 6749 §5.1 has it, and nothing keeps it", 
   assert.equal(body.scope, "");
 });
 
-/** A database that keeps which keys are checked and written. */
+/** Makes a database that records the keys that are checked and written. */
 function keepKeys(real: Deno.Kv) {
   const keys: string[] = [];
   const kv = new Proxy(real, {
@@ -183,7 +183,7 @@ for (const [what, changes, expected, error] of REFUSED) {
     assert.equal(body.error, error);
     assert(body.error_description);
     assert.equal(headers.get("cache-control"), "no-store");
-    // The code was not harmed.
+    // The code is still valid.
     assert.equal((await client.redeem(code)).status, 200);
   });
 }
@@ -420,7 +420,7 @@ Deno.test("POST /token refuses people who were taken off the list since", async 
   try {
     const tools = [greet];
     await using before = await startOAuthServer({ kv, tools });
-    // So that it is the provider's turn, too.
+    // So that the provider's token has to be refreshed, too.
     before.provider.ttlSeconds = 30;
     const client = await Client.register(before);
     const { access_token, refresh_token } = await client.connect();

@@ -27,7 +27,7 @@ Deno.test("a person ends a connection that a client is using", async () => {
   await page.getByRole("button", { name: "Sign in with" }).click();
   await signInAs(page, "Someone");
   await page.getByText("Signed in as").waitFor();
-  // Listed in OAUTH_ADMINS: everyone's are shown as well.
+  // Listed in OAUTH_ADMINS, so everyone's connections are shown as well.
   await page.getByRole("heading", { name: "Everyone's connections" })
     .waitFor();
   await page.getByRole("button", { name: "End Test client", exact: true })

@@ -1,17 +1,19 @@
 /**
- * What a person cannot get at in a page: parts that are cut off, that stick out
- * sideways, or that something else covers.
+ * The parts of a page that a person cannot reach: cut off, sticking out
+ * sideways, or covered.
  *
  * @module
  */
 import type { Page } from "playwright-core";
 
-/** Tells what is out of reach, each with a piece of its HTML. */
+/** Finds the unreachable parts, each with a piece of its HTML. */
 export function findClipped(page: Page): Promise<string[]> {
   return page.evaluate(FIND);
 }
 
-/** Runs in the page: tests are checked as code of Deno, which has no DOM. */
+/**
+ * The script for the page: tests are checked as code of Deno, which has no DOM.
+ */
 const FIND = `(() => {
   const found = [];
   const tell = (what, element) =>
@@ -20,7 +22,7 @@ const FIND = `(() => {
     opacityProperty: true,
     visibilityProperty: true,
   });
-  /** Only for those who hear the page: one pixel, or cut to nothing. */
+  /** Only for screen readers: one pixel, or cut to nothing. */
   const isSpoken = (element) => {
     const { width, height } = element.getBoundingClientRect();
     return width <= 1 || height <= 1 ||

@@ -12,7 +12,7 @@ const PAGES = ["landing", "consent", "account"];
 
 const THEMES = ["light", "dark"] as const;
 
-/** The server's own pages. */
+/** Takes pictures of the server's own pages. */
 async function takePages(browser: Browser): Promise<void> {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },
@@ -26,7 +26,7 @@ async function takePages(browser: Browser): Promise<void> {
         deviceScaleFactor: 2,
       });
       await page.goto(`http://127.0.0.1:${server.addr.port}/${name}`);
-      // As high as its content: what sticks to the bottom is at its place.
+      // As high as its content, so that sticky parts are in their place.
       const height = await page.evaluate(
         "document.documentElement.scrollHeight",
       );
@@ -37,7 +37,10 @@ async function takePages(browser: Browser): Promise<void> {
   }
 }
 
-/** The example's view: in a conversation, on a phone, and in development. */
+/**
+ * Takes pictures of the example's view: in a conversation, on a phone, and in
+ * development.
+ */
 async function takeViews(browser: Browser): Promise<void> {
   await using server = new Process(
     ["run", "--quiet", "-A", "view.ts", "--views"],
@@ -77,7 +80,7 @@ async function takeViews(browser: Browser): Promise<void> {
   }
 }
 
-/** Moves to a day of the year, and waits for what the server says of it. */
+/** Moves to a day of the year, and waits for the server's answer about it. */
 async function pickDay(page: Page, day: number): Promise<void> {
   const frame = page.frameLocator("iframe");
   const slider = frame.getByRole("slider");
@@ -94,7 +97,7 @@ async function pickDay(page: Page, day: number): Promise<void> {
   await slider.blur();
 }
 
-// A frame in a process of its own would be drawn with half of the pixels.
+// A frame in a process of its own would be drawn with half the pixels.
 const browser = await startChromium([
   "--disable-features=IsolateSandboxedIframes",
 ]);

@@ -40,7 +40,7 @@ const ABOUT: About = {
   supportUrl: "mailto:help@example.com",
 };
 
-/** Names that break pages that were drawn for "Claude". */
+/** Names that break pages that were designed for "Claude". */
 const LONG_NAME = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" +
   "Llanfairpwllgwyngyll";
 const RTL_NAME = "مساعد البريد 👩‍👩‍👧‍👦 لشركة المثال";
@@ -149,7 +149,7 @@ const ACCOUNT: AccountProps = {
   ],
 };
 
-/** Everything that a person can do is open. */
+/** The account page with every form open. */
 const CHANGES: AccountProps = {
   ...ACCOUNT,
   changed: "paused",

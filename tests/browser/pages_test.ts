@@ -37,7 +37,7 @@ Deno.test("axe finds nothing in any page, in light and in dark", () =>
       const context = await browser.newContext({
         colorScheme,
         viewport: { width, height },
-        // The pages' policy would keep axe out.
+        // The pages' policy would block axe.
         bypassCSP: true,
       });
       const page = await context.newPage();
@@ -60,7 +60,7 @@ Deno.test("axe finds nothing in any page, in light and in dark", () =>
     }
   }));
 
-/** In CSS pixels: a page at 200 % has half of the window. */
+/** Sizes in CSS pixels: a page at 200 % has half of the window. */
 const NARROW = {
   "on a phone of 320 pixels": {
     viewport: { width: 320, height: 640 },

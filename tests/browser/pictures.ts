@@ -5,7 +5,7 @@
  */
 import type { Browser } from "playwright-core";
 
-/** Everything a page has to look right in. */
+/** The looks in which every page must be right. */
 export const LOOKS = {
   light: { colorScheme: "light", width: 1100, height: 800 },
   dark: { colorScheme: "dark", width: 1100, height: 800 },

@@ -9,7 +9,7 @@ import {
   Site,
 } from "./site.ts";
 
-/** A new client, its consent page open in a browser of its own. */
+/** Opens a new client's consent page in a browser of its own. */
 async function openConsent(
   site: Site,
   redirectUri: string,
@@ -124,7 +124,7 @@ Deno.test("a consent page answered a second time says so in words", async () => 
     site,
     receiver.redirectUri,
   );
-  // The same rendering in the hands of a second tab, as after a restore.
+  // The same rendering in a second tab, as after a restore.
   const html = await page.content();
   await page.getByRole("button", { name: "Deny" }).click();
   await receiver.answer;
@@ -139,7 +139,10 @@ Deno.test("a consent page answered a second time says so in words", async () => 
   await again.getByText("What to do").waitFor();
 });
 
-/** A page that opens the sign-in in a popup and keeps what it is told. */
+/**
+ * Opens a page that opens the sign-in in a popup and keeps the messages it
+ * receives.
+ */
 async function openPopup(page: Page, url: string): Promise<Page> {
   const popup = page.waitForEvent("popup");
   await page.evaluate((url) => {
@@ -185,7 +188,7 @@ Deno.test("a popup tells its opener the code and offers to close", async () => {
 
   const closed = popup.waitForEvent("close");
   const button = popup.getByRole("button", { name: "Close this window" });
-  // The window may be gone before the click is told to have been one.
+  // The window may be gone before the click is reported.
   await Promise.all([closed, button.click().catch(() => {})]);
 });
 
@@ -209,7 +212,7 @@ Deno.test("a popup tells an opener on a listed origin, and no other", async () =
     () => new Response("Opener", { headers: { "content-type": "text/html" } }),
   );
   const listed = `http://127.0.0.1:${opener.addr.port}`;
-  // The same server by another name is another origin.
+  // The same server by another name has another origin.
   const other = `http://localhost:${opener.addr.port}`;
   await using site = await Site.start({ ALLOWED_ORIGINS: listed });
   const callback = `${site.origin}/oauth/callback?code=c&state=s`;
@@ -219,7 +222,7 @@ Deno.test("a popup tells an opener on a listed origin, and no other", async () =
     const popup = await openPopup(page, callback);
     // The button is shown after the messages were posted.
     await popup.getByRole("button", { name: "Close this window" }).waitFor();
-    // A message of our own goes the same way, and so arrives after them.
+    // This message takes the same way, so it arrives after them.
     await popup.evaluate("opener.postMessage('last', '*')");
     await page.waitForFunction("told.some(({ data }) => data === 'last')");
     assert.equal((await told(page)).length - 1, count, origin);

@@ -104,7 +104,7 @@ export class Client {
     })}`;
   }
 
-  /** The access token for a code. */
+  /** Exchanges a code for an access token. */
   async redeem(code: string): Promise<string> {
     const response = await fetch(`${this.site.origin}/token`, {
       method: "POST",
@@ -121,7 +121,7 @@ export class Client {
     return access_token;
   }
 
-  /** The status and the text of a tool's answer. */
+  /** Calls a tool and gives the status and the text of its answer. */
   async whoAmI(accessToken: string): Promise<{ status: number; text: string }> {
     const response = await fetch(`${this.site.origin}/mcp`, {
       method: "POST",
@@ -151,7 +151,7 @@ export class Client {
   }
 }
 
-/** Where a client on this machine waits for its answer. */
+/** The receiver of a client on this machine, which waits for its answer. */
 export class LoopbackReceiver implements AsyncDisposable {
   readonly #answered = Promise.withResolvers<URLSearchParams>();
   readonly #server = Deno.serve(
@@ -189,7 +189,7 @@ export async function signInAs(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Everything the pages' policies complained about in a context. */
+/** Collects the complaints of the pages' policies in a context. */
 export function policyComplaints(context: BrowserContext): string[] {
   const complaints: string[] = [];
   context.on("console", (message) => {

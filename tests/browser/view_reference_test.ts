@@ -9,7 +9,7 @@ import { until } from "../kit.ts";
 import { startChromium } from "./chromium.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";
 
-/** A program of this folder as one script for a browser. */
+/** Bundles a program of this folder into one script for a browser. */
 async function bundle(name: string): Promise<string> {
   const path = new URL(`reference/${name}.ts`, import.meta.url).pathname;
   const config = new URL("../deno.json", import.meta.url).pathname;

@@ -14,7 +14,7 @@ import { memoryKv } from "../../src/store/memory_kv.ts";
 import { INTRODUCTION } from "../kit.ts";
 import { SILENT } from "../log.ts";
 
-/** The page of a tool that charts something, with more in its script. */
+/** Makes the page of a tool that charts something, with more in its script. */
 export function page(script: string, title = "Bars"): string {
   return `<!doctype html>
 <title>Bars</title>
@@ -43,7 +43,7 @@ ${script}
 </script>`;
 }
 
-/** A tool with a view, and one for the view alone. */
+/** Makes a tool with a view, and one for the view alone. */
 export function barTools(html: string): Tool[] {
   return [
     tool({
@@ -71,7 +71,7 @@ export function barTools(html: string): Tool[] {
   ];
 }
 
-/** The server, which can begin again as after a change of its source. */
+/** The server, which can be restarted as after a change of its source. */
 export class ViewSite implements AsyncDisposable {
   #app!: Server;
   #kv = memoryKv();

@@ -113,7 +113,7 @@ Deno.test("what goes wrong is shown above the view", () =>
     await problem.getByText(/connect-src does not allow https:\/\/example/)
       .waitFor();
     await problem.getByText(/model_only is not for views/).waitFor();
-    // A call that fails is told to the view, as clients do.
+    // A failed call is passed on to the view, as clients do.
     await page.getByLabel("Arguments").fill("{}");
     await page.getByRole("button", { name: "Call the tool" }).click();
     await frame.getByText("failed The arguments do not match").waitFor();
@@ -147,13 +147,13 @@ Deno.test("the page shows a view anew when the server was started again", () =>
     await frame.getByText("done before").waitFor();
     await site.restart(barTools(html("", "Other bars")));
     await frame.getByRole("heading", { name: "Other bars" }).waitFor();
-    // With the result that was there: to call again may do something again.
+    // The old result is shown: calling again may have effects.
     await frame.getByText("done before 1,2 Bars from before.").waitFor();
     const changed = barTools(html("", "Other bars"));
     const annotations = { readOnlyHint: true };
     const run = () => ({ bars: [9] });
     await site.restart([{ ...changed[0], annotations, run }]);
-    // What only reads is called again, and its source may have changed.
+    // A read-only tool is called again, because its source may have changed.
     await frame.getByText("done before 9").waitFor();
   }));
 
@@ -239,7 +239,7 @@ Deno.test("in the example a person picks a day, and asks about it", () =>
     await frame.getByRole("heading", { name: "Bern" }).waitFor();
     await frame.getByRole("slider").fill("171");
     await frame.getByText("15 h 53 min").waitFor();
-    // What the page knew, and what the server told it then.
+    // First the page's own data, then the server's answer.
     await frame.getByText("21:28").waitFor();
     await page.getByText("The model knows: The person is looking at 2026-06-21")
       .waitFor();
@@ -260,7 +260,8 @@ for (const colorScheme of ["light", "dark"] as const) {
       await frame.getByText("°").waitFor();
       const root = frame.locator("html");
       await root.evaluate(axe.source + "; 0");
-      // Axe cannot see what the client has painted behind the frame.
+      // Axe cannot see the background that the client has painted behind the
+      // frame.
       await root.evaluate(
         "document.body.style.background = 'var(--color-background-primary)'",
       );

@@ -16,7 +16,7 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
 const DAY_MS = 86_400_000;
 
-/** Certificates that only those who are given `ca` believe. */
+/** Certificates that only clients with `ca` accept. */
 export interface Authority {
   /** PEM. */
   ca: string;
@@ -24,7 +24,7 @@ export interface Authority {
   certify(hostname: string): Promise<{ cert: string; key: string }>;
 }
 
-/** A new authority. */
+/** Makes a new authority. */
 export async function createAuthority(): Promise<Authority> {
   const notBefore = new Date(Date.now() - DAY_MS);
   const notAfter = new Date(Date.now() + DAY_MS);

@@ -53,7 +53,10 @@ function serve(
   };
 }
 
-/** Waits for a failure that says nothing in public, and why in the log. */
+/**
+ * Waits for a failure without details in public, but with the reason for the
+ * log.
+ */
 async function assertFails(
   promise: Promise<unknown>,
   reason: RegExp,

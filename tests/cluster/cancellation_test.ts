@@ -19,7 +19,7 @@ async function drop(response: Response | Promise<Response>): Promise<number> {
   return status;
 }
 
-/** Gives every message that is left on a stream. */
+/** Reads the remaining messages of a stream. */
 async function rest(events: Events): Promise<Json[]> {
   return await Array.fromAsync(events);
 }
@@ -55,7 +55,7 @@ Deno.test("cancellation across processes", async (t) => {
     ) {
       await drop(by.notify("notifications/cancelled", { requestId }));
     }
-    // Whatever B was told, this comes after it on the same way.
+    // This arrives after anything B was told before.
     await drop(
       session.at(b).notify("notifications/cancelled", { requestId: 9 }),
     );
@@ -110,7 +110,7 @@ Deno.test("cancellation across processes", async (t) => {
     const params = { name: "hold", arguments: { name: "quiet" } };
     const { signal } = closing;
     const response = await a.call("tools/call", params, { signal });
-    // Slow calls become streams: the headers are here before any message.
+    // Slow calls become streams: the headers come before any message.
     const events = new Events(response);
     closing.abort();
     await until(async () => await firedAt(a, "quiet") !== null);

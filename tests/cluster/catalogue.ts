@@ -1,5 +1,5 @@
 /**
- * Tools that show what reached them, and when.
+ * Tools that record what reaches them, and when.
  *
  * @module
  */
@@ -11,11 +11,13 @@ import { resource } from "../../src/authoring/resource.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
 import { fingerprint } from "../../src/crypto.ts";
 
-/** When the signal of a tool in this process fired, by the name it was given. */
+/**
+ * The times at which signals of tools in this process fired, by the name given.
+ */
 const fired = new Map<string, number>();
-/** What happened to tools of this process, by name. */
+/** The outcomes of tools in this process, by name. */
 const outcomes = new Map<string, string>();
-/** A process remembers no more names than this. */
+/** The most names that a process remembers. */
 const NAMES = 1000;
 
 function remember<T>(map: Map<string, T>, name: string, value: T): void {
@@ -26,7 +28,7 @@ function remember<T>(map: Map<string, T>, name: string, value: T): void {
 /** The server of this process. */
 let measured: Server | undefined;
 
-/** Says whose vitals are measured. */
+/** Sets the server whose vitals are measured. */
 export function measure(app: Server): void {
   measured = app;
 }
@@ -52,7 +54,7 @@ async function holdOn(name: string, { progress, signal }: Context) {
   return "let go";
 }
 
-/** How a tool is called, beside its name. */
+/** The options of a tool, besides its name. */
 type Manner = Pick<Tool, "singleUse" | "task">;
 
 function asker(name: string, manner?: Manner): Tool {

@@ -1,6 +1,6 @@
 /**
- * Several processes on one database file, each with the face of a server that
- * is here.
+ * Several processes on one database file, each with the interface of a server
+ * in this process.
  *
  * @module
  */
@@ -14,7 +14,7 @@ export class Member extends TestServer {
     super(remoteApp(process), kv, false);
   }
 
-  /** Ends the process without a word of warning. */
+  /** Kills the process, as a crash would. */
   crash(): Promise<void> {
     return this.process.crash();
   }
@@ -59,7 +59,7 @@ export async function startCluster(
   };
 }
 
-/** An {@linkcode Server} over the network. */
+/** Makes an {@linkcode Server} over the network. */
 function remoteApp(process: ServerProcess): Server {
   const close = async () => await process[Symbol.asyncDispose]();
   return {

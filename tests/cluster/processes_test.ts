@@ -31,7 +31,7 @@ async function statusOf(at: Member, taskId: string): Promise<string> {
   return (await onTask(at, "get", taskId)).status;
 }
 
-/** A subscription to a task, acknowledged. */
+/** Opens a subscription to a task and waits for the acknowledgement. */
 async function followed(at: Member, taskId: string): Promise<Events> {
   const events = new Events(
     await at.call("subscriptions/listen", {

@@ -31,7 +31,7 @@ async function answer(
   return response.status;
 }
 
-/** The one text of the message that ends a stream. */
+/** Reads the one text of the message that ends a stream. */
 async function lastText(events: Events): Promise<Json> {
   const { result } = await events.read();
   assert.equal((await events.next()).done, true);
@@ -126,7 +126,9 @@ Deno.test("a request state crosses processes", async (t) => {
   await using cluster: Cluster = await startCluster();
   const { a, b } = cluster;
 
-  /** One round of a 2026 call; the name of the question is the tool's own. */
+  /**
+   * Sends one round of a 2026 call; the tool chooses the name of the question.
+   */
   async function round(
     at: Member,
     name: string,

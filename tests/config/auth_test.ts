@@ -420,7 +420,7 @@ Deno.test("parseAuth() fetches no documents with the dev provider, unless it is 
 });
 
 Deno.test("parseProvider() marks the client secret as one", () => {
-  // Any text is a client secret, so only what it is read with can tell.
+  // Any text can be a client secret, so the test looks at how it is read.
   const read: [string, boolean | undefined][] = [];
   class Watched extends Settings {
     override require<T>(

@@ -109,7 +109,7 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
 
 for (const [environment, expected] of TAKEN) {
   Deno.test(`parseConfig() takes ${JSON.stringify(environment)}`, () => {
-    // What follows from who can call has a test of its own.
+    // Settings that follow from the callers have a test of their own.
     const CALLS_PER_MINUTE = "1";
     assert.deepEqual(parseConfig({ CALLS_PER_MINUTE, ...environment }), {
       ...parseConfig({ CALLS_PER_MINUTE }),
@@ -214,7 +214,7 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Set by the platform, not by people. */
+/** Variables of the platform, which no person sets. */
 const PLATFORM = ["DENO_DEPLOYMENT_ID", "DENO_USE_CGROUPS", "SYSTEMD_EXEC_PID"];
 
 Deno.test("ENV_EXAMPLE names every variable of the server once", () => {

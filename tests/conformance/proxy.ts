@@ -1,6 +1,6 @@
 /**
- * A reverse proxy that hands every request to the next of several servers:
- * the worst load balancer a session can meet.
+ * A reverse proxy that hands every request to the next of several servers: the
+ * worst load balancer for a session.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface Proxy extends AsyncDisposable {
 
 /**
  * Serves on a free loopback port and alternates between `targets` (origins).
- * Bodies stream both ways, and a client that leaves is missed upstream.
+ * Bodies stream both ways, and a client that leaves is noticed upstream.
  */
 export function startProxy(targets: readonly string[]): Proxy {
   let turn = 0;

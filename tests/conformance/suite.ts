@@ -1,7 +1,7 @@
 /**
  * Runs the official conformance suite against the fixture server: as one
- * process, and as two processes on one database that take turns; where
- * `KV_PATH` names a database, as three on that one.
+ * process, and as two processes on one database that take turns; if `KV_PATH`
+ * names a database, as three on that one.
  *
  *     deno task conformance
  *
@@ -14,8 +14,8 @@ import { startProxy } from "./proxy.ts";
 const SUITE = "npm:@modelcontextprotocol/conformance@0.2.0-alpha.12";
 
 /**
- * What is run: everything, and the scored set of each revision. The suite
- * passes over what a server does not claim to do, so passes are counted too.
+ * The runs: everything, and the scored set of each revision. The suite skips
+ * capabilities that a server does not declare, so passes are counted too.
  */
 const RUNS = [
   { args: ["--suite", "all"], passes: 272 },
@@ -31,11 +31,11 @@ interface Check {
   errorMessage?: string;
 }
 
-/** What one run of the suite found. */
+/** The result of one run of the suite. */
 interface Run {
   /** Every check, by scenario. */
   checks: ReadonlyMap<string, Check[]>;
-  /** Scenarios that a revision's requirements run without counting them. */
+  /** Scenarios that a revision's requirements include but do not count. */
   unscored: ReadonlySet<string>;
 }
 
@@ -80,7 +80,7 @@ function isFailure({ status }: Check): boolean {
 }
 
 /**
- * Prints the counts of one run and every failure; whether none failed and at
+ * Prints the counts of one run and every failure; true if none failed and at
  * least `passes` passed.
  */
 function report(
@@ -108,7 +108,7 @@ function report(
   return failures === 0 && count("SUCCESS") >= passes;
 }
 
-/** Runs everything against one set of processes; whether all is well. */
+/** Runs everything against one set of processes; true if all is well. */
 async function conform(title: string, url: string): Promise<boolean> {
   let conforms = true;
   for (const { args, passes } of RUNS) {

@@ -1,6 +1,6 @@
 /**
  * Everything that can be wrong, or merely unusual, about a message. Each
- * breakage changes a draft in place and says what it did.
+ * breakage changes a draft in place and gives a label of it.
  *
  * @module
  */

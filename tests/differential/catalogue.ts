@@ -1,4 +1,7 @@
-/** What both servers offer in the comparison: a little of everything. @module */
+/**
+ * The catalogue of both servers in the comparison: a little of everything.
+ * @module
+ */
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";

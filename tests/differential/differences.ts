@@ -1,20 +1,20 @@
 /**
- * Where this server means to answer differently from the SDK, and why.
+ * The intended differences between this server and the SDK, with their reasons.
  *
  * @module
  */
 import { type Draft, type Json, META, SESSION_REVISIONS } from "./messages.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** One intended difference. */
+/** An intended difference. */
 export interface Difference {
   what: string;
-  /** The rule that asks for it, or what is better about it. */
+  /** The rule that requires it, or its advantage. */
   why: string;
   isOne(ours: Outcome, theirs: Outcome, draft: Draft): boolean;
 }
 
-/** What stands in a header, as the servers see it. */
+/** Reads a header as the servers see it. */
 function header({ headers }: Draft, name: string): string | undefined {
   return headers[name]?.trim();
 }
@@ -23,7 +23,7 @@ function paramsOf({ message }: Draft): Json {
   return (message.params ?? {}) as Json;
 }
 
-/** The revision that a message claims in `_meta`. */
+/** Reads the revision that a message claims in `_meta`. */
 function claimOf(draft: Draft): unknown {
   const meta = paramsOf(draft)._meta as Json | undefined;
   return meta?.[`${META}protocolVersion`];
@@ -38,7 +38,7 @@ function isNotification({ message, body }: Draft): boolean {
     message.id === undefined;
 }
 
-/** Members that no message of its kind has. */
+/** True if a message has members that its kind does not have. */
 function hasUnknownMembers(draft: Draft): boolean {
   const known = isResponse(draft)
     ? ["jsonrpc", "id", "result", "error"]
@@ -46,7 +46,9 @@ function hasUnknownMembers(draft: Draft): boolean {
   return Object.keys(draft.message).some((name) => !known.includes(name));
 }
 
-/** Whether both JSON and event streams are named, as they are usually written. */
+/**
+ * True if both JSON and event streams are named, as they are usually written.
+ */
 function namesBothTypes(accept = ""): boolean {
   return accept.includes("application/json") &&
     accept.includes("text/event-stream");

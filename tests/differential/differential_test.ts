@@ -18,7 +18,10 @@ import { SILENT } from "../log.ts";
 
 const SEED = 20260728;
 
-/** Random drafts beside one of every method and one of every breakage. */
+/**
+ * The number of random drafts, besides one of every method and one of every
+ * breakage.
+ */
 const RANDOM_DRAFTS = 3000;
 
 interface Server {

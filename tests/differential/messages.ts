@@ -1,6 +1,6 @@
 /**
- * The messages of the comparison before anything is broken in them: every
- * method in every revision, as a well-behaved client sends it.
+ * The well-formed messages of the comparison, before anything is broken in
+ * them: every method in every revision.
  *
  * @module
  */
@@ -12,16 +12,16 @@ export type SessionClaim = "open" | "none" | "unknown" | "ended";
 
 /** One HTTP request about to be sent to both servers. */
 export interface Draft {
-  /** What it is, and what was done to it. */
+  /** The labels of the message and of its breakages. */
   label: string[];
-  /** The revision it speaks, a session's or its own. */
+  /** The revision it uses, a session's or its own. */
   revision: string;
   verb: string;
   headers: Record<string, string>;
   session: SessionClaim;
   /** The JSON-RPC message; breakages change it in place. */
   message: Json;
-  /** What is sent instead of the message: a batch, or no JSON at all. */
+  /** A body in place of the message: a batch, or not JSON at all. */
   body?: unknown[] | string | Uint8Array<ArrayBuffer>;
 }
 
@@ -69,7 +69,7 @@ const SESSION_CALLS: typeof CALLS = [
   ["subscriptions/listen", { notifications: {} }],
 ];
 
-/** How a person may have answered. */
+/** Possible answers of a person. */
 const ANSWERS = [
   { action: "accept", content: { sure: true } },
   { action: "accept", content: { sure: "yes" } },
@@ -101,7 +101,7 @@ const NOTIFICATIONS: typeof CALLS = [
   ["notifications/made/up", { a: 1 }],
 ];
 
-/** `initialize` as a client's first words. */
+/** Makes the `initialize` that a client sends first. */
 export function initializeDraft(revision: string): Draft {
   return {
     label: [revision, "initialize"],

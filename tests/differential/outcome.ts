@@ -1,6 +1,6 @@
-/** What a server made of a message, as far as the comparison goes. @module */
+/** A server's reaction to a message, as far as it is compared. @module */
 
-/** A status and, in few words, what the body says. */
+/** A status and, in a few words, the content of the body. */
 export interface Outcome {
   status: number;
   /**
@@ -11,8 +11,8 @@ export interface Outcome {
 }
 
 /**
- * Reads a response to the point where its kind is known. Nothing is awaited
- * from a stream that no one asked something on.
+ * Reads a response to the point where its kind is known. A stream without a
+ * question is not read.
  */
 export async function outcomeOf(
   response: Response,
@@ -30,7 +30,7 @@ export async function outcomeOf(
   return { status, answer: kindOf(await response.text()) };
 }
 
-/** The first message on a stream that settles what the stream is. */
+/** Finds the first message on a stream that decides its kind. */
 async function firstAnswer(body: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();

@@ -27,10 +27,10 @@ import type { Tool } from "../../src/authoring/tool.ts";
 import { catalogue } from "./catalogue.ts";
 import { initializeRequest } from "./messages.ts";
 
-/** Most of the catalogue uses nothing of what surrounds a call. */
+/** An empty context: most of the catalogue uses none. */
 const NO_CONTEXT = {} as Context;
 
-/** A form, as the catalogue's tools ask for one. */
+/** A form that the catalogue's tools ask with. */
 type Form = { key: string; message: string; schema: z.ZodObject };
 
 /** Ends a tool that has to wait for an answer. */
@@ -59,7 +59,9 @@ export class Peer implements AsyncDisposable {
     return await transport.handleRequest(request);
   }
 
-  /** A transport for a session to be, or for the refusal of an unknown one. */
+  /**
+   * Makes a transport for a new session, or for the refusal of an unknown one.
+   */
   async #openTransport(id: string | null) {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
@@ -78,7 +80,7 @@ export class Peer implements AsyncDisposable {
   }
 }
 
-/** A transport knows unknown sessions once it has one of its own. */
+/** Initializes a transport, which can then recognize unknown sessions. */
 async function initialize(
   transport: WebStandardStreamableHTTPServerTransport,
 ): Promise<void> {

@@ -1,12 +1,12 @@
 /**
- * A server that is well, as far as the doctor looks, and ways to break it.
+ * A server without faults that the doctor could find, and ways to break it.
  *
  * @module
  */
 import { Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 
-/** What is wrong with the server; nothing by default. */
+/** The faults of the server; none by default. */
 export interface Defects {
   /** Changes in the authorization server's metadata. */
   serverMetadata?: Record<string, unknown>;

@@ -33,7 +33,7 @@ const ABOUT = {
   supportUrl: "mailto:help@example.com",
 };
 
-/** What the doctor finds in a server of ours. */
+/** Gives the doctor's findings in a server of ours. */
 async function findings(
   options: Partial<ServerOptions>,
   env: Record<string, string> = {},
@@ -148,7 +148,7 @@ for (const [what, options, found] of CASES) {
 
 const KIBIBYTE = 1024;
 
-/** A skill whose `SKILL.md` has so many bytes. */
+/** Makes a skill whose `SKILL.md` has this many bytes. */
 function skillOf(name: string, bytes: number, files = {}) {
   const head = `---\nname: ${name}\ndescription: Does it.\n---\n`;
   const rest = bytes - head.length;

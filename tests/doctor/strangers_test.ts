@@ -54,7 +54,7 @@ function stranger(
 
 const asJson = (message: unknown) => Response.json(message, { headers: CORS });
 
-/** A stream that says one thing before the answer, and never ends. */
+/** Prints a stream with one message before the answer, which never ends. */
 const asStream = (message: unknown) =>
   new Response(
     new ReadableStream({
@@ -67,7 +67,7 @@ const asStream = (message: unknown) =>
           `event: message\r\ndata: ${JSON.stringify(message)}`,
         ];
         const text = events.map((event) => `${event}\n\n`).join("");
-        // In pieces that end anywhere.
+        // The pieces end anywhere.
         for (const piece of text.match(/.{1,7}/gs)!) {
           controller.enqueue(new TextEncoder().encode(piece));
         }
@@ -102,7 +102,7 @@ const SESSIONS = {
   "tools/list": { tools: [TOOL] },
 };
 
-/** Nothing that any MCP client needs is missing. */
+/** Checks that nothing is missing that any MCP client needs. */
 function assertReached(all: readonly Finding[]): void {
   for (const name of ["POST /mcp", "GET /mcp", "CORS of /mcp", "Tools"]) {
     assert.equal(named(all, name).result, "ok", printFinding(named(all, name)));

@@ -58,7 +58,7 @@ function answer(
 
 const ADA = { action: "accept", content: { name: "Ada" } };
 
-/** The text that ends a stream. */
+/** Reads the text that ends a stream. */
 async function textOf(events: Events): Promise<string> {
   const { result } = await events.read();
   assert.equal((await events.next()).done, true);

@@ -30,7 +30,7 @@ function call(name: string, id: number, progressToken?: string) {
   return rpc("tools/call", { name, _meta: { progressToken } }, id);
 }
 
-/** Results and errors by id. */
+/** Groups results and errors by id. */
 function byId(messages: Json[]): Record<string, Json> {
   return Object.fromEntries(
     messages.map(({ id, result, error }) => [id, result ?? error.code]),
@@ -130,7 +130,7 @@ Deno.test("a batch that becomes a stream late has what was answered before on it
   const quick = tool({
     name: "quick",
     run() {
-      // Behind what follows its result.
+      // After everything that follows its result.
       setTimeout(answered.resolve, 0);
       return "";
     },

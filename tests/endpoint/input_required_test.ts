@@ -1,4 +1,4 @@
-/** Questions to 2026 clients: a request ends with them and comes again. */
+/** Questions to 2026 clients: a request ends with them and is sent again. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
@@ -64,7 +64,7 @@ const talk = tool({
 
 const DEFINITIONS = {
   tools: [meet, both, pay, talk],
-  // One has the name of a tool that runs once.
+  // One has the name of a single-use tool.
   prompts: ["ask", "pay"].map((name) =>
     prompt({
       name,
@@ -86,12 +86,12 @@ function start(kv?: Deno.Kv) {
   return startServer({ ...DEFINITIONS, kv });
 }
 
-/** One round of a call. */
+/** Sends one round of a call. */
 function round(server: TestServer, name: string, more = {}): Promise<Response> {
   return server.call("tools/call", { name, ...more }, { capabilities });
 }
 
-/** The first round's end. */
+/** Gives the result of the first round. */
 async function firstRound(server: TestServer, name: string): Promise<Json> {
   return await resultOf(round(server, name));
 }
@@ -220,7 +220,7 @@ Deno.test("an answer that is none is -32602", async () => {
   }
 });
 
-/** What a form that names the field asks for next. */
+/** Gives the next question after a form that was filled in wrongly. */
 async function correct(
   server: TestServer,
   requestState: string,

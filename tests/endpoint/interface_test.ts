@@ -1,6 +1,6 @@
 /**
- * The interface specification, row by row. What the sign-in endpoints answer
- * stands with them.
+ * The interface specification, row by row. The answers of the sign-in endpoints
+ * have tests of their own.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** `subscriptions/listen`: changes, from whatever server they are made on. */
+/** `subscriptions/listen`: changes that are made on any server. */
 import assert from "node:assert/strict";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";

@@ -1,4 +1,4 @@
-/** What the log says of a request, and what it keeps to itself. */
+/** The log of a request, and the data that must not be in it. */
 import assert from "node:assert/strict";
 import type { LogEvent } from "../../src/log.ts";
 import { recordLog } from "../log.ts";
@@ -20,7 +20,7 @@ import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
-/** What is logged while `act` runs. */
+/** Collects the log while `act` runs. */
 async function recordsOf(
   act: (server: TestServer) => Promise<unknown>,
   definitions: Definitions = CATALOGUE,
@@ -246,7 +246,7 @@ Deno.test("what is refused before its method is told where it came from, to who 
       told.filter(({ refusal }) => refusal !== undefined),
       level === "debug" ? ["POST", "DELETE"].map(refused) : [],
     );
-    // `/mcp` has routes too, whose lines say the same.
+    // `/mcp` has routes too, whose lines report the same.
     for (const { outcome } of told) assert.equal(outcome, "refused");
   }
 });

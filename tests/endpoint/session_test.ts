@@ -1,4 +1,4 @@
-/** What the 2025 revisions ask of `/mcp`. */
+/** The requirements of the 2025 revisions for `/mcp`. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";

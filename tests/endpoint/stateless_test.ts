@@ -1,4 +1,4 @@
-/** What 2026-07-28 asks of `/mcp`. */
+/** The requirements of 2026-07-28 for `/mcp`. */
 import assert from "node:assert/strict";
 import { ChallengeError, HttpError } from "../../src/errors.ts";
 import type { Context } from "../../src/authoring/context.ts";

@@ -15,7 +15,7 @@ import {
 } from "../kit.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
-/** A tool that runs until it is told to end, and what became of it. */
+/** A tool that runs until it is told to end, and the outcome. */
 class Slow {
   readonly started = Promise.withResolvers<Context>();
   readonly end = Promise.withResolvers<string>();
@@ -160,7 +160,8 @@ Deno.test("a 2025 call that is only slow stays one JSON object", async () => {
   const probe = server.call("tools/call", SLOW);
   await until(() => slow.runs === 2);
   time.tick(14);
-  // The same beat that opens one for 2026 has passed the other by.
+  // The same beat that opens a stream for 2026 has also looked at the other
+  // call.
   const other = new Events(await probe);
   slow.end.resolve("x".repeat(2_000_000));
   const response = await answer.response;
@@ -183,7 +184,7 @@ for (const generation of ["2025", "2026"] as const) {
   });
 }
 
-/** Calls the slow tool; the answer is wrapped, so that no one waits for it. */
+/** Calls the slow tool; the answer is wrapped, so that it is not awaited. */
 async function callSlow(
   server: TestServer,
   generation: "2025" | "2026",
@@ -279,7 +280,7 @@ Deno.test("notifications/cancelled stops a request, which gets no response", asy
   await slow.aborted.promise;
   slow.end.resolve("unheard");
   assert.deepEqual(await messagesOf(await answer), []);
-  // What runs here is stopped here: no other server has to know.
+  // A call in this process is stopped here: no other server has to know.
   const wishes = await Array.fromAsync(server.kv.list({ prefix: ["cancel"] }));
   assert.deepEqual(wishes, []);
 });
@@ -319,7 +320,7 @@ Deno.test("an id that was cancelled may be used again", async () => {
   await using server = await startServer({ ...CATALOGUE, tools: [slow.tool] });
   const session = await server.openSession();
   await session.notify("notifications/cancelled", { requestId: 1 });
-  // A wish and a request of one millisecond cannot be told apart.
+  // A cancellation and a request in the same millisecond cannot be told apart.
   const now = Date.now();
   await until(() => Date.now() > now);
   const answer = session.request("tools/call", SLOW, 1);

@@ -1,4 +1,4 @@
-/** `notifications/tasks`, from whatever server works on the task. */
+/** `notifications/tasks`, with any server working on the task. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";

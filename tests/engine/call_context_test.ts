@@ -193,7 +193,9 @@ const PAGE = { message: "Pay", url: "https://example.com" };
 
 type Use = (context: CallContext) => Promise<unknown>;
 
-/** What is refused, for which capabilities, and what it would need. */
+/**
+ * Calls that are refused, with the client's capabilities and the needed ones.
+ */
 const MISSING: [what: string, Use, JsonObject, needs: JsonObject][] = [
   ["a form", (c) => c.ask(QUESTION), {}, { elicitation: { form: {} } }],
   ["a form", (c) => c.ask(QUESTION), { elicitation: { url: {} } }, {

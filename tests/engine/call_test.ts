@@ -1,4 +1,4 @@
-/** One request from its checks to its answer, apart from a server. */
+/** One request from its checks to its answer, without a server. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../src/caller.ts";
@@ -15,7 +15,7 @@ const catalogue = compileCatalogue(
   { serverInfo: { name: "s", version: "1" } },
 );
 
-/** The call that is tested: of a client that is asked nothing. */
+/** The tested call, of a client that is never asked. */
 class TestCall extends Call {
   readonly stateless = true;
   readonly client = { capabilities: {}, revision: "2026-07-28" };
@@ -35,7 +35,7 @@ interface Settings {
   response?: PendingResponse;
 }
 
-/** A call, and what others are told of it. */
+/** Makes a call with a record of everything it reports. */
 function callOf({
   method = "tools/call",
   isObserved = false,
@@ -45,7 +45,7 @@ function callOf({
   charge = () => {},
   response,
 }: Settings = {}) {
-  /** What was told, in order. */
+  /** The reports, in order. */
   const told: Json[] = [];
   let milliseconds = 1000;
   const line =
@@ -145,7 +145,7 @@ Deno.test("run() refuses what there is too much of, and runs nothing", async () 
     const { result } = await outcome(
       call.respond(() => assert.fail("it was refused")),
     );
-    // No client passes a status on to the model.
+    // No client shows the model an HTTP status.
     assert.equal(result.isError, true);
     assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
     const other = callOf({ ...settings, method: "prompts/get" });

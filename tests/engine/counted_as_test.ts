@@ -30,7 +30,7 @@ function name(...parameters: Parameters<typeof counted>) {
 Deno.test("countedAs() knows a person wherever they call from, and by no name of theirs", () => {
   const home = counted(ADA, "192.0.2.1")!;
   assert.equal(home.isMany, false);
-  // A caller who is kept is worked out once.
+  // The identity of a caller object is computed once.
   assert.equal(counted(ADA), home);
   assert.equal(name({ ...ADA, scopes: ["mail"] }, "192.0.2.2"), home.name);
   assert.notEqual(name({ ...ADA, binding: "bob" }), home.name);
@@ -49,7 +49,7 @@ for (
     const forwarded = { "x-forwarded-for": "192.0.2.1" };
     assert.equal(name(caller, "10.1.2.3", forwarded), one);
     assert.notEqual(name(caller, "203.0.113.9", forwarded), one);
-    // A household has a /64 for itself.
+    // A household has a /64 of its own.
     assert.equal(
       name(caller, "2001:db8::1"),
       name(caller, "2001:db8::ffff"),

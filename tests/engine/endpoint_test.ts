@@ -8,13 +8,13 @@ import { compileCatalogue } from "../../src/protocol/catalogue.ts";
 import { rpc } from "../kit.ts";
 import { settled } from "./timers.ts";
 
-/** What a stranger's message makes the server read before the gate refuses. */
+/** The reads that a stranger's message causes before the gate refuses. */
 class Ahead {
   readonly sessions: unknown[] = [];
   readonly replies: unknown[] = [];
   hasReadBody = false;
 
-  /** @param fails whether the store is away */
+  /** @param fails true if the store is away */
   async post(body: unknown, headers: object, fails = false): Promise<void> {
     const refusing = Promise.withResolvers<never>();
     const find = (name: unknown) => {
@@ -49,7 +49,7 @@ class Ahead {
       }),
     );
     await Promise.allSettled(reading);
-    // What a body or a store rejects with must have been heard by now.
+    // Rejections of a body or a store must have been handled by now.
     await settled();
     refusing.reject(new HttpError(401, "Who are you?"));
     const { status } = await answer;

@@ -10,7 +10,7 @@ import { ChallengeError } from "../../src/errors.ts";
 const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["read"] };
 const NEEDED = ["read", "write"];
 
-/** Status, code and scopes of a challenge. */
+/** Reads the status, code and scopes of a challenge. */
 function told(challenge: unknown) {
   assert(challenge instanceof ChallengeError);
   const { status, error, scopes } = challenge;

@@ -6,7 +6,10 @@ import { silentLogger } from "../log.ts";
 import { telemetry } from "../../src/telemetry.ts";
 import { REGISTERED } from "../telemetry/collecting.ts";
 
-/** Two services, the second of which needs the first, and what they did. */
+/**
+ * Makes two services, the second of which needs the first, with a record of
+ * their events.
+ */
 function twoServices(startSecond: () => unknown = () => 2) {
   const events: string[] = [];
   const first = service({

@@ -21,7 +21,7 @@ interface Settings {
   kv?: Deno.Kv;
 }
 
-/** Limits, with those of a tool and of one that has none. */
+/** Makes limits for a tool with a limit and one without. */
 function limitsOf(
   { callsPerMinute = 0, limit, kv = memoryKv() }: Settings,
 ) {

@@ -10,7 +10,7 @@ const catalogue = compileCatalogue(
   { serverInfo: { name: "s", version: "1" } },
 );
 
-/** What is noted of a call that ended. */
+/** Gives the record of a call that ended. */
 function noted(
   { method = "tools/call", name = "echo", grantId, hasLedger = true }: {
     method?: string;

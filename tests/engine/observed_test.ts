@@ -1,4 +1,4 @@
-/** What those who collect telemetry are told of a message. */
+/** The telemetry of a message. */
 import assert from "node:assert/strict";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
@@ -31,7 +31,7 @@ interface Sent {
   isNotification?: boolean;
 }
 
-/** Serves a message; gives what is told of it, and how it ended. */
+/** Serves a message; gives its telemetry, and its end. */
 async function told(
   {
     method = "ping",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PendingResponse } from "../../src/engine/pending_response.ts";
 
-/** An answer that has become a stream, and what its client reads. */
+/** Opens an answer as a stream, with its client's reads. */
 async function openStream() {
   const answer = new PendingResponse();
   answer.open();
@@ -244,7 +244,7 @@ Deno.test("comment() makes no stream, and says nothing ahead of one", async () =
   assert.equal(text, ":\n\n");
 });
 
-/** A message whose event is so long. */
+/** Makes a message whose event has this many bytes. */
 function filling(bytes: number): string {
   return "x".repeat(bytes - "event: message\ndata: \n\n".length);
 }
@@ -262,7 +262,7 @@ Deno.test("a reader may leave 64 KiB unread, and no byte more, before a sender w
   assert.equal(timers.waiting.size, 1);
   assert.equal(await length(), 65_536);
   await sending;
-  // What is behind the first is what may be left unread.
+  // Bytes after the first chunk count as unread.
   const waiting = answer.send(filling(65_536));
   assert.equal(timers.waiting.size, 1);
   assert.equal(await length(), 100);

@@ -11,7 +11,7 @@ import { silentLogger } from "../log.ts";
 const one = service({ name: "one", start: () => 1 });
 const two = service({ name: "two", start: () => 2 });
 
-/** A lifecycle that has started, and how often it was asked. */
+/** Starts a lifecycle, with a record of its requests. */
 async function started() {
   const lifecycle = new Lifecycle([one, two], {}, silentLogger);
   await lifecycle.start();

@@ -4,7 +4,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import { type InSession, SessionCall } from "../../src/engine/session_call.ts";
 import { settled } from "./timers.ts";
 
-/** A call of a session, and what its client is asked. */
+/** Makes a call of a session, with a record of its questions. */
 function oneCall(isLive = true) {
   const asked: string[] = [];
   const replies = {
@@ -60,7 +60,7 @@ Deno.test("request() has one question too many refused, until one is answered or
   assert.equal(asked.length, 1);
   await (await response).body!.cancel();
   await assert.rejects(first, /left before it answered roots\/list/);
-  // The place is free again; but there is no one to ask.
+  // The place is free again, but the client has left.
   await assert.rejects(
     call.request("roots/list", {}),
     /The client left before roots\/list/,

@@ -75,11 +75,11 @@ Deno.test("initialize keeps no description that a session has no room for", asyn
 
 const INFO = { name: "", version: "1" };
 
-/** A server of one session, and what its stores are told. */
+/** A server of one session, with a record of the calls of its stores. */
 class OneSession {
   readonly told: string[] = [];
   adopted?: Session;
-  /** Whether a request that is to be cancelled runs here. */
+  /** True if a request that is to be cancelled runs here. */
   runsHere = false;
   readonly server;
 

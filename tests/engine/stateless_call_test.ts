@@ -16,7 +16,7 @@ const message = {
   params: {},
 } as const;
 
-/** A call that began at 0 and that its client may leave. */
+/** Makes a call that began at 0 and that its client may leave. */
 function oneCall() {
   const leave = new AbortController();
   const engine = {

@@ -3,7 +3,7 @@ import type { Running } from "../../src/engine/running.ts";
 import type { CountedAs } from "../../src/engine/counted_as.ts";
 import { Subscriptions } from "../../src/engine/subscriptions.ts";
 
-/** A subscription that counts how often it is told to end. */
+/** Makes a subscription that counts how often it is told to end. */
 function subscription(countedAs?: CountedAs) {
   return {
     countedAs,

@@ -1,13 +1,13 @@
 /**
- * Intervals that beat when they are told.
+ * Intervals that fire when a test says so.
  *
  * @module
  */
 
-/** Takes the place of `setInterval` until it is disposed of. */
+/** Replaces `setInterval` until it is disposed of. */
 export class Timers implements Disposable {
   readonly running = new Map<number, () => void>();
-  /** How long each interval is that was begun. */
+  /** The length of each interval that was started. */
   readonly milliseconds: number[] = [];
   readonly #real = { setInterval, clearInterval };
 
@@ -22,7 +22,10 @@ export class Timers implements Disposable {
     });
   }
 
-  /** One beat of each, or of those of one length, and what follows from it. */
+  /**
+   * Fires each interval, or those of one length, and waits for the
+   * consequences.
+   */
   async beat(milliseconds?: number): Promise<void> {
     for (const [id, beat] of this.running) {
       const length = this.milliseconds[id - 1];
@@ -36,7 +39,7 @@ export class Timers implements Disposable {
   }
 }
 
-/** When all that was to follow at once has followed. */
+/** Resolves when everything that follows immediately has happened. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }

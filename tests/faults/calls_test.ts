@@ -1,6 +1,6 @@
 /**
  * Sessions, questions and tasks, with a fault at every operation on the
- * database. A fault that ends no process costs nothing that was promised.
+ * database. A fault that ends no process must not break a promise.
  *
  * @module
  */
@@ -51,13 +51,13 @@ const capabilities = {
 
 const STAYING = FAULTS.filter((fault) => !fault.startsWith("dies"));
 
-/** The one message of an answer; a slow one came as a stream. */
+/** Reads the only message of an answer; a slow one is a stream. */
 async function answerOf(response: Response): Promise<Json> {
   const { status } = response;
   return { status, ...(await messagesOf(response)).at(-1) };
 }
 
-/** Opens a session, with a process that stays alive long enough. */
+/** Opens a session, with a process that lives long enough. */
 async function open(line: Line, capabilities = {}) {
   for (;;) {
     const response = await line.post(initialize("2025-11-25", capabilities));
@@ -124,14 +124,17 @@ async function stateless(line: Line, method: string, params: Json) {
   );
 }
 
-/** Begins a task; undefined when its process has died meanwhile. */
+/** Begins a task; undefined if its process has died meanwhile. */
 async function begin(line: Line, name: string): Promise<string | undefined> {
   const params = { name, arguments: {} };
   const { result } = await stateless(line, "tools/call", params);
   return line.hasDied ? undefined : result.taskId;
 }
 
-/** The task once it has changed; undefined when its process has died meanwhile. */
+/**
+ * Gives the task once it has changed; undefined if its process has died
+ * meanwhile.
+ */
 async function next(
   line: Line,
   taskId: string,

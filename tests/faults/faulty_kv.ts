@@ -5,11 +5,12 @@
  */
 
 /**
- * What becomes of the n-th operation, and of those after it:
+ * The faults of the n-th operation, and of those after it:
  *
  * - `refuses`: it fails and has not happened;
  * - `forgets`: it has happened and fails: the answer is lost;
- * - `repeats`: what a remote client does with a commit whose answer is lost;
+ * - `repeats`: the repetition of a commit by a remote client that lost the
+ *   answer;
  * - `hangs`: it has not happened and never answers;
  * - `hangs later`: it has happened and never answers;
  * - `dies`, `dies later`: the process ends before or after it.
@@ -28,7 +29,7 @@ export type Fault = typeof FAULTS[number];
 
 /** A handle on a database, with a fault to come. */
 export class FaultyKv {
-  /** Operations so far, apart from watches and from looks whether it is back. */
+  /** The number of operations, without watches and probes of the database. */
   count = 0;
   isDead = false;
   readonly #death = Promise.withResolvers<void>();
@@ -75,7 +76,7 @@ export class FaultyKv {
     return this.#death.promise;
   }
 
-  /** Whether the fault has come. */
+  /** True if the fault has happened. */
   get hasFailed(): boolean {
     return this.fault !== undefined && this.count >= this.fault.at;
   }

@@ -16,11 +16,11 @@ import { BASE_URL, INTRODUCTION, Sender } from "../kit.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
 import { SILENT } from "../log.ts";
 
-/** Short, so that what hangs is told soon. */
+/** A short deadline, so that hanging operations fail soon. */
 const DEADLINE_MILLISECONDS = 500;
 const SIDE_BY_SIDE = 16;
 
-/** The process in front of the database, and the next one when it has died. */
+/** The current process at the database, and its successor when it has died. */
 export class Line extends Sender implements AsyncDisposable {
   readonly provider = new FakeProvider();
   #server: Server;
@@ -38,12 +38,12 @@ export class Line extends Sender implements AsyncDisposable {
     this.#server = this.#start(this.#faulty.kv);
   }
 
-  /** Whether the process was followed by another. */
+  /** True if the process had a successor. */
   get hasDied(): boolean {
     return this.#hasDied;
   }
 
-  /** Lets time pass, for this line alone. */
+  /** Moves the clock, only for this line. */
   tick(seconds: number): void {
     this.#passedSeconds += seconds;
   }
@@ -68,8 +68,9 @@ export class Line extends Sender implements AsyncDisposable {
   }
 
   /**
-   * Sends a request. One that died with its process gives 503, as a proxy
-   * would; the next goes to another process. Nothing may ever be answered with 500.
+   * Sends a request. If its process dies, the answer is 503, as from a proxy;
+   * the next request goes to another process. No request may ever be answered
+   * with 500.
    */
   async fetch(path: string, init?: RequestInit): Promise<Response> {
     this.#follow();
@@ -110,7 +111,7 @@ export function testFaults(
   for (const kind of faults) {
     Deno.test({
       name: `${name} · a database that ${kind}`,
-      // What hangs for ever is what is tested.
+      // Operations that hang for ever are part of the test.
       sanitizeOps: false,
       sanitizeResources: false,
       async fn() {
@@ -129,7 +130,7 @@ export function testFaults(
   }
 }
 
-/** Runs a flow on a database of its own; false when the fault never came. */
+/** Runs a flow on its own database; false if the fault never happened. */
 async function run(
   fault: { kind: Fault; at: number },
   options: Definitions & { env?: Environment },

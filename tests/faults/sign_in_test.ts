@@ -1,7 +1,7 @@
 /**
  * Signing in, refreshing, revoking and the account page, with a fault at every
- * operation on the database. A client repeats what was answered with 503, and
- * signs in again where it is told that something was used.
+ * operation on the database. A client repeats a request that was answered with
+ * 503, and signs in again when it is told that something was used.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const OPTIONS = {
   },
 };
 
-/** Takes a step, and once more when it was answered with 503. */
+/** Takes a step, and repeats it after a 503. */
 async function persistent<T extends { status: number }>(
   step: () => Promise<T>,
 ): Promise<T> {
@@ -56,7 +56,7 @@ async function register(line: Line): Promise<Client> {
   return new Client(line, body().client_id);
 }
 
-/** Walks to the code; undefined when a step says that it must begin anew. */
+/** Walks to the code; undefined if a step says to begin again. */
 async function authorize(
   line: Line,
   client: Client,
@@ -65,7 +65,7 @@ async function authorize(
   const page = await persistent(() => browser.open(client.authorizationUrl()));
   assert.equal(page.status, 200, page.text);
   let arrival: Arrival = await browser.press(page, "decision", "approve");
-  // A person loads the page again that says 503.
+  // A person loads a page with a 503 again.
   for (let tries = 0; arrival.status === 503; tries++) {
     assert(tries < 5, "503 for ever");
     arrival = arrival.url.endsWith("/authorize")
@@ -80,7 +80,7 @@ async function authorize(
   return undefined;
 }
 
-/** Signs in, from the beginning where a process has died with what it used. */
+/** Signs in, from the beginning if a process died after a step was used up. */
 async function signIn(line: Line, client: Client): Promise<Json> {
   for (let tries = 0; tries < 3; tries++) {
     const code = await authorize(line, client);
@@ -128,7 +128,7 @@ testFaults("refreshing", OPTIONS, async (line) => {
   assert.match((await call(client, access_token)).text, /hello/);
 });
 
-/** By each way to present one; every answer is as that way says. */
+/** Replays by the kind of request; each must be answered by its own rule. */
 const REPLAYS: Record<
   string,
   (line: Line, client: Client, token: string) => Promise<void>
@@ -165,7 +165,7 @@ for (const [name, replay] of Object.entries(REPLAYS)) {
 testFaults("refreshing at the provider too", OPTIONS, async (line) => {
   line.provider.ttlSeconds = 30;
   const client = await register(line);
-  // The second one needs what the provider gave for the first.
+  // The second refresh needs the provider's tokens of the first.
   await refreshTwice(line, client);
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
@@ -189,10 +189,10 @@ testFaults("revoking", OPTIONS, async (line) => {
   assert.equal((await call(client, access_token)).status, 401);
 });
 
-/** A token that a person made. */
+/** The form of a personal token. */
 const TOKEN = /tsp_\w{58}/;
 
-/** One form of a page. */
+/** Cuts a page to one form. */
 function formOf(page: Arrival, action: string): Arrival | undefined {
   const text = page.text.split("<form").find((part) => part.includes(action));
   return text === undefined
@@ -207,7 +207,7 @@ testFaults("seeing a new access token once", OPTIONS, async (line) => {
   const form = isThere(page)!;
   const fields = { name: "Backup", days: "30" };
   let made = await browser.press(form, "", "", fields);
-  // A person sends the form again, or loads the page again, that says 503.
+  // A person sends a form, or loads a page, with a 503 again.
   for (let tries = 0; made.status === 503; tries++) {
     assert(tries < 5, "503 for ever");
     made = made.url.endsWith("/tokens")
@@ -224,8 +224,8 @@ testFaults("seeing a new access token once", OPTIONS, async (line) => {
 }, FAULTS.filter((fault) => !fault.startsWith("dies")));
 
 /**
- * Fills in a form of the account page, and again where that failed, until the
- * page is as it should be.
+ * Fills in a form of the account page, and repeats that after a failure, until
+ * the page is as it should be.
  */
 async function onAccountPage(
   browser: Browser,

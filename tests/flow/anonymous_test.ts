@@ -1,4 +1,4 @@
-/** `AUTH_ANONYMOUS`: what strangers may do, and what they never become. */
+/** `AUTH_ANONYMOUS`: the rights of strangers, and their limits. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
@@ -81,7 +81,7 @@ async function signIn(server: OAuthServer, scope?: string): Promise<HeadersOf> {
   return { authorization: `Bearer ${access_token}` };
 }
 
-/** A caller of each generation; the 2025 one opens a session first. */
+/** Opens a caller of each generation; the 2025 one opens a session first. */
 async function callersOf(server: OAuthServer, headers: HeadersOf = {}) {
   const opened = await server.post(initialize("2025-11-25"), headers);
   assert.equal(opened.status, 200);
@@ -243,12 +243,12 @@ Deno.test("a wrong key in its own header is 401 and never a stranger, a right on
   assert.equal(await statusOf("mail", {}), 401);
   assert.equal(await statusOf("whoami", { "x-api-key": "wrong" }), 401);
   assert.equal(await statusOf("mail", { "x-api-key": API_KEY }), 200);
-  // No one can sign in here, so ChatGPT is told of no way to.
+  // No one can sign in here, so ChatGPT gets no security schemes.
   const { tools: [listed] } = await resultOf(server.call("tools/list"));
   assert(!("securitySchemes" in listed));
 });
 
-/** Opens a session, and gives the status of what anyone does in it. */
+/** Opens a session, and gives the status of a request of each caller in it. */
 async function openSession(server: OAuthServer, opener: HeadersOf) {
   const opened = await server.post(initialize("2025-11-25"), opener);
   await opened.body?.cancel();

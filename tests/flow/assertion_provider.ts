@@ -1,7 +1,7 @@
 /**
- * An organization's identity provider, as far as other servers see it: its
- * metadata, its keys, and the exchange of an id_token for an identity assertion
- * (ID-JAG, RFC 8693).
+ * An organization's identity provider, from the outside: its metadata, its
+ * keys, and the exchange of an id_token for an identity assertion (ID-JAG, RFC
+ * 8693).
  *
  * @module
  */
@@ -16,19 +16,19 @@ import {
 import { randomId } from "../../src/crypto.ts";
 import { ID_JAG_TYPE } from "../../src/oauth/identity_assertion.ts";
 
-/** What a test changes of an assertion; undefined leaves a claim out. */
+/** A test's changes of an assertion; undefined leaves a claim out. */
 export type Claims = Record<string, unknown>;
 
 /** An identity provider that is listening. */
 export interface AssertionProvider extends AsyncDisposable {
   issuer: string;
-  /** Whether it answers at all. */
+  /** True if it answers at all. */
   isUp: boolean;
-  /** What an assertion says of a person besides what it must. */
+  /** Additional claims about a person. */
   memberships: Claims;
-  /** The application's sign-in there. */
+  /** Makes an id_token of the application's sign-in there. */
   idToken(subject: string): Promise<string>;
-  /** An assertion for the client `desk` of a server. */
+  /** Makes an assertion for the client `desk` of a server. */
   assertion(
     audience: string,
     claims?: Claims,

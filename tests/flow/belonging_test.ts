@@ -27,7 +27,7 @@ const capabilities = {
   extensions: { "io.modelcontextprotocol/tasks": {} },
 };
 
-/** A person's client with tokens, as it calls. */
+/** Connects a person's client, ready to call. */
 async function connect(server: OAuthServer, as = "42") {
   server.provider.subject = as;
   const client = await Client.register(server);

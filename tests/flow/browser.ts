@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 /** Sends one request, without following redirects. */
 export type Send = (request: Request) => Promise<Response>;
 
-/** What a browser arrived at. */
+/** The page that a browser arrived at. */
 export interface Arrival {
   url: string;
   status: number;
@@ -21,7 +21,10 @@ export interface Arrival {
 export class Browser {
   readonly cookies = new Map<string, string>();
 
-  /** @param send reaches servers; undefined: what no one serves ends a walk */
+  /**
+   * @param send reaches servers; undefined for an unknown server, which ends
+   * the walk
+   */
   constructor(
     private readonly send: (url: URL) => Send | undefined,
   ) {}
@@ -33,7 +36,7 @@ export class Browser {
 
   /**
    * Presses the button with this name and value in a page's form, with all its
-   * boxes ticked but some.
+   * boxes ticked except some.
    */
   press(
     page: Arrival,

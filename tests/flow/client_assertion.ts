@@ -1,5 +1,5 @@
 /**
- * How a client signs that it is itself (RFC 7523 §2.2).
+ * The assertions by which a client authenticates (RFC 7523 §2.2).
  *
  * @module
  */
@@ -7,7 +7,10 @@ import { SignJWT } from "jose";
 import { randomId } from "../../src/crypto.ts";
 import { BASE_URL } from "../kit.ts";
 
-/** Parameters of a request to the token endpoint, good for five minutes. */
+/**
+ * Makes the parameters of a request to the token endpoint, valid for five
+ * minutes.
+ */
 export async function clientAssertion(
   clientId: string,
   privateKey: CryptoKey,

@@ -32,14 +32,14 @@ const mail = tool({
 });
 const tools = [whoami, mail];
 
-/** A person who approves, and the address that the browser ends at. */
+/** Approves as a person, and gives the address that the browser ends at. */
 async function approve(
   server: OAuthServer,
   baseUrl: string,
   url: URL,
 ): Promise<URL> {
   const browser = browserOf({
-    // The public origin is part of what is tested, so it stays.
+    // The public origin is part of the test, so it stays.
     fetch: async (path, init) =>
       await server.app.fetch(new Request(baseUrl + path, init)),
   }, baseUrl);
@@ -48,7 +48,7 @@ async function approve(
   return new URL((await browser.press(page, "decision", "approve")).url);
 }
 
-/** What an MCP client remembers, in the words of both SDKs. */
+/** The stored state of an MCP client, with the members of both SDKs. */
 class Memory {
   redirectUrl = REDIRECT_URI;
   clientMetadata = {
@@ -79,7 +79,7 @@ class Memory {
   };
 }
 
-/** One of the SDKs, as far as sign-in goes. */
+/** One of the SDKs, reduced to sign-in. */
 interface Sdk {
   connect(): Promise<void>;
   finish(answer: URL): Promise<void>;
@@ -288,7 +288,7 @@ async function callByV2(
 
 const SECRET = "a-secret-of-many-letters";
 
-/** A server with clients that its operator set up. */
+/** Serves with clients that the operator set up. */
 async function serveConfigured(
   client: Record<string, unknown>,
   environment: Record<string, string> = {},

@@ -1,7 +1,6 @@
 /**
- * Every door by which a caller comes, and every rule that holds for what they
- * reach there: something that they were granted, that they could be, and that
- * they can never be.
+ * Every door by which a caller is known, and the rules for the things they ask
+ * for: granted, grantable, and never grantable.
  */
 import assert from "node:assert/strict";
 import { resource } from "../../src/authoring/resource.ts";
@@ -26,14 +25,14 @@ import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;
 
-/** What becomes of a request. */
+/** The possible outcomes of a request. */
 type Fate =
   | "done"
-  /** 403: the scope is missing, and can be asked for. */
+  /** 403: the scope is missing, and can be requested. */
   | "step up"
-  /** 401: no one knows who it is. */
+  /** 401: the caller is not known. */
   | "sign in"
-  /** Nothing tells it from a name that does not exist. */
+  /** The same answer as for a name that does not exist. */
   | "unknown";
 
 const tools = [
@@ -66,7 +65,10 @@ const CLIENTS = ["client_credentials", JWT_BEARER_GRANT_TYPE].map((type) => ({
   scope: "granted",
 }));
 
-/** A server with every door open, and what is behind two of them. */
+/**
+ * Starts a server with every door open, and the keys and provider behind two of
+ * them.
+ */
 async function open() {
   const keys = await keyServer();
   const idp = await startAssertionProvider();
@@ -116,7 +118,7 @@ async function tokenFor(
   return bearer(access_token);
 }
 
-/** An access token that a person makes, with one of the two boxes ticked. */
+/** Makes an access token of a person, with one of the two boxes ticked. */
 async function personalToken(server: OAuthServer): Promise<HeadersOf> {
   const browser = server.browser();
   const account = await browser.press(
@@ -141,7 +143,9 @@ async function personalToken(server: OAuthServer): Promise<HeadersOf> {
   return bearer(/tsp_\w{58}/.exec(made.text)![0]);
 }
 
-/** What callers of each door present, and what becomes of their requests. */
+/**
+ * The credentials of callers of each door, and the outcomes of their requests.
+ */
 const DOORS: Record<
   string,
   [(open: Open) => Promise<HeadersOf>, fates: [Fate, Fate, Fate]]
@@ -167,7 +171,7 @@ const DOORS: Record<
       }),
     ["done", "step up", "unknown"],
   ],
-  // The operator chose its scopes: there is no one to ask for more.
+  // The operator chose its scopes, so more cannot be requested.
   "a machine's token": [
     ({ server }) =>
       tokenFor(server, {
@@ -176,7 +180,7 @@ const DOORS: Record<
       }),
     ["done", "unknown", "unknown"],
   ],
-  // Someone else decides who may be granted what.
+  // Another authorization server decides about permissions.
   "a JWT": [
     async ({ keys }) =>
       bearer(
@@ -227,7 +231,7 @@ async function callersOf(
   };
 }
 
-/** How a refusal reads; undefined when it is none. */
+/** Names a refusal; undefined if it is none. */
 async function refusalOf(
   response: Response,
   scope: string,
@@ -242,7 +246,7 @@ async function refusalOf(
   return "step up";
 }
 
-/** A request with one answer, and the same for a name that nothing has. */
+/** Makes a request with one answer, and the same for an unknown name. */
 function answered(
   method: string,
   paramsOf: (name: string) => Json,
@@ -271,7 +275,7 @@ async function listed(ask: Ask, scope: string): Promise<boolean> {
   return tool;
 }
 
-/** Hears of changes until one that everyone hears of. */
+/** Listens to changes until one that everyone hears of. */
 async function subscribed(ask: Ask, scope: string): Promise<Fate> {
   const response = await ask("subscriptions/listen", {
     notifications: {
@@ -351,7 +355,7 @@ async function checkRules(
       }
     }
     if (generation === "2026") continue;
-    // 2025 promises nothing by it, so an unknown URI is as good as any.
+    // In 2025 it has no effect, so an unknown URI is accepted like any other.
     for (const [index, scope] of SCOPES.entries()) {
       const subscribe = await ask("resources/subscribe", {
         uri: `one://${scope}`,

@@ -1,6 +1,6 @@
 /**
- * A provider inside the test: it signs everyone in at once, and can be made
- * to fail in every way a provider can.
+ * A provider inside the test: it signs everyone in at once, and can be made to
+ * fail in every way a provider can.
  *
  * @module
  */
@@ -21,34 +21,36 @@ export const PROVIDER_URL = "https://id.example.com";
 export class FakeProvider implements Provider {
   readonly name = "Example ID";
   apiUrl: string | undefined = `${PROVIDER_URL}/api`;
-  /** Of who signs in next. */
+  /** The subject of the next person who signs in. */
   subject = "42";
   personName = "Jo";
   email = "jo@example.com";
-  /** What who signs in belongs to, then and when asked again. */
+  /**
+   * The memberships of the next person, at the sign-in and when asked again.
+   */
   memberships: Partial<Pick<Identity, Membership>> = {};
-  /** What asking again ends with. */
+  /** The failure when asked again. */
   identityFailure: UpstreamErrorKind | undefined;
   /** Lifetime of the tokens it issues; undefined: for ever. */
   ttlSeconds: number | undefined = 3600;
   givesRefreshTokens = true;
-  /** What it says of an access token when asked: dead, alive, nothing. */
+  /** Its answer when asked about an access token: dead, alive, or nothing. */
   alive: boolean | undefined = true;
-  /** What the next conversations end with. */
+  /** The failure of the next requests. */
   failure: UpstreamErrorKind | undefined;
   /** Fails after the code was exchanged, as a user endpoint would. */
   failsAfterCode = false;
-  /** Told of every access token. */
+  /** Called with every access token. */
   onIssue: (accessToken: string) => void = () => {};
-  /** Where it was last asked to send someone. */
+  /** The last authorization request. */
   asked?: UpstreamRequest;
-  /** Everything that it was asked. */
+  /** All requests, in order. */
   readonly log: string[] = [];
   readonly #challenges = new Map<
     string,
     { challenge: string; nonce: string }
   >();
-  /** Refresh tokens: each counts once. */
+  /** Refresh tokens that were used: each is accepted once. */
   readonly #used = new Set<string>();
   #count = 0;
 
@@ -141,7 +143,7 @@ export class FakeProvider implements Provider {
 
   async #answer(what: string): Promise<void> {
     this.log.push(what);
-    // Let others in between, as a network would.
+    // Gives other work a turn, as a network would.
     await new Promise((resolve) => setTimeout(resolve, 1));
     if (this.failure) throw new UpstreamError(this.failure, "As told");
   }

@@ -52,7 +52,7 @@ export class OAuthServer extends TestServer {
   }
 }
 
-/** Whatever answers requests: a server here, or processes elsewhere. */
+/** A server in this process, or processes elsewhere. */
 export type Answering = Pick<TestServer, "fetch">;
 
 export function postForm(
@@ -78,7 +78,7 @@ function postJson(
   });
 }
 
-/** A browser of a person whom the provider signs in at once. */
+/** Opens a browser of a person whom the provider signs in at once. */
 export function browserOf(server: Answering, baseUrl = BASE_URL): Browser {
   return new Browser(({ origin }) => {
     if (origin === PROVIDER_URL) return signInAtOnce;
@@ -166,20 +166,22 @@ export async function serveOAuthServer(
   };
 }
 
-/** What a token request was answered with. */
+/** The answer of a token request. */
 export interface TokenAnswer {
   status: number;
   body: Json;
   headers: Headers;
 }
 
-/** A client as MCP clients behave: discovered, registered, PKCE. */
+/** A client that behaves as MCP clients do: discovery, registration, PKCE. */
 export class Client {
   readonly verifier = randomId();
   readonly state = randomId();
 
   constructor(
-    /** Where its requests go; another process may take over at any step. */
+    /**
+     * The server for its requests; another process may take over at any step.
+     */
     public server: Answering,
     readonly clientId: string,
     readonly redirectUri = REDIRECT_URI,
@@ -264,7 +266,7 @@ export class Client {
     });
   }
 
-  /** The whole way to tokens. */
+  /** Walks the whole way to tokens. */
   async connect(
     options: Parameters<Client["signIn"]>[0] = {},
   ): Promise<Json> {

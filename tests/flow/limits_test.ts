@@ -1,4 +1,4 @@
-/** How much a caller may have, end to end. */
+/** The limits of callers, end to end. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
@@ -98,7 +98,7 @@ async function callersOf(server: TestServer, headers: HeadersOf) {
 
 const run = (name: string) => ({ name, arguments: {} });
 
-/** The words of a tool's result, and whether it went well. */
+/** Reads the text of a tool's result, and if it is a success. */
 async function wordsOf(answer: Promise<Response>): Promise<[string, boolean]> {
   const { content, isError = false } = await resultOf(answer);
   return [content[0].text, !isError];
@@ -139,7 +139,7 @@ for (const generation of ["2025", "2026"]) {
       assert.equal(typeof error.code, "number");
       assert.equal(id, 1);
     }
-    // What costs nothing is not counted.
+    // Cheap methods are not counted.
     assert.equal((await resultOf(call("tools/list"))).tools.length, 2);
     time.tick(19);
     assert.equal((await wordsOf(call("tools/call", run("echo"))))[1], false);
@@ -201,7 +201,7 @@ Deno.test("0 calls a minute is no limit", async () => {
   }
 });
 
-/** A call from somewhere. */
+/** Makes a call from an address. */
 function callFrom(
   server: TestServer,
   hostname: string | undefined,
@@ -293,7 +293,7 @@ Deno.test("people who present nothing open no more sessions than they may make c
   assert.deepEqual(await open("192.0.2.2"), [200, null]);
 });
 
-/** A server as it is called from a network. */
+/** A server, called from a network. */
 class From extends Sender {
   constructor(
     private readonly server: TestServer,
@@ -308,7 +308,7 @@ class From extends Sender {
     });
   }
 
-  /** What a call that begins a task is answered with. */
+  /** Begins a task and tells its answer. */
   async begin(): Promise<string> {
     const { resultType, content } = await resultOf(
       this.call("tools/call", run("quick"), { capabilities }),
@@ -334,7 +334,7 @@ Deno.test("so many tasks of a network are kept for a day, whichever process begi
     kv.list({ prefix: ["task-of"] }),
   );
   assert(lists.some(([, list]) => list === key[1]));
-  // As if as many were begun as there may be.
+  // As if the most possible tasks had been created.
   for (const list of lists) {
     for (let count = 0; count < TASKS_KEPT; count += 500) {
       const operation = kv.atomic();

@@ -35,7 +35,7 @@ Deno.test("without BASE_URL people sign in at each name of their machine", async
       refused.headers.get("www-authenticate")!.includes(`"${origin}/.well`),
     );
 
-    // Out of this name's origin no one serves, so the walk would end there.
+    // The walk ends at any address outside of this name's origin.
     const browser = new Browser((url) =>
       url.origin === origin ? send : undefined
     );

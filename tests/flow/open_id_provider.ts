@@ -76,7 +76,10 @@ export async function startOpenIdProvider(
   };
 }
 
-/** Its warnings are about being used as we do: for development. */
+/**
+ * Makes a provider without its warnings, which are about using it for
+ * development.
+ */
 function quietly<T>(make: () => T): T {
   const { warn, info } = console;
   console.warn = console.info = () => {};
@@ -87,7 +90,7 @@ function quietly<T>(make: () => T): T {
   }
 }
 
-/** Signs in on the provider's pages, and lets our server have what it asks. */
+/** Signs in on the provider's pages, and grants our server's request. */
 export async function signInAt(
   issuer: string,
   browser: Browser,

@@ -1,4 +1,4 @@
-/** What a person may be granted, from sign-in to the last token. */
+/** The permissions of a person, from sign-in to the last token. */
 import assert from "node:assert/strict";
 import type { Identity } from "../../src/caller.ts";
 import { tool } from "../../src/authoring/tool.ts";
@@ -33,7 +33,7 @@ async function statusOf(client: Client, token: string, name: string) {
   return status;
 }
 
-/** Where an approved sign-in ends. */
+/** Signs in with approval, and gives the page at the end. */
 async function arrive(server: Server, scope?: string) {
   const client = await Client.register(server);
   const browser = server.browser();
@@ -118,7 +118,7 @@ Deno.test("a demotion at the provider narrows the next token, and the old one", 
     assert.equal(answer.error.code, -32602);
   }
 
-  // Who is back in the group has what was given once.
+  // A person who is back in the group has the approved scopes again.
   server.provider.memberships = { groups: ["staff"] };
   const again = await client.refresh(body.refresh_token);
   assert.equal(again.body.scope, "read write");
@@ -174,7 +174,7 @@ Deno.test("what cannot be asked again is known until the first refresh", async (
   const tokens = await client.connect();
   const first = await client.refresh(tokens.refresh_token);
   assert.equal(first.body.scope, "read write");
-  // The provider's token has expired: no one there says who it is now.
+  // The provider's token has expired, so it cannot be asked for memberships.
   time.tick(601);
   const { body } = await client.refresh(first.body.refresh_token);
   assert.equal(body.scope, "read");
@@ -315,7 +315,7 @@ Deno.test("the last answer counts when a person goes back and chooses again", as
   const client = await Client.register(server);
   const browser = browserOf(server);
   const page = await browser.open(client.authorizationUrl());
-  // The provider is left alone at first: its page is never opened.
+  // The provider's page is not opened at first.
   const fields = { scope: "read" };
   const posted = new URLSearchParams({
     request: /name="request" value="([^"]*)"/.exec(page.text)![1],

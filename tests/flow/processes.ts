@@ -7,7 +7,7 @@ import { type ServerProcess, startServer } from "../interop/server_process.ts";
 import { Browser } from "./browser.ts";
 import { type Answering, BASE_URL } from "./kit.ts";
 
-/** Processes on one database file; requests go to whichever is current. */
+/** Processes on one database file; requests go to the current one. */
 export class Processes implements AsyncDisposable {
   #running: ServerProcess[] = [];
   #turn = 0;
@@ -17,7 +17,7 @@ export class Processes implements AsyncDisposable {
   readonly kvPath: string;
 
   /**
-   * @param environment settings besides those of the process
+   * @param options the program, and a database that exists already
    * @param options the program, and a database that is there already
    */
   constructor(
@@ -39,7 +39,8 @@ export class Processes implements AsyncDisposable {
   /** Starts one more process. */
   async start(): Promise<void> {
     const port = freePort();
-    // It says where people reach it, which is not where it listens.
+    // The server is told its public address, which is not the one it listens
+    // on.
     const process = await startServer({
       entry: this.#entry,
       kvPath: this.kvPath,
@@ -100,7 +101,7 @@ export function browserOn(server: Answering, issuer?: string): Browser {
   });
 }
 
-/** A port that no one listens on, for a server that must know it beforehand. */
+/** Finds a free port, for a server that must know it beforehand. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

@@ -1,6 +1,6 @@
 /**
- * Every way to reach something, by what a caller was granted, could be
- * granted, and can never be.
+ * Every way to reach something, with scopes that a caller was granted, could be
+ * granted, and can never be granted.
  */
 import assert from "node:assert/strict";
 import * as z from "zod";
@@ -22,7 +22,7 @@ import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
 import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;
-/** As long as `never`, and nowhere defined. */
+/** A name as long as `never` that is not defined. */
 const UNKNOWN = "thing";
 
 const tools = SCOPES.flatMap((scope) => [
@@ -60,7 +60,7 @@ const open = tool({ name: "open", run: () => "open" });
 function start(): Promise<OAuthServer> {
   return startOAuthServer({
     tools: [...tools, open],
-    // This one would match every URI that is hidden.
+    // This template would match every hidden URI.
     resources: [
       ...resources,
       resource({ uri: "one://{id}", name: "any", read: ({ id }) => `${id}` }),
@@ -80,7 +80,7 @@ async function authorize(server: OAuthServer): Promise<HeadersOf> {
   return { authorization: `Bearer ${access_token}` };
 }
 
-/** A generation of the protocol, as its clients call. */
+/** A generation of the protocol, in the way its clients call. */
 type Call = (method: string, params: Json) => Promise<Response>;
 
 async function callers(
@@ -163,7 +163,7 @@ for (const generation of ["2025", "2026"] as const) {
       assert.match(challenge, / scope="grantable"/);
 
       const never = await call(method, paramsOf("never"));
-      // The template that matches everything must not stand in.
+      // The template that matches everything must not answer instead.
       const unknown = what === "reads a resource"
         ? await call(method, { uri: `two://${UNKNOWN}` })
         : await call(method, paramsOf(UNKNOWN));

@@ -1,5 +1,5 @@
 /**
- * What the SDK's client remembers while a person signs in, and afterwards.
+ * The memory of the SDK's client while a person signs in, and afterwards.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export class RememberedSignIn {
     client_name: "A client",
     token_endpoint_auth_method: "none",
   };
-  /** Where the person is to go next. */
+  /** The address that the person must open next. */
   sentTo?: URL;
   // deno-lint-ignore no-explicit-any
   kept: any = {};

@@ -1,4 +1,4 @@
-/** Secrets that an operator changes from one start to the next. */
+/** Secrets that an operator changes between two starts. */
 import assert from "node:assert/strict";
 import { startServer, type TestServer } from "../kit.ts";
 import { BASE_URL, Client, postForm } from "./kit.ts";
@@ -10,7 +10,7 @@ const whoami = tool({
   run: (_, { caller }) => caller!.subject,
 });
 
-/** A provider that remembers by which secret it was asked. */
+/** Serves a provider that records the secrets of its requests. */
 function serveProvider() {
   const secrets: string[] = [];
   const server = Deno.serve(
@@ -52,7 +52,7 @@ function start(
   });
 }
 
-/** The whole way to tokens; the provider knows who it is. */
+/** Walks the whole way to tokens at the provider. */
 async function connect(client: Client) {
   const browser = browserOn(client.server);
   const page = await browser.open(client.authorizationUrl());

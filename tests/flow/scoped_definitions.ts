@@ -1,12 +1,12 @@
 /**
- * Definitions that each need one scope, by which what callers reach is told.
+ * Definitions that each need one scope, to show what callers can reach.
  *
  * @module
  */
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 
-/** A tool for a scope that runs only as a task. */
+/** Makes a tool for a scope that runs only as a task. */
 export function taskOf(scope: string) {
   return tool({
     name: `${scope}-task`,
@@ -16,7 +16,7 @@ export function taskOf(scope: string) {
   });
 }
 
-/** A resource with one URI for a scope, and a template. */
+/** Makes a resource with one URI for a scope, and a template. */
 export function resourcesOf(scope: string) {
   return [
     resource({

@@ -7,7 +7,7 @@ const token = tool({
   run: async (_, { upstream }) => await upstream.token(),
 });
 
-/** Ways in which a text could stand in a file and still be read. */
+/** Lists the forms in which a text could be in a file and still be read. */
 function readableForms(text: string): [string, Uint8Array][] {
   const encode = (form: string) => new TextEncoder().encode(form);
   const utf16 = new Uint8Array(
@@ -18,7 +18,7 @@ function readableForms(text: string): [string, Uint8Array][] {
   return [
     ["as it is", encode(text)],
     ["as UTF-16", utf16],
-    // The end depends on what follows, so it is left out.
+    // The end depends on the following text, so it is left out.
     ["as base64", encode(btoa(text).slice(0, -4))],
     ["as hex", encode(encodeHex(text))],
     ["backwards", encode([...text].reverse().join(""))],
@@ -86,12 +86,12 @@ Deno.test("a stolen database holds no token, code or secret in any readable form
         for (const [how, form] of readableForms(secret)) {
           assert(!includes(bytes, form), `${what} ${how} in ${name}`);
         }
-        // The random part alone would do, too.
+        // The random part alone would be enough, too.
         const random = secret.slice(-43);
         assert(!includes(bytes, new TextEncoder().encode(random)), what);
       }
     }
-    // The search would find something, if it were there.
+    // Proof that the search works: these things are found.
     assert(size > 10_000 && knowsClient);
   } finally {
     kv.close();

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** In memory; while it is off, every operation fails. */
+/** Makes a database in memory; while it is off, every operation fails. */
 export async function switchableKv() {
   const memory = await Deno.openKv(":memory:");
   const state = { isUp: true };

@@ -1,4 +1,4 @@
-/** A task obeys the scopes of its tool, whichever way it is asked for. */
+/** A task requires the scopes of its tool, in every way to ask for it. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { Events, isStream, type Json, resultOf, until } from "../kit.ts";

@@ -13,7 +13,7 @@ const token = tool({
   run: async (_, { upstream }) => await upstream.token(),
 });
 
-/** An API that takes one access token at a time. */
+/** Serves an API that accepts one access token at a time. */
 function api() {
   const state = { good: "", seen: [] as string[] };
   const server = Deno.serve(
@@ -67,7 +67,7 @@ Deno.test("upstream.token() refreshes once however many ask, on two servers", as
     });
     const client = await Client.register(one);
     const { access_token } = await client.connect();
-    // Our token lives as long as the provider's here: renew ours first.
+    // Our token lives as long as the provider's here, so ours is renewed first.
     time.tick(3500);
     provider.ttlSeconds = 7200;
     const answers = await Promise.all(
@@ -133,7 +133,7 @@ Deno.test("a refresh whose grant was changed meanwhile keeps what the provider g
     const found = await grants.find(grantId);
     await grants.change(found, (grant) => pauseGrant(grant, 1));
     provider.refresh = refresh;
-    // Good for so long that nothing else refreshes it.
+    // Valid for so long that nothing else refreshes it.
     provider.ttlSeconds = 3600;
     return await refresh(refreshToken);
   };
@@ -218,7 +218,7 @@ const answers = tool({
   },
 });
 
-/** An API that refuses every token, and a client that is connected. */
+/** Makes an API that refuses every token, and a connected client. */
 async function refused(givesRefreshTokens: boolean) {
   const there = api();
   const server = await startOAuthServer({ tools: [answers] });

@@ -24,7 +24,7 @@ export async function connect(
   return { client, tokens: body };
 }
 
-/** Walks the whole way; `between` happens after each request of ours. */
+/** Walks the whole way; `between` runs after each request of ours. */
 export async function walk(
   processes: Processes,
   issuer: string,
@@ -33,7 +33,7 @@ export async function walk(
   const server = {
     async fetch(path: string, init?: RequestInit) {
       const response = await processes.fetch(path, init);
-      // Read to its end before its process may die.
+      // Read completely before its process may die.
       const body = await response.arrayBuffer();
       await between();
       const { status, headers } = response;

@@ -1,4 +1,4 @@
-/** The process of a server whose one tool says who calls. @module */
+/** The process of a server with one tool that identifies the caller. @module */
 import { serve, tool } from "../../src/mod.ts";
 
 await serve({

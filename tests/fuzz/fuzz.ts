@@ -1,7 +1,7 @@
 /**
  * `deno task fuzz --minutes=10`: tries every parser and every endpoint with
- * what strangers send, in rounds, until the time is over. What breaks one is
- * printed at its smallest, with the seed that finds it again.
+ * strangers' inputs, in rounds, until the time is over. An input that breaks
+ * one is printed in its smallest form, with the seed that finds it again.
  *
  *     --minutes=N   one by default
  *     --seed=S      of the first round; each further one counts up

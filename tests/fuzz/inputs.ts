@@ -1,11 +1,11 @@
 /**
- * What strangers send: nearly right, and right in the wrong place.
+ * Strangers' inputs: nearly right, and right in the wrong place.
  *
  * @module
  */
 import fc from "fast-check";
 
-/** Texts that mean something to some parser. */
+/** Texts with a meaning for some parser. */
 const MEANT = [
   "",
   " ",
@@ -50,7 +50,7 @@ const MEANT = [
   "a".repeat(3000),
 ];
 
-/** Any text, and often one that means something. */
+/** Any text, and often one with a meaning. */
 export const texts: fc.Arbitrary<string> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...MEANT) },
   { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 60 }) },
@@ -63,12 +63,12 @@ export const texts: fc.Arbitrary<string> = fc.oneof(
   },
 );
 
-/** What a header may hold at all. */
+/** Texts that a header can hold. */
 export const headerTexts: fc.Arbitrary<string> = texts.map((text) =>
   text.replaceAll(/[^\x20-\x7e\x80-\xff]/g, "?").trim()
 );
 
-/** JSON of any shape, its names and texts among those above. */
+/** JSON of any shape, with names and texts from above. */
 export const json: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -80,7 +80,10 @@ export const json: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** An object with some of these members right, some missing, some anything. */
+/**
+ * Makes an object with some of these members right, some missing, some
+ * arbitrary.
+ */
 export function nearly(
   members: Readonly<Record<string, fc.Arbitrary<unknown>>>,
 ): fc.Arbitrary<Record<string, unknown>> {
@@ -103,7 +106,7 @@ export function nearly(
   ).map(([right, more]) => ({ ...right, ...more }));
 }
 
-/** The same for parameters of a form or an address. */
+/** Does the same for parameters of a form or an address. */
 export function nearlyParameters(
   members: Readonly<Record<string, fc.Arbitrary<string>>>,
 ): fc.Arbitrary<[string, string][]> {

@@ -1,5 +1,5 @@
 /**
- * Every parser refuses in its own words or gives something that is right.
+ * Every parser refuses with its own error or gives a correct value.
  *
  * @module
  */

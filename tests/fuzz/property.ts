@@ -1,22 +1,22 @@
 /**
- * Something that holds whatever is sent.
+ * A rule that holds for every input.
  *
  * @module
  */
 import fc from "fast-check";
 import { HttpError, OAuthError, RpcError } from "../../src/errors.ts";
 
-/** A rule with a name, tried with as many inputs as are asked for. */
+/** A rule with a name, tried with a given number of inputs. */
 export interface Property {
   name: string;
   /** @throws {Error} with the smallest input that breaks it, and the seed */
   run(options: { seed: number; numRuns: number }): Promise<void>;
 }
 
-/** One input may take no longer, in milliseconds. */
+/** The longest time for one input, in milliseconds. */
 const PATIENCE = 10_000;
 
-/** A property of one kind of input. */
+/** Makes a property of one kind of input. */
 export function property<T>(
   name: string,
   inputs: fc.Arbitrary<T>,
@@ -34,7 +34,7 @@ export function property<T>(
   };
 }
 
-/** What a parser gives; undefined when it refuses as a parser may. */
+/** Gives a parser's value; undefined if it refuses as a parser may. */
 export async function parsed<T>(
   parse: () => T | Promise<T>,
   ...refusals: (abstract new (...args: never[]) => Error)[]

@@ -1,5 +1,5 @@
 /**
- * Every endpoint answers anything: never with an error of ours, never with
+ * Every endpoint answers any input: never with an internal error, never with
  * more than was asked for.
  *
  * @module
@@ -77,7 +77,7 @@ const mail = resource({
   read: ({ id }) => `mail ${id}`,
 });
 
-/** A server, and what an honest client of it holds. */
+/** A server, and the credentials of an honest client. */
 interface World {
   server: OAuthServer;
   client: Client;
@@ -91,7 +91,7 @@ async function createWorld(): Promise<World> {
     tools: [ask, echo],
     resources: [mail],
     skills: [skill("---\nname: post\ndescription: Sends mail\n---\n")],
-    // Nothing is looked up for a client that is called like an address.
+    // No document is fetched for a client whose id is an address.
     fetchDocument: () => {
       throw new DocumentError({ cause: new NoDocument("There is none") });
     },
@@ -104,14 +104,14 @@ async function createWorld(): Promise<World> {
   });
   await opened.body?.cancel();
   const session = opened.headers.get("mcp-session-id")!;
-  // Its verifier is known to no one here.
+  // Its verifier is not known here.
   const waiting = new Client(server, client.clientId);
   return { server, client, auth, session, code: await waiting.signIn() };
 }
 
 let requests = 0;
 
-/** One request from a network of its own, so that none is told to wait. */
+/** Sends one request from its own network, so that none is rate limited. */
 async function send(
   { server }: World,
   path: string,
@@ -127,7 +127,7 @@ async function send(
     { remoteAddr: { hostname } },
   );
   const { status, headers } = response;
-  // A stream may go on for as long as no one answers what it asks.
+  // A stream may go on until its question is answered.
   const isStream = headers.get("content-type") === "text/event-stream";
   if (isStream) await response.body!.cancel();
   const text = isStream ? "" : await response.text();
@@ -145,7 +145,7 @@ function assertEchoed(body: unknown, text: string): void {
   if (text === "") return;
   const answer = JSON.parse(text);
   if (Array.isArray(answer) || answer.id === undefined) return;
-  // JSON has no minus nought.
+  // JSON has no negative zero.
   const { id } = JSON.parse(JSON.stringify(body));
   assert.deepEqual(answer.id, id);
 }
@@ -162,7 +162,7 @@ function form(
   return send(world, path, { method: "POST", headers, body });
 }
 
-/** One property for each endpoint; they share a world. */
+/** Makes one property for each endpoint; they share a world. */
 export function surface(world: () => World): Property[] {
   const clientIds = fc.constant(null).map(() => world().client.clientId);
   return [
@@ -426,7 +426,7 @@ export function surface(world: () => World): Property[] {
   ];
 }
 
-/** Tries properties of all endpoints on a server of their own. */
+/** Tries properties of all endpoints on a new server. */
 export async function withWorld(
   run: (properties: readonly Property[]) => Promise<void>,
 ): Promise<void> {
@@ -444,7 +444,7 @@ function query(entries: [string, string][]): URLSearchParams {
   );
 }
 
-/** A name as a client would write it in `Mcp-Name`. */
+/** Encodes a name as a client would write it in `Mcp-Name`. */
 function encoded(name: unknown): string {
   if (typeof name !== "string") return "";
   const bytes = new TextEncoder().encode(name);

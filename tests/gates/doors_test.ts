@@ -73,7 +73,7 @@ Deno.test("gateOfDoors() lets each credential in by the door it belongs to", asy
       ...STATIC,
     },
   });
-  // Before anything of the sign-in was needed.
+  // Before any part of the sign-in was loaded.
   assert.equal((await call(server, bearer(TOKEN))).door, "bearer");
   assert.equal((await call(server, { "x-api-key": KEY })).door, "api_key");
   const jwt = await keys.sign(CLAIMS);
@@ -174,7 +174,7 @@ Deno.test("jwtGate() takes the tokens of each listed issuer, by that issuer's ow
   assert.equal(await statusOf(await second.sign(theirs)), 200);
   const audience = { ...theirs, aud: "https://tools.example.com/mcp" };
   assert.equal(await statusOf(await second.sign(audience)), 200);
-  // One issuer cannot speak for the other.
+  // One issuer cannot issue tokens for the other.
   assert.equal(await statusOf(await first.sign(theirs)), 401);
   assert.equal(await statusOf(await second.sign(CLAIMS)), 401);
   const nobodys = { ...CLAIMS, iss: undefined };
@@ -217,7 +217,7 @@ Deno.test("jwtGate() holds tokens to the leeway, the typ and the claim of the se
   assert.equal((await answer({ exp: past }, "at+jwt")).status, 401);
 });
 
-/** A gate that says which one it is. */
+/** Makes a gate that reports its name. */
 function named(name: string): Gate {
   return {
     authenticate: () => ({

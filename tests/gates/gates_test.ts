@@ -225,7 +225,7 @@ Deno.test("jwtGate() refuses a token that expired since it was last verified", a
   const start = Math.floor(Date.now() / 1000);
   const token = await keys.sign({ ...CLAIMS, exp: start });
   const authorization = `Bearer ${token}`;
-  // Both calls fall into the second for which a token is remembered.
+  // Both calls fall into the second for which a token is cached.
   time.tick(start + 59.6 - Date.now() / 1000);
   assert.equal((await call(server, { authorization })).status, 200);
   time.tick(0.5);
@@ -261,7 +261,7 @@ Deno.test("jwtGate() reads the keys again for one that the issuer has begun to u
     (await call(server, { authorization: `Bearer ${token}` })).status;
   assert.equal(await statusOf(await keys.sign(CLAIMS)), 200);
   const key = await keys.publish("2");
-  // No stranger makes this server ask more than twice a minute.
+  // A stranger cannot make this server ask more than twice a minute.
   time.tick(31);
   const token = await keys.sign(CLAIMS, key, { kid: "2" });
   assert.equal(await statusOf(token), 200);
@@ -345,7 +345,7 @@ Deno.test("oauthGate() refuses a token that expired since it was last looked up"
     access_token,
   );
   const { expiresAt } = found!;
-  // Both calls fall into the second for which a token is remembered.
+  // Both calls fall into the second for which a token is cached.
   time.tick(expiresAt - 0.4 - Date.now() / 1000);
   assert.equal((await call(server, { authorization })).status, 200);
   time.tick(0.5);

@@ -31,7 +31,7 @@ async function start(issuers = [ISSUER], otherIds?: string[]) {
   };
 }
 
-/** Refused for what the token is, and not for what it lacks here. */
+/** True for a refusal of the token itself, not for a missing scope. */
 function isInvalid(error: unknown): boolean {
   return error instanceof ChallengeError && error.error === "invalid_token" &&
     error.description === "The access token is not valid for this server";

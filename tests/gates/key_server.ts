@@ -1,11 +1,11 @@
 /**
- * Someone else's authorization server, as far as its tokens need one.
+ * A foreign authorization server, reduced to its keys.
  *
  * @module
  */
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
-/** An authorization server with nothing but keys. */
+/** Serves an authorization server that has only keys. */
 export async function keyServer() {
   const { privateKey, publicKey } = await generateKeyPair("ES256");
   const jwks = { keys: [{ ...await exportJWK(publicKey), kid: "1" }] };
@@ -19,7 +19,7 @@ export async function keyServer() {
   );
   return {
     state,
-    /** Publishes one more key, and gives what to sign with. */
+    /** Publishes one more key, and gives the private key. */
     async publish(kid: string): Promise<CryptoKey> {
       const { privateKey, publicKey } = await generateKeyPair("ES256");
       jwks.keys.push({ ...await exportJWK(publicKey), kid });

@@ -15,7 +15,7 @@ const GRANT = {
 
 type Parts = Parameters<typeof oauthGate>[0];
 
-/** A gate whose tokens all belong to one grant. */
+/** Makes a gate whose tokens all belong to one grant. */
 function start({ grant = GRANT, dataKey }: {
   grant?: Grant;
   dataKey?: () => Promise<Uint8Array>;
@@ -66,7 +66,7 @@ Deno.test("oauthGate() says that a caller's grant is live as long as it holds th
   assert.equal(await isStillLive(), true);
   state.isThere = false;
   assert.equal(await isStillLive(), false);
-  // They have signed in again.
+  // The person has signed in again.
   assert.equal(await isLive!("again"), true);
   assert.equal(await isLive!("another"), false);
   state.held = ["a"];
@@ -92,7 +92,7 @@ for (const kind of [undefined, "token"] as const) {
     touched.length = 0;
     grant.pausedAt = now();
     time.tick(2);
-    // With 401 its client would throw away tokens that are good again later.
+    // After a 401 its client would throw away tokens that will work again.
     await assert.rejects(authenticate(), {
       name: "HttpError",
       status: 403,

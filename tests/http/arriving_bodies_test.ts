@@ -1,4 +1,4 @@
-/** Bodies that stall, as the clock goes and over a real socket. */
+/** Bodies that stall, by a fake clock and over a real socket. */
 import assert from "node:assert/strict";
 import { HttpError } from "../../src/errors.ts";
 import {
@@ -12,7 +12,7 @@ import { until } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { SILENT } from "../log.ts";
 
-/** What a server says to half a body when its time is over. */
+/** Sends half a body and reads the answer when its time is over. */
 async function stall(
   { fetch }: Pick<Server, "fetch">,
   path: string,
@@ -42,7 +42,7 @@ async function stall(
       }
     })();
     await until(() => {
-      // Again and again: no one here knows when the server begins to read.
+      // Again and again: the test cannot know when the server begins to read.
       time.tick(BODY_SECONDS);
       return answer !== "";
     });
@@ -80,7 +80,7 @@ Deno.test("a form that stalls is answered 408 after a minute", async () => {
   assert.match(text, /connection: close/i);
 });
 
-/** A timer that goes off as seconds pass, and a clock with it. */
+/** A timer that fires as seconds pass, together with a clock. */
 class FakeTimer implements Disposable {
   readonly #real = { setInterval, clearInterval };
   #milliseconds = 0;
@@ -104,7 +104,7 @@ class FakeTimer implements Disposable {
     return this.#timer !== undefined;
   }
 
-  /** Ends when what waits has heard of it. */
+  /** Lets seconds pass, until all waiting code has noticed. */
   async pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       this.#milliseconds += 1000;

@@ -4,11 +4,11 @@ import { readJson, readParameters } from "../../src/http/body.ts";
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** A request with a body, and with a type where one is told. */
+/** Makes a request with a body, and a type if one is given. */
 function sent(body: string, type?: string): Request {
   const request = new Request("http://localhost", {
     method: "POST",
-    // Bytes: to a text, Request adds a type of its own.
+    // Bytes, because Request adds a type for a text.
     body: new TextEncoder().encode(body),
   });
   if (type !== undefined) request.headers.set("content-type", type);
@@ -78,7 +78,7 @@ Deno.test("readParameters() refuses any other JSON", async () => {
 
 Deno.test("readParameters() refuses any other type, and none", async () => {
   for (const type of [undefined, "text/plain", "multipart/form-data"]) {
-    // Taken for a form or for JSON, it would be read.
+    // As a form or as JSON it would be readable.
     const reading = readParameters(sent("{}", type));
     await refuses(reading, /must be application\/x-www-form-urlencoded/);
   }

@@ -3,7 +3,7 @@ import { Buckets } from "../../src/http/buckets.ts";
 
 const NOW = 1_800_000_000_000;
 
-/** How many there are to take; no bucket here has 100. */
+/** Counts the tokens that can be taken; no bucket here has 100. */
 function takeAll(buckets: Buckets, name: string, time: number): number {
   let count = 0;
   while (count < 100 && buckets.take(name, time) === 0) count++;
@@ -43,7 +43,7 @@ Deno.test("busy() counts what was taken since a bucket was full", () => {
   const buckets = new Buckets({ burst: 8, perSecond: 2 });
   assert.equal(buckets.take("a", NOW), 0);
   assert.deepEqual(buckets.busy(NOW, 10, 0.25), {});
-  // The moment at which it is full again.
+  // The time at which it is full again.
   const time = NOW + 500;
   takeAll(buckets, "a", time);
   assert.equal(buckets.take("b", time), 0);
@@ -81,7 +81,7 @@ Deno.test("Buckets forget the full ones first", () => {
   const buckets = new Buckets({ burst: 5, perSecond: 1 });
   for (let n = 0; n < 5000; n++) takeAll(buckets, `${n}`, NOW);
   for (let n = 5000; n < 10_000; n++) buckets.take(`${n}`, NOW);
-  // When those of which one was taken are just full.
+  // The time at which buckets with one token taken are full again.
   const time = NOW + 1000;
   buckets.take("newcomer", time);
   assert.equal(buckets.size, 5001);

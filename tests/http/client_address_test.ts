@@ -35,7 +35,10 @@ Deno.test("clientAddress() believes only a trusted peer", () => {
   );
 });
 
-/** What a trusted proxy at 127.0.0.1 passes on, and who the client is. */
+/**
+ * Headers that a trusted proxy at 127.0.0.1 passes on, and the client's
+ * address.
+ */
 const FOUND: [string, Record<string, string> | [string, string][], unknown][] =
   [
     ["no header", {}, PROXY],

@@ -1,4 +1,4 @@
-/** What a limit charges, without a server around it. */
+/** The charges of a limit, without a server around it. */
 import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
 import { type Address, parseAddress } from "../../src/address.ts";
@@ -8,7 +8,7 @@ import { silentLogger } from "../log.ts";
 import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
-/** How many of so many requests are refused for being too many. */
+/** Counts the requests that are refused with 429. */
 async function refused(
   count: number,
   send: () => Promise<number>,
@@ -18,7 +18,9 @@ async function refused(
   return refused;
 }
 
-/** An endpoint of two processes, with a limit of one request a second. */
+/**
+ * Makes an endpoint of two processes, with a limit of one request per second.
+ */
 async function startLimited() {
   const kv = await Deno.openKv(":memory:");
   const parts = { database: new Database(kv), log: silentLogger };
@@ -34,7 +36,7 @@ async function startLimited() {
   });
   app.onError((error, c) => c.text("", (error as HttpError).status as 429));
   return {
-    /** Sends a request that is waived so many times, to one of two processes. */
+    /** Sends a request with some waives, to one of two processes. */
     send: (waived: number, address: string, process = 0) => async () =>
       (await app.request(`/${waived}/${address}/${process}`)).status,
     [Symbol.dispose]: () => kv.close(),
@@ -43,7 +45,7 @@ async function startLimited() {
 
 type Limited = Awaited<ReturnType<typeof startLimited>>;
 
-/** Takes all that networks share. */
+/** Takes everything that networks share. */
 async function takeShared({ send }: Limited): Promise<void> {
   for (let n = 1; n <= 6; n++) {
     await refused(1000, send(0, `198.51.100.${n}`));
@@ -54,11 +56,11 @@ Deno.test("waive() charges nothing for a request that has proved whose it is", a
   using _time = new FakeTime();
   using limited = await startLimited();
   const [bad, good] = [0, 1].map((n) => limited.send(n, "192.0.2.1"));
-  // What the network has for itself; then more than all of them share.
+  // First the network's own reserve, then more than all networks share.
   assert.equal(await refused(20, bad), 0);
   assert.equal(await refused(6000, good), 0);
   assert.equal(await refused(981, bad), 1);
-  // A client that fails so often also stops others behind its address.
+  // A client with so many failures also blocks others behind its address.
   assert.equal(await refused(1, good), 1);
 });
 
@@ -86,7 +88,7 @@ Deno.test("what others' floods refuse is not charged to a network", async () => 
   const bad = limited.send(0, "192.0.2.1");
   assert.equal(await refused(2000, bad), 1980);
   time.tick(20);
-  // Five a second have come back to all networks, and one to each.
+  // Five per second have come back to all networks, and one to each.
   assert.equal(await refused(100, bad), 0);
 });
 

@@ -45,7 +45,7 @@ async function send(
   return response.status;
 }
 
-/** How many of so many requests are refused for being too many. */
+/** Counts the requests that are refused with 429. */
 async function refused(
   count: number,
   one: (n: number) => Promise<number>,
@@ -109,7 +109,8 @@ Deno.test("a flood from many networks leaves a newcomer served", async () => {
       () => send(server, `198.51.100.${n}`, "/authorize", { method: "GET" }),
     );
   }
-  // Seven have 20 each of their own, and share what five may have.
+  // Seven networks have 20 each of their own, and share five times the burst of
+  // one.
   assert.equal(refusedInAll, 7 * 980 - 5000);
   const newcomer = () =>
     send(server, "192.0.2.1", "/authorize", { method: "GET" });
@@ -236,7 +237,7 @@ Deno.test("what one process refuses, another refuses within a second", async () 
     assert.equal(await refused(1000, flood(one)), 0);
     assert.equal(await refused(400, flood(other)), 0);
     time.tick(1);
-    // Each tells, and the second to tell hears of the first.
+    // Each reports its counts, and the second one hears of the first.
     await flood(one)();
     await flood(other)();
     assert(await refused(10, flood(other)) >= 8);

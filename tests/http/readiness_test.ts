@@ -9,7 +9,7 @@ import { startServer } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { SILENT } from "../log.ts";
 
-/** A database that can be away, and that counts what it is asked. */
+/** Makes a database that can be away, and that counts its reads. */
 function counted(kv: Deno.Kv) {
   const state = { isAway: false, reads: 0 };
   const database = new Proxy(kv, {

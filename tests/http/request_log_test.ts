@@ -1,4 +1,4 @@
-/** What the log says of requests outside /mcp, and what it keeps to itself. */
+/** The log of requests outside /mcp, and the data that must not be in it. */
 import assert from "node:assert/strict";
 import { DocumentError } from "../../src/client_documents/document_error.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
@@ -18,7 +18,7 @@ import { startServer } from "../kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";
 
-/** What is logged while `act` runs. */
+/** Collects the log while `act` runs. */
 async function eventsOf(
   act: (server: OAuthServer) => Promise<unknown>,
   options: Parameters<typeof startOAuthServer>[0] = {},
@@ -29,16 +29,16 @@ async function eventsOf(
   return events;
 }
 
-/** The request lines, as far as tests compare them. */
+/** Filters the request lines for comparison. */
 function requests(events: LogEvent[]) {
   return events.filter(({ message }) => message === "Request")
     .map(({ properties }) => properties);
 }
 
-/** Ends a line, looks like a field, and is longer than any name. */
+/** A text that ends a line, looks like a field, and is longer than any name. */
 const WORDS = 'FORGED\r\n","level":"ERROR","x":"'.repeat(30);
 
-/** Where a stranger may write, by method and path. */
+/** The parameters that a stranger can write, by method and path. */
 const WRITABLE = {
   "GET /authorize": ["client_id", "redirect_uri", "scope", "state", "prompt"],
   "POST /authorize": ["request", "decision"],

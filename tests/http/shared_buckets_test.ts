@@ -13,13 +13,13 @@ async function startProcesses() {
   const log = silentLogger;
   return {
     start: () => new SharedBuckets({ database, log }, "token", RATE),
-    /** What they have written. */
+    /** Reads their records. */
     records: () => Array.fromAsync(kv.list({ prefix: [] })),
     [Symbol.dispose]: () => kv.close(),
   };
 }
 
-/** Hears of the others, as a process does that has something to tell. */
+/** Reads the others' counts, as a process does that has counts to report. */
 async function hear(buckets: SharedBuckets, time: number): Promise<void> {
   buckets.take("own", time);
   await buckets.exchange(time);
@@ -44,7 +44,7 @@ Deno.test("exchange() tells others once a second", async () => {
 Deno.test("exchange() tells others of what fits a value, however much is in use", async () => {
   using processes = await startProcesses();
   const one = processes.start();
-  // Named as an IPv6 network is.
+  // Names of IPv6 networks.
   const names = Array.from(
     { length: 5000 },
     (_, n) => `6:20010db8${n.toString(16).padStart(8, "0")}`,

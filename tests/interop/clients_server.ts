@@ -1,6 +1,6 @@
 /**
- * What the clients of other languages are tried against: one tool for each
- * thing that clients do differently.
+ * The server for clients in other languages: one tool for each thing that
+ * clients do differently.
  *
  * @module
  */
@@ -19,7 +19,10 @@ const greet = tool({
 
 const bare = tool({ name: "bare", run: () => "without arguments" });
 
-/** Asks for more than clients send back for a field that is left empty. */
+/**
+ * A tool with a form of more fields than clients send back when one is left
+ * empty.
+ */
 const fill = tool({
   name: "fill",
   async run(_input, { ask }) {
@@ -58,12 +61,12 @@ const cancelled = tool({
   run: ({ key }) => `${left.has(key)}`,
 });
 
-/** More than what Python's SDK takes in one server-sent event. */
+/** A text larger than Python's SDK accepts in one server-sent event. */
 const LARGE = "x".repeat(2_000_000);
 
 const large = tool({ name: "large", run: () => LARGE });
 
-/** The same, later than a 2026 call becomes a stream. */
+/** A tool that returns it after a 2026 call has become a stream. */
 const late = tool({
   name: "late",
   async run(_input, { signal }) {

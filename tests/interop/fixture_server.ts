@@ -1,4 +1,7 @@
-/** The server that clients meet here: the fixtures of the conformance suite. @module */
+/**
+ * The server for the clients here: the fixtures of the conformance suite.
+ * @module
+ */
 import { type ServerProcess, startServer } from "./server_process.ts";
 
 const ENTRY = "tests/conformance/server.ts";

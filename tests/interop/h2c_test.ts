@@ -13,7 +13,7 @@ const REQUEST = [
   "{}",
 ].join("\r\n");
 
-/** Once this fails: drop it, the doctor's check, and the line in deploy.md. */
+/** If this fails: remove it, the doctor's check, and the line in deploy.md. */
 Deno.test("Deno answers 400 to Upgrade: h2c before a handler sees it", async () => {
   let seen = 0;
   await using server = Deno.serve(

@@ -1,13 +1,13 @@
 /**
- * A client in another language: a process that prints what it found as one
- * line of JSON, and before that the addresses it wants to have visited.
+ * A client in another language: a process that prints its findings as one line
+ * of JSON, and before that the addresses that a person should visit.
  *
  * @module
  */
 import type { Command } from "./languages.ts";
 import type { Json } from "./wire.ts";
 
-/** How long a client may take. */
+/** The time a client may take, in milliseconds. */
 const PATIENCE_MILLISECONDS = 90_000;
 
 /** Visits an address, and gives the one where the browser arrived. */
@@ -41,7 +41,7 @@ export async function factsOf(
   } finally {
     clearTimeout(timer);
     await complaints;
-    // One that has ended closed it before.
+    // It is already closed if the program has ended.
     await input.close().catch(() => {});
   }
 }

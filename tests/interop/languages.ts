@@ -1,6 +1,6 @@
 /**
- * The toolchains of other languages: what is on this machine, and clients
- * installed for them. A cache that git ignores keeps them between runs.
+ * The toolchains of other languages on this machine, and clients installed for
+ * them. A cache that git ignores keeps them between runs.
  *
  * @module
  */
@@ -26,7 +26,7 @@ async function run(
   throw new Error(`${program} ${args}:\n${decoder.decode(stderr)}`);
 }
 
-/** Whether a program is on this machine; a line says so where it is not. */
+/** True if a program is on this machine; otherwise prints a line. */
 export async function has(...command: string[]): Promise<boolean> {
   try {
     await run(command);
@@ -37,7 +37,7 @@ export async function has(...command: string[]): Promise<boolean> {
   }
 }
 
-/** Runs `install` once for each cache; what fails leaves nothing behind. */
+/** Runs `install` once for each cache; a failure leaves nothing behind. */
 async function cached(
   name: string,
   install: (folder: string) => Promise<unknown>,
@@ -55,7 +55,7 @@ async function cached(
   return folder;
 }
 
-/** A Python that has a package, such as `mcp==2.3.0`. */
+/** Gives a Python that has a package, such as `mcp==2.3.0`. */
 export async function pythonWith(requirement: string): Promise<string> {
   const folder = await cached(`python-${requirement}`, async (folder) => {
     await run(["python3", "-m", "venv", folder]);
@@ -65,12 +65,12 @@ export async function pythonWith(requirement: string): Promise<string> {
   return `${folder}/bin/python`;
 }
 
-/** A script of `tests/interop/python`. */
+/** Gives the path of a script in `tests/interop/python`. */
 export function pythonScript(name: string): string {
   return new URL(`python/${name}`, HERE).pathname;
 }
 
-/** The program of `tests/interop/go`, built. */
+/** Builds the program in `tests/interop/go`. */
 export async function goProgram(): Promise<string> {
   const { pathname: cwd } = new URL("go", HERE);
   const { pathname: program } = new URL("go/facts", CACHE);

@@ -13,7 +13,7 @@ import { type ServerProcess, startServer } from "./server_process.ts";
 
 const ENTRY = "tests/interop/clients_server.ts";
 
-/** What every client finds, whatever language it is written in. */
+/** The findings of every client, in any language. */
 const FACTS = {
   tools: [
     "greet",
@@ -41,14 +41,20 @@ const FACTS = {
   cancelled: true,
 };
 
-/** A client: its name, how it is started, and the revision it settles on. */
+/**
+ * A client: its name, the command that starts it, and the revision it
+ * negotiates.
+ */
 interface Client {
   name: string;
   command(): Promise<Command>;
   revision?: string;
 }
 
-/** A slow call of 2026 is a stream, whose events Python bounds at 1 MiB. */
+/**
+ * Expects a failure of Python's for 2026: a slow call is a stream, whose events
+ * Python limits to 1 MiB.
+ */
 function expectedOf(revision: string | undefined) {
   const { late, ...facts } = FACTS;
   return {
@@ -146,7 +152,7 @@ for (const { name, command, revision } of CLIENTS) {
 
   Deno.test({
     name: `${name} finds the same at two processes in turns`,
-    // A fetch of the proxy's that was cut off ends in its own time.
+    // An interrupted fetch of the proxy ends in its own time.
     sanitizeOps: false,
     sanitizeResources: false,
     async fn() {
@@ -160,8 +166,8 @@ for (const { name, command, revision } of CLIENTS) {
 }
 
 /**
- * A person who signs in as Ada Lovelace and approves what is asked. SDKs ask
- * for every scope there is, so the first time only one of them gets through.
+ * Signs in as Ada Lovelace and approves the request. SDKs ask for every scope,
+ * so the first time only one of them is approved.
  */
 function visitor({ url }: ServerProcess) {
   const browser = new Browser(({ origin }) =>

@@ -1,5 +1,5 @@
 /**
- * Clients that are programs of their own and want a newer Node than may be
+ * Clients that are programs of their own and need a newer Node than may be
  * installed. They are put into a directory, together with the Node they need.
  *
  * @module
@@ -14,13 +14,13 @@ const PACKAGES = [
 
 /** Programs from npm, ready to be run. */
 export interface NodeClients extends AsyncDisposable {
-  /** The environment that finds them, and a home of their own. */
+  /** The environment that finds them, with a home of their own. */
   env: Record<string, string>;
   /** Runs one to its end and gives what it printed. */
   run(program: string, args: readonly string[]): Promise<string>;
 }
 
-/** Whether npm is there to fetch them. */
+/** True if npm is there to install them. */
 export async function hasNpm(): Promise<boolean> {
   try {
     const npm = new Deno.Command("npm", { args: ["--version"] });
@@ -30,7 +30,7 @@ export async function hasNpm(): Promise<boolean> {
   }
 }
 
-/** Installs the clients into a directory that goes when they do. */
+/** Installs the clients into a directory that is removed with them. */
 export async function installNodeClients(): Promise<NodeClients> {
   const directory = await Deno.makeTempDir({ prefix: "node-clients-" });
   const env = {

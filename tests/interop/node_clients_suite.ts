@@ -10,7 +10,7 @@ import {
   type NodeClients,
 } from "./node_clients.ts";
 
-/** The Inspector, once for every era it can be told to speak. */
+/** Runs the Inspector once for every era that it supports. */
 async function inspect(url: string, { run }: NodeClients): Promise<void> {
   for (const era of ["legacy", "auto", "modern"]) {
     const inspector = (method: string, ...args: string[]) =>

@@ -1,5 +1,5 @@
 /**
- * This server as a process of its own, as people run it.
+ * This server as a process, as people run it.
  *
  * @module
  */
@@ -8,11 +8,11 @@
 export interface ServerProcess extends AsyncDisposable {
   /** Origin, without a trailing slash. */
   url: string;
-  /** Ends the process without a word of warning, as a crash would. */
+  /** Kills the process, as a crash would. */
   crash(): Promise<void>;
 }
 
-/** How to start a {@linkcode ServerProcess}. */
+/** The options of a {@linkcode ServerProcess}. */
 export interface ServerOptions {
   /** The entry point, relative to the repository. */
   entry?: string;
@@ -25,8 +25,8 @@ export interface ServerOptions {
 const REPOSITORY = new URL("../../", import.meta.url);
 
 /**
- * Starts a server on a free loopback port and waits until it says where it
- * listens.
+ * Starts a server on a free loopback port and waits until it prints its
+ * address.
  *
  * @throws {Error} with its output, when it ends instead
  */

@@ -8,11 +8,13 @@ import { Browser } from "../flow/browser.ts";
 import { Process, TemporaryDirectory } from "../process/kit.ts";
 import { hasNpm, installNodeClients } from "./node_clients.ts";
 
-/** The address that a client prints, once it listens for the answer. */
+/**
+ * Waits for the address that a client prints when it listens for the answer.
+ */
 function printedAddress(stderr: Readable): Promise<URL> {
   const { promise, resolve, reject } = Promise.withResolvers<URL>();
   let text = "";
-  // Read to its end, or the client would have nowhere to write to.
+  // Read to its end, or the client could not write any more.
   stderr.setEncoding("utf-8").on("data", (chunk) => {
     text += chunk;
     const [address] = /https?:\/\/\S+\/authorize\?\S+(?=\s)/.exec(text) ?? [];

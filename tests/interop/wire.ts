@@ -1,4 +1,7 @@
-/** MCP over fetch, a request at a time, for what the SDKs hide. @module */
+/**
+ * MCP over fetch, one request at a time, for details that the SDKs hide.
+ * @module
+ */
 
 export type Json = Record<string, unknown>;
 
@@ -76,13 +79,13 @@ export async function request(
   return result;
 }
 
-/** The status of a response whose body says nothing more. */
+/** Gives the status of a response and drops its body. */
 export async function statusOf(response: Response): Promise<number> {
   await response.body?.cancel();
   return response.status;
 }
 
-/** The messages of a response, as they come. */
+/** Yields the messages of a response, as they arrive. */
 export async function* messages(response: Response): AsyncGenerator<Json> {
   if (!response.headers.get("content-type")?.includes("event-stream")) {
     yield await response.json();

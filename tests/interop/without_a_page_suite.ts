@@ -1,6 +1,6 @@
 /**
- * The official SDK in Python where no one opens a browser. What the TypeScript
- * SDKs do there is in `tests/flow/clients_test.ts`.
+ * The official SDK in Python without a browser. The same for the TypeScript
+ * SDKs is in `tests/flow/clients_test.ts`.
  */
 import assert from "node:assert/strict";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
@@ -25,7 +25,7 @@ const CLIENTS = [
   },
 ];
 
-/** The part of a page that holds one form, by its action. */
+/** Cuts a page to one form, by its action. */
 function formOf(page: Arrival, action: string): Arrival {
   const form = page.text.split("<form").find((part) =>
     part.includes(`action="${action}"`)

@@ -1,19 +1,19 @@
 /**
- * What breaks a rule: a refusal dropped, a comparison moved by one, a member
- * taken off a list.
+ * The ways to break a rule: a refusal dropped, a comparison moved by one, a
+ * member removed from a list.
  *
  * @module
  */
 import ts from "typescript";
 
-/** Takes a mutant: what was done, and what stands in the place of a node. */
+/** Receives a mutant: its kind, and the replacement of a node. */
 export type Report = (
   kind: string,
   node: ts.Node,
   replacement: string,
 ) => void;
 
-/** Calls in a chain that narrow what is accepted or committed. */
+/** Chained calls that narrow the accepted or committed values. */
 const NARROWING = new Set([
   "check",
   "int",
@@ -101,7 +101,10 @@ function breakBinary(
   report("left side alone", node, `(${left.getText(file)})`);
 }
 
-/** `...condition && { member }`: without the condition it is always there. */
+/**
+ * True for `...condition && { member }`: without the condition it is always
+ * there.
+ */
 function isRest(node: ts.Node): boolean {
   const parent = ts.isParenthesizedExpression(node.parent)
     ? node.parent.parent
@@ -127,7 +130,7 @@ function breakChain(
   }
 }
 
-/** A list of names loses them one by one. */
+/** Removes the names of a list one by one. */
 function breakList(
   node: ts.ArrayLiteralExpression,
   report: Report,
@@ -152,7 +155,10 @@ function breakList(
   }
 }
 
-/** A pattern without its ends matches what only holds the right thing. */
+/**
+ * Removes the ends of a pattern, so that it also matches texts around the right
+ * one.
+ */
 function breakPattern(
   node: ts.RegularExpressionLiteral,
   report: Report,
@@ -166,7 +172,9 @@ function breakPattern(
   }
 }
 
-/** A number with a name in capitals, or one that is passed to a check. */
+/**
+ * True for a number with a name in capitals, or one that is passed to a check.
+ */
 function isConstant(node: ts.NumericLiteral): boolean {
   let parent: ts.Node = node.parent;
   if (ts.isCallExpression(parent)) {

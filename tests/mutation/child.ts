@@ -1,7 +1,7 @@
 /**
- * The process that `test_process.ts` starts: loads files of tests into one
- * program and runs one test at a time, with one mutant switched on or none,
- * as it is told on stdin.
+ * The process that `test_process.ts` starts: it loads files of tests into one
+ * program and runs one test at a time, with one mutant switched on or none, by
+ * orders on stdin.
  *
  *     child.ts MUTANT FILE...
  *
@@ -22,7 +22,7 @@ interface Test {
   ignore?: boolean;
 }
 
-// Tests put a clock of their own in the place of this one.
+// Tests replace this clock by their own.
 const { setTimeout } = globalThis;
 const tests: Test[] = [];
 const errors: unknown[] = [];
@@ -43,7 +43,7 @@ for (const type of ["unhandledrejection", "error"]) {
   });
 }
 
-/** Takes a test in all the ways that it can be said. */
+/** Accepts a test in every form that `Deno.test` allows. */
 function collect(...given: unknown[]): void {
   const test: Partial<Test> = {};
   for (const one of given) {
@@ -55,7 +55,7 @@ function collect(...given: unknown[]): void {
   if (!test.ignore) tests.push(test as Test);
 }
 
-/** What a test gets: its steps run in it and break it. */
+/** Makes the context of a test: its steps run within it and make it fail. */
 function contextOf(test: Partial<Test>): unknown {
   return {
     name: test.name,
@@ -75,12 +75,14 @@ async function run({ fn, name }: Test): Promise<boolean> {
   } catch (error) {
     errors.push(error);
   }
-  // What no one awaited is told in the next turn.
+  // An unhandled rejection is reported in the next turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
   return errors.splice(0).length === 0;
 }
 
-/** Which of them were reached; of the others only a count is of interest. */
+/**
+ * Lists the mutants that were reached; of other numbers only a count matters.
+ */
 function taken(): number[] {
   const all = [...reached];
   reached = new Set();

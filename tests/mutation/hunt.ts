@@ -8,33 +8,36 @@ import { Suite } from "./suite.ts";
 import type { Numbered } from "./switches.ts";
 import type { Verdict } from "./workplace.ts";
 
-/** Files that take longer are not run again for each mutant that is constant. */
+/**
+ * The time beyond which a file is not run again for each constant mutant, in
+ * seconds.
+ */
 const CHEAP_SECONDS = 10;
 
 /**
- * Of a file that is neither a source's own nor in its folder: what all of them
- * reach is mostly noticed by the first.
+ * The most tests of a file that is neither a source's own nor in its folder:
+ * mutants that all of them reach are mostly noticed by the first.
  */
 const FAR_TESTS = 3;
 
-/** Where and on what it is done. */
+/** The settings of a hunt. */
 interface HuntOptions {
   /** A tree whose sources have switches. */
   root: string;
   testFiles: readonly string[];
   mutants: readonly Numbered[];
   jobs: number;
-  /** Only the tests of the file and of its folder. */
+  /** True to run only the tests of the file and of its folder. */
   isNearOnly: boolean;
-  /** Told of each mutant that a test notices. */
+  /** Called with each mutant that a test notices. */
   noticed: (mutant: Numbered, verdict: Verdict) => Promise<void>;
 }
 
-/** Mutants that no test noticed yet, and what is known of the tests. */
+/** Mutants that no test has noticed yet, with the facts about the tests. */
 export class Hunt {
   readonly alive: Map<number, Numbered>;
   readonly #suites = new Map<string, Suite>();
-  /** Reached only while something is loaded or made once. */
+  /** Mutants that are reached only while something is loaded or made once. */
   readonly #constant = new Set<number>();
 
   constructor(private readonly options: HuntOptions) {
@@ -51,7 +54,7 @@ export class Hunt {
     console.log(`${this.alive.size} left when there from the start`);
   }
 
-  /** The files of tests that reach a mutant. */
+  /** Lists the files of tests that reach a mutant. */
   reaching(mutant: Numbered): string[] {
     return this.options.testFiles.filter((path) =>
       this.#suites.get(path)?.reaches(mutant.id)
@@ -62,7 +65,7 @@ export class Hunt {
     return [...this.#suites.values()].flatMap(({ leftOut }) => leftOut);
   }
 
-  /** On the files of tests that are so near, cheapest first. */
+  /** Runs the files of tests at this distance, cheapest first. */
   async #pass(rank: number): Promise<void> {
     const sources = new Set([...this.alive.values()].map(({ path }) => path));
     const wanted = this.options.testFiles.filter((test) =>
@@ -95,7 +98,7 @@ export class Hunt {
     }
   }
 
-  /** With a process for each mutant, in which it is there from the start. */
+  /** Starts a process for each mutant, which is switched on from the start. */
   async #passConstant(group: number): Promise<void> {
     const waiting = [...this.alive.values()]
       .filter(({ id }) => this.#constant.has(id));
@@ -136,7 +139,7 @@ export class Hunt {
   }
 }
 
-/** One after the other, so many at once. */
+/** Runs all, several at a time. */
 export async function inTurns<T>(
   all: readonly T[],
   jobs: number,

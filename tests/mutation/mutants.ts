@@ -10,25 +10,25 @@ import { breakExpression, breakStatement, type Report } from "./breaks.ts";
 export interface Mutant {
   /** From the root of the project. */
   path: string;
-  /** Of its first character, from 1. */
+  /** The line of its first character, from 1. */
   line: number;
-  /** What was done, such as `condition is never true`. */
+  /** The kind of change, such as `condition is never true`. */
   kind: string;
-  /** Offsets into the source; what stands between them is replaced. */
+  /** Offsets into the source; the text between them is replaced. */
   start: number;
   end: number;
-  /** What stands there now. */
+  /** The replacement. */
   replacement: string;
-  /** What stood there, on one line. */
+  /** The original text, on one line. */
   original: string;
   /**
-   * Stays the same while other lines come and go: path, kind, what stood
-   * there, and a number where the same is in the file before.
+   * A name that stays the same while other lines come and go: path, kind,
+   * original text, and a number if the same is in the file before.
    */
   name: string;
 }
 
-/** What it says is for people, and no rule. */
+/** Calls whose texts are for people, and not rules. */
 const WORDS = /^(?:this\.)?(?:#?log|console)\b/;
 
 export function parsed(path: string, source: string): ts.SourceFile {
@@ -41,7 +41,7 @@ export function parsed(path: string, source: string): ts.SourceFile {
   );
 }
 
-/** The mutants of a source file, in the order of their places. */
+/** Lists the mutants of a source file, in the order of their places. */
 export function mutantsOf(path: string, source: string): Mutant[] {
   const file = parsed(path, source);
   const found: Mutant[] = [];
@@ -81,7 +81,7 @@ export function mutantsOf(path: string, source: string): Mutant[] {
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** The source with the mutant in it. */
+/** Puts the mutant into the source. */
 export function applyMutant(
   source: string,
   { start, end, replacement }: Mutant,

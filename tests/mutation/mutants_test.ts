@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { applyMutant, mutantsOf } from "./mutants.ts";
 
-/** What becomes of a source, mutant by mutant. */
+/** Applies every mutant of a source. */
 function brokenOf(source: string): string[] {
   return mutantsOf("src/x.ts", source).map((one) => applyMutant(source, one));
 }

@@ -1,6 +1,6 @@
 /**
- * `deno task mutate --only=src/oauth`: breaks one rule at a time and sees
- * whether a test notices.
+ * `deno task mutate --only=src/oauth`: breaks one rule at a time and checks if
+ * a test notices.
  *
  *     --only=PATH      a file or folder; may be given several times
  *     --kind=TEXT      mutants whose kind says so: --kind='without .check()'
@@ -25,7 +25,7 @@ import { isSurvivor, Results, summary } from "./results.ts";
 import { type Numbered, withSwitches } from "./switches.ts";
 import { filesBelow, Workplace } from "./workplace.ts";
 
-/** What is wrong with rules, gates, stores, endpoints or the wire. */
+/** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [
   "src/oauth",
   "src/gates",
@@ -38,7 +38,7 @@ const RULES = [
   "src/store",
 ];
 
-/** Other programs than the one that is broken run in these. */
+/** Tests that run other programs than the broken one. */
 const OTHER_PROGRAMS =
   /^tests\/(?:browser|cluster|conformance|interop|mutation|package|process|remote)\//;
 
@@ -73,7 +73,7 @@ async function wanted(): Promise<Mutant[]> {
   );
 }
 
-/** Those that got a switch. */
+/** Installs the switches, and lists the mutants that got one. */
 async function install(
   workplace: Workplace,
   mutants: readonly Numbered[],
@@ -96,7 +96,7 @@ async function testFiles(): Promise<string[]> {
   );
 }
 
-/** Groups of tests for the mutant as text in its file; none if none reaches it. */
+/** Groups tests for the mutant as text in its file; none if none reaches it. */
 function groupsOf(
   mutant: Numbered,
   reaching: readonly string[] | undefined,
@@ -149,7 +149,8 @@ async function tryAll(waiting: readonly Mutant[]): Promise<void> {
   await inTurns(left, jobs, async (mutant, job) => {
     const reaching = switched.has(mutant) ? hunt.reaching(mutant) : undefined;
     if (reaching?.length === 0) return await results.add(mutant, "unreached");
-    // Only they notice what is not released, which is mostly not called.
+    // Only these tests notice a missing release, which is mostly a call that is
+    // not made.
     const isRelease = !reaching || mutant.kind === "not called";
     const groups = groupsOf(mutant, reaching)
       .slice(0, isRelease ? Infinity : 1);

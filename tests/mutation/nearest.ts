@@ -4,12 +4,12 @@
  * @module
  */
 
-/** Where a folder's own tests are besides. */
+/** Further folders with a folder's own tests. */
 const OWN: Readonly<Record<string, readonly string[]>> = {
   engine: ["tests/endpoint/"],
 };
 
-/** Where else a folder's rules are seen to work. */
+/** Further folders with tests that use a folder's rules. */
 const WIDER: Readonly<Record<string, readonly string[]>> = {
   oauth: ["authorization_server", "gates", "client_documents", "attacks"],
   authorization_server: ["account", "attacks", "flow"],
@@ -25,10 +25,11 @@ const WIDER: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Groups of paths to test, each run only if those before it noticed nothing:
- * the file's own test, its folder's, then others' unless they are not wanted.
+ * Lists groups of paths to test, each run only if those before it noticed
+ * nothing: the file's own test, its folder's, then others' unless they are not
+ * wanted.
  *
- * @param exists whether there is such a test or folder of tests
+ * @param exists tells if there is such a test or folder of tests
  */
 export function nearestTests(
   path: string,
@@ -49,7 +50,7 @@ export function nearestTests(
     .filter((group) => group.length > 0);
 }
 
-/** What {@linkcode rankOf} tells apart, nearest first. */
+/** The distances of {@linkcode rankOf}, nearest first. */
 export const DISTANCES = [
   "the file's own test",
   "its folder's",
@@ -57,7 +58,7 @@ export const DISTANCES = [
   "all others",
 ];
 
-/** A place in {@linkcode DISTANCES}. */
+/** Gives a place in {@linkcode DISTANCES}. */
 export function rankOf(path: string, test: string): number {
   const groups = nearestTests(path, () => true);
   const rank = groups.findIndex((group) =>

@@ -1,35 +1,37 @@
 /**
- * What the process that breaks rules and those that run tests tell each other,
+ * The messages between the process that breaks rules and those that run tests,
  * one line of JSON each.
  *
  * @module
  */
 
-/** Begins a line that is a report; others are what tests print. */
+/**
+ * The beginning of a line that is a report; other lines are printed by tests.
+ */
 export const MARK = "\u0001";
 
-/** The name of the function that is asked whether a mutant is switched on. */
+/** The name of the function that tells if a mutant is switched on. */
 export const SWITCH = "__mutant";
 
-/** As the mutant of an order: nothing is broken. */
+/** The mutant of an order that breaks nothing. */
 export const NO_MUTANT = -1;
 
-/** Run a test, by its place in {@linkcode Loaded.tests}. */
+/** The order to run a test, by its place in {@linkcode Loaded.tests}. */
 export interface Order {
   test: number;
   mutant: number;
 }
 
-/** The files are loaded. */
+/** The report that the files are loaded. */
 export interface Loaded {
   tests: string[];
-  /** Mutants that were reached meanwhile. */
+  /** Mutants that were reached while loading. */
   reached: number[];
 }
 
-/** A test ran. */
+/** The report of a test that ran. */
 export interface Ran {
   passed: boolean;
-  /** With a mutant, it or none. */
+  /** The order's mutant, or none; without a mutant, all that were reached. */
   reached: number[];
 }

@@ -1,18 +1,18 @@
 /**
- * Mutants as text in the file and `deno test` from the start: slow, and it
- * notices what is not released.
+ * Mutants as text in the file, with a `deno test` for each: slow, but it
+ * notices missing releases.
  *
  * @module
  */
 import { applyMutant, type Mutant } from "./mutants.ts";
 import { type Verdict, Workplace } from "./workplace.ts";
 
-/** Beyond what the same tests took when nothing was broken. */
+/** The time beyond that of the same tests with nothing broken, in seconds. */
 const PATIENCE_SECONDS = 30;
 
-/** A copy of the project in which one mutant is at a time. */
+/** A copy of the project with one mutant at a time. */
 export class RealTests implements AsyncDisposable {
-  /** By the paths of the tests. */
+  /** Deadlines by the paths of the tests. */
   readonly #deadlines = new Map<string, number>();
 
   private constructor(private readonly workplace: Workplace) {}
@@ -21,7 +21,7 @@ export class RealTests implements AsyncDisposable {
     return new RealTests(await Workplace.create());
   }
 
-  /** Until a group of tests notices the mutant. */
+  /** Runs groups of tests until one notices the mutant. */
   async try(
     mutant: Mutant,
     groups: readonly (readonly string[])[],

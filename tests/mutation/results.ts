@@ -1,12 +1,15 @@
 /**
- * What became of each mutant, one line of JSON each.
+ * The result of each mutant, one line of JSON each.
  *
  * @module
  */
 import type { Mutant } from "./mutants.ts";
 import type { Verdict } from "./workplace.ts";
 
-/** `unreached` is a survivor too: no test runs what it changes. */
+/**
+ * A result; `unreached` is a survivor too, because no test runs the changed
+ * code.
+ */
 export interface Result {
   name: string;
   line: number;
@@ -14,7 +17,7 @@ export interface Result {
   replacement: string;
 }
 
-/** A file of results, to which they are added as they come. */
+/** A file of results, to which new ones are appended. */
 export class Results {
   private constructor(
     private readonly path: string,
@@ -63,7 +66,10 @@ function print({ name, line, replacement, verdict }: Result): string {
   return `${WORDS[verdict]} ${path}:${line} ${rest.join(": ")} -> ${shown}`;
 }
 
-/** Such as `src/store: 877 mutants, 20 survived, 3 hung: 97.7 % were noticed`. */
+/**
+ * Prints such as `src/store: 877 mutants, 20 survived, 3 hung: 97.7 % were
+ * noticed`.
+ */
 export function summary(name: string, done: readonly Result[]): string {
   const survivors = done.filter(isSurvivor).length;
   const hung = done.filter(({ verdict }) => verdict === "hung").length;

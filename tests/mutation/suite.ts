@@ -1,5 +1,5 @@
 /**
- * Files of tests in one process, and what each test reaches.
+ * Files of tests in one process, with the mutants that each test reaches.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { NO_MUTANT } from "./order.ts";
 import { type Run, TestProcess } from "./test_process.ts";
 import type { Verdict } from "./workplace.ts";
 
-/** For one test with nothing broken. */
+/** The most seconds of one test with nothing broken. */
 const MOST_SECONDS = 120;
 
 /** A test that passes while nothing is broken. */
@@ -15,14 +15,14 @@ interface Test {
   at: number;
   name: string;
   seconds: number;
-  /** Mutants. */
+  /** The mutants that it reaches. */
   reached: ReadonlySet<number>;
 }
 
-/** Its process is started when it is needed; `end()` ends it. */
+/** A suite. Its process is started when it is needed; `end()` ends it. */
 export class Suite {
   readonly tests: Test[] = [];
-  /** Tests that fail here though nothing is broken. */
+  /** Tests that fail here although nothing is broken. */
   readonly leftOut: string[] = [];
   /** Mutants that are reached while the files are loaded. */
   loading: ReadonlySet<number> = new Set();
@@ -64,10 +64,11 @@ export class Suite {
   }
 
   /**
-   * What the tests that reach a mutant say of it, cheapest first, and whether
-   * all of them reached it again: what is done once in a process is not.
+   * Runs the tests that reach a mutant, cheapest first; gives their verdict,
+   * and if all of them reached it again: code that runs once in a process is
+   * not reached again.
    *
-   * @param most how many of them are asked
+   * @param most the most tests to run
    */
   async try(
     mutant: number,
@@ -85,7 +86,10 @@ export class Suite {
     return { verdict: "passed", isSure };
   }
 
-  /** What all tests say of a mutant that is there while the files are loaded. */
+  /**
+   * Runs all tests with a mutant that is switched on while the files are
+   * loaded.
+   */
   async tryFromStart(mutant: number): Promise<Verdict> {
     const process = await TestProcess.start(this.root, this.paths, mutant);
     try {
@@ -110,9 +114,9 @@ export class Suite {
   }
 
   /**
-   * A test that fails counts if it passes without the mutant in the same
-   * process: an earlier mutant may have left something behind. One that seems
-   * to hang is asked again with more patience.
+   * Runs a test. A failure counts if the test passes without the mutant in the
+   * same process, because an earlier mutant may have left something behind. One
+   * that seems to hang runs again with more patience.
    */
   async #ask(test: Test, mutant: number): Promise<Run> {
     const { at } = test;
@@ -123,7 +127,7 @@ export class Suite {
       (await this.#run(at, NO_MUTANT, deadline)).verdict === "passed";
     if (this.#process?.loaded && await isClean()) return run;
     await this.end();
-    // It may need a test before it: then it says nothing.
+    // It may depend on an earlier test: then it proves nothing.
     if (!await isClean()) return { ...run, verdict: "passed" };
     return await this.#run(at, mutant, deadline);
   }
@@ -140,7 +144,10 @@ export class Suite {
   }
 }
 
-/** How long a test may take before it hangs: the machine may be busy. */
+/**
+ * Computes the time a test may take before it counts as hanging: the machine
+ * may be busy.
+ */
 function patience({ seconds }: Test, more = 3): number {
   return 5 * seconds + more;
 }

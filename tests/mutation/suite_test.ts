@@ -21,7 +21,7 @@ Deno.test("what no one awaits", () => { Promise.reject(new Error("no")); });
 Deno.test({ name: "not here", ignore: true, fn: () => check(false) });
 `;
 
-/** A suite in a project of one source and one file of tests. */
+/** Makes a suite in a project of one source and one file of tests. */
 async function measured(): Promise<
   { suite: Suite; idOf: (kind: string) => number } & AsyncDisposable
 > {

@@ -1,6 +1,6 @@
 /**
- * All mutants of a source file in it at once, each behind a switch, so that
- * the file is loaded once and not once for each of them.
+ * All mutants of a source file at once, each behind a switch, so that the file
+ * is loaded only once.
  *
  * @module
  */
@@ -8,22 +8,23 @@ import ts from "typescript";
 import { type Mutant, parsed } from "./mutants.ts";
 import { SWITCH } from "./order.ts";
 
-/** A mutant under the number by which it is switched on. */
+/** A mutant with the number of its switch. */
 export interface Numbered extends Mutant {
   id: number;
 }
 
 /**
- * It tells the process of tests that the mutant was reached. Other processes
- * that load the file have no such function, and nothing is switched on there.
+ * The source of the switch. It reports to the test process that the mutant was
+ * reached. Other processes that load the file have no such function, so nothing
+ * is switched on there.
  */
 const ASKED =
   `function ${SWITCH}(id) { return globalThis.${SWITCH}?.(id) ?? false; }`;
 
 /**
- * The source with switches for all mutants that can have one.
+ * Adds switches to the source for all mutants that can have one.
  *
- * @param switched told of each mutant that got a switch
+ * @param switched called with each mutant that got a switch
  */
 export function withSwitches(
   path: string,
@@ -62,7 +63,7 @@ export function withSwitches(
   }\n${ASKED}\n`;
 }
 
-/** In a block of its own, so that no `else` becomes its own. */
+/** Puts a statement into a block, so that no following `else` belongs to it. */
 function withoutStatement(text: string, mutants: readonly Numbered[]): string {
   const [{ id }] = mutants;
   return `{if(!${SWITCH}(${id})){${text}}}`;
@@ -80,14 +81,17 @@ function canSwitch(node: ts.Node): boolean {
   return ts.isExpression(node) && !isLink(node) && !isTarget(node);
 }
 
-/** What sets the members of a constructor's parameters follows it directly. */
+/**
+ * True for a call of super, after which the members of a constructor's
+ * parameters are set.
+ */
 function isSuperCall(node: ts.Node): boolean {
   return ts.isExpressionStatement(node) &&
     ts.isCallExpression(node.expression) &&
     node.expression.expression.kind === ts.SyntaxKind.SuperKeyword;
 }
 
-/** Inside `a?.b.c`, what is in parentheses would end the chain. */
+/** True inside `a?.b.c`, where parentheses would end the chain. */
 function isLink(node: ts.Expression): boolean {
   const { parent } = node;
   return ts.isOptionalChain(node) &&
@@ -95,7 +99,7 @@ function isLink(node: ts.Expression): boolean {
       ts.isNonNullExpression(parent));
 }
 
-/** `[a, b] = …` */
+/** True for the target of `[a, b] = …`. */
 function isTarget(node: ts.Expression): boolean {
   const { parent } = node;
   return ts.isBinaryExpression(parent) && parent.left === node &&

@@ -4,7 +4,7 @@ import { mutantsOf } from "./mutants.ts";
 import { SWITCH } from "./order.ts";
 import { withSwitches } from "./switches.ts";
 
-/** The value of `x` in the source with each mutant on, and with none first. */
+/** Computes `x` in the source with no mutant, then with each one on. */
 function valuesOf(source: string): unknown[] {
   const { text, switched } = switchedIn(source);
   const script = ts.transpile(text);
@@ -32,7 +32,7 @@ Deno.test("withSwitches() changes nothing while nothing is switched on", () => {
 Deno.test("withSwitches() gives each mutant a switch of its own", () => {
   assert.deepEqual(valuesOf("x = 1 < 2 && 3 === 3;"), [
     true,
-    // Left side alone, right side alone, <=, !==.
+    // The left side alone, the right side alone, <=, !==.
     true,
     true,
     true,

@@ -1,5 +1,5 @@
 /**
- * A process with files of tests in it, from the side that gives it orders.
+ * A process with files of tests, from the side that gives it orders.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import type { Verdict } from "./workplace.ts";
 
 const LOADING_SECONDS = 120;
 
-/** How a test ended, and which mutants it reached. */
+/** The verdict of a test, and the mutants it reached. */
 export interface Run {
   verdict: Verdict;
   reached: number[];
   seconds: number;
 }
 
-/** Ends with a test that hangs, or that ends the process. */
+/** A process. It ends with a test that hangs, or that ends the process. */
 export class TestProcess {
   #reports: AsyncGenerator<string>;
   #orders: WritableStreamDefaultWriter<Uint8Array>;
-  /** None that runs, or what the files hold. */
+  /** The contents of the files; undefined if no process runs. */
   loaded: Loaded | undefined;
 
   private constructor(private readonly child: Deno.ChildProcess) {
@@ -27,7 +27,10 @@ export class TestProcess {
     this.#orders = child.stdin.getWriter();
   }
 
-  /** With a mutant that is switched on while the files are loaded, or none. */
+  /**
+   * Starts a process, with a mutant that is on while the files are loaded, or
+   * none.
+   */
   static async start(
     root: string,
     paths: readonly string[],
@@ -56,7 +59,7 @@ export class TestProcess {
     return process;
   }
 
-  /** `failed` too if the process ends. */
+  /** Runs a test; `failed` too if the process ends. */
   async run(
     test: number,
     mutant: number,
@@ -86,7 +89,7 @@ export class TestProcess {
     await this.#orders.abort().catch(() => {});
   }
 
-  /** The next one, or nothing: then the process has ended. */
+  /** Reads the next report; undefined if the process has ended. */
   async #report<T>(deadlineSeconds: number): Promise<T | undefined> {
     const timer = setTimeout(
       () => this.child.kill("SIGKILL"),

@@ -1,14 +1,14 @@
 /**
- * A copy of the project in which rules are broken, so that no one's files are
- * touched.
+ * A copy of the project in which rules are broken, so that the real files stay
+ * untouched.
  *
  * @module
  */
 
-/** How a run of tests ended. */
+/** The end of a run of tests. */
 export type Verdict = "passed" | "failed" | "hung";
 
-/** A copy of what git knows of, and what is new besides. */
+/** A copy of all files that git knows, and of new ones. */
 export class Workplace implements AsyncDisposable {
   private constructor(readonly root: string) {}
 
@@ -21,7 +21,7 @@ export class Workplace implements AsyncDisposable {
     for (const path of paths) {
       const target = `${root}/${path}`;
       await Deno.mkdir(target.replace(/[^/]*$/, ""), { recursive: true });
-      // What was deleted and not yet committed is still listed.
+      // A file that is deleted but not yet committed is still listed.
       await Deno.copyFile(path, target).catch(() => {});
     }
     return new Workplace(root);
@@ -73,7 +73,7 @@ export class Workplace implements AsyncDisposable {
   }
 }
 
-/** Every file at or below a path. */
+/** Lists every file at or below a path. */
 export async function* filesBelow(path: string): AsyncGenerator<string> {
   const { isFile } = await Deno.stat(path);
   if (isFile) {

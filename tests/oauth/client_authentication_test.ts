@@ -259,7 +259,7 @@ Deno.test("verifyClientAssertion() refuses a shared secret's signature", async (
 });
 
 Deno.test("verifyClientAssertion() refuses a client that registered another method", async () => {
-  // With its own keys and a good signature: only the method is another.
+  // The keys and the signature are right: only the method differs.
   for (
     const method of ["none", "client_secret_basic", "client_secret_post"]
   ) {

@@ -95,7 +95,7 @@ Deno.test("heldScopes() judges a machine by its client, and no one's rules", () 
     ceiling: SUPPORTED,
   });
   assert.equal(held({ machines: new Set() }, MACHINE), undefined);
-  // A person's grant needs no machine of its client's name.
+  // A person's grant does not depend on a machine with its client's name.
   assert.deepEqual(held({ machines: new Set() }), { scopes: SUPPORTED });
 });
 

@@ -162,7 +162,7 @@ Deno.test("keep() leaves to an author's rule what fits into a grant", () => {
   const kept = permissions.keep({ subject: "1", groups: [...groups, "last"] });
   assert.equal(kept.groups![0], "last");
   assert(kept.groups!.length > 50 && kept.groups!.length < 100);
-  // What is worth asking a provider for is what an operator named.
+  // Only the kinds that an operator named are worth asking a provider for.
   assert.deepEqual([...permissions.named], ["groups"]);
   assert.equal(permissions.memberships.size, 4);
 });

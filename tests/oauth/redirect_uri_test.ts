@@ -98,7 +98,7 @@ for (const uri of REFUSED) {
   });
 }
 
-/** Written so that nothing but the scheme is wrong with them. */
+/** URIs in which only the scheme is wrong. */
 const REFUSED_SCHEMES = [
   "about",
   "android-app",

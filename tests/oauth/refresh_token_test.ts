@@ -37,7 +37,7 @@ Deno.test("isMinted() takes what was made with the key, with every letter right"
   assert(!isMinted(token, newRefreshKey()));
   const start = token.length - 43;
   for (let at = start; at < token.length; at++) {
-    // The last letter has two bits that no byte is made of.
+    // The last letter has two bits that belong to no byte.
     const other = ALPHABET[ALPHABET.indexOf(token[at]) ^ 1];
     const changed = token.slice(0, at) + other + token.slice(at + 1);
     assert(!isMinted(changed, key), changed);

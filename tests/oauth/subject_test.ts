@@ -8,7 +8,7 @@ import {
 
 const PRESETS = ["github", "google", "microsoft", "gitlab", "dev"];
 
-/** Every text of up to three of some characters. */
+/** Lists every text of up to three of some characters. */
 function textsOf(characters: readonly string[]): string[] {
   const texts = [""];
   for (const text of texts) {
@@ -18,7 +18,7 @@ function textsOf(characters: readonly string[]): string[] {
   return texts;
 }
 
-/** Issuers that have one host, or one of our own names for a host. */
+/** Lists issuers that have one host, or one of our own names for a host. */
 function issuersOf(host: string): string[] {
   const paths = textsOf(["a", ":", "/"]).map((text) => `/${text}`)
     // A slash at the end is the same issuer without it.
@@ -59,7 +59,7 @@ for (
     ["http://localhost:9000", "42", "localhost:9000:42"],
     ["https://id.example.com:8443", "1:a", "id.example.com:8443:1:a"],
     ["https://id.example.com/t1", "1:a", "id.example.com/t1:1:a"],
-    // What could be read in two ways.
+    // Subjects that could be read in two ways.
     ["https://id.example.com", "8443:a", "id.example.com::8443:a"],
     ["https://id.example.com/t:1", "a", "id.example.com/t%3A1:a"],
     ["https://gitlab", "42", "https://gitlab:42"],

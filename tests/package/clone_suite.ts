@@ -1,5 +1,5 @@
 /**
- * A clone that someone made their own: no samples, other packages.
+ * A clone with its owner's changes: no samples, other packages.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { Clone } from "../process/clone.ts";
 import { callBoth } from "./project.ts";
 
-/** The whole suite runs in it, on a slow machine too. */
+/** The time for the whole suite in the clone, on a slow machine too. */
 const PATIENCE_MILLISECONDS = 10 * 60_000;
 
 const LISTS = {
@@ -29,7 +29,7 @@ export default tool({
 });
 `;
 
-/** Takes the samples away, their tests included. */
+/** Removes the samples, with their tests. */
 async function removeSamples({ path }: Clone): Promise<void> {
   for (const [folder, type] of Object.entries(LISTS)) {
     await Deno.remove(`${path}/src/${folder}`, { recursive: true });

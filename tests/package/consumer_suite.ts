@@ -1,6 +1,6 @@
 /**
- * The ways in which another project uses the package, each from a directory
- * that shares nothing with this one.
+ * The ways in which another project uses the package, each from an unrelated
+ * directory.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
 const NAME = "@tool-server/tool-server";
 
-/** A whole server in one import. */
+/** Prints a whole server in one import. */
 function main(from: string): string {
   return `import { serve, tool, z } from "${from}";
 
@@ -89,7 +89,7 @@ Deno.test("with deno serve: a default export", async () => {
   assert.equal(await server.end(), 0);
 });
 
-/** Installs the npm package as `deno task pack` makes it. */
+/** Installs the npm package that `deno task pack` makes. */
 async function installPacked(project: Project): Promise<void> {
   const file = `${project.path}/package.tgz`;
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -1,5 +1,5 @@
 /**
- * What the generator makes, as a stranger meets it.
+ * The generator's projects, as a stranger finds them.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
 const CREATE = `${PACKAGE_PATH}/src/create/mod.ts`;
 
-/** A new project, in a directory of its own. */
+/** Creates a new project, in a directory of its own. */
 async function createProject(): Promise<Project> {
   const project = new Project();
   await project.succeed("run", "-A", CREATE, "my-tools");

@@ -20,7 +20,7 @@ async function deno(...args: string[]): Promise<string> {
   return decoder.decode(stdout) + decoder.decode(stderr);
 }
 
-/** What others may build on: a line less is a major version. */
+/** The exports that others may build on: removing one needs a major version. */
 const VALUES = [
   "CatalogueError",
   "ConfigError",
@@ -151,7 +151,7 @@ Deno.test("every export is documented, with types that are exports too", async (
   const entries = Object.values<string>(exports);
   const output = await deno("doc", "--lint", ...entries);
   assert.match(output, /documentation lint errors/);
-  // What npm packages leave without words is theirs.
+  // Missing docs of npm packages are not ours.
   const ours = output.split("\n\n\n").filter((complaint) =>
     /-->\s+\S*\/src\//.test(complaint) && !complaint.includes("/npm/")
   );
@@ -173,7 +173,7 @@ Deno.test("the examples in the documentation compile", async () => {
     ...["around", "prompt", "resource", "result", "service", "setting", "tool"]
       .map((name) => `src/authoring/${name}.ts`),
   );
-  // What was checked before is not named again.
+  // Lines about checked files are ignored.
   assert.equal(output.replaceAll(/^Check .*\n/gm, ""), "");
 });
 

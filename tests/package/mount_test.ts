@@ -1,6 +1,6 @@
 /**
  * A server inside someone's application: at its root, at a path, and behind
- * whatever hands it requests.
+ * other request handlers.
  *
  * @module
  */
@@ -23,7 +23,7 @@ const whoami = tool({
 /** An application that hands requests on to a server. */
 type Mount = (server: Server) => (request: Request) => Promise<Response>;
 
-/** By name: the path below which the server is, and how it got there. */
+/** Mounts by name: the path of the server, and the way it is mounted. */
 const MOUNTS: Record<string, [path: string, mount: Mount]> = {
   "Deno.serve(server.fetch)": [
     "",

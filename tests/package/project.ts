@@ -1,6 +1,5 @@
 /**
- * Projects of strangers: directories that have nothing to do with this one,
- * with an empty home.
+ * Projects of strangers: unrelated directories, with an empty home.
  *
  * @module
  */
@@ -19,7 +18,7 @@ import {
 /** The repository's path, as another project's `links` name it. */
 export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
 
-/** A directory with an empty home beside it. */
+/** A directory with an empty home next to it. */
 export class Project implements AsyncDisposable {
   readonly #directory = new TemporaryDirectory();
   readonly #home = new TemporaryDirectory();
@@ -47,7 +46,7 @@ export class Project implements AsyncDisposable {
     return { code: await process.end(), output: process.output };
   }
 
-  /** {@linkcode deno}, which must succeed. */
+  /** Runs {@linkcode deno}, which must succeed. */
   async succeed(...args: string[]): Promise<string> {
     const { code, output } = await this.deno(...args);
     assert.equal(code, 0, output);
@@ -60,7 +59,7 @@ export class Project implements AsyncDisposable {
   }
 }
 
-/** What a real client is told, in either generation of the protocol. */
+/** Calls a tool as a real client, in either generation of the protocol. */
 export async function callBoth(
   url: string,
   name: string,

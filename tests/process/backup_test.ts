@@ -46,7 +46,7 @@ Deno.test("a copy that is made while servers write has all that was acknowledged
   }
   assert.equal((await Deno.stat(copy)).mode! & 0o777, 0o600);
   assert.deepEqual(await fileNames(other.path), ["copy.db"]);
-  // As after the loss of a disk: elsewhere, and with nothing but the copy.
+  // As after the loss of a disk: elsewhere, and only with the copy.
   await using restored = await startProcess({
     directory: other.path,
     env: { KV_PATH: copy },
@@ -81,7 +81,7 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
   assert.deepEqual(await fileNames(directory.path), before);
 });
 
-/** Writes a value into a database, or reads what is there. */
+/** Writes a value into a database, or reads the present one. */
 async function open(path: string, value?: number): Promise<unknown> {
   using kv = await Deno.openKv(path);
   if (value !== undefined) await kv.set(["value"], value);
@@ -98,7 +98,7 @@ Deno.test("a restore puts the copy in the place of a database, and keeps what wa
     assert.equal(await copying.end(), 0, copying.output);
   }
   {
-    // What a killed server leaves.
+    // The files that a killed server leaves.
     using kv = await Deno.openKv(path);
     await kv.set(["value"], 2);
     for (const end of ["", "-wal"]) {
@@ -108,7 +108,7 @@ Deno.test("a restore puts the copy in the place of a database, and keeps what wa
   for (const end of ["", "-wal"]) {
     await Deno.rename(`${directory.path}/killed${end}`, path + end);
   }
-  // What a killed restore leaves.
+  // The file that a killed restore leaves.
   await Deno.writeTextFile(`${path}.restored`, "half");
   await using restoring = restore(copy, path);
   assert.equal(await restoring.end(), 0, restoring.output);
@@ -147,7 +147,7 @@ Deno.test("a restore into an empty folder leaves nothing of another database", a
 
 Deno.test({
   name: "a restored database belongs to whom the one before did, or its folder",
-  // Only root gives files away.
+  // Only root can give files away.
   ignore: Deno.uid() !== 0,
   async fn() {
     const SERVICE = 65532;

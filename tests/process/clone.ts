@@ -1,5 +1,5 @@
 /**
- * A clean clone, as a stranger has it.
+ * A clean clone, as a stranger gets it.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import {
   TemporaryDirectory,
 } from "./kit.ts";
 
-/** What is committed, in a directory of its own, with an empty home. */
+/** The committed files, in a directory of their own, with an empty home. */
 export class Clone extends TemporaryDirectory {
   readonly #home = new TemporaryDirectory();
 

@@ -14,7 +14,7 @@ import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
 import { Clone } from "./clone.ts";
 import { callHealth, openSession } from "./kit.ts";
 
-/** Deno on the machine, or nothing but Node. */
+/** The ways to run Deno: it is installed, or there is only Node. */
 const WAYS: [string, string[]][] = [
   ["deno", ["deno"]],
   ["npx", ["npx", "-y", "deno"]],
@@ -36,8 +36,8 @@ for (const [name, way] of WAYS) {
     await restarted;
     server.kill("SIGTERM");
     await server.end();
-    // Deno's own, of a missing .env and of permission sets: with --quiet the
-    // watcher would not say either that it waits for a change.
+    // Deno's own warnings about a missing .env and permission sets: with
+    // --quiet the watcher would not report that it waits for a change either.
     const output = server.output.replaceAll(
       /^.*(experimental feature|`--env-file` flag).*$/gm,
       "",
@@ -103,7 +103,7 @@ Deno.test("deno task dev:oauth signs a person in through the SDK's client", asyn
 
 Deno.test("a sign-in outlives a restart of deno task dev:oauth", async () => {
   await using clone = await Clone.make();
-  // Another port would be another server to a client.
+  // With another port it would be another server for a client.
   const { port } = freeAddress();
   await using server = clone.run(["deno", "task", "dev:oauth"], {
     env: { PORT: String(port) },
@@ -142,7 +142,9 @@ async function signIn(url: string): Promise<RememberedSignIn> {
   return authProvider;
 }
 
-/** Calls a tool with what a sign-in left; it must not ask for another. */
+/**
+ * Calls a tool with the tokens of a sign-in; it must not ask for another one.
+ */
 async function callAs(
   authProvider: RememberedSignIn,
   url: string,

@@ -8,7 +8,7 @@ import type { Json } from "../kit.ts";
 
 /** A span as it arrived, its attributes by name. */
 export interface CollectedSpan {
-  /** Name and version of what made it. */
+  /** Name and version of the instrumentation. */
   scope: string;
   name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -19,7 +19,7 @@ export interface CollectedSpan {
   /** 2 is an error. */
   statusCode: number;
   attributes: Record<string, unknown>;
-  /** Traces that it refers to. */
+  /** Traces that it links to. */
   links: { traceId: string; spanId: string }[];
 }
 
@@ -28,7 +28,7 @@ export interface CollectedPoint {
   metric: string;
   unit: string;
   kind: "histogram" | "gauge" | "sum";
-  /** Of a histogram, as its bounds. */
+  /** The values of a histogram, with its bounds. */
   count: number;
   bounds: number[];
   attributes: Record<string, unknown>;
@@ -46,9 +46,9 @@ export interface CollectedRecord {
 export class Collector implements AsyncDisposable {
   readonly spans: CollectedSpan[] = [];
   readonly records: CollectedRecord[] = [];
-  /** As of the last export. */
+  /** The points of the last export. */
   points: CollectedPoint[] = [];
-  /** Whose metrics they are. */
+  /** The resources that the metrics belong to. */
   readonly resources: Record<string, unknown>[] = [];
   /** The bodies as they arrived. */
   exported = "";
@@ -60,7 +60,7 @@ export class Collector implements AsyncDisposable {
       async (request) => {
         const body = await request.text();
         this.exported += body;
-        // Names and values can be read in protobuf, too.
+        // Names and values can be found in protobuf, too.
         const isJson = request.headers.get("content-type")?.includes("json");
         if (isJson) this.#take(JSON.parse(body));
         return Response.json({});
@@ -68,7 +68,9 @@ export class Collector implements AsyncDisposable {
     );
   }
 
-  /** What a process is started with to export everything here. */
+  /**
+   * The variables with which a process exports everything to this collector.
+   */
   get environment(): Record<string, string> {
     return {
       OTEL_DENO: "true",
@@ -79,12 +81,12 @@ export class Collector implements AsyncDisposable {
     };
   }
 
-  /** The spans of a name. */
+  /** Lists the spans with a name. */
   named(name: string): CollectedSpan[] {
     return this.spans.filter((span) => span.name === name);
   }
 
-  /** The spans beneath another, at any depth. */
+  /** Lists the spans beneath another, at any depth. */
   beneath({ spanId, traceId }: CollectedSpan): CollectedSpan[] {
     return this.spans
       .filter((span) =>

@@ -1,6 +1,6 @@
 /**
- * A network that lets no one out but through its proxy, which shows everyone
- * certificates of its own.
+ * A network in which only a proxy can reach the outside, with its own
+ * certificates for every host.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { startProcess, TemporaryDirectory } from "./kit.ts";
 
 const PROVIDER = "id.provider.test";
 
-/** A provider that knows one person. */
+/** Serves a provider that knows one person. */
 function serveProvider(certificate: { cert: string; key: string }) {
   return Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {}, ...certificate },
@@ -25,7 +25,7 @@ function serveProvider(certificate: { cert: string; key: string }) {
   );
 }
 
-/** Lets through what asks for it as RFC 9110 §9.3.6 has it, to one port. */
+/** Passes on CONNECT requests (RFC 9110 §9.3.6) to one port. */
 class ConnectProxy implements AsyncDisposable {
   readonly asked: string[] = [];
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -94,7 +94,7 @@ Deno.test("people sign in behind a company's proxy, by the certificates that the
         HTTPS_PROXY: proxy.url,
         DENO_NO_UPDATE_CHECK: "1",
         DENO_TLS_CA_STORE: "system",
-        // What the system believes.
+        // The certificates that the system trusts.
         SSL_CERT_FILE: certificates,
         SSL_CERT_DIR: "",
       },

@@ -17,7 +17,10 @@ class Cores extends Process {
   readonly origin: string;
   readonly #directory: TemporaryDirectory;
 
-  /** @param shell what runs the command, in place of the command itself */
+  /**
+   * @param shell a shell program that runs the command, in place of the command
+   * itself
+   */
   constructor(env: Record<string, string> = {}, shell?: string) {
     const { tasks } = JSON.parse(
       Deno.readTextFileSync(new URL("deno.json", REPOSITORY)),
@@ -36,7 +39,7 @@ class Cores extends Process {
     this.#directory = directory;
   }
 
-  /** Starts them, and waits for both. */
+  /** Starts the processes, and waits for both. */
   static async listening(): Promise<Cores> {
     const cores = new Cores();
     await cores.prints(/"Listening"[\s\S]*"Listening"/);
@@ -49,19 +52,19 @@ class Cores extends Process {
   }
 }
 
-/** The processes that a process started. */
+/** Lists the processes that a process started. */
 async function childrenOf({ pid }: Pick<Process, "pid">): Promise<number[]> {
   const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
   return text.trim().split(" ").filter(Boolean).map(Number);
 }
 
-/** Whether a process runs: one that ended may still wait to be noticed. */
+/** True if a process runs: one that ended may still be listed as a zombie. */
 async function isAlive(pid: number): Promise<boolean> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => ") Z");
   return !/\) [ZX]/.test(stat);
 }
 
-/** Calls over a connection of its own, which any of the processes may get. */
+/** Calls over a new connection, which any of the processes may get. */
 async function call(url: string, session: string): Promise<number> {
   using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
   const response = await fetch(`${url}/mcp`, {
@@ -84,7 +87,7 @@ Deno.test({
     const { origin: url } = cores;
     const children = await childrenOf(cores);
     assert.equal(children.length, 2);
-    // Of twenty connections, all go to one process in one of 500,000 runs.
+    // All twenty connections go to one process in one of 500,000 runs.
     const sessions = await Promise.all(
       Array.from({ length: 20 }, () => openSession(url)),
     );
@@ -204,10 +207,10 @@ Deno.test({
     const { origin: url } = cores;
     await cores.prints(/"Listening"/);
     const session = await openSession(url);
-    // The first that the shell started.
+    // The process that the shell started first.
     const [pid] = await childrenOf(cores);
     await until(async () => (await childrenOf({ pid })).length === 2);
-    // Each call is a line in the log that cannot be written.
+    // Each call is a log line that cannot be written.
     for (let n = 0; n < 30; n++) {
       assert.equal(await callHealth(url, session), 200);
     }

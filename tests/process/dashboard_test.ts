@@ -1,4 +1,4 @@
-/** The dashboard in deploy/; `telemetry_test.ts` looks up what it asks for. */
+/** The dashboard in deploy/; `telemetry_test.ts` checks its queries. */
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import type { Json } from "../kit.ts";

@@ -1,5 +1,5 @@
 /**
- * A plain web server, from which programs run that no one installed.
+ * A plain web server, from which programs run without an installation.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export function serveFiles(root: URL): Deno.HttpServer<Deno.NetAddr> {
   );
 }
 
-/** Where it listens. */
+/** Gives the origin it listens on. */
 export function originOf({ addr }: Deno.HttpServer<Deno.NetAddr>): string {
   return `http://${addr.hostname}:${addr.port}`;
 }

@@ -1,6 +1,6 @@
 /**
  * Two real processes on one database file under mixed load, one of which is
- * killed again and again. What was promised is kept, whoever promised it.
+ * killed again and again. Every promise is kept, by either of them.
  *
  *     deno task test:kills 100
  */
@@ -31,7 +31,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** The processes as a proxy that takes turns shows them. */
+/** The processes behind a proxy that takes turns. */
 class Line {
   kills = 0;
   constructor(
@@ -39,7 +39,10 @@ class Line {
     readonly provider: OpenIdProvider,
   ) {}
 
-  /** 503 for what its process did not live to answer. Never is anything 500. */
+  /**
+   * Sends a request. 503 if the process died before its answer. No request may
+   * be answered with 500.
+   */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     this.processes.next();
     let response: Response;
@@ -58,7 +61,7 @@ class Line {
     return new Response(body.byteLength > 0 ? body : null, { status, headers });
   }
 
-  /** Posts a message, again and again until there is another answer than 503. */
+  /** Posts a message, repeatedly until the answer is not 503. */
   async post(
     message: Json,
     token: string,
@@ -78,7 +81,7 @@ class Line {
     );
   }
 
-  /** A 2026 request. */
+  /** Sends a 2026 request. */
   stateless(method: string, params: Json, token: string): Promise<Response> {
     const extensions = { "io.modelcontextprotocol/tasks": {} };
     const _meta = statelessMeta({ extensions });
@@ -90,7 +93,7 @@ class Line {
   }
 }
 
-/** Takes a step, and again while it is answered with 503. */
+/** Takes a step, and repeats it while it is answered with 503. */
 async function persistent<T extends { status: number }>(
   step: () => Promise<T>,
 ): Promise<T> {
@@ -103,7 +106,7 @@ async function persistent<T extends { status: number }>(
   }
 }
 
-/** The last message of an answer; undefined when its process was killed. */
+/** Gives the last message of an answer; undefined if its process was killed. */
 async function lastOf(response: Response): Promise<Json> {
   try {
     return (await messagesOf(response)).at(-1);
@@ -113,7 +116,7 @@ async function lastOf(response: Response): Promise<Json> {
   }
 }
 
-/** Walks to the code; undefined when a page says to begin anew. */
+/** Walks to the code; undefined if a page says to begin again. */
 async function authorize(
   line: Line,
   client: Client,
@@ -139,7 +142,7 @@ async function authorize(
   return undefined;
 }
 
-/** Signs in, anew only where a kill took what a step had used up. */
+/** Signs in; begins again only if a kill happened after a step was used up. */
 async function signIn(line: Line, client: Client): Promise<Json> {
   for (let tries = 0; tries < 10; tries++) {
     const { kills } = line;
@@ -161,7 +164,7 @@ async function checkCall(line: Line, token: string): Promise<void> {
   assert.equal(result.content[0].text, "jo of the tests");
 }
 
-/** A person at work: each round takes what the rounds before have left. */
+/** A person at work: each round continues with the state of the last one. */
 type Load = (line: Line, client: Client, tokens: Json) => () => Promise<void>;
 
 const signingIn: Load = (line, client) => async () => {
@@ -221,7 +224,7 @@ const asking: Load = (line, _client, { access_token }) => {
       assert.equal(result.content[0].text, "decline");
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
-      // A stream ends early with its process only.
+      // A stream may end early only if its process died.
       assert(line.kills > kills, `${error}`);
     } finally {
       await events.close().catch(() => {});

@@ -1,5 +1,5 @@
 /**
- * Processes as people start them, and what they print.
+ * Processes as people start them, and their output.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { initialize, type Json, rpc } from "../kit.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);
 
-/** Far more than anything here takes. */
+/** The longest wait: far longer than anything here takes. */
 const PATIENCE_MILLISECONDS = 120_000;
 
 export interface ProcessOptions {
@@ -17,7 +17,7 @@ export interface ProcessOptions {
   cwd?: string | URL;
   /** Settings besides `PORT=0`, which lets the system pick one. */
   env?: Record<string, string>;
-  /** Whether the process is shown a terminal. */
+  /** True if the process gets a terminal. */
   terminal?: boolean;
 }
 
@@ -42,7 +42,8 @@ export class Process implements AsyncDisposable {
       args: rest,
       cwd,
       clearEnv: true,
-      // A group of its own: `npx` and tasks leave a killed parent's children.
+      // A process group of its own: `npx` and tasks leave children behind when
+      // killed.
       detached: true,
       env: { ...surroundings(), PORT: "0", NO_COLOR: "1", ...env },
       stdin: "null",
@@ -57,7 +58,7 @@ export class Process implements AsyncDisposable {
     ]).then(([status]) => status);
   }
 
-  /** Resolves when the output has what is looked for. */
+  /** Resolves when the output matches the pattern. */
   async prints(pattern: RegExp): Promise<RegExpExecArray> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(reject, PATIENCE_MILLISECONDS);
@@ -76,7 +77,7 @@ export class Process implements AsyncDisposable {
     return pattern.exec(this.output)!;
   }
 
-  /** The origin it listens on, once it does. */
+  /** Gives the origin it listens on, once it does. */
   async url(): Promise<string> {
     return (await this.prints(/(http:\/\/[\w.]+:\d+)\/mcp/))[1];
   }
@@ -85,12 +86,12 @@ export class Process implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Sends a signal to all of it. */
+  /** Sends a signal to the whole group. */
   kill(signal: Deno.Signal): void {
     Deno.kill(-this.#child.pid, signal);
   }
 
-  /** Its exit code, with all of its output. */
+  /** Waits for the exit code, with all of the output. */
   async end(patience = PATIENCE_MILLISECONDS): Promise<number> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -124,7 +125,7 @@ export class Process implements AsyncDisposable {
   }
 }
 
-/** The environment of the tests, without settings of a server. */
+/** Copies the environment of the tests, without settings of a server. */
 function surroundings(): Record<string, string> {
   const environment = Deno.env.toObject();
   for (const variable of VARIABLES) delete environment[variable];
@@ -135,7 +136,7 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export class TemporaryDirectory implements AsyncDisposable {
   readonly path = Deno.makeTempDirSync({ prefix: "tool-server-" });
 
@@ -144,7 +145,9 @@ export class TemporaryDirectory implements AsyncDisposable {
   }
 }
 
-/** The flags of `deno task start`, with another place for the database. */
+/**
+ * Gives the flags of `deno task start`, with another place for the database.
+ */
 export async function startArgs(directory?: string): Promise<string[]> {
   const { tasks } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
@@ -158,9 +161,9 @@ export async function startArgs(directory?: string): Promise<string[]> {
   ];
 }
 
-/** How a server is started. */
+/** The options for starting a server. */
 export interface StartOptions extends ProcessOptions {
-  /** Where it may keep its database, besides `data`. */
+  /** The directory of its database, besides `data`. */
   directory?: string;
   /** The program, relative to the repository. */
   entry?: string;
@@ -204,7 +207,7 @@ export async function openSession(url: string): Promise<string> {
   return response.headers.get("mcp-session-id")!;
 }
 
-/** The status of a call to `health`. */
+/** Gives the status of a call to `health`. */
 export async function callHealth(
   url: string,
   sessionId: string,

@@ -1,4 +1,4 @@
-/** A server whose tools do what telemetry is to tell of. */
+/** A server whose tools do things that telemetry must report. */
 import * as z from "zod";
 import { resource, serve, tool, ToolError } from "../../src/mod.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What queries in PromQL ask for, and how Prometheus' OTLP receiver names what
- * a server exports.
+ * The names in PromQL queries, and the names that Prometheus' OTLP receiver
+ * gives to a server's exports.
  *
  * @module
  * @see https://prometheus.io/docs/guides/opentelemetry/
@@ -9,11 +9,11 @@ import assert from "node:assert/strict";
 import type { CollectedPoint } from "./collector.ts";
 import { REPOSITORY } from "./kit.ts";
 
-/** What a query asks for. */
+/** The names in a query. */
 export interface Asked {
   metrics: string[];
   labels: string[];
-  /** What labels are to be, to the letter, as `label="value"`. */
+  /** The exact values of labels, as `label="value"`. */
   values: string[];
 }
 
@@ -48,10 +48,10 @@ export function askedBy(query: string): Asked {
   return { metrics, labels, values };
 }
 
-/** All that can be asked of what was exported. */
+/** Lists all names and values that can be queried. */
 export function askable(points: readonly CollectedPoint[]) {
   const metrics = new Set<string>();
-  // Of the resource: `service.name` and `service.instance.id`.
+  // Labels of the resource: `service.name` and `service.instance.id`.
   const labels = new Set(["job", "instance"]);
   const values = new Set<string>();
   for (const { metric, unit, kind, attributes } of points) {
@@ -74,7 +74,7 @@ function escaped(name: string): string {
   return name.replaceAll(".", "_");
 }
 
-/** A dashboard of Grafana, as far as it is looked at here. */
+/** The examined part of a Grafana dashboard. */
 export interface Dashboard {
   panels: {
     id: number;
@@ -90,7 +90,7 @@ export async function readDashboard(): Promise<Dashboard> {
   );
 }
 
-/** What the docs and the dashboard ask Prometheus. */
+/** Lists the queries of the docs and the dashboard. */
 export async function queries(): Promise<string[]> {
   const text = await Deno.readTextFile(
     new URL("docs/telemetry.md", REPOSITORY),

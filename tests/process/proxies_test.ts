@@ -1,6 +1,6 @@
 /**
- * A server behind nginx and behind Caddy, each with the file in deploy/: where
- * one is not installed, its test says so and is left out.
+ * A server behind nginx and behind Caddy, each with its file in deploy/. If one
+ * is not installed, its test says so and is left out.
  *
  * @module
  */
@@ -22,7 +22,10 @@ import {
   TemporaryDirectory,
 } from "./kit.ts";
 
-/** Where the client is, which the proxy must tell: it is itself at 127.0.0.1. */
+/**
+ * The client's address, which the proxy must pass on: the proxy itself is at
+ * 127.0.0.1.
+ */
 const CLIENT_ADDRESS = "127.0.0.9";
 const FORGED_ADDRESS = "198.51.100.7";
 
@@ -33,12 +36,12 @@ interface Ports {
   servers: readonly number[];
 }
 
-/** A program with its file, as far as it can be here. */
+/** A program with its file, adapted to this machine. */
 interface Running {
   process: Process;
-  /** The certificate to believe. */
+  /** The certificate to trust. */
   ca: string;
-  /** Where requests are written down. */
+  /** The log of requests. */
   log?: string;
 }
 
@@ -46,7 +49,9 @@ async function fileOf(name: string): Promise<string> {
   return await Deno.readTextFile(new URL(`deploy/${name}`, REPOSITORY));
 }
 
-/** Replaces what only fits the machine that the file was written for. */
+/**
+ * Replaces the parts that fit only the machine that the file was written for.
+ */
 function adapt(text: string, changes: [string | RegExp, string][]): string {
   for (const [from, to] of changes) {
     assert.notEqual(text.search(from), -1, `${from} is not in the file`);
@@ -75,7 +80,7 @@ async function startNginx(path: string, ports: Ports): Promise<Running> {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   await Deno.writeTextFile(
     `${path}/nginx.conf`,
-    // As root it would give its workers to another user, who may not read here.
+    // As root it would run its workers as another user, who may not read here.
     `${Deno.uid() === 0 ? "user root;" : ""}
     daemon off; pid ${path}/pid; error_log stderr;
     events {}
@@ -130,14 +135,14 @@ function isInstalled(program: string): boolean {
   }
 }
 
-/** How a test is called, and left out where a program is not installed. */
+/** Names a test, which is left out if a program is not installed. */
 function needing(program: string, name: string) {
   const ignore = !isInstalled(program);
   const reason = ignore ? `, left out: ${program} is not installed` : "";
   return { name: name + reason, ignore };
 }
 
-/** Someone on another machine. */
+/** A client on another machine. */
 class Client implements Disposable {
   readonly #client: Deno.HttpClient;
 
@@ -152,7 +157,7 @@ class Client implements Disposable {
     return fetch(new URL(path, this.origin), { ...init, client: this.#client });
   }
 
-  /** Waits for the proxy: one that listens may not have its certificate yet. */
+  /** Waits for the proxy: it may listen before it has its certificate. */
   isServed(): Promise<void> {
     return until(() =>
       statusOf(this.fetch("/health")).catch(() => 0)
@@ -184,7 +189,7 @@ async function statusOf(answering: Promise<Response>): Promise<number> {
   return status;
 }
 
-/** A call that goes on until its client leaves. */
+/** Makes a call that goes on until its client leaves. */
 function wait(client: Client, signal?: AbortSignal): Promise<Response> {
   const _meta = statelessMeta({}, { progressToken: 1 });
   const params = { name: "wait", arguments: {}, _meta };
@@ -254,7 +259,7 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       const leaving = new AbortController();
       const events = new Events(await wait(client, leaving.signal));
       assert.equal((await events.read()).method, "notifications/progress");
-      // A client that leaves is missed behind the proxy too.
+      // A client that leaves is noticed behind the proxy too.
       leaving.abort();
       await assert.rejects(events.read());
       await server.prints(/"tool":"wait".*"outcome":"cancelled"/);
@@ -353,7 +358,7 @@ Deno.test(
       server.kill("SIGTERM");
       assert.equal(await server.end(), 0);
       const next = await start(ports.servers[index]);
-      // The proxy knows of it before the other one leaves.
+      // The proxy notices it before the other one leaves.
       await next.prints(/"GET \/ready","status":200/);
     }
     isOver = true;

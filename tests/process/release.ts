@@ -16,7 +16,7 @@ export async function bundleInto(path: string): Promise<void> {
   assert.equal(await bundling.end(), 0, bundling.output);
 }
 
-/** `deno.json` and `dist`, and nothing else. */
+/** A folder with `deno.json` and `dist`, and nothing else. */
 export class Release extends TemporaryDirectory {
   static async make(): Promise<Release> {
     const release = new Release();
@@ -27,7 +27,7 @@ export class Release extends TemporaryDirectory {
     return release;
   }
 
-  /** Runs what a file says that Deno is to run here. */
+  /** Runs Deno with the arguments that a file gives for it. */
   run(args: readonly string[], env: Record<string, string> = {}): Process {
     return new Process(args, { cwd: this.path, env });
   }

@@ -1,5 +1,5 @@
 /**
- * Releases as machines start them: by the files for containers and systemd.
+ * Releases as machines start them, by the files for containers and systemd.
  *
  * @module
  */
@@ -19,7 +19,7 @@ function read(path: string): Promise<string> {
   return Deno.readTextFile(new URL(path, REPOSITORY));
 }
 
-/** Variables as `NAME=value NAME=value`. */
+/** Parses variables such as `NAME=value NAME=value`. */
 function parseVariables(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(" ").map((it) => /^(\w+)=(.*)$/.exec(it)!.slice(1)),
@@ -35,7 +35,7 @@ async function checkServes(server: Process): Promise<string> {
 
 Deno.test("the Dockerfile's command serves its files, and its health check tells", async () => {
   const dockerfile = await read("Dockerfile");
-  // The last stage has these files and no others.
+  // The last stage has only these files.
   const copied = [...dockerfile.matchAll(/^COPY --from=build .*?(\S+)$/gm)];
   assert.deepEqual(copied.map(([, to]) => to), ["./", "dist", "data"]);
   const command = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]);
@@ -51,7 +51,7 @@ Deno.test("the Dockerfile's command serves its files, and its health check tells
     // Nothing has been downloaded there.
     DENO_DIR: cache.path,
   };
-  // Docker hands the proxy of its configuration on to every container.
+  // Docker passes its configured proxy on to every container.
   const proxy = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: "inside" };
   const isHealthy = async () => {
     await using checking = release.run(check, { ...env, ...proxy });
@@ -90,7 +90,7 @@ Deno.test("the systemd unit's command keeps the database outside of the release"
   assert.equal(await callHealth(await server.url(), session), 200);
 });
 
-/** Whether there is a systemd that judges units which are not installed. */
+/** True if systemd can verify units that are not installed. */
 function judges(): boolean {
   try {
     const { stdout } = new Deno.Command("systemd-analyze", {
@@ -121,9 +121,9 @@ Deno.test({
       command: "systemd-analyze",
     });
     assert.equal(await judging.end(), 0);
-    // What it ignores it only warns of.
+    // It only warns of lines that it ignores.
     assert.equal(judging.output, "");
-    // By itself it gives up after five failures within ten seconds.
+    // By default it gives up after five failures within ten seconds.
     assert.match(unit, /^Restart=always$/m);
     assert.match(unit, /^StartLimitIntervalSec=0$/m);
   },
@@ -143,7 +143,7 @@ Deno.test({
   },
 });
 
-/** Starts a server as systemd would, which is the parent of no one here. */
+/** Starts a server as systemd would, but without systemd as its parent. */
 async function startAsService(
   args: readonly string[],
   env: Record<string, string>,
@@ -161,10 +161,10 @@ Deno.test("a service that is not told where its database is does not start", asy
   assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
 });
 
-/** Arguments of `unshare` for a process that is the first of its own. */
+/** The arguments of `unshare` for a process with the id 1. */
 const FIRST = "--map-root-user --pid --fork --kill-child".split(" ");
 
-/** Whether who runs the tests may start one. */
+/** True if the test's user may start such a process. */
 function hasFirst(): boolean {
   try {
     return new Deno.Command("unshare", { args: [...FIRST, "true"] })
@@ -202,7 +202,7 @@ Deno.test("a service with a database starts, and what restarts on changes needs 
   await using cache = new TemporaryDirectory();
   await using watched = await startAsService(["--no-drain"], {
     KV_PATH: "",
-    // Its default database is there.
+    // The place of its default database.
     DENO_DIR: cache.path,
   });
   await checkServes(watched);

@@ -1,4 +1,6 @@
-/** The process of a server that asks, works and says who calls. @module */
+/**
+ * The process of a server that asks, works and identifies the caller. @module
+ */
 import * as z from "zod";
 import { serve, tool } from "../../src/mod.ts";
 

@@ -28,18 +28,18 @@ import {
 const RESTARTS = Number(Deno.args[0] ?? 6);
 const CLIENTS = 16;
 
-/** How often the proxy asks whether a server is ready, as the guide has it. */
+/** The pause between a proxy's probes of a server, as in the guide. */
 const PROBE_MILLISECONDS = 1000;
 
-/** What a proxy knows of a server. */
+/** A server as the proxy sees it. */
 interface Upstream {
   url: string;
   isReady: boolean;
 }
 
 /**
- * Sends requests to ready servers in turns over connections that it keeps, as
- * proxies do. What was sent is never sent again: a tool may have run.
+ * Sends requests to ready servers in turns over persistent connections, as
+ * proxies do. A request that was sent is never repeated: a tool may have run.
  */
 class Proxy implements AsyncDisposable {
   readonly upstreams: Upstream[] = [];
@@ -77,7 +77,7 @@ class Proxy implements AsyncDisposable {
         return await fetch(url + pathname + search, sent);
       } catch (error) {
         const { cause } = error as Error;
-        // Nothing was sent yet: the next server may have it.
+        // Nothing was sent yet, so the next server may get it.
         const isRefused = `${cause}`.includes("Connection refused");
         if (!isRefused || tries === ready.length) {
           return Response.json({ result: `${cause}` }, { status: 502 });
@@ -138,7 +138,7 @@ Deno.test(`${RESTARTS} rolling restarts under load fail no call and lose no sess
   console.log(`${RESTARTS} restarts: ${calls} calls, all answered with 200`);
 });
 
-/** What a client holds that the next restart must not cost. */
+/** The state of a client that the next restart must not lose. */
 interface Connected {
   client: Client;
   tokens: Json;
@@ -186,7 +186,7 @@ async function send(
   return response;
 }
 
-/** Refreshes, and calls in the session that was there before. */
+/** Refreshes, and calls in the existing session. */
 async function refreshAndCall(
   server: Answering,
   connected: Connected,
@@ -203,7 +203,7 @@ async function refreshAndCall(
   assert.match(result.content[0].text, /^dev:/);
 }
 
-/** Is asked, does something else, and answers. */
+/** Gets a question, does something else, and answers. */
 async function beAsked(
   server: Answering,
   { tokens, sessionId }: Connected,
@@ -281,7 +281,8 @@ Deno.test("rolling restarts lose no sign-in, session, question or task", async (
           ...init,
           redirect: "manual",
         });
-        // A server that stops begins no task: nothing has happened yet.
+        // A server that is stopping begins no task, so nothing has happened
+        // yet.
         if (!response.headers.has("retry-after")) return response;
         await response.body?.cancel();
       }

@@ -5,7 +5,7 @@ const person = { pid: 500, ppid: 400, terminal: false };
 
 Deno.test("isService() knows whom systemd started, and who merely inherited its word", () => {
   assert(isService({ ...person, systemdPid: "500" }));
-  // By `deno task`.
+  // Started by `deno task`.
   assert(isService({ ...person, systemdPid: "400" }));
   assert(!isService({ ...person, systemdPid: "300" }));
   assert(!isService(person));
@@ -13,9 +13,9 @@ Deno.test("isService() knows whom systemd started, and who merely inherited its 
 
 Deno.test("isService() knows the first process of a container, and no orphan", () => {
   assert(isService({ ...person, pid: 1, ppid: 0 }));
-  // In Deno's image, whose first process is an init.
+  // Started in Deno's image, whose first process is an init.
   assert(isService({ ...person, pid: 8, ppid: 1, image: "1" }));
-  // What a person runs in it.
+  // Started by a person in it.
   assert(!isService({ ...person, image: "1" }));
   // Left in the background by a shell that has ended.
   assert(!isService({ ...person, ppid: 1 }));

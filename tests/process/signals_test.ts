@@ -34,7 +34,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     while (!text.includes("notifications/progress")) {
       text += (await reader.read()).value;
     }
-    // Twice, because `deno task` passes on what a terminal sends to both.
+    // Sent twice, because `deno task` passes on a signal that the terminal
+    // sends to both.
     server.kill(signal);
     server.kill(signal);
     for (;;) {
@@ -58,7 +59,7 @@ async function stick(url: string): Promise<Deno.Conn> {
         "content-type: application/json\r\ncontent-length: 100\r\n\r\n{",
     ),
   );
-  // Whoever comes second is served: the first is being read by then.
+  // Once a later request is served, the first one is being read.
   await openSession(url);
   return connection;
 }
@@ -148,7 +149,7 @@ Deno.test("SIGTERM makes a server unready, whose answers then end their connecti
   assert.equal(await server.end(), 0);
 });
 
-/** From SIGTERM to its good end, while a request is stuck. */
+/** Measures the time from SIGTERM to a good end, while a request is stuck. */
 async function secondsToEnd(server: Process): Promise<number> {
   using _stuck = await stick(await server.url());
   const killed = performance.now();
@@ -168,7 +169,7 @@ Deno.test("SIGTERM waits for a stuck request no longer than five seconds on Deno
     env: {
       DENO_DEPLOYMENT_ID: "d1",
       KV_PATH: "",
-      // Where Deno.openKv() opens the platform's database.
+      // The place where Deno.openKv() opens the platform's database.
       DENO_KV_DEFAULT_PATH: ":memory:",
     },
   });

@@ -1,5 +1,5 @@
 /**
- * Skills where no file is next to the program: in a bundle, and at a URL.
+ * Skills without files next to the program: in a bundle, and at a URL.
  *
  * @module
  */
@@ -21,7 +21,7 @@ class Remote extends Sender {
   }
 }
 
-/** Every file of the example's skill, read as clients read it. */
+/** Reads every file of the example's skill, as clients do. */
 async function checkSkill(program: Process): Promise<void> {
   const server = new Remote(await program.url());
   const { skills } = await resultOf(server.call("skills/list"));
@@ -40,14 +40,14 @@ async function checkSkill(program: Process): Promise<void> {
   }
 }
 
-/** Runs it in a directory that has nothing to do with it. */
+/** Runs it in an unrelated directory. */
 function run(directory: TemporaryDirectory, ...args: string[]): Process {
   return new Process(["run", "--no-prompt", "--allow-net", ...args], {
     cwd: directory.path,
   });
 }
 
-/** `DIRECTORY/skills.js`, and parts of it that are needed later. */
+/** Makes `DIRECTORY/skills.js`, and parts of it that are loaded later. */
 async function bundle(directory: TemporaryDirectory): Promise<void> {
   await using bundling = new Process([
     ..."bundle --quiet --code-splitting --outdir".split(" "),
@@ -77,7 +77,7 @@ Deno.test("the sources serve their skills from a URL", async () => {
   const { imports } = JSON.parse(
     await Deno.readTextFile(new URL("deno.json", REPOSITORY)),
   );
-  // In place of the registry, where the package would be.
+  // In place of the registry that would have the package.
   const map = {
     imports: {
       ...imports,

@@ -1,9 +1,11 @@
-/** A server whose file descriptors are used up by others. */
+/** A server whose file descriptors are used up by clients. */
 import assert from "node:assert/strict";
 import { until } from "../kit.ts";
 import { openSession, Process, startArgs } from "./kit.ts";
 
-/** So few that a hundred connections are too many. */
+/**
+ * The number of file descriptors: a hundred connections are too many for it.
+ */
 const DESCRIPTORS = 60;
 
 async function startLimited(): Promise<Process> {
@@ -25,7 +27,8 @@ async function exhaust(url: string): Promise<Deno.Conn[]> {
       connections.push(await Deno.connect({ hostname, port: Number(port) }));
     }
   } catch (error) {
-    // Reset before its own address was looked up, it is not connected.
+    // A socket that was reset before its address was looked up is not
+    // connected.
     const { ConnectionRefused, ConnectionReset, NotConnected } = Deno.errors;
     const isFull = [ConnectionRefused, ConnectionReset, NotConnected]
       .some((kind) => error instanceof kind);

@@ -64,7 +64,7 @@ Deno.test("wrong settings are told all at once, and end the process with 1", asy
 Deno.test("a deployment with wrong settings answers 500 and logs the details", async () => {
   const port = freePort();
   await using server = new Process(
-    // Where Deno.serve() listens is the platform's affair there.
+    // On the platform, Deno.serve() chooses the address.
     ["run", "--allow-all", "main.ts"],
     {
       env: {
@@ -93,7 +93,7 @@ Deno.test("a deployment logs each event by a call of its level", async () => {
     { command: "sh", env: { DENO_DEPLOYMENT_ID: "d1", ERRORS: errors } },
   );
   await server.prints(/"Listening"/);
-  // Lines that are written together go where the first of them goes.
+  // Warnings go to another stream than the other lines.
   assert.doesNotMatch(server.output, /WARNING/);
   assert.match(await Deno.readTextFile(errors), /"WARNING".*AUTH_STRATEGY/);
 });
@@ -111,7 +111,7 @@ Deno.test("a database outside of what may be read is one clear line", async () =
   });
   assert.equal(await server.end(), 1);
   assert.match(server.output, /^KV_PATH: \S+ may not be opened\..*\r\n$/);
-  // The flags it names are the ones that help.
+  // The flags in the message are the ones that help.
   const flags = server.output.match(/--allow-(read|write)=\S+/g)!;
   const [run, ...args] = await startArgs();
   await using helped = new Process([run, ...flags, ...args], {

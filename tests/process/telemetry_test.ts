@@ -1,6 +1,6 @@
 /**
- * What a collector receives of a process that was started with
- * `OTEL_DENO=true`: a whole sign-in, and calls of both generations.
+ * The export of a process that was started with `OTEL_DENO=true`: a whole
+ * sign-in, and calls of both generations.
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
@@ -23,7 +23,7 @@ import { type CollectedSpan, Collector } from "./collector.ts";
 import { startProcess } from "./kit.ts";
 import { askable, askedBy, queries } from "./promql.ts";
 
-/** Written by clients and the provider wherever they can. */
+/** Texts that clients and the provider write wherever they can. */
 const PLANTED = {
   argument: "planted-argument",
   result: "planted-result",
@@ -41,7 +41,7 @@ const PLANTED = {
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** Of the histograms for MCP, in seconds, as the conventions have them. */
+/** The bounds of the histograms for MCP in seconds, from the conventions. */
 // deno-fmt-ignore
 const OPERATION_BOUNDS = [
   0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
@@ -51,7 +51,7 @@ const OPERATION_BOUNDS = [
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
-/** Another one, which its request's header names. */
+/** Another trace, which the request's header names. */
 const HEADER_TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 const HEADER_PARENT = "00f067aa0ba902b7";
 
@@ -72,7 +72,7 @@ function serveObservedProvider() {
         access_token: PLANTED.providerToken,
         refresh_token: PLANTED.providerRefreshToken,
         token_type: "Bearer",
-        // So short that whoever needs it next refreshes it.
+        // So short that the next use refreshes it.
         expires_in: 30,
       }),
     [`GET ${origin}/userinfo`]: () =>
@@ -82,7 +82,7 @@ function serveObservedProvider() {
   }));
 }
 
-/** A client of a process: what it sends has baggage. */
+/** A client of a process that sends baggage. */
 class ObservedClient extends Sender {
   accessToken = "";
 
@@ -99,14 +99,14 @@ class ObservedClient extends Sender {
     return fetch(this.url + path, { ...init, headers, redirect: "manual" });
   }
 
-  /** The answer to a request of 2026, which may name its trace. */
+  /** Gives the answer to a request of 2026, which may name its trace. */
   async request(method: string, params: Json, meta: Json = {}): Promise<Json> {
     const options = { id: 7, capabilities: TASKS, meta };
     return (await messagesOf(await this.call(method, params, options))).at(-1);
   }
 }
 
-/** Posts what is not answered. */
+/** Posts a message without an answer. */
 async function tell(session: TestSession, message: Json): Promise<void> {
   await (await session.post(message)).body?.cancel();
 }
@@ -119,7 +119,7 @@ async function ask(session: TestSession, id: string) {
   return { events, question: await events.read() };
 }
 
-/** Everything that one process did, and what of it arrived. */
+/** Runs one process through everything, and collects its export. */
 async function observe() {
   await using collector = new Collector();
   await using provider = serveObservedProvider();
@@ -209,7 +209,7 @@ async function observe() {
   ];
   assert.equal((await (await old.post(batch)).json()).length, 2);
 
-  // One session ends by its client's word, the other with its grant.
+  // One session is ended by its client, the other with its grant.
   const ended = await old.end();
   await ended.body?.cancel();
   assert.equal(ended.status, 202);
@@ -223,7 +223,7 @@ async function observe() {
   await revoked.body?.cancel();
   assert.equal(revoked.status, 200);
 
-  // Written down a second after the first.
+  // Written a second after the first.
   await until(() =>
     collector.points.some(({ attributes }) =>
       attributes["db.collection.name"] === "attempts"
@@ -253,7 +253,7 @@ Deno.test("a collector of telemetry", async (t) => {
   const { collector, secrets, session, output, provider } = await observe();
   const { spans, records, points } = collector;
 
-  /** The one span of a name, or the one for which something holds. */
+  /** Finds the only span with a name, or the one for which something holds. */
   function span(
     name: string,
     isWanted: (span: CollectedSpan) => boolean = () => true,
@@ -583,7 +583,7 @@ Deno.test("a collector of telemetry", async (t) => {
       for (const metric of asked.metrics) assert(metrics.has(metric), metric);
       for (const label of asked.labels) assert(labels.has(label), label);
       for (const value of asked.values) {
-        // How the provider fails when it is away.
+        // A provider is unavailable only during an outage.
         const isRare = value === 'error_type="unavailable"';
         assert(isRare || values.has(value), value);
       }
@@ -617,7 +617,7 @@ Deno.test("a collector of telemetry", async (t) => {
   });
 });
 
-/** What a collector receives of a call that fails, under other settings. */
+/** Collects the export of a failing call, under other settings. */
 async function observeFailure(settings: Record<string, string>) {
   const collector = new Collector();
   const { OTEL_DENO, OTEL_EXPORTER_OTLP_ENDPOINT } = collector.environment;

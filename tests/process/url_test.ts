@@ -14,7 +14,7 @@ import {
 import { originOf, serveFiles } from "./file_server.ts";
 import { bundleInto } from "./release.ts";
 
-/** Starts it, on a terminal, in a directory that has nothing to do with it. */
+/** Starts it, on a terminal, in an unrelated directory. */
 function run(directory: TemporaryDirectory, ...args: string[]): Process {
   return new Process(["run", "--allow-net", ...args], {
     cwd: directory.path,
@@ -52,7 +52,7 @@ Deno.test("the bundle runs from a URL with --allow-net alone, and warns once", a
   await using files = serveFiles(await bundle(directory));
   await using server = run(directory, `${originOf(files)}/main.js`);
   await checkServes(server);
-  // PORT is set, and no one was asked whether it may be read.
+  // PORT is set, but there was no prompt for permission to read it.
   assert.equal(await server.url(), "http://127.0.0.1:3000");
   assert.equal(server.output.match(/warning/gi)?.length, 1);
   assert.match(server.output, /--unstable-kv/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
 
-/** A server with a view in a file of its own, as a person writes one. */
+/** Writes a server with a view in a file of its own, as a person would. */
 async function writeServer(directory: string): Promise<void> {
   await Deno.writeTextFile(
     `${directory}/main.ts`,
@@ -24,7 +24,7 @@ async function writePage(directory: string, title: string): Promise<void> {
   await Deno.writeTextFile(`${directory}/chart.html`, html);
 }
 
-/** As `deno task dev` runs it: it may read `data` and nothing else. */
+/** Runs it as `deno task dev` does: it may read `data` and nothing else. */
 function run(
   directory: string,
   { flags = [], args = [], host = "127.0.0.1" }: {
@@ -99,7 +99,7 @@ Deno.test("a view is in the bundle", async () => {
   const [, views] = await server.prints(/"views":"([^"]+)"/);
   const [, page] = await read(`${views}/page/chart`);
   assert.match(page, /<title>First/);
-  // What the page runs came from functions that were made smaller.
+  // The page's script was made from minified functions.
   const [, shown] = await read(views);
   const script = /<script>([^]*?)<\/script>/.exec(shown)![1];
   assert.match(script, /ui\/initialize/);

@@ -1,4 +1,4 @@
-/** A server whose one tool works until it is told to stop. */
+/** A server with one tool that works until it is told to stop. */
 import { serve, tool } from "../../src/mod.ts";
 
 const wait = tool({

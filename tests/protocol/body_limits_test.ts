@@ -8,7 +8,7 @@ import {
 } from "../../src/protocol/body_limits.ts";
 import { refuses } from "./refuses.ts";
 
-/** Counts to the end, and gives how often others had their turn. */
+/** Counts to the end, and gives the number of pauses. */
 function check(text: string): number {
   return [...checkBodyLimits(new TextEncoder().encode(text))].length;
 }
@@ -17,7 +17,7 @@ function nested(depth: number): string {
   return "[".repeat(depth) + "]".repeat(depth);
 }
 
-/** An array whose values are counted as `count`: itself and its items. */
+/** Makes an array that counts as `count` values: itself and its items. */
 function listOf(count: number, item: string): string {
   return `[${Array(count).fill(item).join()}]`;
 }
@@ -43,7 +43,7 @@ Deno.test("checkBodyLimits() counts nothing inside of strings", () => {
   for (const text of [marks, `${marks}\\"${marks}`, `${marks}\\\\`]) {
     check(`{"a":"${text}"}`);
   }
-  // A quote behind two backslashes ends its string.
+  // A quote after two backslashes ends its string.
   refuses(() => check(`["\\\\",${nested(BODY_DEPTH + 1)}]`), -32600, 400);
 });
 

@@ -326,7 +326,7 @@ Deno.test("within() leaves out what needs scopes beyond a ceiling, and keeps wha
   assert.deepEqual([...narrow.tools.keys()], ["open", "read"]);
   assert.equal(narrow.prompts.size, 0);
   assert.equal(narrow.within(["x", "read"]), narrow);
-  // What a server can do says nothing of who calls.
+  // The capabilities do not depend on the caller.
   assert.deepEqual(
     narrow.stateless.capabilities,
     catalogue.stateless.capabilities,

@@ -7,7 +7,7 @@ const NAME = { message: "Your name?" };
 const AGE = { message: "Your age?" };
 const ADA = { action: "accept", content: { name: "Ada" } };
 
-/** The state that goes with the next round. */
+/** Makes the state for the next round. */
 function stateOf(inquiry: Inquiry): RequestState {
   return { ...inquiry.state, expiresAt: 0 };
 }

@@ -5,7 +5,7 @@ import { inputErrorText } from "../../src/protocol/tool_result.ts";
 
 const MANY = 9900;
 
-/** Takes "right" alone, and counts how often someone asks. */
+/** A schema that accepts only "right", and counts its checks. */
 class Picky {
   asked = 0;
   readonly schema = z.union([this.#option(), this.#option()]);
@@ -22,7 +22,7 @@ function many(item: unknown, first: readonly unknown[] = []): unknown[] {
   return Array.from({ length: MANY }, (_, n) => n in first ? first[n] : item);
 }
 
-/** The lines about a value that is refused. */
+/** Lists the lines about a value that is refused. */
 function linesOf(schema: z.ZodType, value: unknown): string[] {
   const parsed = parseInput(schema, value);
   assert(!(parsed instanceof Promise) && !parsed.success);

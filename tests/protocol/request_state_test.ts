@@ -121,7 +121,7 @@ Deno.test("canonicalJson() does not depend on the order of members", () => {
   assert.notEqual(canonicalJson([1, 2]), canonicalJson([2, 1]));
 });
 
-/** Another character in the middle, where no padding bits are. */
+/** Changes a character in the middle, where there are no padding bits. */
 function flip(text: string): string {
   const at = text.length >> 1;
   const other = text[at] === "A" ? "B" : "A";

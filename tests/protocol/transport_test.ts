@@ -72,7 +72,7 @@ function request(body: BodyInit, headers?: HeadersInit): Request {
   return new Request("http://localhost/mcp", { method: "POST", body, headers });
 }
 
-/** A body without an announced length. */
+/** Makes a body without an announced length. */
 function stream(bytes: number): ReadableStream<Uint8Array> {
   let left = bytes;
   return new ReadableStream({
@@ -102,7 +102,7 @@ Deno.test("readBody() refuses what is not JSON", async () => {
 });
 
 Deno.test("readBody() refuses what is not UTF-8", async () => {
-  // Latin-1, and a character of four bytes that ends after three.
+  // Latin-1, and a character of four bytes that is cut after three.
   for (const bytes of [[0xe9], [0xf0, 0x9f, 0x98]]) {
     const body = new Uint8Array([0x22, ...bytes, 0x22]);
     for (const length of [undefined, { "content-length": `${body.length}` }]) {

@@ -47,7 +47,7 @@ Deno.test("a view is declared, listed, read, and given its result, in both gener
     assert.equal(content.uri, uri);
     assert.equal(content.mimeType, "text/html;profile=mcp-app");
     assert.match(content.text!, /^<!doctype html>.*globalThis\.view=/s);
-    // Hosts read what a view wants in either place.
+    // Hosts read a view's metadata in either place.
     assert.deepEqual(content._meta, resource._meta);
     assert.deepEqual(content._meta, {
       ui: { csp: { connectDomains: [], resourceDomains: [] } },
@@ -81,7 +81,7 @@ Deno.test("what a view wants is said in the standard's words and in ChatGPT's", 
       },
       permissions: { camera: {}, clipboardWrite: {} },
       prefersBorder: true,
-      // And no domain: Claude would show nothing.
+      // And no domain: Claude would refuse to show the view.
     },
     "openai/widgetCSP": {
       connect_domains: ["https://api.example.com"],

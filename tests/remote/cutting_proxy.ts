@@ -1,6 +1,6 @@
 /**
- * A way to denokv on which connections break at the worst moment: a write has
- * happened, and its answer is lost.
+ * A proxy in front of denokv whose connections break at the worst moment: a
+ * write has happened, and its answer is lost.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export class CuttingProxy implements AsyncDisposable {
   cuts = 0;
   #writes = 0;
   readonly #every: number;
-  /** What cuts a connection, by the port at which it reaches the server. */
+  /** Functions that cut a connection, by its port towards the server. */
   readonly #cutters = new Map<number, () => void>();
   readonly #relays = new Set<Promise<void>>();
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
@@ -20,7 +20,7 @@ export class CuttingProxy implements AsyncDisposable {
 
   /**
    * @param target origin of denokv
-   * @param every after how many writes a connection is cut
+   * @param every the number of writes after which a connection is cut
    */
   constructor(target: string, every: number) {
     this.#every = every;
@@ -31,7 +31,7 @@ export class CuttingProxy implements AsyncDisposable {
     this.#accepting = this.#accept();
   }
 
-  /** Where it listens, for `KV_PATH`. */
+  /** The address it listens on, for `KV_PATH`. */
   get url(): string {
     return `http://127.0.0.1:${this.#listener.addr.port}`;
   }

@@ -1,18 +1,18 @@
 /**
- * A denokv server of the tests' own: found, or built once with cargo and kept.
+ * A denokv server for the tests: found, or built once with cargo and kept.
  *
  * @module
  */
 import { freePort } from "../flow/processes.ts";
 import { until } from "../kit.ts";
 
-/** What is built where none is found. */
+/** The version that is built if none is found. */
 const VERSION = "0.14.0";
 
-/** Shown to denokv by everyone who opens the database. */
+/** The token that every user of the database sends to denokv. */
 export const ACCESS_TOKEN = "a-token-of-the-tests";
 
-/** Where denokv is, or undefined where there is none and none can be built. */
+/** Finds denokv; undefined if there is none and it cannot be built. */
 export async function findDenokv(): Promise<string | undefined> {
   const home = Deno.env.get("HOME") ?? "";
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;
@@ -46,7 +46,7 @@ async function runs(program: string, argument: string): Promise<boolean> {
   }
 }
 
-/** A denokv server that can go away and come back with all that it had. */
+/** A denokv server that can stop and come back with all its data. */
 export class Denokv implements AsyncDisposable {
   readonly url = `http://127.0.0.1:${freePort()}`;
   readonly #directory = Deno.makeTempDirSync({ prefix: "denokv-" });
@@ -80,7 +80,7 @@ export class Denokv implements AsyncDisposable {
     });
   }
 
-  /** Ends it without a word of warning. */
+  /** Kills it, as a crash would. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

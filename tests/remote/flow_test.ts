@@ -1,6 +1,6 @@
 /**
- * Three processes on one denokv server, whatever happens to either. By hand:
- * `deno task test:remote`.
+ * Three processes on one denokv server, with failures of either. By hand: `deno
+ * task test:remote`.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
 
 const program = await findDenokv();
 
-/** What every test has. */
+/** The parts of every test. */
 interface Setting {
   denokv: Denokv;
   provider: OpenIdProvider;
@@ -69,7 +69,7 @@ remoteTest(
   },
 );
 
-// After each one would be a write that is never answered: 503 says so.
+// After every single one, a write would never be answered: 503 says so.
 for (const every of [2, 3, 5]) {
   remoteTest(
     `the whole flow does not notice a connection cut after write ${every} of ${every}`,
@@ -91,7 +91,7 @@ for (const every of [2, 3, 5]) {
   );
 }
 
-/** What one client saw, one call after the other. */
+/** The answers that one client got, one call after the other. */
 class Watcher {
   readonly seen: { status: number; at: number; took: number }[] = [];
   #isOver = false;
@@ -134,7 +134,7 @@ for (const seconds of [10, 45]) {
       await until(() => watchers.every(({ seen }) => seen.length > 20));
       const killed = performance.now();
       await denokv.kill();
-      // A refresh that fails consumes nothing.
+      // A failed refresh consumes nothing.
       const refused: TokenAnswer = await client.refresh(tokens.refresh_token);
       assert.equal(refused.status, 503, JSON.stringify(refused.body));
       const { current } = processes;

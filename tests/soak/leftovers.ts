@@ -1,23 +1,28 @@
 /**
- * What a database holds that it should not.
+ * Records that a database should not hold.
  *
  * @module
  */
 import { now } from "../../src/clock.ts";
 
-/** Collection is lazy; what lapsed longer ago than this was forgotten. */
+/**
+ * The time after which an expired record counts as forgotten, because
+ * collection is lazy.
+ */
 const COLLECTED_SECONDS = 180;
 
-/** What no one needs once all requests and tasks have ended. */
+/**
+ * Kinds of records that must be gone once all requests and tasks have ended.
+ */
 const TRANSIENT = ["reply", "task-answer", "task-lease"];
 
-/** How many records of each kind there are, and what is wrong with them. */
+/** The number of records of each kind, and the faults found. */
 export interface Leftovers {
   counts: ReadonlyMap<string, number>;
   wrongs: string[];
 }
 
-/** Looks at every record of an idle server. */
+/** Examines every record of an idle server. */
 export async function findLeftovers(kv: Deno.Kv): Promise<Leftovers> {
   const counts = new Map<string, number>();
   const wrongs: string[] = [];
@@ -40,7 +45,7 @@ export async function findLeftovers(kv: Deno.Kv): Promise<Leftovers> {
   return { counts, wrongs };
 }
 
-/** The ids of texts that a value refers to. */
+/** Lists the ids of texts that a value refers to. */
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   const { id, parts } = value as { id?: string; parts?: number };

@@ -1,6 +1,6 @@
 /**
- * What a client does in one round. Every round has a name of its own, which
- * must come back to it and to no one else.
+ * The steps of a client in one round. Every round has its own name, which must
+ * come back to it and to no other.
  *
  * @module
  */
@@ -17,13 +17,13 @@ import {
 /** One round of one client. @throws {Error} when a promise was broken */
 export type Round = (world: World, name: string) => Promise<void>;
 
-/** The processes, and what became of the rounds. */
+/** The processes, and the results of the rounds. */
 export class World {
   readonly counts = new Map<string, number>();
 
   constructor(private readonly members: readonly Member[]) {}
 
-  /** Any of the processes. */
+  /** Gives any of the processes. */
   get any(): Member {
     return pick(this.members);
   }
@@ -37,7 +37,7 @@ function pick<T>(values: readonly T[]): T {
   return values[Math.floor(Math.random() * values.length)];
 }
 
-/** As long as a person or a model might take, or less. */
+/** Waits as long as a person or a model might take, or less. */
 function think(milliseconds = 4000): Promise<void> {
   const pause = Math.random() * milliseconds;
   return new Promise((resolve) => setTimeout(resolve, pause));
@@ -48,7 +48,7 @@ function check(isKept: boolean, promise: string, found: unknown): void {
   throw new Error(`${promise}: ${JSON.stringify(found)}`);
 }
 
-/** Waits for what takes its way through the database. */
+/** Waits for something that passes through the database. */
 async function settle<T>(
   look: () => Promise<T>,
   isSettled: (value: T) => boolean,
@@ -237,7 +237,7 @@ const tasking: Round = async (world, name) => {
   world.count(`task: completed, ${isFollowed ? "followed" : "polled"}`);
 };
 
-/** The state of the one followed task once it is completed. */
+/** Gives the state of the one followed task once it is completed. */
 async function lastState(events: Events): Promise<Json> {
   for await (const { params } of events) {
     if (params.status !== "completed") continue;

@@ -1,7 +1,7 @@
 /**
- * Many clients of both generations on two processes, who ask, answer
- * elsewhere, cancel and leave as they please. Ends with 1 when an answer was
- * lost or went astray, or when something leaks.
+ * Many clients of both generations on two processes. They ask, answer
+ * elsewhere, cancel and leave at random. Exits 1 when an answer was lost or
+ * went astray, or when something leaks.
  *
  *     deno task soak --minutes=10 --clients=200
  *
@@ -13,17 +13,17 @@ import { type Member, startCluster } from "../cluster/cluster.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { type Round, ROUNDS, World } from "./rounds.ts";
 
-/** A round that takes longer has lost something. */
+/** The time after which a round has lost something. */
 const ROUND_MILLISECONDS = 60_000;
 const SAMPLE_MILLISECONDS = 15_000;
-/** How long the last rounds and their tools may take to end. */
+/** The time for the last rounds and their tools to end. */
 const IDLE_MILLISECONDS = 60_000;
-/** What the heap of an idle process may have grown by since it was warm. */
+/** The accepted growth of an idle process's heap since the warm-up. */
 const HEAP_GROWTH_MIB = 10;
-/** Connections that clients keep, and the database's own. */
+/** The connections that clients and the database keep open. */
 const DESCRIPTOR_GROWTH = 10;
 
-/** One look at one process; the heap is measured after garbage collection. */
+/** One sample of one process; the heap is measured after garbage collection. */
 interface Vitals {
   running: number;
   heapMiB: number;
@@ -46,7 +46,7 @@ async function look(member: Member): Promise<Vitals> {
   };
 }
 
-/** Plays rounds until the time is over; gives what went wrong. */
+/** Plays rounds until the time is over; gives the failures. */
 async function play(
   world: World,
   round: Round,
@@ -88,7 +88,7 @@ async function untilIdle(members: readonly Member[]): Promise<Vitals[]> {
   }
 }
 
-/** One look at all processes. */
+/** One sample of all processes. */
 interface Sample {
   time: string;
   vitals: Vitals[];
@@ -101,7 +101,7 @@ function lineOf({ time, vitals }: Sample): string[] {
   return [time, ...numbers];
 }
 
-/** Lets clients play, and looks at the processes meanwhile and afterwards. */
+/** Lets clients play, and samples the processes meanwhile and afterwards. */
 async function soak(
   members: readonly Member[],
   world: World,
@@ -126,7 +126,9 @@ async function soak(
   return { samples, wrongs };
 }
 
-/** What an idle process has more of than it had when it was warm. */
+/**
+ * Finds the resources of which an idle process has more than after the warm-up.
+ */
 function findLeaks(samples: readonly Sample[]): string[] {
   const { vitals: warm } = samples[0];
   return samples.at(-1)!.vitals.flatMap((idle, i) => {

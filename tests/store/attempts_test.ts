@@ -126,7 +126,7 @@ Deno.test("addAttempt() keeps steps apart", () => {
   assert.equal(addAll([FAILED, { ...FAILED, step: "POST /token" }]).length, 2);
 });
 
-/** Counts commits. */
+/** Makes a handle that counts commits. */
 function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
   const counter = { kv, commits: 0 };
   counter.kv = new Proxy(kv, {

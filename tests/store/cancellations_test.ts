@@ -5,7 +5,7 @@ import { testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
 import { overtaken } from "./overtaken_kv.ts";
 
-/** A request that has just begun. */
+/** Makes a request that has just begun. */
 function request(requestId: string | number, sessionId = "s") {
   return { sessionId, requestId, startedMilliseconds: Date.now() };
 }

@@ -6,7 +6,7 @@ import { until } from "../kit.ts";
 import { HastyTimers } from "./timers.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 
-/** A store whose failures end the test. */
+/** Opens a store whose failures end the test. */
 function open(kv: Deno.Kv) {
   return openOn(new Database(kv));
 }
@@ -17,7 +17,7 @@ function openOn(database: Database) {
   });
 }
 
-/** Collects what a store hears. */
+/** Collects the changes that a store hears of. */
 async function listen(store: ReturnType<typeof open>) {
   const heard: string[] = [];
   const leave = await store.listen((change) => heard.push(nameOf(change)));
@@ -89,7 +89,9 @@ testOnDatabases("listen() serves several, until each leaves", async (kv) => {
   await store.close();
 });
 
-/** A database whose reads of the head can be held back or made to fail. */
+/**
+ * Makes a database whose reads of the head can be held back or made to fail.
+ */
 function hold(kv: Deno.Kv) {
   const gate: { before: () => Promise<void> } = {
     before: () => Promise.resolve(),

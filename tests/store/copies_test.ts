@@ -34,7 +34,7 @@ Deno.test("copyRecords() writes what Deno KV and a store read, under names of it
     assert.notDeepEqual(key, sessionKey(id));
     assert.deepEqual(value.clientInfo, session.clientInfo);
   }
-  // A name is one and the same wherever it is.
+  // A name is the same everywhere.
   const listed = await database.list(["session-of"]);
   assert.deepEqual(
     listed.map(({ key }) => key[2]).sort(),
@@ -42,7 +42,7 @@ Deno.test("copyRecords() writes what Deno KV and a store read, under names of it
   );
   assert(!listed.some(({ key }) => key[1] === fingerprint(grantId)));
   assert.deepEqual(await database.list(sessionsOfKey(grantId)), []);
-  // It can be written to like any other.
+  // It can be written to like any other database.
   const store = sessionStore(database);
   const more = await store.save(session);
   assert.deepEqual((await store.find(more))?.clientInfo, session.clientInfo);

@@ -14,7 +14,7 @@ interface Counter {
   expiresAt: number;
 }
 
-/** A handle whose methods may be replaced. */
+/** Makes a handle with replaced methods. */
 function replacing(kv: Deno.Kv, methods: Record<string, unknown>): Deno.Kv {
   return new Proxy(kv, {
     get: (kv, name) =>
@@ -23,7 +23,7 @@ function replacing(kv: Deno.Kv, methods: Record<string, unknown>): Deno.Kv {
   });
 }
 
-/** A handle that counts its commits, and goes on after each. */
+/** Makes a handle that counts its commits, and calls a function after each. */
 function afterCommits(
   kv: Deno.Kv,
   after: (
@@ -203,7 +203,7 @@ Deno.test("what is no fault of the database is no StorageError", () =>
     );
   }));
 
-/** A handle whose reads hang until it is let go. */
+/** Makes a handle whose reads hang until they are released. */
 function hanging(kv: Deno.Kv) {
   const state = { isAway: true, begun: 0, release: () => {} };
   const back = new Promise<void>((resolve) => {
@@ -247,7 +247,7 @@ Deno.test("no more than 128 operations hang, and what gave up in the queue is no
       Array.from({ length: 500 }, () => database.get(KEY)),
     );
     for (const { status } of all) assert.equal(status, "rejected");
-    // And one look whether it is back.
+    // And one probe of the database.
     assert.equal(state.begun, 129);
     state.release();
     await new Promise((resolve) => setTimeout(resolve));
@@ -276,14 +276,14 @@ Deno.test("idle() waits for what goes on in the background, between its operatio
         transaction.set(KEY, { n: 1, expiresAt })
       );
     });
-    // No one hears of it.
+    // A failure in the background is not reported.
     database.background(() => Promise.reject(new StorageError()));
     setTimeout(gap.resolve, 1);
     await database.idle();
     assert.equal((await kv.get<Counter>(KEY)).value?.n, 1);
   }));
 
-/** A handle whose commits fail, and how often it was asked for what. */
+/** Makes a handle whose commits fail, with counts of its operations. */
 function failingCommits(kv: Deno.Kv, failures: number, error: Error) {
   const asked = { commits: 0, reads: 0 };
   const handle = replacing(kv, {

@@ -1,7 +1,7 @@
 /**
- * A test of a store runs three times: in memory, in the memory that stands in
- * where Deno KV is switched off, and with two handles on one file, as two
- * processes would have them.
+ * Tests of stores, each run three times: in memory, in our own memory database
+ * that replaces Deno KV where it is switched off, and with two handles on one
+ * file, as two processes would have them.
  *
  * @module
  */
@@ -37,7 +37,10 @@ export function testOnDatabases(name: string, run: Run): void {
   });
 }
 
-/** What each of fifty gave, all started at once, every other on `other`. */
+/**
+ * Collects the results of fifty, all started at once, every other one on
+ * `other`.
+ */
 export function fiftyAtOnce<S, T>(
   kv: Deno.Kv,
   other: Deno.Kv,

@@ -1,10 +1,13 @@
 /**
- * A clock that tests turn forward. Only `Date.now` is replaced: timers run.
+ * A clock that tests move forward. Only `Date.now` is replaced: timers run.
  *
  * @module
  */
 
-/** Time stands still until it is disposed of, whatever the machine does. */
+/**
+ * The time, which stands still until it is disposed of, whatever the machine
+ * does.
+ */
 export class FakeTime implements Disposable {
   readonly #now = Date.now;
   #milliseconds = Date.now();
@@ -13,7 +16,7 @@ export class FakeTime implements Disposable {
     Date.now = () => this.#milliseconds;
   }
 
-  /** Turns the clock forward. */
+  /** Moves the clock forward. */
   tick(seconds: number): void {
     this.#milliseconds += seconds * 1000;
   }

@@ -1,5 +1,5 @@
 /**
- * What the tests of OAuth records start from.
+ * The starting point of tests of OAuth records.
  *
  * @module
  */
@@ -28,7 +28,7 @@ export async function withKv(
   }
 }
 
-/** A database that counts its commits. */
+/** Makes a database that counts its commits. */
 export function countedOn(kv: Deno.Kv) {
   const place = { commits: 0 };
   const database = new Database(kv);

@@ -26,7 +26,7 @@ const PERSONAL = openPersonalGrant({
   now: NOW,
 });
 
-/** A database that counts its commits, at a time that a test sets. */
+/** Opens a database that counts its commits, at a time that a test sets. */
 function openAt(kv: Deno.Kv) {
   const place = { time: NOW, commits: 0 };
   const database = new Database(kv, { clock: () => place.time * 1000 });

@@ -1,5 +1,5 @@
 /**
- * Ledgers, and grants whose calls are in them.
+ * Ledgers, and grants with calls in them.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const WHOSE = {
   scopes: [],
 };
 
-/** A live grant, without its token. */
+/** Makes a live grant, without its token. */
 export async function newGrant(kv: Deno.Kv, seconds = 365 * DAY) {
   const database = new Database(kv);
   const grant = openPersonalGrant({
@@ -58,7 +58,7 @@ export function call(tool = "search", outcome: EndedCall["outcome"] = "ok") {
   return { at: Math.floor(Date.now() / 1000), tool, outcome };
 }
 
-/** Counts what a store does. */
+/** Makes a handle that counts a store's operations. */
 export function counted(kv: Deno.Kv) {
   const counter = { kv, reads: 0, commits: 0 };
   counter.kv = new Proxy(kv, {

@@ -56,7 +56,7 @@ Deno.test("listCalls() keeps calls apart that are an hour apart", () => {
   const later = (at: number) => ({ ...WENT, at, firstAt: at });
   assert.equal(listCalls([WENT, later(NOW + 3599)], 0).length, 1);
   assert.equal(listCalls([WENT, later(NOW + 3600)], 0).length, 2);
-  // A chain of them ends after an hour too.
+  // A chain of calls ends after an hour too.
   const chain = range(100).map((n) => later(NOW + n * 60));
   assert.deepEqual(listCalls(chain, 0).map(({ count }) => count), [60, 40]);
 });
@@ -128,7 +128,7 @@ testOnDatabases(
     const ledgers = [ledgerOn(kv), ledgerOn(other)];
     for (const n of range(50)) {
       ledgers[n % 2].note(grant.id, call(`tool-${n % 5}`));
-      // Again and again both write at once.
+      // Both write at once from time to time.
       if (n % 10 === 9) await Promise.all(ledgers.map((it) => it.list([])));
     }
     await Promise.all(ledgers.map((ledger) => ledger.close()));
@@ -282,7 +282,7 @@ Deno.test("calls are kept for as long as the operator says, and not longer than 
     time.tick(4 * DAY);
     ledger.note(long.id, call("new"));
     assert.equal((await ledger.list([long.id]))[0].length, 2);
-    // A setting that became shorter counts at once.
+    // A shorter setting takes effect at once.
     const [shorter] = await ledgerOn(kv, DAY).list([long.id]);
     assert.deepEqual(shorter.map(({ tool }) => tool), ["new"]);
     time.tick(4 * DAY);

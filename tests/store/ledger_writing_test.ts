@@ -1,5 +1,5 @@
 /**
- * When calls are written, and what becomes of those that cannot be.
+ * The times at which calls are written, and the fate of those that cannot be.
  *
  * @module
  */
@@ -23,7 +23,7 @@ import {
 import { losing } from "./overtaken_kv.ts";
 import { HastyTimers } from "./timers.ts";
 
-/** A log that keeps its warnings. */
+/** Makes a log that keeps its warnings. */
 function warningsOf() {
   const warnings: string[] = [];
   const log = {
@@ -33,7 +33,7 @@ function warningsOf() {
   return { warnings, log };
 }
 
-/** A database that can be away. */
+/** Makes a database that can be away. */
 function switchable(kv: Deno.Kv) {
   const place = { kv, isUp: false };
   place.kv = new Proxy(kv, {
@@ -111,7 +111,7 @@ Deno.test("calls of a grant that has ended are read for once, and nothing is wri
 Deno.test("note() writes by itself, five seconds later, and sets no other timer", () =>
   withKv(async (kv) => {
     const grant = await newGrant(kv);
-    // So that no timer of an operation looks like one of the ledger's.
+    // A length that no timer of the ledger has.
     const database = new Database(kv, { deadlineMilliseconds: 7000 });
     const log = silentLogger;
     const ledger = ledgerStore(database, { keepSeconds: DAY, log });

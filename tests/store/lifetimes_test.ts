@@ -1,5 +1,5 @@
 /**
- * How long records live, as `src/store/keys.ts` says.
+ * The lifetimes of records, as in `src/store/keys.ts`.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const DAY = 24 * HOUR;
 
 const IDENTITY = { subject: "42" };
 
-/** What is written, and how long each of its records lives. */
+/** The writes, and the lifetime of each of their records. */
 const LIVES: [
   what: string,
   seconds: number[],

@@ -1,6 +1,6 @@
 /**
- * What the stores rely on, asked of Deno's database and of the one in memory
- * that stands in for it.
+ * The behaviour that the stores rely on, checked with Deno's database and with
+ * the one in memory that replaces it.
  *
  * @module
  */
@@ -103,7 +103,7 @@ both("refuses a value over 64 KiB and keeps the old one", async (kv) => {
 });
 
 both("refuses what no database can keep", async (kv) => {
-  // Either of a throw and a rejection will do.
+  // Throwing and rejecting are both fine.
   const set = async (...args: Parameters<Deno.Kv["set"]>) =>
     await kv.set(...args);
   await assert.rejects(set(["a"], () => {}));
@@ -247,7 +247,7 @@ Deno.test("memoryKv() gathers nothing for a watcher that does not read", async (
   await reader.cancel();
 });
 
-/** How many rows a database in memory drops meanwhile. */
+/** Counts the rows that a database in memory drops meanwhile. */
 async function droppedIn(act: () => Promise<unknown>): Promise<number> {
   const remove = Map.prototype.delete;
   let dropped = 0;
@@ -289,7 +289,7 @@ Deno.test("memoryKv() takes a value that is gone at once, and refuses one that w
 });
 
 Deno.test("packKey() takes 2,048 bytes, and no bigint", () => {
-  // A part has a byte before it and one behind it.
+  // A part has one byte before it and one after it.
   assert.equal(packKey(["x".repeat(2046)]).length, 2048);
   assert.throws(() => packKey(["x".repeat(2047)]), /Key too large/);
   assert.throws(() => packKey([1n]), /A bigint cannot be part of a key/);

@@ -32,7 +32,7 @@ import { losing, overtaken } from "./overtaken_kv.ts";
 
 const DAY = 86400;
 
-/** As it was stored before client IDs carried their registration. */
+/** Stores a client as before client IDs carried their registration. */
 async function storeClient(kv: Deno.Kv, expiresAt: number) {
   const client = newClient();
   await new Database(kv).commit((transaction) =>
@@ -161,7 +161,7 @@ Deno.test("documentStore writes nothing of a document that no one signed in with
     for (let n = 0; n < 251; n++) await documents.find(`${n}`);
     await documents.renew("250");
     assert.equal(await count(), 0);
-    // The oldest made room for the newest; the others are remembered.
+    // The oldest was dropped for the newest; the others are remembered.
     assert.equal(await documents.find("1"), 2);
     assert.equal(await documents.find("0"), 252);
 
@@ -206,7 +206,7 @@ Deno.test("use() lets one of fifty uses through", () =>
     assert(await assertionStore(new Database(kv)).use("b", assertion));
   }));
 
-/** Approves until no one else has done so meanwhile. */
+/** Approves until no other approval comes between. */
 async function approve(
   database: Database,
   request: ReturnType<typeof requestOf>,
@@ -326,7 +326,7 @@ Deno.test("close() takes the provider's tokens with it and leaves a tombstone", 
     assert.equal((await grants.find(grantId))?.value.status, "closed");
   }));
 
-/** The provider's tokens of someone who has signed in. */
+/** Gives the provider's tokens of a person who has signed in. */
 async function upstreamOf(kv: Deno.Kv) {
   const { code, client: { clientId }, grant } = await signIn(kv, {
     upstreamTokens: "first",
@@ -512,7 +512,7 @@ Deno.test("documentStore keeps 250 documents that no one signed in with, and dro
     });
     for (let n = 0; n < 250; n++) await documents.find(`${n}`);
     time.tick(DAY);
-    // One that is fetched again takes no one's place.
+    // A document that is fetched again replaces no other.
     await documents.find("5");
     isUp = false;
     time.tick(DAY);

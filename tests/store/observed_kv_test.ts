@@ -4,7 +4,7 @@ import { observedKv } from "../../src/store/observed_kv.ts";
 import { telemetry } from "../../src/telemetry.ts";
 import { REGISTERED, startCollecting } from "../telemetry/collecting.ts";
 
-/** What telemetry is told of the database while something is done. */
+/** Collects telemetry of the database while something is done. */
 async function operationsIn(
   act: () => Promise<unknown>,
 ): Promise<unknown[]> {

@@ -8,7 +8,7 @@ const hang = () => new Promise<never>(() => {});
 const answer = () => Promise.resolve("here");
 const turn = () => new Promise((resolve) => setTimeout(resolve));
 
-/** Operations on a database at which a test looks. */
+/** Makes operations on a database whose probes a test controls. */
 function openOperations() {
   const looks: PromiseWithResolvers<void>[] = [];
   const operations = new Operations(() => {

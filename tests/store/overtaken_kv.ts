@@ -1,10 +1,10 @@
 /**
- * A database on which someone else is faster, once.
+ * A database on which another process is faster, once.
  *
  * @module
  */
 
-/** A handle like `kv`, ahead of whose first commit `first` happens. */
+/** Makes a handle like `kv`; `first` happens before its first commit. */
 export function overtaken(
   kv: Deno.Kv,
   first: () => Promise<unknown>,
@@ -31,7 +31,10 @@ export function overtaken(
   });
 }
 
-/** A handle like `kv`, ahead of whose every commit someone else is faster. */
+/**
+ * Makes a handle like `kv` on which another process is faster before every
+ * commit.
+ */
 export function losing(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
   const place = { kv, commits: 0 };
   place.kv = new Proxy(kv, {

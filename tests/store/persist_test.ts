@@ -7,7 +7,10 @@ import { taskStore } from "../../src/store/tasks.ts";
 import { withKv } from "./fixture.ts";
 import { countedSignal, HastyTimers, SteadyTime } from "./timers.ts";
 
-/** Fails so often, and then gives how often it was asked. */
+/**
+ * Makes an operation that fails a number of times, then gives its number of
+ * calls.
+ */
 function failing(times: number, error: unknown = new StorageError()) {
   let tries = 0;
   return () => ++tries > times ? Promise.resolve(tries) : Promise.reject(error);
@@ -42,7 +45,7 @@ Deno.test("persist() pauses twice as long each time, and no longer than two seco
 Deno.test("persist() ends its pause once no one waits, and leaves no timer and no listener", async () => {
   const { abort, signal, listeners } = countedSignal();
   const ending = persist(failing(2), { signal });
-  // The first failure is behind it.
+  // Here the first failure has happened.
   await Promise.resolve().then(() => {}).then(() => {});
   assert.equal(listeners(), 1);
   abort();

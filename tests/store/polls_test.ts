@@ -3,7 +3,10 @@ import { nextPause, Polls } from "../../src/store/polls.ts";
 import { until } from "../kit.ts";
 import { HastyTimers, SteadyTime } from "./timers.ts";
 
-/** Polls of a database that holds nothing, and which keys were read together. */
+/**
+ * Makes polls of an empty database, with a record of keys that were read
+ * together.
+ */
 function startPolls(pauseMilliseconds?: number) {
   const reads: string[][] = [];
   const state = { failure: undefined as Error | undefined };

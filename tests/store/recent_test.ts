@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { recent } from "../../src/store/recent.ts";
 import { FakeTime } from "./fake_time.ts";
 
-/** Counts reads, each of which waits until it is let go. */
+/**
+ * Makes a read that counts its calls, each of which waits until it is released.
+ */
 function reads() {
   const waiting: ((value?: string) => void)[] = [];
   const names: string[] = [];
@@ -130,7 +132,7 @@ Deno.test("recent() keeps nothing longer because the clock is set back", async (
     assert.equal(await find("a"), 1);
     time -= 60_000;
     assert.equal(await find("a"), 2);
-    // It is set back by as much as has passed.
+    // The clock is set back by the time that has passed.
     steady += 999;
     assert.equal(find("a"), 2);
     steady += 1;

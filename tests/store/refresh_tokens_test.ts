@@ -58,7 +58,7 @@ async function statusOf(kv: Deno.Kv, grantId: string) {
   return (await grantStore(new Database(kv)).find(grantId))?.value.status;
 }
 
-/** As an earlier version left it: no tag, and no key for one. */
+/** Stores a token of an earlier version: no tag, and no key for one. */
 async function withoutTag(kv: Deno.Kv, refreshToken: string, grantId: string) {
   const database = new Database(kv);
   const untagged = mintCredential("refresh_token", grantId);
@@ -239,7 +239,7 @@ testOnDatabases(
       time.tick(29 * 86400);
       refreshToken = (await refresh(kv, refreshToken, clientId)).refreshToken!;
     }
-    // 87 days are over. Its provider tokens are still there too.
+    // After 87 days its provider tokens still exist too.
     const upstream = upstreamTokenStore(new Database(kv));
     const found = await refreshTokenStore(new Database(kv)).find(
       refreshToken,

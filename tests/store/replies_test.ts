@@ -12,7 +12,7 @@ function answer(id: string | number, text = "yes") {
   return { kind: "response", id, result: { text } } as const;
 }
 
-/** What is in a database when nothing is under way in it any more. */
+/** Lists the keys of a database when nothing is going on in it any more. */
 async function keysIn(kv: Deno.Kv, database: Database): Promise<Deno.KvKey[]> {
   await database.idle();
   return (await Array.fromAsync(kv.list({ prefix: [] }))).map(({ key }) => key);

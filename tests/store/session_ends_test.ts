@@ -16,14 +16,16 @@ const SESSION = {
   capabilities: {},
 } as const;
 
-/** A process that knows sessions. */
+/** Makes a process with sessions. */
 function processOn(kv: Deno.Kv) {
   const database = new Database(kv);
   const sessions = sessionStore(database);
   return {
     ...sessions,
     database,
-    /** Lists the sessions of the grant now, and ends them with what it gives. */
+    /**
+     * Lists the sessions of the grant now, and gives a function that ends them.
+     */
     async beginToEnd(): Promise<() => Promise<void>> {
       const { write, tell } = await sessions.endAllOf("ada", "g");
       return async () => {
@@ -35,7 +37,7 @@ function processOn(kv: Deno.Kv) {
   };
 }
 
-/** Tests on two processes what those are told who collect telemetry. */
+/** Tests the telemetry of two processes. */
 function testTold(
   name: string,
   run: (

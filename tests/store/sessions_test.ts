@@ -356,7 +356,7 @@ Deno.test("end() ends what is bound as in version 0.1, and is known at once", as
   assert.equal(await sessions.end(id, "grant", SESSION.binding), true);
   assert.equal(await sessions.find(id), undefined);
   await database.idle();
-  // No one collects telemetry.
+  // Telemetry is not collected.
   const ends = await Array.fromAsync(kv.list({ prefix: ["session-end"] }));
   assert.deepEqual(ends, []);
 });

@@ -1,5 +1,5 @@
 /**
- * What becomes of a task: adopted, used, waited for and renewed.
+ * The life of a task: adopted, used, waited for and renewed.
  *
  * @module
  */

@@ -11,7 +11,7 @@ function question(message: string) {
   return { method: "elicitation/create", params: { message } };
 }
 
-/** A task at work, in a database that counts its commits. */
+/** Begins a task, in a database that counts its commits. */
 async function begin(kv: Deno.Kv) {
   const { place, database } = countedOn(kv);
   const tasks = taskStore(database);

@@ -4,7 +4,7 @@ import { countedOn, withKv } from "./fixture.ts";
 
 const PART = 28_000;
 
-/** A database that counts its commits, and when what is in it ends. */
+/** Makes a database that counts its commits, with the end of its texts. */
 function startOn(kv: Deno.Kv) {
   const { place, database } = countedOn(kv);
   return { place, database, expiresAt: database.now() + 60 };

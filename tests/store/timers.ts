@@ -1,15 +1,15 @@
 /**
- * What code does with timers and signals, for tests that wait for neither.
+ * Timers and signals for tests that wait for neither.
  *
  * @module
  */
 
-/** Timers that begin from now on, and how long they are. */
+/** Timers that begin from now on, with their lengths. */
 export class HastyTimers implements Disposable {
   readonly #setTimeout = globalThis.setTimeout;
   readonly milliseconds: number[] = [];
 
-  /** @param hasty how long those are that are over at once; all by default */
+  /** @param hasty the lengths of timers that fire at once; all by default */
   constructor(hasty?: readonly number[]) {
     globalThis.setTimeout = ((act: () => void, milliseconds: number) => {
       this.milliseconds.push(milliseconds);
@@ -23,7 +23,7 @@ export class HastyTimers implements Disposable {
   }
 }
 
-/** A signal that counts who listens to it. */
+/** Makes a signal that counts its listeners. */
 export function countedSignal(): {
   abort(reason?: unknown): void;
   signal: AbortSignal;
@@ -51,7 +51,7 @@ export function countedSignal(): {
   };
 }
 
-/** `performance.now()` stands still until it is turned forward. */
+/** A `performance.now()` that stands still until it is moved forward. */
 export class SteadyTime implements Disposable {
   readonly #now = performance.now;
   #milliseconds = 1000;

@@ -88,7 +88,7 @@ Deno.test("waitFor() need not read to hear a write of its own handle", async () 
   kv.close();
 });
 
-/** A database that tells nothing by itself: a test says what its poll finds. */
+/** Makes a database without watches: a test provides the results of polls. */
 function polled() {
   const stop = () => Promise.resolve();
   const place = { found: {} as Poll<unknown>, stopped: 0 };

@@ -1,11 +1,11 @@
 /**
- * A process whose telemetry someone collects, as far as the code can tell.
+ * A process that seems to have a collector of telemetry.
  *
  * @module
  */
 import { startTelemetry } from "../../src/telemetry.ts";
 
-/** Where someone who collects is found. */
+/** The key of the registration of a collector. */
 export const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 /** Begins to collect, until it is disposed of; telemetry stays loaded. */

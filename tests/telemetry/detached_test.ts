@@ -1,6 +1,6 @@
 /**
- * What a request begins and does not end: a timer, a loop, a write later on.
- * It is in no request's trace, and keeps no request's context.
+ * Work that a request begins and does not end: a timer, a loop, a later write.
+ * It belongs to no request's trace, and keeps no request's context.
  */
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -34,7 +34,7 @@ const REQUEST = createContextKey("request");
 
 const contexts = new AsyncLocalStorage<Context>();
 
-/** What Deno does where someone collects. */
+/** Follows contexts, as Deno does if telemetry is collected. */
 function followContexts(): void {
   context.setGlobalContextManager({
     active: () => contexts.getStore() ?? ROOT_CONTEXT,
@@ -50,7 +50,7 @@ function followContexts(): void {
   });
 }
 
-/** Makes timers go off soon: it matters where they do. */
+/** Makes timers fire soon: only their context matters here. */
 function hurryTimers(): Disposable {
   const { setTimeout, setInterval } = globalThis;
   globalThis.setTimeout =
@@ -64,13 +64,13 @@ function hurryTimers(): Disposable {
   };
 }
 
-/** Where work begins, and how it is ended after a test. */
+/** The beginning of some work, and its end after a test. */
 interface Begun {
   begin(): unknown;
   end?(): unknown;
 }
 
-/** Each calls `see` from what goes on when the request is over. */
+/** Work by its name; each calls `see` when the request is over. */
 const WORK: Record<string, (see: () => void, database: Database) => Begun> = {
   "the beat of running calls": (see) => {
     const cancellations = {

@@ -224,7 +224,7 @@ Deno.test("signal cancels a call, and the call rejects with its reason", () =>
     await using server = await testServer({ ...everything, revision });
     const reason = new Error("enough");
     const abort = new AbortController();
-    // A call that was not cancelled would never end.
+    // A call that is not cancelled would never end.
     await assert.rejects(
       server.call(wait, {}, {
         signal: abort.signal,

@@ -1,4 +1,6 @@
-/** The test kit's server: what it offers, what surrounds calls, a real port. */
+/**
+ * The test kit's server: its catalogue, the surroundings of calls, a real port.
+ */
 import assert from "node:assert/strict";
 import {
   Client,

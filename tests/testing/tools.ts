@@ -1,5 +1,5 @@
 /**
- * Tools of an imagined author, one for each thing that the test kit does.
+ * Tools of an imagined author, one for each feature of the test kit.
  *
  * @module
  */

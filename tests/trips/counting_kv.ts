@@ -1,26 +1,26 @@
 /**
- * A database that counts. It is wrapped at its lowest level, so no operation
- * escapes: reads, lists and commits, whoever sends them.
+ * A database that counts. It is wrapped at its lowest level, so that no
+ * operation escapes: reads, lists and commits of any origin.
  *
  * @module
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Deno KV lists this many records in a round trip unless it is told. */
+/** The records that Deno KV lists in a round trip by default. */
 const BATCH = 100;
 
-/** What something cost. */
+/** The cost of something. */
 export interface Cost {
   /** Round trips that waited for one another. */
   trips: number;
-  /** All round trips, also those side by side. */
+  /** All round trips, including concurrent ones. */
   operations: number;
 }
 
-/** What was measured, with what it cost. */
+/** A result with its cost. */
 export type Measured<T> = Cost & { value: T };
 
-/** Counts the operations on a database, and makes each as slow as told. */
+/** Counts the operations on a database, and delays each of them. */
 export class CountingKv {
   readonly kv: Deno.Kv;
   readonly #measuring = new AsyncLocalStorage<Cost>();
@@ -82,8 +82,8 @@ export class CountingKv {
   }
 
   /**
-   * What an action cost until it was done; what goes on later is not in it. A
-   * part that is measured by itself counts in the whole as well.
+   * Measures the cost of an action until it is done; later work is not
+   * included. A part that is measured by itself counts in the whole as well.
    */
   async measure<T>(action: () => Promise<T>): Promise<Measured<T>> {
     const whole = this.#measuring.getStore();
@@ -107,7 +107,7 @@ export class CountingKv {
     try {
       return await operation();
     } finally {
-      // Never at once: what is sent side by side must have been sent by then.
+      // Never at once: concurrent operations must all have been sent by then.
       await new Promise((resolve) => setTimeout(resolve, delayMilliseconds));
       if (cost) cost.trips = Math.max(cost.trips, before + 1);
     }

@@ -15,13 +15,13 @@ import {
 } from "../flow/kit.ts";
 import { Sender, startServer, type TestServer } from "../kit.ts";
 
-/** What a walk has of its own. */
+/** The options of one walk. */
 export type ProcessOptions = Pick<
   OAuthServerOptions,
   "environment" | "fetchDocument"
 >;
 
-/** How a client is let in. */
+/** The way in which a client is let in. */
 export type Door = "none" | "bearer" | "oauth";
 
 /** Runs a step and keeps what it cost under its name. */
@@ -31,15 +31,15 @@ export type Step = <T>(name: string, action: () => Promise<T>) => Promise<T>;
 export interface Steps {
   /** Runs several requests as one step. */
   step: Step;
-  /** What is sent here counts as a step of this name. */
+  /** Counts requests sent here as a step of this name. */
   as(name: string): Answering;
 }
 
-/** What a walk needs. */
+/** The surroundings of a walk. */
 export interface Surroundings {
   kv: Deno.Kv;
   step: Step;
-  /** Whether every request meets a process that has just started. */
+  /** True if every request meets a process that has just started. */
   isCold: boolean;
 }
 
@@ -51,7 +51,10 @@ const ENV: Readonly<Record<Door, Environment>> = {
   oauth: {},
 };
 
-/** Watches cross processes there, so that nothing is found by a poll. */
+/**
+ * Settings with which watches cross processes, so that nothing waits for a
+ * poll.
+ */
 const REMOTE: Environment = {
   KV_PATH: "https://kv.example.com",
   DENO_KV_ACCESS_TOKEN: "a-token-of-the-database",
@@ -96,7 +99,7 @@ const OF_BROWSER: Readonly<Record<string, string>> = {
   "POST /account/end": "end",
 };
 
-/** Requests to whichever process is next. */
+/** Requests to the next process. */
 class Next extends Sender {
   constructor(readonly fetch: Answering["fetch"]) {
     super();
@@ -114,7 +117,7 @@ export class Processes implements Steps, AsyncDisposable {
     private readonly options: ProcessOptions = {},
   ) {}
 
-  /** The process that the next request reaches. */
+  /** Gives the process that the next request reaches. */
   async next(): Promise<TestServer> {
     const { isCold } = this.surroundings;
     const running = isCold ? undefined : this.#started[0];

@@ -1,7 +1,7 @@
 /**
- * What each thing that a client does may cost. A round trip to a database on
- * another machine takes about 10 ms, so what counts is how many of them wait
- * for one another.
+ * The accepted cost of each thing that a client does. A round trip to a
+ * database on another machine takes about 10 ms, so the number of round trips
+ * that wait for one another matters.
  *
  * @module
  */
@@ -19,12 +19,15 @@ import { walkAssertions, walkMemberships } from "./walk_proofs.ts";
 import { walkTasks } from "./walk_tasks.ts";
 
 /**
- * By step, in a process that has just started, and in one that goes on: round
- * trips that wait for one another and, in parentheses, all of them.
+ * The budgets by step, in a process that has just started, and in one that goes
+ * on: round trips that wait for one another and, in parentheses, all of them.
  */
 type Budgets = Readonly<Record<string, readonly [cold: string, warm: string]>>;
 
-/** A busy machine may let a second pass in the middle, with its own reads. */
+/**
+ * The number of attempts: on a busy machine a second may pass in the middle,
+ * which adds reads.
+ */
 const ATTEMPTS = 5;
 
 function testBudgets(
@@ -50,7 +53,7 @@ function testBudgets(
   }
 }
 
-/** What the steps of a walk cost. */
+/** Measures the steps of a walk. */
 async function measure(
   walk: (surroundings: Surroundings) => Promise<void>,
   isCold: boolean,
@@ -87,7 +90,7 @@ testBudgets("signing in, refreshing and revoking", walkSignIn, {
 
 testBudgets("a client with a document", walkDocumentSignIn, {
   authorize: ["2 (2)", "2 (2)"],
-  // The first one keeps the document as well.
+  // The first one stores the document as well.
   token: ["3 (4)", "3 (4)"],
   refresh: ["2 (3)", "2 (3)"],
 });
@@ -123,7 +126,7 @@ testBudgets("tokens by assertions", walkAssertions, {
 
 testBudgets("a person who may call because of a group", walkMemberships, {
   callback: ["3 (4)", "3 (4)"],
-  // The provider's new tokens are stored before it is asked who the person is.
+  // The provider's new tokens are stored before it is asked for the identity.
   refresh: ["4 (5)", "4 (4)"],
   call: ["1 (1)", "1 (1)"],
 });

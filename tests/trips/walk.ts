@@ -1,6 +1,6 @@
 /**
  * Everything a client does, step by step: it signs in, opens a session, calls,
- * is asked, refreshes, and leaves.
+ * answers a question, refreshes, and leaves.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import {
 
 const DOCUMENT_URL = "https://app.example.com/client.json";
 
-/** From registration to revocation. */
+/** Walks from registration to revocation. */
 export async function walkSignIn(surroundings: Surroundings): Promise<void> {
   await using processes = new Processes("oauth", surroundings);
   const client = await Client.register(processes.as("register"));
@@ -38,7 +38,7 @@ export async function walkSignIn(surroundings: Surroundings): Promise<void> {
   const refreshed = await refresh(processes.as("refresh"), client, tokens);
   await refresh(processes.as("refresh whose answer was lost"), client, tokens);
 
-  // It ends with the grant.
+  // The session ends with the grant.
   const headers = authorizationOf(refreshed.access_token);
   const session = await openSession(processes.as("initialize"), headers);
   await call(
@@ -59,7 +59,9 @@ export async function walkSignIn(surroundings: Surroundings): Promise<void> {
   }
 }
 
-/** A refresh when the provider's tokens have to be refreshed as well. */
+/**
+ * Walks a refresh for which the provider's tokens have to be refreshed as well.
+ */
 export async function walkProviderRefresh(
   surroundings: Surroundings,
 ): Promise<void> {
@@ -70,7 +72,7 @@ export async function walkProviderRefresh(
   await refresh(processes.as("refresh, at the provider too"), client, tokens);
 }
 
-/** The sign-in of a client that publishes a metadata document. */
+/** Walks the sign-in of a client with a metadata document. */
 export async function walkDocumentSignIn(
   surroundings: Surroundings,
 ): Promise<void> {
@@ -86,7 +88,7 @@ export async function walkDocumentSignIn(
     surroundings,
     { fetchDocument: () => Promise.resolve({ document, expiresAt }) },
   );
-  // Once fetched it is in the database.
+  // Once fetched, it is in the database.
   const server = processes.as("browse");
   const first = await browserOf(server)
     .open(new Client(server, DOCUMENT_URL).authorizationUrl());
@@ -96,7 +98,7 @@ export async function walkDocumentSignIn(
   await refresh(processes.as("refresh"), client, tokens);
 }
 
-/** From `initialize` to DELETE. */
+/** Walks from `initialize` to DELETE. */
 export async function walkSession(
   door: Door,
   surroundings: Surroundings,
@@ -105,7 +107,7 @@ export async function walkSession(
   await walkThroughSession(processes, await credentials(door, processes));
 }
 
-/** The same at any server, as a caller who is let in by some headers. */
+/** Walks the same at any server, as a caller with some headers. */
 export async function walkThroughSession(
   processes: Steps,
   admitted: HeadersOf = {},
@@ -125,7 +127,7 @@ export async function walkThroughSession(
   assert(response.ok, String(response.status));
 }
 
-/** Many refreshes at the same moment, each of another person's client. */
+/** Walks many refreshes at the same moment, each of another person's client. */
 export async function walkManyRefreshes(
   count: number,
   surroundings: Surroundings,
@@ -146,7 +148,7 @@ export async function walkManyRefreshes(
     ));
 }
 
-/** The way of a client to its tokens. */
+/** Walks a client to its tokens. */
 export async function signIn(
   processes: Processes,
   client: Client,
@@ -211,7 +213,7 @@ async function call(
   assert(!result.isError, JSON.stringify(result));
 }
 
-/** A tool asks, and the answer comes in another request. */
+/** Calls a tool that asks; the answer is sent in another request. */
 async function beAsked(
   processes: Steps,
   headers: HeadersOf,

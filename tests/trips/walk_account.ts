@@ -1,5 +1,5 @@
 /**
- * What people do with their connections on the account page.
+ * The steps of people with their connections on the account page.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { Client } from "../flow/kit.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { signIn } from "./walk.ts";
 
-/** From signing in to ending a connection. */
+/** Walks from signing in to ending a connection. */
 export async function walkAccount(surroundings: Surroundings): Promise<void> {
   await using processes = new Processes("oauth", surroundings);
   const client = await Client.register(processes.as("register"));

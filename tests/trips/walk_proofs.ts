@@ -1,6 +1,6 @@
 /**
  * Token requests that prove something first: a client's key, an identity
- * provider's word, what a person belongs to.
+ * provider's assertion, a person's memberships.
  *
  * @module
  */
@@ -16,7 +16,9 @@ import { refresh, signIn } from "./walk.ts";
 
 const SECRET = "a-secret-of-many-letters";
 
-/** A machine that signs, and one that has a person's identity assertion. */
+/**
+ * Walks a machine that signs, and one that has a person's identity assertion.
+ */
 export async function walkAssertions(
   surroundings: Surroundings,
 ): Promise<void> {
@@ -54,7 +56,7 @@ export async function walkAssertions(
   });
 }
 
-/** A person who may call because of a group. */
+/** Walks a person who may call because of a group. */
 export async function walkMemberships(
   surroundings: Surroundings,
 ): Promise<void> {

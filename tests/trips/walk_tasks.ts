@@ -11,7 +11,7 @@ import { authorizationOf, signIn } from "./walk.ts";
 
 const CAPABILITIES = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** From a task's beginning to the end of all of them. */
+/** Walks from a task's beginning to the end of all of them. */
 export async function walkTasks(surroundings: Surroundings): Promise<void> {
   await using processes = new Processes("oauth", surroundings);
   const client = await Client.register(processes.as("register"));

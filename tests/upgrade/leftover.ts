@@ -1,11 +1,11 @@
 /**
- * What a release leaves behind: its database, and what its clients hold.
+ * The leftovers of a release: its database, and the credentials of its clients.
  *
  * @module
  */
 import { base64, fromBase64 } from "../../src/crypto.ts";
 
-/** An open session and a question of its server's. */
+/** An open session with an open question of its server. */
 export interface OpenSession {
   id: string;
   question: string;
@@ -17,33 +17,33 @@ export interface PrintedEntry {
   value: unknown;
 }
 
-/** Times are epoch seconds. */
+/** The leftovers. Times are epoch seconds. */
 export interface Leftover {
-  /** Of the release. */
+  /** The version of the release. */
   version: string;
   madeAt: number;
   clientId: string;
-  /** Of the code, and of the request that waits for consent. */
+  /** The verifier of the code, and of the request that waits for consent. */
   verifier: string;
   state: string;
   accessToken: string;
   refreshToken: string;
-  /** A refresh token that was exchanged a moment ago, and for what. */
+  /** A refresh token that was just exchanged, and its successor. */
   exchanged: { refreshToken: string; successor: string };
-  /** Not redeemed yet. */
+  /** A code that is not redeemed yet. */
   code: string;
   session: OpenSession;
   anonymousSession: OpenSession;
-  /** A 2026 call that waits for an answer, and the name of its question. */
+  /** A 2026 call that waits for an answer, and the key of its question. */
   waiting: { requestState: string; key: string };
-  /** Completed. */
+  /** A completed task. */
   taskId: string;
-  /** The page that waits for an answer, and the browser's cookies. */
+  /** The consent page that is open, and the browser's cookies. */
   consent: { url: string; text: string; cookies: [string, string][] };
   entries: PrintedEntry[];
 }
 
-/** A record for a file. */
+/** Prints a record for a file. */
 export function printEntry(
   { key, value }: Deno.KvEntry<unknown>,
 ): PrintedEntry {
@@ -53,7 +53,7 @@ export function printEntry(
   };
 }
 
-/** The database of a release. */
+/** Opens the database of a release. */
 export async function openLeftover(
   { entries }: Leftover,
 ): Promise<Deno.Kv> {

@@ -1,13 +1,13 @@
 /**
- * Lets a release write its database: what people had opened when it was
- * replaced. The next version has to read it.
+ * Lets a release write its database: the things that people had open when it
+ * was replaced. The next version has to read it.
  *
  *     git worktree add /tmp/release v0.1.0
  *     deno run -A --no-check --config /tmp/release/tests/deno.json \
  *       tests/upgrade/make.ts /tmp/release tests/upgrade/0.1.0.json
  *
- * It runs on the release's own server and test kit; only their names and the
- * place of `tool()` have to be those of today, or those that `TOOL` lists.
+ * It runs on the release's own server and test kit. Only their names and the
+ * place of `tool()` have to be today's, or be listed in `TOOL`.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import type * as Kit from "../kit.ts";
 import { type Leftover, printEntry } from "./leftover.ts";
 import { toolsOf } from "./tools.ts";
 
-/** Where `tool()` was, the newest place first. */
+/** The places of `tool()` in releases, the newest first. */
 const TOOL = ["src/authoring/tool.ts", "src/mcp/authoring.ts"];
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -53,7 +53,7 @@ async function make(tree: string): Promise<Leftover> {
   const code = await client.signIn();
   const headers = { authorization: `Bearer ${tokens.access_token}` };
 
-  /** A session, and a question that no one has answered yet. */
+  /** Opens a session, with a question that is not answered yet. */
   async function open(at: Kit.TestServer, headers: HeadersOf) {
     const initialized = await at.post(
       kit.initialize("2025-11-25", ELICITATION),
@@ -70,7 +70,7 @@ async function make(tree: string): Promise<Leftover> {
     return { session: { id, question }, close: () => events.close() };
   }
 
-  /** A 2026 call. */
+  /** Makes a 2026 call. */
   async function call(name: string, capabilities: Json): Promise<Json> {
     return await kit.resultOf(
       server.call("tools/call", { name, arguments: {} }, {

@@ -6,10 +6,10 @@
 import * as z from "zod";
 import type { tool as Tool } from "../../src/authoring/tool.ts";
 
-/** Longer than one record of the database. */
+/** A text longer than one record of the database. */
 export const LONG = "x".repeat(40_000);
 
-/** @param tool that of the version that serves them */
+/** @param tool the function of the version that serves them */
 export function toolsOf(tool: typeof Tool) {
   return [
     tool({ name: "greet", run: () => "hello" }),

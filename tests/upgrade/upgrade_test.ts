@@ -1,6 +1,6 @@
 /**
- * The database of the last release, opened by this version: no one loses what
- * they had open.
+ * The database of the last release, opened by this version: no one loses
+ * anything they had open.
  *
  * @module
  */
@@ -27,7 +27,7 @@ import { LONG, toolsOf } from "./tools.ts";
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 const tools = toolsOf(tool);
 
-/** What a test of an upgrade has at hand. */
+/** The parts of an upgrade test. */
 interface Upgraded {
   left: Leftover;
   server: OAuthServer;
@@ -43,7 +43,7 @@ for (const release of ["0.1.0"]) {
       await Deno.readTextFile(new URL(`${release}.json`, import.meta.url)),
     );
 
-  /** Tests on a database of its own, at the moment when the release stopped. */
+  /** Tests on a new database, at the moment when the release stopped. */
   const testUpgrade = (
     name: string,
     run: (upgraded: Upgraded) => Promise<void>,

@@ -1,5 +1,5 @@
 /**
- * An OpenID provider whose every word can be changed.
+ * An OpenID provider whose answers can all be changed.
  *
  * @module
  */
@@ -16,24 +16,24 @@ import {
   serveProvider,
 } from "./fake_provider.ts";
 
-/** What differs from a well-behaved provider. */
+/** The differences from a well-behaved provider. */
 export interface Words {
-  /** Where it claims to be; its loopback origin by default. */
+  /** The issuer it claims to be; its loopback origin by default. */
   issuer?: string;
-  /** Metadata that is changed, or with undefined, left out. */
+  /** Metadata that is changed; undefined leaves a member out. */
   metadata?: Record<string, unknown>;
   /** Claims of the `id_token` that are changed or left out. */
   claims?: Record<string, unknown>;
   /** Makes the `id_token` in another way. */
   signed?: (claims: JWTPayload, key: CryptoKey) => Promise<string> | string;
-  /** The token answer's members that are changed or left out. */
+  /** Members of the token answer that are changed or left out. */
   answer?: Record<string, unknown>;
   userinfo?: Record<string, unknown>;
   /** Answers that replace the usual ones, by "POST /token". */
   answers?: Answers;
 }
 
-/** What every sign-in in these tests is made of. */
+/** The values of every sign-in in these tests. */
 export const SIGN_IN = {
   code: "the-code",
   codeVerifier: "the-verifier",

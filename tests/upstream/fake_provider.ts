@@ -1,6 +1,6 @@
 /**
- * A provider on loopback that answers as it is told and remembers what it was
- * asked.
+ * A provider on loopback that gives the answers of a test and records its
+ * requests.
  *
  * @module
  */
@@ -8,7 +8,7 @@
 /** A request, read in full. */
 export interface Asked {
   method: string;
-  /** With the host it was meant for, also when that was a public one. */
+  /** The URL with the original host, even if that is a public one. */
   url: URL;
   headers: Headers;
   body: string;

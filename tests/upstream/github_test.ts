@@ -15,7 +15,7 @@ const USER = "GET https://api.github.com/user";
 const EMAILS = "GET https://api.github.com/user/emails";
 const REVOKE = "DELETE https://api.github.com/applications/our-app/token";
 
-/** GitHub as its documentation describes it. */
+/** Serves GitHub as its documentation describes it. */
 function serveGitHub(changes: Answers = {}): FakeProvider {
   return serveProvider(() => ({
     [TOKEN]: () =>

@@ -83,7 +83,7 @@ Deno.test("membershipsIn() reads the first path that is there", () => {
     lacksMemberships(claims, paths, new Set([kind]));
   assert.equal(wants("roles"), false);
   assert.equal(wants("groups"), true);
-  // No one tells of these, so no one is asked.
+  // No claim holds these, so there is nothing to ask for.
   assert.equal(wants("teams"), false);
   assert(!lacksMemberships({ groups: [] }, paths, new Set(["groups"])));
 });
@@ -282,7 +282,8 @@ Deno.test("microsoft's refreshed id_token says who it is today", async () => {
   const { roles, subject } = await entra.identify!(tokens);
   assert.deepEqual(roles, ["Tools.Reader"]);
   assert.equal(subject, "user-1");
-  // Without one there is no one to ask: its userinfo is silent on these.
+  // Without it the provider cannot be asked: its userinfo does not hold
+  // memberships.
   await assertRefused(
     entra.identify!({ ...tokens, idToken: "x.y.z" }),
     "misbehaved",

@@ -80,7 +80,7 @@ const TENANT = "72f988bf-86f1-41af-91ab-2d7cd011db47";
 const OTHER_TENANT = "9188040d-6c67-4c5b-b112-36a304b66dad";
 const MICROSOFT = "https://login.microsoftonline.com";
 
-/** Microsoft as it answers under `common`. */
+/** Serves Microsoft's answers under `common`. */
 function serveMicrosoft(words: Words = {}): FakeProvider {
   return serveOpenId({
     issuer: `${MICROSOFT}/{tenantid}/v2.0`,

@@ -13,7 +13,10 @@ import { until } from "../kit.ts";
 
 const GRANT = "g".repeat(22);
 
-/** A grant whose provider tokens have to be refreshed before their next use. */
+/**
+ * Makes a grant whose provider tokens have to be refreshed before their next
+ * use.
+ */
 async function expiring(waitSeconds?: number) {
   const kv = await Deno.openKv(":memory:");
   const database = new Database(kv);
@@ -53,7 +56,9 @@ async function expiring(waitSeconds?: number) {
   };
 }
 
-/** Lets no refresh be answered before what it gives is called. */
+/**
+ * Holds back the answers of refreshes until the returned function is called.
+ */
 function holdRefresh(provider: FakeProvider): () => void {
   const refresh = provider.refresh.bind(provider);
   const gate = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 /**
- * What every refusal of a provider's word must look like.
+ * The form of every refusal of a provider's answer.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import {
   type UpstreamErrorKind,
 } from "../../src/upstream/upstream_error.ts";
 
-/** What must never be read in a message. */
+/** Secrets that must never be in a message. */
 const SECRETS = [
   "hush-hush",
   "the-code",

@@ -7,7 +7,7 @@ import {
 import { serveProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
-/** A provider with one address, and its URL. */
+/** Serves a provider with one address, and gives its URL. */
 function serve(answer: () => Response | Promise<Response>) {
   const provider = serveProvider((origin) => ({ [`GET ${origin}/x`]: answer }));
   return {

@@ -182,7 +182,7 @@ Deno.test("a view tells how high its content is, once for each height", async ()
     },
   });
   await until(() => heights.length === 1);
-  // Something was drawn, and then something that took a while.
+  // Something was drawn, then something that took a while.
   page.height = 200.5;
   await bridge.sendToolInput({ arguments: {} });
   await until(() => heights.length === 2);

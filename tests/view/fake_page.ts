@@ -9,7 +9,7 @@ import type { View } from "../../src/view.ts";
 import type { PageElement, PageWindow } from "../../src/view/page_window.ts";
 import type { Json } from "../kit.ts";
 
-/** An element that remembers what was done to it. */
+/** An element that records its changes. */
 class FakeElement implements PageElement {
   id = "";
   textContent: string | null = null;
@@ -51,7 +51,7 @@ class Listeners {
 
 /** The window of a page whose messages go to `toHost`. */
 export class FakePage extends Listeners implements PageWindow {
-  /** How high the content is, in CSS pixels. */
+  /** The height of the content, in CSS pixels. */
   height = 123.4;
   readonly root = new FakeElement(this);
   readonly head = new FakeElement();
@@ -91,7 +91,7 @@ export class FakePage extends Listeners implements PageWindow {
   requestAnimationFrame = (draw: () => void) => draw();
   open = (url: string) => this.opened.push(url);
 
-  /** A message from a window, the host's unless another is named. */
+  /** Receives a message from a window, the host's unless another is named. */
   hear(data: unknown, source: unknown = this.parent): void {
     this.fire("message", { source, data });
   }
@@ -105,7 +105,7 @@ export class FakePage extends Listeners implements PageWindow {
 
 type BridgeOptions = ConstructorParameters<typeof AppBridge>;
 
-/** A view with the reference implementation's host around it. */
+/** Puts a view into the reference implementation's host. */
 export async function inReferenceHost<I, O>(
   {
     capabilities = {},

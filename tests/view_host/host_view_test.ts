@@ -8,7 +8,7 @@ import {
 } from "../../src/view_host/host_view.ts";
 import { type Json, until } from "../kit.ts";
 
-/** A frame without a browser: what is posted to it goes to `toView`. */
+/** A frame without a browser: its messages go to `toView`. */
 class Frame {
   #listeners = new Set<(event: Json) => void>();
   toView: (message: Json) => void = () => {};
@@ -33,7 +33,7 @@ class Frame {
   }
 }
 
-/** Our host, with a view of the reference implementation in its frame. */
+/** Makes our host, with a view of the reference implementation in its frame. */
 async function withReferenceApp(
   duties: Partial<HostDuties> = {},
   prepare: (app: App) => void = () => {},

@@ -78,7 +78,8 @@ Deno.test("a view in development has the policy of the standard, and tells what 
   assert.match(policy, /script-src 'unsafe-inline' https:\/\/cdn\.example/);
   assert.match(policy, /connect-src https:\/\/api\.example\.com;/);
   assert.match(policy, /frame-src 'none'/);
-  // Opened by itself it must not be one of the server's own pages.
+  // If it is opened by itself, it must not act as one of the server's own
+  // pages.
   assert.match(policy, /sandbox allow-scripts allow-forms$/);
   const html = await response.text();
   assert.match(html, /^<!doctype html><script>.*<\/script>\n<title>Chart/);

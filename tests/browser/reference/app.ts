@@ -1,6 +1,6 @@
 /**
- * A view of the reference implementation: it shows what it is told, and calls
- * a tool.
+ * A view of the reference implementation: it shows its messages, and calls a
+ * tool.
  *
  * @module
  */

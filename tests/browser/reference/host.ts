@@ -19,7 +19,7 @@ const bridge = new AppBridge(
   { hostContext: { theme: "light" } },
 );
 
-/** Keeps what the view asks, for the test to read. */
+/** Records the view's requests, for the test to read. */
 const note = (method: string, params: unknown) => {
   page.asked = [...page.asked ?? [], [method, params]];
 };

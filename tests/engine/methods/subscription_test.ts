@@ -116,12 +116,12 @@ Deno.test("acknowledgement() says what is honoured, to whom", () => {
   );
 });
 
-/** A subscription under way, and what its client hears. */
+/** A running subscription, with its client's messages. */
 class Listening {
   readonly sent: string[] = [];
   readonly open = new Set<unknown>();
   readonly log: string[] = [];
-  /** Whether the client takes what is sent. */
+  /** Sends to the client; may be replaced to hold it up. */
   send: () => Promise<void> = () => Promise.resolve();
   change: (change: Change) => void = () => {};
   hears = false;

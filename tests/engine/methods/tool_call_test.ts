@@ -11,11 +11,11 @@ import { compileCatalogue } from "../../../src/protocol/catalogue.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** A call of one tool, and what becomes of it. */
+/** A call of one tool, and its outcome. */
 class OneCall {
   outcome?: string;
   reported?: Error;
-  /** How often its place among the calls of its tool was given back. */
+  /** The number of times its place among the tool's calls was given back. */
   left = 0;
   entered = 0;
   work?: TaskWork;

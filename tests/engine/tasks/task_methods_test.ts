@@ -22,7 +22,7 @@ const TASK: Task = {
 const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["mail"] };
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** Asks for a task; `used` are the grants that it is told of. */
+/** Asks for a task; `used` holds the grants that are recorded for it. */
 async function get(caller: Caller, store: Partial<TaskStore> = {}) {
   const used: unknown[] = [];
   const tasks = {

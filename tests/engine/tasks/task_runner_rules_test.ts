@@ -15,9 +15,9 @@ const ADA: CountedAs = { name: "ada", isMany: false };
 const BOB: CountedAs = { name: "bob", isMany: false };
 const OFFICE: CountedAs = { name: "office", isMany: true };
 
-/** A task runner, and what it asks of its store. */
+/** A task runner, with a record of its store's calls. */
 class Runner {
-  /** What is listed: the list of each new task. */
+  /** The list of each new task. */
   readonly lists: (string | undefined)[] = [];
   readonly counted: unknown[] = [];
   readonly outcomes: string[] = [];
@@ -29,7 +29,7 @@ class Runner {
   createFails = false;
   holdsLease = true;
   isLive = true;
-  /** The grant that used the task last, and those that are live. */
+  /** The grant that used the task last, and the live ones. */
   user?: string;
   asked: unknown[] = [];
   readonly runner: TaskRunner;
@@ -76,7 +76,7 @@ class Runner {
     );
   }
 
-  /** Its client ends the task. */
+  /** Ends the task, as its client. */
   end: () => void = () => {};
 
   start(work: TaskWork, countedAs: CountedAs | null = ADA) {

@@ -17,7 +17,10 @@ type Request = Parameters<TaskRunner["start"]>[0];
 
 const BINDING = "ada";
 
-/** A request whose grant may end; how its task does is kept in `ended`. */
+/**
+ * Makes a request whose grant may end; the end of its task is recorded in
+ * `ended`.
+ */
 function requestOf(
   isLive: (grantId?: string) => boolean,
   ended: string[] = [],
@@ -48,7 +51,7 @@ function runnerOn(kv: Deno.Kv, log = silentLogger) {
   return { database, tasks, runner };
 }
 
-/** A tool that hears of nothing. */
+/** A tool's work that ignores its signal. */
 const never = () => new Promise<never>(() => {});
 
 Deno.test("a task whose grant ends fails and says so, whatever its tool does", () =>

@@ -1,4 +1,4 @@
-// What a client of the official Go SDK sees of a server.
+// The findings of a client of the official Go SDK at a server.
 //
 // Usage: facts REVISION URL, or sign-in URL
 //

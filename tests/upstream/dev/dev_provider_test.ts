@@ -16,7 +16,7 @@ const REQUEST = {
   redirectUri: REDIRECT_URI,
 };
 
-/** A process: its routes, and the provider as it sees it. */
+/** A process: its routes, and its view of the provider. */
 function start(kv: Deno.Kv) {
   return devProvider({
     database: new Database(kv),
@@ -44,7 +44,7 @@ async function submit(
   return new URL(response.headers.get("location")!);
 }
 
-/** What comes back to us when someone types a name. */
+/** Gives the provider's answer for a person who types a name. */
 async function signIn(
   process: Process,
   name: string,
@@ -114,7 +114,7 @@ withProcess(
     }
     const policy = response.headers.get("content-security-policy")!;
     assert.match(policy, /frame-ancestors 'none'/);
-    // Chrome holds every redirect after the form to it, up to the client's.
+    // Chrome applies it to every redirect after the form, up to the client's.
     assert(!policy.includes("form-action"));
   },
 );
