@@ -21,7 +21,7 @@ const SORTED = 100_000;
 
 /** A text as bytes, each character a byte, with names between its parts. */
 interface Template {
-  /** One more than the names. */
+  /** The texts between the names: one more than the names. */
   parts: readonly string[];
   names: readonly number[];
 }

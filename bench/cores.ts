@@ -252,7 +252,7 @@ const cases = options.engines.split(",").flatMap((engine) =>
   }))
 );
 for (let round = 0; round < rounds; round++) {
-  // There and back, so that a drift of the machine favours no one.
+  // There and back, so that a drift of the machine favours none.
   for (const it of round % 2 === 0 ? cases : cases.toReversed()) {
     console.error(`round ${round + 1}: ${it.engine}, ${it.processes}`);
     it.rates.push(await measure(it.engine, it.processes));

@@ -1,8 +1,8 @@
 /**
  * `deno task bench:turns`: the processor time of a call. Each server takes
- * turns of some milliseconds with the limit and the fastest peer. Whatever
- * else the machine has to do disturbs them alike, so the ratios hold where
- * requests per second do not.
+ * turns of some milliseconds with the limit and the fastest peer. Other work of
+ * the machine disturbs them alike, so the ratios hold even if requests per
+ * second do not.
  *
  *     --turns=300     turns of each server
  *     --only=a,b      servers whose names begin with a or b

@@ -15,7 +15,7 @@ export interface About {
   description?: string;
   /**
    * Its name in directories, such as `com.example/mail`: reverse DNS, one
-   * slash. By default made of its host and its name.
+   * slash. The default is made of its host and its name.
    */
   registryName?: string;
   /** The operator: a person, a team or a company. */

@@ -164,7 +164,8 @@ function localOrigin({ hostname, port }: Deno.NetAddr): string {
 }
 
 /**
- * Answers requests with the failure, where no one would see the process end.
+ * Answers every request with an error, because otherwise nothing would show the
+ * failure.
  */
 function serveMisconfigured({ message }: Error): void {
   const body = { error: "server_misconfigured" };

@@ -232,7 +232,7 @@ Deno.test("only what listens and the command line tools touch Deno", async () =>
 });
 
 for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
-  Deno.test(`${folder}mod.ts lists every file beside it`, () => {
+  Deno.test(`${folder}mod.ts lists every file next to it`, () => {
     const listed = imports.filter(({ from }) => from === `${folder}mod.ts`)
       .map(({ to }) => to);
     const forgotten = files.filter((path) =>

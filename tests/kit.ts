@@ -27,7 +27,9 @@ export const INTRODUCTION = {
   version: VERSION,
 };
 
-/** All optional; a database that is given stays open. */
+/**
+ * Options of a test server, all optional; a database that is given stays open.
+ */
 export type ServerOptions = Partial<CreateServerOptions>;
 
 /** Starts a server, on a database of its own in memory unless one is given. */

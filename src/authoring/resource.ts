@@ -42,7 +42,7 @@ export type Complete = (
   known: Readonly<Record<string, string>>,
 ) => MaybePromise<readonly string[]>;
 
-/** Something a client can read by its URI. */
+/** A resource that clients read by its URI. */
 export interface ResourceDefinition<
   U extends string = string,
   S extends SettingSchemas = SettingSchemas,
@@ -56,7 +56,7 @@ export interface ResourceDefinition<
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
-  /** The time for which a client may keep what it read; 0 by default. */
+  /** The seconds for which a client may cache the content; 0 by default. */
   ttlSeconds?: number;
   /** `public`: the same for every caller. `private` by default. */
   cacheScope?: "public" | "private";
@@ -81,7 +81,7 @@ export interface Resource extends Described {
   annotations?: Annotations;
   /** Size in bytes, if it is known beforehand. */
   size?: number;
-  /** The time for which a client may keep what it read. */
+  /** The seconds for which a client may cache the content. */
   ttlSeconds?: number;
   /** `public` if it is the same for every caller. */
   cacheScope?: "public" | "private";

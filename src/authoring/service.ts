@@ -28,7 +28,7 @@ export interface StartContext<
   readonly services: ServiceValues<V>;
 }
 
-/** Something that starts once with the server. */
+/** A service that starts once with the server. */
 export interface ServiceDefinition<
   T,
   S extends SettingSchemas = SettingSchemas,

@@ -72,8 +72,8 @@ export interface ToolDescription<
    */
   visibility?: readonly ("model" | "app")[];
   /**
-   * Runs in the request, before a task begins: the place to ask what must be
-   * known first. `run` is given what it returns, which must be JSON.
+   * Runs in the request, before a task begins: the place for questions whose
+   * answers the task needs. `run` is given what it returns, which must be JSON.
    */
   prepare?(input: z.output<I>, context: Context<S, V>): MaybePromise<P>;
 }

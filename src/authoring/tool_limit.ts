@@ -9,7 +9,7 @@
  * together. A model that asks for more is told when to try again.
  */
 export interface ToolLimit {
-  /** Calls per minute; as many may come at once. */
+  /** Calls per minute; the whole minute's calls may come at once. */
   callsPerMinute?: number;
   /**
    * Calls that run at the same time in one process; for a long task, its work

@@ -119,7 +119,7 @@ export function grantByAssertion(
     if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",
-        "Nothing of what was asked for may be granted to this account",
+        "None of the requested scopes may be granted to this account",
       );
     }
     return {

@@ -153,7 +153,7 @@ export function authorizeEndpoint(
     if (skipsConsent(client, redirectUri, policy)) {
       const handle = await requests.save(browser, pending, "upstream");
       const url = await providerUrl(handle, browser, request.wishes);
-      log.info("Sent to the provider without a question", {
+      log.info("Sent to the provider without the consent page", {
         reference: c.get("reference"),
         clientId: client.clientId,
       });

@@ -76,7 +76,7 @@ function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
   const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
     "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
   const refuse = (status: number): Endpoint => () => {
-    throw new HttpError(status, "No one signs in at this server", {}, {
+    throw new HttpError(status, "This server has no sign-in", {}, {
       cause,
     });
   };

@@ -119,7 +119,7 @@ export const BOOLEAN = {
     text === "true" || text === "1"
   ),
   wants: "true or false",
-  fix: "Leave it unset for the usual.",
+  fix: "Leave it unset for the default.",
 };
 
 const LEDGER_DAYS = {

@@ -6,8 +6,8 @@
 
 /** Every variable that the server reads, with its default. */
 export const ENV_EXAMPLE =
-  `# Copy to .env and take away the # where you want something else. What is
-# commented out is the default. \`deno task dev\` and \`deno task start\` read it.
+  `# Copy to .env and remove the # of each setting that you change. The lines with
+# a # show the defaults. \`deno task dev\` and \`deno task start\` read it.
 # A value with # or $ in it goes between two '.
 # This file is written by \`deno task settings\`.
 

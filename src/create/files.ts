@@ -33,7 +33,7 @@ export async function writeFiles(
   }
 }
 
-/** Formats what was written: long names make long lines. */
+/** Formats written files: long names make long lines. */
 export async function formatFiles(
   root: string,
   paths: readonly string[] = [],

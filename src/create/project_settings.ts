@@ -16,8 +16,8 @@ interface Configuration {
 }
 
 /**
- * Writes what the project in this directory declares; with `isCheck` it only
- * says what would change.
+ * Writes the files from the project's declarations; with `isCheck` it only
+ * reports differences.
  *
  * @throws {CreateError} when something is out of date, or is not a project
  */

@@ -153,7 +153,7 @@ export const REACH_CHECKS: readonly Check[] = [
       }
       if (/error=/.test(challenge)) {
         throw new Fault(
-          "the challenge names an error though nothing was presented",
+          "the challenge names an error although no credentials were sent",
           "Leave error out (RFC 6750 §3.1): some clients give up on it.",
         );
       }

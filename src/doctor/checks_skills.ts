@@ -32,7 +32,7 @@ export async function checkSkills(
   if (skills.length > SKILLS) {
     throw new Fault(
       `${skills.length} are listed, of which ChatGPT takes ${SKILLS}`,
-      "Put those together that belong together.",
+      "Combine the skills that belong together.",
     );
   }
   for (const { uri, resources } of skills) {
@@ -58,7 +58,7 @@ function checkSize(what: string, bytes: number, most: number): void {
   if (bytes <= most) return;
   throw new Fault(
     `${what} has ${bytes} bytes, of which ChatGPT takes ${most}`,
-    "Move parts of SKILL.md to files of their own, and leave out what no one " +
+    "Move parts of SKILL.md to other files, and leave out parts that no one " +
       "reads.",
   );
 }

@@ -33,7 +33,7 @@ export async function* examine(
     yield finding;
     // If nothing answers, there is nothing more to check.
     if (name === "Health" && finding.result === "failed") return;
-    // If no one signs in, the checks of signing in are left out.
+    // A server without sign-in needs no checks of it.
     if (name.startsWith("Challenge") && finding.result === "skipped") break;
   }
   const meet = meeting(site, async () => {

@@ -239,7 +239,7 @@ export abstract class Call implements Work, Running {
   }
 
   expel(): void {
-    const reason = "What allowed this call has ended, or is paused";
+    const reason = "The permission for this call has ended, or is paused";
     if (this.#abort?.signal.aborted) this.cancel(reason);
     else this.stop(reason);
   }

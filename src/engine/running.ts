@@ -23,7 +23,7 @@ const LIVE_MILLISECONDS = 1000;
 /** The most calls that one caller may have running in one process. */
 export const CALLS_PER_CALLER = 1000;
 
-/** Something that is being worked on. */
+/** A request or a task that is being worked on. */
 export interface Running {
   /** The identity by which limits count its caller. */
   readonly countedAs?: CountedAs;

@@ -56,7 +56,7 @@ export function gateOfDoors(doors: Doors): Gate {
     const door = doorOf(token);
     if (door) return door.authenticate(headers);
     throw new ChallengeError(
-      "The access token is of no kind that this server takes",
+      "This server does not accept access tokens of this kind",
       "invalid_token",
     );
   }

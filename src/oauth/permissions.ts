@@ -1,6 +1,6 @@
 /**
- * The permissions of people: the scopes that each may be granted. Consent is
- * what a person wants to give; permissions are what they have to give.
+ * The permissions of people: the scopes that each may be granted. At consent a
+ * person decides what to give, and cannot give more than their permissions.
  *
  * @module
  */

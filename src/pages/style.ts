@@ -126,9 +126,11 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.75rem; }
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
-/* Always in sight: a long list must not hide what is being asked. */
+/* Always in sight, so that a long list cannot hide the question. */
 @media (min-height: 26rem) {
-  /* The height of the buttons, or they would cover what the keyboard is at. */
+  /*
+   * The height of the buttons, which would otherwise cover the focused element.
+   */
   :root:has(.deciding) { scroll-padding-bottom: 9rem; }
   .deciding form { margin-bottom: calc(-1 * clamp(1.375rem, 5vw, 2.25rem)); }
   .deciding .actions {

@@ -1,7 +1,7 @@
 /**
- * A process that ends with its parent, even if the parent is killed and can
- * tell no one. The parent holds the other end of this process's standard input,
- * and the system closes that.
+ * A process that ends with its parent, even if the parent is killed. The parent
+ * holds the other end of this process's standard input, which the system then
+ * closes.
  *
  * @module
  */

@@ -77,9 +77,9 @@ export class Socket {
   }
 
   /**
-   * Accepts no more, and resolves when every connection has ended. Connections
+   * Accepts no more connections, and resolves when all have ended. Connections
    * that wait to be accepted are reset, idle ones are closed, and a body that
-   * is still arriving cannot be read any more (denoland/deno#36809).
+   * is still arriving can no longer be read (denoland/deno#36809).
    */
   async close(): Promise<void> {
     this.#isClosing = true;

@@ -95,7 +95,7 @@ export interface Catalogue {
   whole?: Catalogue;
 }
 
-/** Something that needs a scope, in its author's words. */
+/** An item that needs a scope, in its author's words. */
 export interface ScopeUse {
   /** For people: its title, or its name. */
   title: string;

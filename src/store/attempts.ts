@@ -51,7 +51,7 @@ export function attemptStore(database: Database, log: Logger) {
     try {
       for (let tries = 0; tries < TRIES; tries++) if (await tryWrite()) return;
     } catch (error) {
-      log.warning("Attempts to connect were not written down", { error });
+      log.warning("Attempts to connect could not be stored", { error });
       noted = [];
     }
   }

@@ -119,7 +119,7 @@ export function ledgerStore(
         putBack(some);
         putBack(new Map(entries));
         if (!isFailing || isClosed) {
-          log.warning("Calls were not written down", { error });
+          log.warning("Calls could not be stored", { error });
         }
         isFailing = true;
         return;

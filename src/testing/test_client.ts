@@ -58,7 +58,7 @@ export interface ReadResult {
 
 /** The page that a client shows for a tool. */
 export interface TestView {
-  /** Its address, which a change of its content changes. */
+  /** The view's address, which changes with its content. */
   uri: string;
   /** The document, the script that speaks with the client within it. */
   html: string;
@@ -103,7 +103,7 @@ export class TestClient {
    *
    * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
    * missing scope, or whatever else a server refuses
-   * @throws {Error} for what the tool threw, unless it was a `ToolError`
+   * @throws {Error} for an exception of the tool, unless it was a `ToolError`
    */
   async call<I, O>(
     tool: string | Tool<I, O>,

@@ -8,7 +8,7 @@ import type { AskedQuestion } from "./answers.ts";
 import type { LogMessage, Progress } from "./request_options.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** A tool's answer and what it told on the way; `O` is its output. */
+/** A tool's answer, with its messages on the way; `O` is its output. */
 export class TestResult<O = unknown> {
   /** The content as the wire has it. */
   readonly content: readonly ContentBlock[];

@@ -41,7 +41,7 @@ export class TestTask<O = unknown> {
   }
 
   /**
-   * Waits for its end and answers what it asks until then.
+   * Waits for its end and answers its questions until then.
    *
    * @throws {Error} when it failed or was cancelled
    */

@@ -5,7 +5,7 @@ import { tool } from "../mod.ts";
 export default tool({
   name: "whoami",
   title: "Who am I",
-  description: "Tells whom the server takes the caller for.",
+  description: "Identifies the caller as the server knows them.",
   output: z.object({
     subject: z.string().describe("A stable name for the caller."),
     name: z.string().optional(),

@@ -15,9 +15,9 @@ const TENANT_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * True if the metadata found under `configured` may name `named`: it has the
- * same origin, and the same tenant or, if configured is an alias (`common`,
- * `organizations`, `consumers`, a domain), the template or the tenant it stands
- * for.
+ * same origin, and the same tenant. If `configured` is an alias (`common`,
+ * `organizations`, `consumers`, a domain), it may have the template or the
+ * tenant that the alias stands for.
  */
 export function isMicrosoftIssuer(configured: string, named: string): boolean {
   if (configured === named) return true;

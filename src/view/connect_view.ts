@@ -86,7 +86,8 @@ export function connectView<
   }
 
   function post(message: Omit<Message, "jsonrpc">): void {
-    // A host's origin cannot be known: views are told apart by their windows.
+    // A host's origin cannot be known, so views are identified by their
+    // windows.
     parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }
 

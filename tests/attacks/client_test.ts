@@ -179,7 +179,7 @@ attacks("an assertion is held to its client, key, audience and time", {
     const { body } = await new Client(target, clientId).refresh("x");
     assert.equal(body.error, "invalid_client");
   },
-  "beside a secret": async (target) => {
+  "besides a secret": async (target) => {
     const client = await signer(target);
     const answer = await tried(target, client, await assertion(client), {
       client_secret: "x",

@@ -136,7 +136,7 @@ const BODIES: Record<string, [body: () => string, refusal: string]> = {
     () => '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}',
     "400 -32600",
   ],
-  "with a result beside a method": [
+  "with a result besides a method": [
     () => '{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}',
     "400 -32600",
   ],
@@ -219,7 +219,7 @@ attacks("a body is refused for what it is", {
   },
   "of a form's endpoint, at 16 KiB": async (target) => {
     const answer = await target.form("/token", { code: "x".repeat(20_000) });
-    // No one signs in at this server, so the body is not read.
+    // This server has no sign-in, so the body is not read.
     assert.equal(answer.status, 501);
   },
 }, open);

@@ -228,7 +228,7 @@ for (
   })
 ) {
   Deno.test(`a flood of ${path} is told to wait`, async () => {
-    // The clock stands, so that no bucket fills up on a slow machine.
+    // The clock stands still, so that no bucket fills up on a slow machine.
     using _time = new FakeTime();
     await using target = await startTarget();
     const refused = await flood(() => send(target), 2000);

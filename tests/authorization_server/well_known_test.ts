@@ -105,7 +105,7 @@ for (const [method, path, status] of ROUTES) {
     const response = await server.fetch(path, { method });
     assert.equal(response.status, status);
     const { error_description } = await response.json();
-    assert.equal(error_description, "No one signs in at this server");
+    assert.equal(error_description, "This server has no sign-in");
   });
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Client } from "./kit.ts";
 import { browserOn, Processes } from "./processes.ts";
 
-Deno.test("the development provider signs in whoever types a name, on two processes that take turns", async () => {
+Deno.test("the development provider signs in anyone who types a name, on two processes that take turns", async () => {
   await using processes = new Processes({
     AUTH_STRATEGY: "oauth",
     OAUTH_PROVIDER: "dev",

@@ -8,7 +8,7 @@ import { breakExpression, breakStatement, type Report } from "./breaks.ts";
 
 /** One small change to a source file. */
 export interface Mutant {
-  /** From the root of the project. */
+  /** The path from the root of the project. */
   path: string;
   /** The line of its first character, from 1. */
   line: number;

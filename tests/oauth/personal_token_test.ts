@@ -7,7 +7,7 @@ import {
 } from "../../src/oauth/personal_token.ts";
 import { tokenShape } from "../../src/oauth/token_shape.ts";
 
-/** Its checksum was computed by Python's zlib.crc32. */
+/** A token whose checksum was computed by Python's zlib.crc32. */
 const TOKEN = "tsp_AbCdEfGhIjKlMnOpQrStUv0123456789012345678901234567Zz2X0KiN";
 const GRANT_ID = "AbCdEfGhIjKlMnOpQrStUv";
 

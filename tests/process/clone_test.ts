@@ -1,6 +1,7 @@
 /**
  * The two commands of the README, as a stranger types them: a clean clone, an
- * empty home, no other step. What it needs comes from the package registry.
+ * empty home, no other step. Everything it needs comes from the package
+ * registry.
  *
  * @module
  */

@@ -156,7 +156,7 @@ Deno.test("a database that is none is one clear line", async () => {
   assert.match(server.output, /^KV_PATH: \S+ cannot be opened: .*\n$/);
 });
 
-Deno.test("an open server on every network warns whoever started it", async () => {
+Deno.test("an open server on every network warns the person who started it", async () => {
   await using server = await startProcess({ env: { HOST: "0.0.0.0" } });
   assert.match(await server.url(), /^http:\/\/localhost:/);
   assert.match(server.output, /set AUTH_STRATEGY/);

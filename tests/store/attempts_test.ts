@@ -152,7 +152,7 @@ Deno.test("note() is written at most once a second, however many there are", () 
     assert.equal(counter.commits, 1);
   }));
 
-Deno.test("close() writes what is noted, beside what another process wrote", () =>
+Deno.test("close() writes what is noted, next to another process's notes", () =>
   withKv(async (kv) => {
     const stores: AttemptStore[] = ["a", "b", "c"].map((client) => {
       const attempts = attemptStore(new Database(kv), silentLogger);

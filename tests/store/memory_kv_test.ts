@@ -39,7 +39,7 @@ both("gives back what was set, and null for what was not", async (kv) => {
   assert.deepEqual(await kv.get(["a"]), ABSENT);
 });
 
-both("shares no object with whoever reads or writes", async (kv) => {
+both("shares no object with its readers and writers", async (kv) => {
   const value = { list: [1] };
   await kv.set(["a"], value);
   value.list.push(2);

@@ -152,7 +152,7 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "endAllOf() lets go of whoever waits in that session, and of no one else",
+  "endAllOf() ends the waits of that session, and no others",
   async (kv, other) => {
     const database = new Database(kv);
     const replies = replyStore(database);

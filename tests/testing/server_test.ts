@@ -150,7 +150,7 @@ async function connect(
   return client;
 }
 
-Deno.test("serveTest() answers a client of one's own, as whoever it says", async () => {
+Deno.test("serveTest() answers a client of one's own, as the caller it names", async () => {
   await using served = await serveTest({ tools: [whoami] });
   const ada = served.server.headersOf({ subject: "ada" });
   for (const headers of [undefined, ada]) {

@@ -60,7 +60,7 @@ const EXPELLED: End = {
     status: "failed",
     outcome: {
       code: RpcCode.internalError,
-      message: "What allowed this task has ended, or is paused",
+      message: "The permission for this task has ended, or is paused",
     },
   },
   outcome: "stopped",

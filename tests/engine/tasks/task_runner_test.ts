@@ -67,7 +67,7 @@ Deno.test("a task whose grant ends fails and says so, whatever its tool does", (
     const task = await tasks.find(taskId, BINDING);
     assert.deepEqual([task?.status, task?.outcome], ["failed", {
       code: -32603,
-      message: "What allowed this task has ended, or is paused",
+      message: "The permission for this task has ended, or is paused",
     }]);
     await database.idle();
   }));
