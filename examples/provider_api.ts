@@ -1,7 +1,7 @@
 /**
  * A tool that calls the API of the provider that people signed in with, as
- * them: `AUTH_STRATEGY=oauth OAUTH_PROVIDER=github … deno run -A
- * provider_api.ts`.
+ * them:
+ * `AUTH_STRATEGY=oauth OAUTH_PROVIDER=github … deno run -A provider_api.ts`.
  */
 import { serve, tool, ToolError, z } from "@tool-server/tool-server";
 

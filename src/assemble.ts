@@ -58,7 +58,7 @@ export interface Surroundings
   deadlineMilliseconds?: number;
   /** The gate to use in place of the one that the settings select. */
   gate?: Gate;
-  /** Whether `/views` shows the views of tools: in development only. */
+  /** True if `/views` shows the views of tools: in development only. */
   showsViews?: boolean;
 }
 

@@ -15,7 +15,7 @@ import { prefersPage } from "./pages/respond.ts";
 export function errorAnswer(
   { log, page, challenge }: {
     log: Logger;
-    /** What an error page shows of the server. */
+    /** The server's facts that an error page shows. */
     page: Omit<Parameters<typeof errorPage>[2], "reference">;
     /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
     challenge(refusal: ChallengeError): string;

@@ -1,7 +1,6 @@
 /**
- * The log of a server. Each server has its own: what it says, from which level
- * on, and where that goes. Arguments, bodies, tokens, codes and states are
- * never logged.
+ * The log of a server. Each server has its own: its events, its least level,
+ * and its output. Arguments, bodies, tokens, codes and states are never logged.
  *
  * @module
  */
@@ -19,11 +18,11 @@ export const LOG_LEVELS = [
   "off",
 ] as const satisfies LogLevel[];
 
-/** The events that are written: those of a level and above; `off`: none. */
+/** The least level of the written events; `off`: none is written. */
 export type LogLevel = Severity | "off";
 
 /**
- * The log of a server, in the words of its author.
+ * The options of a server's log.
  *
  * @example Events for a logger of your own
  * ```ts ignore
@@ -38,17 +37,20 @@ export type LogLevel = Severity | "off";
  * ```
  */
 export interface LogOptions {
-  /** The least level that is written: `info` by default. `LOG_LEVEL` goes before it. */
+  /**
+   * The least level that is written: `info` by default. `LOG_LEVEL` takes
+   * precedence.
+   */
   level?: LogLevel;
   /**
-   * Takes each event, in place of a line on standard output. It is called
-   * while requests wait: what takes long is its own to put off. What it throws
-   * or rejects with stays in the log, and the event is lost.
+   * Receives each event, in place of a line on standard output. It is called
+   * while requests wait, so it must put off slow work itself. An exception or
+   * rejection of it stays within the log, and the event is lost.
    */
   write?(event: LogEvent): void | Promise<void>;
 }
 
-/** The voice of one part of a server. */
+/** The log of one part of a server. */
 export interface Logger {
   isEnabledFor(level: Severity): boolean;
   debug(message: string, properties?: Properties): void;
@@ -57,14 +59,14 @@ export interface Logger {
   error(message: string, properties?: Properties): void;
 }
 
-/** A place for events. */
+/** A destination of events. */
 export interface LogOutput {
   write(event: LogEvent): void | Promise<void>;
-  /** Resolves when what was written is out, or cannot be soon. */
+  /** Resolves when everything is written, or cannot be written soon. */
   flush?(): Promise<void>;
 }
 
-/** A sink that fails is told of so often at most. */
+/** The least time between two reports of an output that fails. */
 const QUIET_MILLISECONDS = 60_000;
 
 /** The log of one server. */
@@ -72,18 +74,18 @@ export class Log {
   readonly #least: number;
   readonly #output: LogOutput;
   readonly #fallback: LogOutput;
-  /** Events that were lost, since that was told last. */
+  /** The number of events that were lost since the last report. */
   #lost = 0;
   #toldMilliseconds = -Infinity;
 
-  /** @param fallback is told when `output` fails */
+  /** @param fallback receives a report when `output` fails */
   constructor(level: LogLevel, output: LogOutput, fallback = output) {
     this.#least = LOG_LEVELS.indexOf(level);
     this.#output = output;
     this.#fallback = fallback;
   }
 
-  /** The voice of one part of the server; `category` names the part. */
+  /** Makes the log of the part of the server that `category` names. */
   logger(category: string): Logger {
     const isEnabledFor = (level: Severity) =>
       LOG_LEVELS.indexOf(level) >= this.#least;
@@ -95,7 +97,7 @@ export class Log {
           level,
           category,
           message,
-          // Read here, where the trace is the one of what happened.
+          // Read here, where the active trace is that of the event.
           properties: telemetry
             ? { ...properties, ...telemetry.ids }
             : properties,
@@ -110,7 +112,7 @@ export class Log {
     };
   }
 
-  /** Writes what still waits: the last thing to do before a process ends. */
+  /** Writes the waiting events: the last step before a process ends. */
   async flush(): Promise<void> {
     try {
       await this.#output.flush?.();
@@ -119,7 +121,7 @@ export class Log {
     }
   }
 
-  /** What reports must neither throw nor reject. */
+  /** Writes an event, and never throws or rejects: reporting must not hurt. */
   #take(event: LogEvent): void {
     try {
       const writing = this.#output.write(event);
@@ -145,7 +147,7 @@ export class Log {
         properties,
       });
     } catch {
-      // There is no one left to tell.
+      // There is no other place for the report.
     }
   }
 }

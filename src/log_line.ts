@@ -6,23 +6,23 @@
  * @module
  */
 
-/** The weight of an event. */
+/** The severity of an event. */
 export type Severity = "debug" | "info" | "warning" | "error";
 
-/** The facts of an event, by name. */
+/** The facts about an event, by name. */
 export type Properties = Record<string, unknown>;
 
-/** A thing that happened. */
+/** An event to log. */
 export interface LogEvent {
   /** Epoch milliseconds. */
   timestamp: number;
-  /** How much it matters. */
+  /** The severity. */
   level: Severity;
-  /** The part of the server that speaks, such as `mcp` or `oauth`. */
+  /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
-  /** What happened, in the code's own words. */
+  /** The message, in the code's own words. */
   message: string;
-  /** The rest of it. `error` is what was thrown, as it was. */
+  /** The facts. `error` is the exception itself. */
   properties: Properties;
 }
 

@@ -85,9 +85,9 @@ export function planServer(
   };
 }
 
-/** The log of a server with these settings. */
+/** Opens the log of a server with these settings. */
 function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
-  // Where console calls are captured, each is to be an event of its own.
+  // If console calls are captured, each must be an event of its own.
   const standard = standardOutput(isCollected() || deployed);
   if (!options?.write) return new Log(logLevel, standard);
   return new Log(
@@ -97,7 +97,7 @@ function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
   );
 }
 
-/** Everything that may declare settings and services. */
+/** Lists everything that may declare settings and services. */
 export function needing(options: ServerOptions): Needing[] {
   const { tools = [], resources = [], prompts = [] } = options;
   return [...tools, ...resources, ...prompts, options];

@@ -99,7 +99,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const { config } = plan;
   const log = plan.log.logger("main");
   const opening = options.kv ?? openKv(config, log);
-  // Compiled meanwhile: a thread of its own opens the database.
+  // Compiled meanwhile: another thread opens the database.
   void plan.catalogue;
   const kv = await opening;
   const socket = listen(
@@ -178,7 +178,9 @@ function serveMisconfigured({ message }: Error): void {
     .error("Misconfigured", { details: message });
 }
 
-/** What a tool left behind must not take everyone's server down. */
+/**
+ * Logs stray rejections: one that a tool left behind must not end the server.
+ */
 function surviveStrayRejections(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

@@ -62,8 +62,8 @@ export interface ServerOptions<
   /** Runs around every tool call. */
   around?: Around;
   /**
-   * What is logged, and where it goes: lines on standard output by default,
-   * from `LOG_LEVEL` on.
+   * The log's level and output: lines on standard output by default, from
+   * `LOG_LEVEL` on.
    */
   log?: LogOptions;
 }

@@ -1,5 +1,5 @@
 /**
- * Logs of test servers: silent ones, and those that a test looks at.
+ * Logs of test servers: silent ones, and ones that a test examines.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import {
 /** The log of a server whose test is about something else. */
 export const SILENT: LogOptions = { level: "off" };
 
-/** A voice that no one hears. */
+/** A logger that writes nothing. */
 export const silentLogger: Logger = new Log("off", { write() {} })
   .logger("test");
 
-/** What a server logs, as it comes. */
+/** A server's events, as they come. */
 export interface RecordedLog {
   /** The option of a server. */
   log: LogOptions & Required<Pick<LogOptions, "write">>;
   events: LogEvent[];
-  /** A voice of its own, for a part that is tested without a server. */
+  /** A logger for a part that is tested without a server. */
   logger: Logger;
 }
 
-/** Records what is logged at a level and above. */
+/** Records the events at a level and above. */
 export function recordLog(level: LogLevel = "info"): RecordedLog {
   const events: LogEvent[] = [];
   const write = (event: LogEvent) => void events.push(event);

@@ -10,7 +10,7 @@ const EVENT: LogEvent = {
   properties: {},
 };
 
-/** By name: each way to write an event as text. */
+/** The ways to write an event as text, by name. */
 const PRINTERS = { jsonLine, terminalLine };
 
 Deno.test("jsonLine() writes an event as one line of JSON", () => {
@@ -38,7 +38,7 @@ Deno.test("terminalLine() writes readable words, and each value with its bounds"
   );
 });
 
-/** What strangers write into names and paths. */
+/** Texts that strangers write into names and paths. */
 const FORGERIES = [
   "\n12:00:00.000 INFO    Signed in subject=admin",
   "\r\x1b[2K\x1b[1A12:00:00.000 ERROR",
@@ -61,7 +61,7 @@ for (const [name, print] of Object.entries(PRINTERS)) {
         },
       });
       const [first, ...frames] = text.split("\n");
-      // A stack's frames stand below, each indented.
+      // The frames of a stack follow below, each indented.
       for (const frame of frames) assert.match(frame, /^ {4}at /);
       assert.doesNotMatch(first, /\p{C}|\p{Zl}|\p{Zp}/u);
       if (print === jsonLine) assert.equal(JSON.parse(first).path, forgery);

@@ -21,13 +21,13 @@ export interface Message {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** An error that a server answered with, in the words it gave. */
+/** An error that a server answered with; its message is the server's. */
 export interface ServerError extends Error {
   /** The JSON-RPC error code. */
   code: number;
-  /** More about it, by the code. */
+  /** More data, depending on the code. */
   data?: unknown;
-  /** The HTTP response it came in; its body has been read. */
+  /** The HTTP response that held it; its body has been read. */
   response: Response;
 }
 
@@ -36,24 +36,24 @@ export interface Question {
   /** `elicitation/create`, `sampling/createMessage` or `roots/list`. */
   method: string;
   params: Json;
-  /** The name it has within its request; 2025 has none. */
+  /** The question's name within its request; 2025 has none. */
   key?: string;
 }
 
-/** A task as a server tells of it. */
+/** A task in the form of the wire. */
 export interface TaskState extends Json {
   taskId: string;
   status: "working" | "input_required" | "completed" | "failed" | "cancelled";
   statusMessage?: string;
 }
 
-/** A tool as far as the client needs it. */
+/** The parts of a listed tool that the client needs. */
 export interface ListedTool {
   name: string;
   inputSchema: Json;
 }
 
-/** How a client reaches its server, and how it behaves. */
+/** The server's address, and the callbacks and abilities of the client. */
 export interface ClientOptions {
   /** The address of `/mcp`. */
   url: string;
@@ -64,23 +64,27 @@ export interface ClientOptions {
   headers?: () => Record<string, string>;
   clientInfo?: { name: string; version: string };
   capabilities?: Json;
-  /** The least severe log messages that are wanted; none by default. */
+  /**
+   * The least severe log messages that the server should send; none by default.
+   */
   logLevel?: string;
-  /** The tools as listed: some want arguments repeated in headers. */
+  /** The tools as listed: some require arguments to be repeated in headers. */
   tools?: readonly ListedTool[];
   /** Answers a question. Without it a question is an error. */
   onQuestion?: (question: Question) => Json | Promise<Json>;
-  /** Hears `notifications/progress`, `notifications/message` and the like. */
+  /**
+   * Called with `notifications/progress`, `notifications/message` and the like.
+   */
   onNotification?: (method: string, params: Json) => void;
-  /** Hears how far a task is that a request became. */
+  /** Called with the state of the task that a request became. */
   onTask?: (task: TaskState) => void;
-  /** A round of questions is answered, and the request begins again. */
+  /** Called before a request begins again with the answers of one round. */
   onRound?: () => void;
 }
 
-/** One request's own options. */
+/** The options of one request. */
 export interface RequestOptions {
-  /** Cancels the request as its protocol has it. */
+  /** Cancels the request in the way of its protocol revision. */
   signal?: AbortSignal;
 }
 
@@ -114,10 +118,10 @@ export class Client {
   }
 
   /**
-   * Sends a request, answers what is asked meanwhile, waits for the task it
-   * may become, and gives its result.
+   * Sends a request, answers the questions it raises, waits for the task it may
+   * become, and gives its result.
    *
-   * @throws {ServerError} for an error that the server answers with
+   * @throws {ServerError} if the server answers with an error
    */
   async request(
     method: string,
@@ -130,7 +134,7 @@ export class Client {
   }
 
   /**
-   * Sends a request and answers what is asked; its result may be a task.
+   * Sends a request and answers its questions; the result may be a task.
    *
    * @throws {ServerError}
    */
@@ -145,7 +149,7 @@ export class Client {
         ? await this.#requestInRounds(method, params, signal)
         : await this.#requestInSession(method, params, signal);
     } catch (error) {
-      // A stream that was cut is no error of its own.
+      // A stream that was cut by the signal is not an error of its own.
       signal?.throwIfAborted();
       throw error;
     }
@@ -197,7 +201,7 @@ export class Client {
   }
 
   /**
-   * The result at the end of an answer; what comes before is passed on.
+   * Reads the result at the end of an answer; earlier messages are passed on.
    *
    * @throws {ServerError}
    */
@@ -215,7 +219,10 @@ export class Client {
     throw new Error(`The answer (${response.status}) ended without a result`);
   }
 
-  /** The messages of an answer: one of JSON, or those of a stream to its end. */
+  /**
+   * Yields the messages of an answer: one if it is JSON, or all those of its
+   * stream.
+   */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
     if (!type.startsWith("text/event-stream")) {
@@ -252,7 +259,7 @@ export class Client {
   }
 
   /**
-   * Waits for the end of a task of 2026-07-28 and answers what it asks.
+   * Waits for the end of a task of 2026-07-28 and answers its questions.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled
@@ -298,7 +305,7 @@ export class Client {
     throw new Error("The task's stream ended before the task");
   }
 
-  /** An error of the server as an exception. */
+  /** Makes an exception of a server's error. */
   failure(
     { code, message, data }: NonNullable<Message["error"]>,
     response: Response,
@@ -307,8 +314,8 @@ export class Client {
   }
 
   /**
-   * The server's introduction: the result of `initialize`, which opens the
-   * session, or of `server/discover`.
+   * Gives the server's introduction: the result of `initialize`, which opens
+   * the session, or of `server/discover`.
    *
    * @throws {ServerError}
    */
@@ -320,7 +327,7 @@ export class Client {
     return this.#introduction!;
   }
 
-  /** Ends the session, where there is one. */
+  /** Ends the session, if there is one. */
   async close(): Promise<void> {
     const sessionId = await this.#session?.catch(() => null);
     this.#session = undefined;
@@ -363,7 +370,7 @@ export class Client {
     }
   }
 
-  /** Opens a session; null where the server keeps none. */
+  /** Opens a session; null if the server keeps none. */
   async #openSession(): Promise<string | null> {
     const { clientInfo, capabilities = {}, logLevel } = this.#options;
     const opened = await this.#send({
@@ -445,7 +452,7 @@ export class Client {
     throw new Error(`The server asks ${question.method}: nothing answers here`);
   }
 
-  /** The arguments that a tool wants repeated in headers. */
+  /** Lists the arguments that a tool wants repeated in headers. */
   #argumentHeaders(params: Json): Record<string, string> {
     const tool = this.#options.tools?.find(({ name }) => name === params.name);
     const headers: Record<string, string> = {};
@@ -465,7 +472,9 @@ export class Client {
 
   static readonly #INFO = { name: "tool-server-client", version: "1" };
 
-  /** Text as a header value: what is not visible ASCII goes as base64. */
+  /**
+   * Encodes text as a header value: anything but visible ASCII becomes base64.
+   */
   static #printed(text: string): string {
     const isPlain = /^[!-~]([ -~]*[!-~])?$/.test(text) &&
       !text.startsWith("=?base64?");

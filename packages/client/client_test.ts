@@ -54,7 +54,7 @@ const resources = [
   resource({ uri: "note://tee/grün", name: "note", read: () => "note" }),
 ];
 
-/** A client of a server, and the headers of what it sent. */
+/** Makes a client of a server, with the headers it sends. */
 async function withClient(
   test: (parts: {
     client: Client;

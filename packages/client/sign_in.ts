@@ -7,7 +7,9 @@
  */
 import type { Json } from "./client.ts";
 
-/** A sign-in that a browser goes on with; plain data, so that it can be kept. */
+/**
+ * A sign-in that goes on in a browser; plain data, so that it can be stored.
+ */
 export interface SignInRequest {
   /** The address that the person opens. */
   url: string;
@@ -27,14 +29,14 @@ export interface Tokens {
   expiresMilliseconds?: number;
 }
 
-/** What a sign-in is begun with. */
+/** The options of a sign-in. */
 export interface SignInOptions {
   /** The address of `/mcp`. */
   url: string;
-  /** Where the browser comes back to. */
+  /** The address to which the browser returns. */
   redirectUri: string;
   clientName: string;
-  /** Scopes, separated by spaces; those the server names by default. */
+  /** Scopes, separated by spaces; by default those that the server names. */
   scope?: string;
   /** Sends requests; the global `fetch` by default. */
   fetch?: typeof fetch;
@@ -45,9 +47,9 @@ export interface SignInOptions {
  */
 export class SignIn {
   /**
-   * Registers a client and gives the sign-in that a browser goes on with.
+   * Registers a client and starts a sign-in that goes on in a browser.
    *
-   * @throws {Error} when the server cannot be signed in to
+   * @throws {Error} when the server offers no sign-in that works
    */
   static async begin(
     { url, redirectUri, clientName, scope, fetch = globalThis.fetch }:
@@ -102,7 +104,7 @@ export class SignIn {
   }
 
   /**
-   * Exchanges the authorization response that the browser came back with.
+   * Exchanges the authorization response with which the browser returned.
    *
    * @throws {Error} when it is for another sign-in, or the person declined
    */
@@ -182,7 +184,9 @@ export class SignIn {
     throw new Error(`${url} does not say where to sign in`);
   }
 
-  /** The address of a metadata document: its name comes before the path. */
+  /**
+   * Makes the address of a metadata document: its name comes before the path.
+   */
   static #wellKnown(address: string, name: string): string {
     const { origin, pathname } = new URL(address);
     return `${origin}/.well-known/${name}${pathname.replace(/\/$/, "")}`;
@@ -199,7 +203,7 @@ export class SignIn {
     try {
       body = JSON.parse(text);
     } catch {
-      // The status tells more than what is no JSON.
+      // Reported below by the status, which tells more than the invalid JSON.
     }
     if (response.ok && typeof body === "object" && body !== null) return body;
     const reason = body?.error_description ?? body?.error ?? "";

@@ -10,7 +10,7 @@ import { isLoopback } from "../loopback.ts";
 import { clientGuides, entryOf } from "../pages/client_guides.ts";
 import { telemetry } from "../telemetry.ts";
 
-/** Says what a service may not want, though it works. */
+/** Warns of settings that work but are probably not wanted. */
 export function warn(
   { host, baseUrl, kvPath, auth, deployed }: Config,
   log: Logger,
@@ -39,7 +39,7 @@ export function warn(
   }
 }
 
-/** Says which settings have their default because they may not be read. */
+/** Warns of settings that have their default because they may not be read. */
 export function warnOfUnread({ unread }: Config, log: Logger): void {
   if (unread.length === 0) return;
   log.warning(

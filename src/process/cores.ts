@@ -27,7 +27,7 @@ const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 const NEWLINE = 0x0a;
 
-/** What is run, and how often. */
+/** The command, and the number of processes. */
 interface CoresOptions {
   command: readonly string[];
   processes: number;

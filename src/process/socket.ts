@@ -19,7 +19,7 @@ const PATIENCE_MILLISECONDS = 15_000;
 /** A socket that has lasted this long is steady. */
 const STEADY_MILLISECONDS = 5000;
 
-/** Where to listen. */
+/** The address to listen on. */
 export interface SocketOptions {
   host: string;
   port: number;

@@ -25,9 +25,9 @@ export interface AskedQuestion {
 /**
  * An answer, by the question it is for:
  *
- * - `ask`: the answer that the tool will get, such as `{ action: "accept",
- *   content: { name: "Ada" } }`, or the action alone: `"accept"` leaves a form
- *   empty;
+ * - `ask`: the answer that the tool will get, such as
+ *   `{ action: "accept", content: { name: "Ada" } }`, or the action alone:
+ *   `"accept"` leaves a form empty;
  * - `sample`: the model's text, or the whole result;
  * - `roots`: a list of URIs or roots.
  */

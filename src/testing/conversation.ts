@@ -1,5 +1,5 @@
 /**
- * One request of a test's client, and all that is said about it.
+ * One request of a test's client, and the messages about it.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface Target {
   send(request: Request): Promise<Response>;
 }
 
-/** Everything a client can be able to do. */
+/** The capabilities of a client that can do everything. */
 const CAPABILITIES: JsonObject = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -38,7 +38,10 @@ const CAPABILITIES: JsonObject = {
   extensions: { [TASKS_EXTENSION]: {} },
 };
 
-/** One request of a caller, by a client of its own: no other depends on it. */
+/**
+ * One request of a caller, with a client of its own, so that no other request
+ * depends on it.
+ */
 export class Conversation {
   readonly progress: Progress[] = [];
   readonly logs: LogMessage[] = [];
@@ -68,13 +71,13 @@ export class Conversation {
       onQuestion: ({ method, params, key }) =>
         this.script.answer(method, params, key),
       onNotification: (method, params) => this.#notice(method, params),
-      // The function begins again, and tells everything once more.
+      // The tool runs again from its beginning, and repeats these messages.
       onRound: () => this.progress.length = this.logs.length = 0,
     });
   }
 
   /**
-   * Sends the request, answers what is asked, and gives its result, which may
+   * Sends the request, answers its questions, and gives its result, which may
    * be a task.
    *
    * @throws {RefusedError} when the server refuses
@@ -87,7 +90,10 @@ export class Conversation {
     return this.attempt(() => this.client.begin(method, params, { signal }));
   }
 
-  /** Does a part of the conversation, and tells what goes wrong in its words. */
+  /**
+   * Runs a part of the conversation; its failures are described for the test's
+   * author.
+   */
   async attempt<T>(part: () => Promise<T>): Promise<T> {
     try {
       return await part();
@@ -98,7 +104,10 @@ export class Conversation {
     }
   }
 
-  /** An error of the server. @throws {Error} what crashed, if that was it */
+  /**
+   * Makes the error for a refusal. @throws {Error} the tool's exception, if it
+   * was a crash
+   */
   refused(error: ServerError): RefusedError {
     const { target, what, caller } = this;
     target.crashes.rethrow(error.message, what);

@@ -10,14 +10,14 @@ const REFERENCE = /\(reference ([\w-]+)\)/;
 
 /**
  * The log of a test server: silent unless its test asks for events. It keeps
- * what a tool threw, so that the test can show it.
+ * the exceptions of tools, so that the test can show them.
  */
 export class CrashLog implements LogOptions {
   readonly level: LogOptions["level"];
   readonly #passOn: LogOptions["write"];
   readonly #errors = new Map<unknown, unknown>();
 
-  /** @param options what the test asked for */
+  /** @param options the log that the test asks for */
   constructor(options?: LogOptions) {
     this.level = options ? options.level : "error";
     const output = options?.write ? options : standardOutput(false);

@@ -29,7 +29,7 @@ export async function openSubscription(
     abort.signal,
   );
   const messages = client.messages(response);
-  // What changes after the acknowledgement is heard.
+  // Changes from the acknowledgement on are heard.
   const { value } = await messages.next();
   if (value?.error) {
     throw request.refused(client.failure(value.error, response));

@@ -22,14 +22,14 @@ export interface DevClient {
   comeBack(): Promise<void>;
 }
 
-/** The parts of the client, and what the page has and is told. */
+/** The parts of the client, and the tools and callbacks of the page. */
 interface Surroundings {
   Client: typeof Client;
   SignIn: typeof SignIn;
-  /** As the server lists them. */
+  /** The tools as the server lists them. */
   tools: readonly Loose[];
   onRefused(kind: "sign-in" | "token"): void;
-  /** A call goes on as a task, which is in this state now. */
+  /** Called with each state of a call that goes on as a task. */
   onTask(task: TaskState): void;
 }
 

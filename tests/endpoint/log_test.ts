@@ -126,7 +126,7 @@ Deno.test("a call that ends with a question is no error, whatever is around it",
   });
   assert.equal((await resultOf(asked)).resultType, "input_required");
   await until(() => events.length > 0);
-  // What follows the answer has had its turn.
+  // Work after the answer has had its turn.
   await resultOf(server.call("tools/list"));
   assert.deepEqual(
     events.map(({ level, properties }) => [level, properties.outcome]),

@@ -67,8 +67,8 @@ function print({ name, line, replacement, verdict }: Result): string {
 }
 
 /**
- * Prints such as `src/store: 877 mutants, 20 survived, 3 hung: 97.7 % were
- * noticed`.
+ * Makes a line such as
+ * `src/store: 877 mutants, 20 survived, 3 hung: 97.7 % were noticed`.
  */
 export function summary(name: string, done: readonly Result[]): string {
   const survivors = done.filter(isSurvivor).length;

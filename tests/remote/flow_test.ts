@@ -1,6 +1,6 @@
 /**
- * Three processes on one denokv server, with failures of either. By hand: `deno
- * task test:remote`.
+ * Three processes on one denokv server, with failures of either.
+ * By hand: `deno task test:remote`.
  *
  * @module
  */
