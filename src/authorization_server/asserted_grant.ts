@@ -35,6 +35,8 @@ import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
 export interface AssertedGrant {
   grant: Grant;
   using: Write;
+  /** The same after a request that was answered with 503; undefined: none was. */
+  usingAgain(): Promise<Write | undefined>;
 }
 
 /** Makes the grant of an assertion, once. @throws {OAuthError} */
@@ -122,9 +124,11 @@ export function grantByAssertion(
         "None of the requested scopes may be granted to this account",
       );
     }
+    const issuer = `assertion of ${printIssuer(by)}`;
     return {
       grant: { ...grant, scopes: held.scopes },
-      using: assertions.using(`assertion of ${printIssuer(by)}`, once),
+      using: assertions.using(issuer, once),
+      usingAgain: () => assertions.usingAgain(issuer, once),
     };
   };
 }

@@ -238,8 +238,13 @@ export function providerCallbackEndpoint(
       requests,
     });
     switch (found.value.phase) {
-      case "done":
-        throw finishedAlready(found);
+      case "done": {
+        // This page was answered with 503 a moment ago.
+        const code = await requests.answerAgain(found);
+        if (code === undefined) throw finishedAlready(found);
+        waiveRate(c);
+        return answer(c, found, { code });
+      }
       case "consent":
         throw new OAuthError(
           "invalid_request",

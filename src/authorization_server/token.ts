@@ -42,7 +42,7 @@ import { tidy } from "../store/persist.ts";
 import type { ProviderTokens } from "../upstream/provider_tokens.ts";
 import { readParameters } from "../http/body.ts";
 import type { Logger } from "../log.ts";
-import type { GrantByAssertion } from "./asserted_grant.ts";
+import type { AssertedGrant, GrantByAssertion } from "./asserted_grant.ts";
 import type { ClientDirectory } from "./client_directory.ts";
 import type { CheckRate, WaiveRate } from "../http/rate_limit.ts";
 
@@ -151,14 +151,15 @@ export function tokenEndpoint(
    */
   async function issueWithout(
     grant: Grant,
-    using?: Write,
+    { using, usingAgain }: Partial<AssertedGrant> = {},
   ): Promise<IssuedTokens> {
     const { scopes, expiresAt } = grant;
-    const accessToken = await accessTokens.issue(grant, using);
-    if (accessToken === undefined) {
-      throw badAssertion("The assertion was used before");
+    for (let also = using;;) {
+      const accessToken = await accessTokens.issue(grant, also);
+      if (accessToken !== undefined) return { accessToken, scopes, expiresAt };
+      also = await usingAgain?.();
+      if (!also) throw badAssertion("The assertion was used before");
     }
-    return { accessToken, scopes, expiresAt };
   }
 
   /** Issues a token to a machine (RFC 6749 §4.4). */
@@ -224,12 +225,9 @@ export function tokenEndpoint(
           parameters,
         );
         const isProven = method !== "none";
-        const { grant, using } = await grantByAssertion(
-          request,
-          client,
-          isProven,
-        );
-        const tokens = await issueWithout(grant, using);
+        const asserted = await grantByAssertion(request, client, isProven);
+        const { grant } = asserted;
+        const tokens = await issueWithout(grant, asserted);
         log.info("Signed in by an assertion", {
           reference: c.get("reference"),
           clientId: shortClientId(clientId),

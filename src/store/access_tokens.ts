@@ -45,7 +45,7 @@ export function accessTokenStore(database: Database) {
     const { expiresAt } = grant;
     const won = await database.commit((transaction) => {
       setGrant(transaction, grant)
-        .set(accessTokenKey(accessToken), { expiresAt });
+        .create(accessTokenKey(accessToken), { expiresAt });
       also(transaction);
     });
     return won !== undefined;
@@ -99,7 +99,7 @@ export function accessTokenStore(database: Database) {
     /** Ends a token; its grant lives on. */
     async revoke(accessToken: string): Promise<void> {
       await database.commit((transaction) =>
-        transaction.delete(accessTokenKey(accessToken))
+        transaction.end(accessTokenKey(accessToken), database.now())
       );
     },
   };

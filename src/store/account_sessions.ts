@@ -32,6 +32,7 @@ const MADE_TOKEN_SECONDS = 5 * 60;
 /** An access token, sealed with the cookie that its page is loaded with. */
 interface MadeToken extends Expiring {
   sealed: string;
+  isTaken?: boolean;
 }
 
 const keyOf = (id: string) => deriveKey(id, "made token");
@@ -48,7 +49,7 @@ export function accountSessionStore(database: Database) {
       const id = randomId();
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
       await database.commit((transaction) =>
-        transaction.set(accountSessionKey(id), { ...session, expiresAt })
+        transaction.create(accountSessionKey(id), { ...session, expiresAt })
       );
       return id;
     },
@@ -65,7 +66,7 @@ export function accountSessionStore(database: Database) {
         expiresAt: database.now() + MADE_TOKEN_SECONDS,
       };
       return (transaction) =>
-        transaction.set(madeTokenKey(id, grantId), record);
+        transaction.create(madeTokenKey(id, grantId), record);
     },
 
     /**
@@ -74,16 +75,19 @@ export function accountSessionStore(database: Database) {
     async takeMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
       if (!found) return undefined;
+      const { key, value } = found;
+      // The page that was to show it has shown 503.
+      if (value.isTaken && !await database.isGivenUp(found)) return undefined;
       const isFirst = await database.commit((transaction) =>
-        transaction.check(found).end(found.key, database.now())
+        transaction.check(found).set(key, { ...value, isTaken: true })
       );
       if (!isFirst) return undefined;
-      return await unseal(keyOf(id), found.value.sealed, grantId);
+      return await unseal(keyOf(id), value.sealed, grantId);
     },
 
     async end(id: string): Promise<void> {
       await database.commit((transaction) =>
-        transaction.delete(accountSessionKey(id))
+        transaction.end(accountSessionKey(id), database.now())
       );
     },
   };

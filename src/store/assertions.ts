@@ -6,6 +6,7 @@
  */
 import type { Database } from "./database.ts";
 import { assertionKey } from "./keys.ts";
+import { useOnce, using, usingAgain } from "./once.ts";
 import type { Write } from "./transaction.ts";
 
 export type AssertionStore = ReturnType<typeof assertionStore>;
@@ -18,25 +19,29 @@ interface UsedAssertion {
 
 /** Opens the used client assertions of a database. */
 export function assertionStore(database: Database) {
-  /**
-   * Marks an assertion as used in another commit, which fails if it was used
-   * before.
-   */
-  function using(by: string, { jti, expiresAt }: UsedAssertion): Write {
-    const key = assertionKey(by, jti);
-    // A `jti` is refused until its record is collected, even after it has
-    // expired: a client makes a new one for every assertion.
-    return (transaction) =>
-      transaction.check({ key, versionstamp: null }).set(key, { expiresAt });
-  }
-
   return {
-    using,
+    /**
+     * Marks an assertion as used in a commit of someone else's, which fails when
+     * it was used before.
+     */
+    using: (by: string, { jti, expiresAt }: UsedAssertion): Write =>
+      using(assertionKey(by, jti), { expiresAt }),
 
-    /** Marks an assertion as used; false if the client has used it before. */
-    async use(clientId: string, once: UsedAssertion): Promise<boolean> {
-      const won = await database.commit(using(clientId, once));
-      return won !== undefined;
-    },
+    /**
+     * The same where it was used by a request that was answered with 503;
+     * undefined where it was not.
+     */
+    usingAgain: (
+      by: string,
+      { jti, expiresAt }: UsedAssertion,
+    ): Promise<Write | undefined> =>
+      usingAgain(database, assertionKey(by, jti), { expiresAt }),
+
+    /** Marks an assertion as used; false when the client has used it before. */
+    use: (
+      clientId: string,
+      { jti, expiresAt }: UsedAssertion,
+    ): Promise<boolean> =>
+      useOnce(database, assertionKey(clientId, jti), { expiresAt }),
   };
 }

@@ -9,13 +9,13 @@
 import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
 import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
 import { mintCredential } from "../oauth/credential.ts";
-import { newDataKey, wrapDataKey } from "../oauth/data_key.ts";
+import { deriveKey, newDataKey, wrapDataKey } from "../oauth/data_key.ts";
 import type { Grant } from "../oauth/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../oauth/lifetimes.ts";
-import { seal } from "../seal.ts";
+import { seal, unseal } from "../seal.ts";
 import type { CodeRecord } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";
@@ -35,7 +35,9 @@ export interface RequestRecord extends Expiring {
   phase: "consent" | "upstream" | "done";
   /** True if it ended with a code, not with a refusal. */
   isSignedIn?: boolean;
-  /** The time until which one process may redeem the provider's code. */
+  /** That code, under a key derived from the handle. */
+  sealedCode?: string;
+  /** Someone redeems the provider's code, until then at the latest. */
   leaseUntil?: number;
 }
 
@@ -96,7 +98,7 @@ export function authorizationRequestStore(database: Database) {
         expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
       };
       await database.commit((transaction) =>
-        transaction.set(authorizationRequestKey(handle), record)
+        transaction.create(authorizationRequestKey(handle), record)
       );
       return handle;
     },
@@ -140,9 +142,10 @@ export function authorizationRequestStore(database: Database) {
     async lease(found: FoundRequest): Promise<FoundRequest | undefined> {
       const { value } = found;
       const time = database.now();
-      if (value.phase !== "upstream" || (value.leaseUntil ?? 0) > time) {
-        return undefined;
-      }
+      if (value.phase !== "upstream") return undefined;
+      const isLeased = (value.leaseUntil ?? 0) > time;
+      // One that was given up before anyone worked under it is none.
+      if (isLeased && !await database.isGivenUp(found)) return undefined;
       const leaseUntil = time + SIGN_IN_LEASE_SECONDS;
       const versionstamp = await change(found, { leaseUntil });
       if (versionstamp === undefined) return undefined;
@@ -150,9 +153,18 @@ export function authorizationRequestStore(database: Database) {
     },
 
     /**
-     * Gives up a lease because the provider did not answer; otherwise it would
-     * just expire.
+     * The code that a request has ended with, if no one was told; undefined
+     * otherwise.
      */
+    async answerAgain(found: FoundRequest): Promise<string | undefined> {
+      const { handle, value: { sealedCode, request } } = found;
+      if (sealedCode === undefined || !await database.isGivenUp(found)) {
+        return undefined;
+      }
+      return await unseal(answerKey(handle), sealedCode, request.clientId);
+    },
+
+    /** Gives a leased request back, which lapses too: the provider did not answer. */
     async release(found: FoundRequest): Promise<void> {
       await tidy(() => change(found, { leaseUntil: undefined }));
     },
@@ -183,18 +195,28 @@ export function authorizationRequestStore(database: Database) {
         sealed: await seal(dataKey, upstreamTokens, id),
         expiresAt,
       };
+      const sealedCode = await seal(
+        answerKey(found.handle),
+        code,
+        request.clientId,
+      );
       const completed = await database.commit((transaction) => {
         replace(transaction, found, {
           ...found.value,
           phase: "done",
           isSignedIn: true,
+          sealedCode,
         });
         setGrant(transaction, grant)
-          .set(codeKey(code), codeRecord)
+          .create(codeKey(code), codeRecord)
           .set(upstreamKey(id), upstream);
         also?.(transaction);
       });
       return completed === undefined ? undefined : code;
     },
   };
+}
+
+function answerKey(handle: string): Uint8Array {
+  return deriveKey(handle, "code");
 }

@@ -5,14 +5,15 @@
  * @see RFC 6749 §4.1.2, RFC 9700 §2.1.1
  * @module
  */
-import { OAuthError } from "../errors.ts";
+import { OAuthError, StorageError } from "../errors.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
 import { checkCodeVerifier } from "../oauth/pkce.ts";
-import { unwrapDataKey } from "../oauth/data_key.ts";
+import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
+import { seal, unseal } from "../seal.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";
@@ -27,6 +28,8 @@ export interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
+  /** What it was exchanged for, under a key derived from it. */
+  sealed?: string;
 }
 
 /** A redemption by a client that has authenticated. */
@@ -66,12 +69,36 @@ export function codeStore(database: Database) {
     return { grantId, entries };
   }
 
+  /**
+   * The tokens that a used code was exchanged for, if no one was told.
+   *
+   * @throws {StorageError} while another process may still be about to say so
+   */
+  async function answerAgain(
+    code: string,
+    { grantId, entries: [used, { value: grant }] }: ReadCode,
+  ): Promise<IssuedTokens | undefined> {
+    if (grant?.status !== "active") return undefined;
+    if (!await database.isGivenUp(used)) {
+      if (database.isUnsettled(used)) throw new StorageError();
+      return undefined;
+    }
+    const { sealed } = used.value!;
+    if (sealed === undefined) return undefined;
+    const tokens: IssuedTokens = JSON.parse(
+      await unseal(answerKey(code), sealed, grantId),
+    );
+    return tokens.expiresAt > database.now() ? tokens : undefined;
+  }
+
   return {
     read,
 
     /**
-     * Redeems a code. One of any number of attempts gets tokens; a later one by
-     * the same client, with the right verifier, ends the grant.
+     * Redeems a code. Of any number of attempts one gets tokens; any later one
+     * by the same client, with the right verifier, ends the grant. An attempt
+     * that was answered with 503 and succeeded later is no attempt: the next one
+     * gets its tokens.
      *
      * @throws {OAuthError} `invalid_grant`
      */
@@ -94,6 +121,8 @@ export function codeStore(database: Database) {
         }
         checkCodeVerifier(codeVerifier, found.codeChallenge);
         if (found.usedAt !== undefined) {
+          const tokens = await answerAgain(code, known);
+          if (tokens) return tokens;
           await grants.close(grantId);
           throw new OAuthError("invalid_grant", "The code was used before");
         }
@@ -112,6 +141,11 @@ export function codeStore(database: Database) {
           ...found,
           wrappedKey: "",
           usedAt: time,
+          sealed: await seal(
+            answerKey(code),
+            JSON.stringify(tokens),
+            grantId,
+          ),
           expiresAt: time + USED_CODE_TTL_SECONDS,
         };
         const won = await database.commit((transaction) =>
@@ -126,6 +160,10 @@ export function codeStore(database: Database) {
       }
     },
   };
+}
+
+function answerKey(code: string): Uint8Array {
+  return deriveKey(code, "tokens");
 }
 
 function refuse(): never {

@@ -8,7 +8,10 @@
 import { type Clock, now, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry.ts";
-import { Operations } from "./operations.ts";
+import { type Attempt, Fence } from "./fence.ts";
+import { givenUpKey } from "./keys.ts";
+import { isLocked } from "./locked.ts";
+import { DeadlineError, Operations } from "./operations.ts";
 import { type Poll, Polls } from "./polls.ts";
 import { type Expiring, type Marked, readRecord } from "./record.ts";
 import { KEYS_PER_READ, Transaction } from "./transaction.ts";
@@ -28,7 +31,10 @@ const RECORDS_PER_READ = 500;
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** The number of tries of an operation that failed at once. */
+/** Within this time after an outage every process has told what it gave up. */
+const UNSETTLED_MILLISECONDS = 5000;
+
+/** How often an operation that failed at once is tried. */
 const TRIES = 3;
 const PAUSE_MILLISECONDS = 20;
 
@@ -40,6 +46,8 @@ export interface Entry<T> {
   key: Deno.KvKey;
   value: T | undefined;
   versionstamp: string | null;
+  /** Of the commit that wrote it; undefined: nothing, or one of long ago. */
+  mark?: string;
 }
 
 /** A live record and the version it was read at, for a later check. */
@@ -47,6 +55,7 @@ export interface Found<T> {
   key: Deno.KvKey;
   value: T;
   versionstamp: string;
+  mark?: string;
 }
 
 /** Settings of a database. */
@@ -64,7 +73,9 @@ export class Database {
   readonly isRemote: boolean;
   readonly #kv: Deno.Kv;
   readonly #operations: Operations;
+  readonly #fence: Fence;
   readonly #background = new Set<Promise<void>>();
+  readonly #closing = new AbortController();
   readonly #polls: Polls;
 
   constructor(kv: Deno.Kv, {
@@ -78,6 +89,12 @@ export class Database {
     this.#operations = new Operations(
       () => kv.get(["look"]),
       deadlineMilliseconds,
+      // Others wait to be told what became of what was given up.
+      () => this.background(() => this.#fence.settle()),
+    );
+    this.#fence = new Fence(
+      (records) => this.#saveForGood(records),
+      () => this.now(),
     );
     this.#polls = new Polls(
       (keys) => this.getMany(keys),
@@ -96,7 +113,7 @@ export class Database {
    * @throws {StorageError}
    */
   async get<T>(key: Deno.KvKey): Promise<Entry<T>> {
-    return this.#entry<T>(await this.#read(() => this.#kv.get(key)));
+    return this.#entry<T>(await this.#tried(() => this.#kv.get(key)));
   }
 
   /**
@@ -120,7 +137,7 @@ export class Database {
     const reads = [];
     for (let start = 0; start < keys.length; start += KEYS_PER_READ) {
       const some = keys.slice(start, start + KEYS_PER_READ);
-      reads.push(this.#read(() => this.#kv.getMany<unknown[]>(some)));
+      reads.push(this.#tried(() => this.#kv.getMany<unknown[]>(some)));
     }
     const entries = (await Promise.all(reads)).flat();
     return entries.map((entry) => this.#entry(entry)) as {
@@ -137,7 +154,7 @@ export class Database {
     prefix: Deno.KvKey,
     { limit }: { limit?: number } = {},
   ): Promise<Found<T>[]> {
-    const entries = await this.#read(() =>
+    const entries = await this.#tried(() =>
       Array.fromAsync(
         this.#kv.list({ prefix }, { limit, batchSize: RECORDS_PER_READ }),
       )
@@ -146,39 +163,77 @@ export class Database {
   }
 
   /**
-   * Commits a transaction and gives its version; undefined if one of its checks
-   * failed. A lost answer is no failure: a remote client repeats the
-   * transaction by itself, and its checks then fail because of its own writes.
-   * So the records are read again to see if they are this transaction's.
+   * Commits a transaction and gives its version; undefined when one of its
+   * checks failed. An answer that got lost is no failure: a remote client
+   * repeats the transaction by itself, and its checks then fail on what it
+   * wrote, so what is there is read back. A try that was given up cannot happen
+   * any more before there is another, of this transaction or of any other.
    *
-   * @throws {StorageError} when it was not applied, or that cannot be told
+   * @throws {StorageError} when it did not happen, or nothing can tell: then
+   * {@linkcode Database.isGivenUp} is true of what it wrote
    */
   async commit(
     build: (transaction: Transaction) => unknown,
   ): Promise<string | undefined> {
     const transaction = new Transaction();
     build(transaction);
-    for (let attempt = 1;; attempt++) {
+    for (let tries = 1;;) {
+      if (this.#fence.isDue) await this.#fence.settle();
+      const attempt = this.#fence.begin();
+      const { clock } = this;
+      let isSent = false;
       try {
-        const result = await this.#operations.run(() =>
-          transaction.commit(this.#kv, this.clock)
-        );
+        const result = await this.#operations.run(() => {
+          isSent = true;
+          return transaction.commit(this.#kv, { ...attempt, clock });
+        });
         if (result.ok) return result.versionstamp;
       } catch (error) {
         if (!isPassing(error)) throw error;
-        const applied = await this.#versionOf(transaction)
-          .catch(() => undefined);
-        if (applied) return applied;
-        if (attempt === TRIES) throw error;
-        await pause(attempt);
+        if (isSent) {
+          const applied = await this.#settled(transaction, attempt, error);
+          if (applied) return applied;
+        }
+        if (tries === TRIES) throw error;
+        await pause(tries++);
         continue;
       }
-      return await this.#versionOf(transaction);
+      const applied = await this.#versionOf(transaction, attempt)
+        .catch((error) => {
+          this.#fence.owe(attempt);
+          throw error;
+        });
+      // What failed its check may have been the fence alone.
+      if (applied || !this.#fence.isClosedTo(attempt)) return applied;
     }
   }
 
   /**
-   * Waits for a value under a key that `isWanted` accepts.
+   * Whether whoever asked for a record to be written was told 503: what was
+   * used up then may be used again.
+   */
+  async isGivenUp({ mark }: { mark?: string }): Promise<boolean> {
+    if (mark === undefined) return false;
+    if (this.#fence.isDue) await this.#fence.settle();
+    return await this.find(givenUpKey(mark)) !== undefined;
+  }
+
+  /**
+   * Whether another process may not have had the time to say that it gave up
+   * what wrote a record: the database has just been away.
+   */
+  isUnsettled({ mark }: { mark?: string }): boolean {
+    return mark !== undefined && !this.#fence.isOwn(mark) &&
+      this.answersForMilliseconds < UNSETTLED_MILLISECONDS;
+  }
+
+  /** For how long the database has answered at once, as far as is known here. */
+  get answersForMilliseconds(): number {
+    return this.#operations.answersForMilliseconds;
+  }
+
+  /**
+   * The first value under a key that `isWanted` takes.
    *
    * @throws the signal's reason when it fires first
    */
@@ -219,11 +274,14 @@ export class Database {
     };
   }
 
-  /**
-   * Resolves when nothing is being read or written, so that the database may be
-   * closed.
-   */
+  /** Fires when the process is about to close it: what can wait ends. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Resolves when nothing is being read or written, so that it may be closed. */
   async idle(): Promise<void> {
+    this.#closing.abort();
     await Promise.all(this.#background);
     await this.#operations.idle();
   }
@@ -239,22 +297,59 @@ export class Database {
     this.#background.add(done);
   }
 
-  /** Finds the version at which a transaction was applied, if it was. */
+  /**
+   * The version at which a try was applied that failed with an `error`, if it
+   * was. From now on it cannot be.
+   *
+   * @throws that error, when nothing can tell
+   */
+  async #settled(
+    transaction: Transaction,
+    attempt: Attempt,
+    error: StorageError,
+  ): Promise<string | undefined> {
+    this.#fence.giveUp(attempt);
+    try {
+      await this.#fence.settle();
+      return await this.#versionOf(transaction, attempt);
+    } catch {
+      this.#fence.owe(attempt);
+      throw error;
+    }
+  }
+
+  /** Writes records over what is there, in a commit that rests on nothing. */
+  #saveForGood(
+    records: readonly [Deno.KvKey, Expiring][],
+  ): Promise<unknown> {
+    return this.#tried(() => {
+      const operation = this.#kv.atomic();
+      for (const [key, record] of records) {
+        const expireIn = record.expiresAt * 1000 - this.clock();
+        operation.set(key, record, { expireIn });
+      }
+      return operation.commit();
+    });
+  }
+
+  /** The version at which a try of a transaction was applied, if it was. */
   async #versionOf(
-    { mark, markedKeys }: Transaction,
+    { markedKeys }: Transaction,
+    { mark }: Attempt,
   ): Promise<string | undefined> {
     if (markedKeys.length === 0) return undefined;
-    const entries = await this.#read(() =>
+    const entries = await this.#tried(() =>
       this.#kv.getMany<Marked[]>(markedKeys)
     );
     return entries.find(({ value }) => value?.mark === mark)
       ?.versionstamp ?? undefined;
   }
 
-  async #read<T>(read: () => Promise<T>): Promise<T> {
+  /** Does what may be done again. */
+  async #tried<T>(operation: () => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#operations.run(read);
+        return await this.#operations.run(operation);
       } catch (error) {
         if (!isPassing(error) || attempt === TRIES) throw error;
         await pause(attempt);
@@ -264,10 +359,10 @@ export class Database {
 
   #entry<T>(entry: Deno.KvEntryMaybe<unknown>): Entry<T> {
     const { key, versionstamp } = entry;
-    const value = entry.value === null
-      ? undefined
-      : readRecord<T>(key, entry.value, this.now());
-    return { key, value, versionstamp };
+    if (entry.value === null) return { key, value: undefined, versionstamp };
+    const value = readRecord<T>(key, entry.value, this.now());
+    const { mark } = entry.value as Marked;
+    return { key, value, versionstamp, mark };
   }
 }
 
@@ -277,11 +372,15 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 }
 
 /**
- * True if another try may work: not once the process has closed the database.
+ * Whether another try may go well: not once the process has closed it, nor
+ * after all the time that a turn, or a lock, is waited for.
  */
 function isPassing(error: unknown): error is StorageError {
-  return error instanceof StorageError &&
-    !["BadResource", "Interrupted"].includes((error.cause as Error)?.name);
+  if (!(error instanceof StorageError)) return false;
+  const { cause } = error;
+  if (isLocked(cause)) return false;
+  if (cause instanceof DeadlineError && !cause.isBegun) return false;
+  return !["BadResource", "Interrupted"].includes((cause as Error)?.name);
 }
 
 function pause(attempt: number): Promise<void> {

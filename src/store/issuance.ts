@@ -31,6 +31,8 @@ export interface TokenRecord extends AccessRecord {
   wrappedKey: string;
   /** The time at which a refresh token was exchanged for its successors. */
   usedAt?: number;
+  /** Where its predecessor is remembered, until this one is used. */
+  obsolete?: readonly Deno.KvKey[];
 }
 
 /** Tokens that exist once `write` is committed. */
@@ -39,17 +41,27 @@ export interface Issuance {
   write(transaction: Transaction): Transaction;
 }
 
+/** A refresh token that stays as it is. */
+export interface KeptRefreshToken {
+  refreshToken: string;
+  record: TokenRecord;
+}
+
 /**
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
- * @param grant the grant with its new lifetime
+ * @param grant as it is to be from now on
+ * @param options `kept`: the refresh token, where there is none to be made;
+ * `obsolete`: what is no longer needed once the new one is used
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, now }: {
+  { dataKey, scopes, now, kept, obsolete }: {
     dataKey: Uint8Array;
     scopes: readonly string[];
     now: number;
+    kept?: KeptRefreshToken;
+    obsolete?: readonly Deno.KvKey[];
   },
 ): Promise<Issuance> {
   const { id: grantId, refreshKey } = grant;
@@ -59,19 +71,21 @@ export async function issueTokens(
     expiresAt: Math.min(now + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
   };
-  const refreshToken = refreshKey === undefined
-    ? undefined
-    : mintRefreshToken(grantId, refreshKey);
+  const refreshToken = kept?.refreshToken ??
+    (refreshKey && mintRefreshToken(grantId, refreshKey));
   const refresh: TokenRecord | undefined = refreshToken === undefined
     ? undefined
     : {
-      wrappedKey: await wrapDataKey(dataKey, grantId, refreshToken),
+      ...kept?.record ?? {
+        wrappedKey: await wrapDataKey(dataKey, grantId, refreshToken),
+        obsolete,
+      },
       expiresAt: grant.expiresAt,
     };
   return {
     tokens: { accessToken, refreshToken, scopes, expiresAt: access.expiresAt },
     write(transaction) {
-      setGrant(transaction, grant).set(accessTokenKey(accessToken), access);
+      setGrant(transaction, grant).create(accessTokenKey(accessToken), access);
       if (refresh) transaction.set(refreshTokenKey(refreshToken!), refresh);
       return transaction;
     },

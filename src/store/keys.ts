@@ -205,7 +205,20 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
-/** Never written: reading it shows that the database answers. */
+/**
+ * That nothing is carried out any more which a process sent while it stood
+ * behind this fence · 1 day.
+ */
+export function fenceKey(fence: string): Deno.KvKey {
+  return ["fence", fence];
+}
+
+/** That whoever asked for a commit was told 503, with this mark · 1 day. */
+export function givenUpKey(mark: string): Deno.KvKey {
+  return ["given-up", mark];
+}
+
+/** Nothing: reading it shows that the database answers. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
 }

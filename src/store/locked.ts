@@ -22,6 +22,7 @@ export async function whileLocked<T>(
   }
 }
 
-function isLocked(error: unknown): boolean {
+/** Whether a database says that it is locked: nothing has happened. */
+export function isLocked(error: unknown): boolean {
   return error instanceof Error && error.message.includes("is locked");
 }

@@ -23,13 +23,35 @@ const MOST_AT_ONCE = 128;
  */
 const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
+/** A look that hangs for so long may do so for ever: another is begun. */
+const LONGEST_LOOK_MILLISECONDS = 30_000;
+/** A database that takes longer for an answer may have stood still. */
+const SLOW_MILLISECONDS = 2500;
 
 /** The database did not answer in time. */
 export class DeadlineError extends Error {
   override name = "DeadlineError";
-  constructor(milliseconds: number) {
-    super(`The database has not answered for ${milliseconds} ms`);
+  constructor(
+    milliseconds: number,
+    /** Whether it was asked, and not too busy with others. */
+    readonly isBegun = true,
+  ) {
+    super(
+      isBegun
+        ? `The database has not answered for ${milliseconds} ms`
+        : `${MOST_AT_ONCE} other operations were under way for ` +
+          `${milliseconds} ms`,
+    );
   }
+}
+
+/** What has become of an operation. */
+interface State {
+  /** No one waits for it any more. */
+  isOver: boolean;
+  isBegun: boolean;
+  /** It may hang for ever: it takes no place any more. */
+  isForgotten: boolean;
 }
 
 /** All operations of a process on one database. */
@@ -44,12 +66,24 @@ export class Operations {
   #failure?: DeadlineError;
   #lookedMilliseconds = -Infinity;
   #isLooking = false;
+  /** Begun, and given up. */
+  readonly #hanging = new Set<State>();
+  #troubledMilliseconds = -Infinity;
 
-  /** @param look any cheap read, which shows if the database answers again */
+  /**
+   * @param look any cheap read: tells that the database answers again
+   * @param onBack is called when it does
+   */
   constructor(
     private readonly look: () => Promise<unknown>,
     private readonly deadlineMilliseconds: number = DEADLINE_MILLISECONDS,
+    private readonly onBack: () => void = () => {},
   ) {}
+
+  /** For how long every operation was answered soon. */
+  get answersForMilliseconds(): number {
+    return performance.now() - this.#troubledMilliseconds;
+  }
 
   /**
    * Runs one operation.
@@ -63,19 +97,24 @@ export class Operations {
     }
     this.#awaited++;
     const { promise: over, reject } = Promise.withResolvers<never>();
-    const state = { isOver: false, isBegun: false };
+    const state = { isOver: false, isBegun: false, isForgotten: false };
     let timer = setTimeout(() => {
       timer = setTimeout(() => {
         state.isOver = true;
-        const error = new DeadlineError(this.#limit);
-        if (state.isBegun) this.#goDown(error);
+        const error = new DeadlineError(this.#limit, state.isBegun);
+        if (state.isBegun) {
+          this.#hanging.add(state);
+          this.#goDown(error);
+        }
         reject(error);
       }, GRACE_MILLISECONDS);
     }, this.#limit);
     try {
       return await Promise.race([this.#take(operation, state), over]);
     } catch (cause) {
-      throw isMisuse(cause) ? cause : new StorageError({ cause });
+      if (isMisuse(cause)) throw cause;
+      this.#troubledMilliseconds = performance.now();
+      throw new StorageError({ cause });
     } finally {
       clearTimeout(timer);
       if (--this.#awaited === 0) this.#idle?.resolve();
@@ -94,23 +133,40 @@ export class Operations {
 
   async #take<T>(
     operation: () => Promise<T>,
-    state: { isOver: boolean; isBegun: boolean },
+    state: State,
   ): Promise<T> {
     if (this.#underWay >= MOST_AT_ONCE) {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // No longer waited for, so it is not carried out.
-      if (state.isOver) throw this.#failure;
+      // No one waits for it any more: it is not carried out.
+      if (state.isOver) throw new DeadlineError(this.#limit, false);
       state.isBegun = true;
+      const begun = performance.now();
       const result = await whileLocked(operation, this.#limit);
+      const ended = performance.now();
+      if (ended - begun > SLOW_MILLISECONDS) this.#troubledMilliseconds = ended;
       this.#failure = undefined;
       return result;
     } finally {
-      // The place goes to the next in the queue, or becomes free.
-      const next = this.#queue.shift();
-      if (next) next();
-      else this.#underWay--;
+      this.#hanging.delete(state);
+      if (!state.isForgotten) this.#free();
+    }
+  }
+
+  /** The place goes to the next in the queue, or is free. */
+  #free(): void {
+    const next = this.#queue.shift();
+    if (next) next();
+    else this.#underWay--;
+  }
+
+  /** The database answers others: what hangs may do so for ever. */
+  #forget(hanging: readonly State[]): void {
+    for (const state of hanging) {
+      if (!this.#hanging.delete(state)) continue;
+      state.isForgotten = true;
+      this.#free();
     }
   }
 
@@ -125,20 +181,23 @@ export class Operations {
    */
   async #lookAgain(): Promise<void> {
     const time = performance.now();
-    if (
-      this.#isLooking || time - this.#lookedMilliseconds < LOOK_MILLISECONDS
-    ) {
-      return;
-    }
+    const pause = this.#isLooking
+      ? LONGEST_LOOK_MILLISECONDS
+      : LOOK_MILLISECONDS;
+    if (time - this.#lookedMilliseconds < pause) return;
     this.#isLooking = true;
     this.#lookedMilliseconds = time;
+    const hanging = [...this.#hanging];
     try {
       await detached(this.look);
       this.#failure = undefined;
+      this.#troubledMilliseconds = performance.now();
+      this.#forget(hanging);
+      this.onBack();
     } catch {
       // A later operation checks again.
     } finally {
-      this.#isLooking = false;
+      if (this.#lookedMilliseconds === time) this.#isLooking = false;
     }
   }
 }

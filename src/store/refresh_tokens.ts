@@ -1,8 +1,9 @@
 /**
- * Refresh tokens: each is exchanged once, for a new pair. For 30 seconds the
- * used one still gives that same pair, because responses get lost and some
- * clients refresh from two machines. After that its record is gone, and
- * presenting it is a replay: its tag proves that it was one of the grant's, and
+ * Refresh tokens: each is exchanged once, for a new pair. Until that pair's own
+ * refresh token is used, the used one answers with that same pair: responses
+ * get lost, databases stand still for longer than any time we could name, and
+ * some clients refresh from two machines. After that nothing is left of it, and
+ * who presents it replays it: its tag says that it was one of the grant's, and
  * the grant ends.
  *
  * @see RFC 9700 §4.14.2
@@ -13,13 +14,17 @@ import type { Client } from "../oauth/client.ts";
 import { parseCredential } from "../oauth/credential.ts";
 import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
 import { type Grant, useGrant } from "../oauth/grant.ts";
-import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { SUCCESSOR_MARGIN_SECONDS } from "../oauth/lifetimes.ts";
 import { isMinted } from "../oauth/refresh_token.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { seal, unseal } from "../seal.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
-import { issueTokens, type TokenRecord } from "./issuance.ts";
+import {
+  issueTokens,
+  type KeptRefreshToken,
+  type TokenRecord,
+} from "./issuance.ts";
 import {
   grantKey,
   refreshTokenKey,
@@ -51,6 +56,8 @@ export interface RefreshableGrant {
   dataKey: Uint8Array;
   record: TokenRecord;
   read: ReadRefreshToken;
+  /** It was exchanged for a pair of which only the access token has expired. */
+  repeated?: KeptRefreshToken & { successor: Entry<SuccessorRecord> };
 }
 
 export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
@@ -77,48 +84,72 @@ export function refreshTokenStore(database: Database) {
     return { token, grant, upstream, successor };
   }
 
+  /** {@linkcode RefreshTokenStore.find} */
+  async function find(
+    refreshToken: string,
+    clientId: Client["clientId"],
+    reading = read(refreshToken),
+  ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
+    const found = await reading;
+    if (!found) refuse();
+    const { token: { value: record }, successor } = found;
+    const grant = found.grant.value;
+    if (grant?.status !== "active") refuse();
+    if (grant.clientId !== clientId) refuse();
+    const grantId = grant.id;
+    if (successor.value) {
+      const key = deriveKey(refreshToken, "successor");
+      const text = await unseal(key, successor.value.sealed, grantId);
+      const successors: IssuedTokens = JSON.parse(text);
+      const leastExpiresAt = database.now() + SUCCESSOR_MARGIN_SECONDS;
+      return successors.expiresAt > leastExpiresAt
+        ? { successors }
+        : await findNext(refreshToken, clientId, { successors, successor });
+    }
+    if (!record && !isTagged(refreshToken, grant)) refuse();
+    if (!record || record.usedAt !== undefined) {
+      await grants.close(grantId, { read: found.grant });
+      throw new OAuthError(
+        "invalid_grant",
+        "The refresh token was used before",
+      );
+    }
+    const dataKey = await unwrapDataKey(
+      record.wrappedKey,
+      grantId,
+      refreshToken,
+    );
+    return { grant, dataKey, record, read: found };
+  }
+
+  /** What a used token stands for whose successors have waited too long. */
+  async function findNext(
+    used: string,
+    clientId: Client["clientId"],
+    { successors, successor }: {
+      successors: IssuedTokens;
+      successor: Entry<SuccessorRecord>;
+    },
+  ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
+    const refreshToken = successors.refreshToken!;
+    const next = await find(refreshToken, clientId);
+    // Unless it was used this moment: then nothing is left of its predecessor.
+    if (!("grant" in next)) return await find(used, clientId);
+    const { record } = next;
+    return { ...next, repeated: { refreshToken, record, successor } };
+  }
+
   return {
     read,
 
     /**
-     * Finds the grant of a client's refresh token; or, shortly after its
-     * exchange, the tokens that it was exchanged for.
+     * What a refresh token of a client stands for: its grant, or, until they are
+     * used, the tokens that it was exchanged for.
      *
      * @param reading the token, if reading it has begun
      * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant
      */
-    async find(
-      refreshToken: string,
-      clientId: Client["clientId"],
-      reading = read(refreshToken),
-    ): Promise<RefreshableGrant | { successors: IssuedTokens }> {
-      const found = await reading;
-      if (!found) refuse();
-      const { token: { value: record }, successor } = found;
-      const grant = found.grant.value;
-      if (grant?.status !== "active") refuse();
-      if (grant.clientId !== clientId) refuse();
-      const grantId = grant.id;
-      if (successor.value) {
-        const key = deriveKey(refreshToken, "successor");
-        const text = await unseal(key, successor.value.sealed, grantId);
-        return { successors: JSON.parse(text) };
-      }
-      if (!record && !isTagged(refreshToken, grant)) refuse();
-      if (!record || record.usedAt !== undefined) {
-        await grants.close(grantId, { read: found.grant });
-        throw new OAuthError(
-          "invalid_grant",
-          "The refresh token was used before",
-        );
-      }
-      const dataKey = await unwrapDataKey(
-        record.wrappedKey,
-        grantId,
-        refreshToken,
-      );
-      return { grant, dataKey, record, read: found };
-    },
+    find,
 
     /**
      * Exchanges a token; undefined if another request was faster: find it
@@ -128,16 +159,24 @@ export function refreshTokenStore(database: Database) {
      */
     async rotate(
       refreshToken: string,
-      { grant, dataKey, record, read }: RefreshableGrant,
+      { grant, dataKey, record, read, repeated }: RefreshableGrant,
       scopes: readonly string[],
       also: Write = () => {},
     ): Promise<IssuedTokens | undefined> {
       const time = database.now();
       const used = useGrant(grant, { refreshable: true, now: time });
+      const { expiresAt } = used;
+      const usedKey = refreshTokenKey(refreshToken);
+      const answerKey = successorKey(refreshToken);
       const { tokens, write } = await issueTokens(used, {
         dataKey,
         scopes,
         now: time,
+        kept: repeated,
+        // Without a tag, that it was used is all that shows a replay.
+        obsolete: isTagged(refreshToken, grant)
+          ? [usedKey, answerKey]
+          : [answerKey],
       });
       const sealed = await seal(
         deriveKey(refreshToken, "successor"),
@@ -148,20 +187,17 @@ export function refreshTokenStore(database: Database) {
         also(transaction);
         write(transaction)
           .check(read.token, read.grant)
-          // A token with a tag ends together with its successors; until then
-          // processes that are not updated yet can give them too.
-          .setAsSent<TokenRecord>(refreshTokenKey(refreshToken), (usedAt) => ({
-            ...record,
-            wrappedKey: "",
-            usedAt,
-            ...isTagged(refreshToken, grant) &&
-              { expiresAt: usedAt + SUCCESSOR_TTL_SECONDS },
-          }))
-          // Written as sent: a client cannot ask for the successors earlier.
-          .setAsSent<SuccessorRecord>(successorKey(refreshToken), (time) => ({
-            sealed,
-            expiresAt: time + SUCCESSOR_TTL_SECONDS,
-          }));
+          // A client cannot ask for it before it is there.
+          .set<SuccessorRecord>(answerKey, { sealed, expiresAt });
+        if (repeated) transaction.check(repeated.successor);
+        else {
+          transaction.delete(...record.obsolete ?? [])
+            .set<TokenRecord>(usedKey, {
+              wrappedKey: "",
+              usedAt: time,
+              expiresAt,
+            });
+        }
       });
       return won ? tokens : undefined;
     },

@@ -73,7 +73,7 @@ export function replyStore(database: Database) {
     async expect(sessionId: string, requestId: string): Promise<void> {
       const reply: Reply = { expiresAt: database.now() + REPLY_SECONDS };
       await database.commit((transaction) =>
-        transaction.set(replyKey(sessionId, requestId), reply)
+        transaction.create(replyKey(sessionId, requestId), reply)
       );
     },
 

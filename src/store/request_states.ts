@@ -6,6 +6,7 @@
  */
 import type { Database, Expiring } from "./database.ts";
 import { spentStateKey } from "./keys.ts";
+import { useOnce } from "./once.ts";
 import { secretStore } from "./secrets.ts";
 
 export type StateStore = ReturnType<typeof stateStore>;
@@ -17,12 +18,8 @@ export function stateStore(database: Database) {
     /** Gives the sealing key: made once, then the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
-    /** Marks a nonce as used; false if it was used before. */
-    async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
-      const key = spentStateKey(nonce);
-      return await database.commit((transaction) =>
-        transaction.check({ key, versionstamp: null }).set(key, { expiresAt })
-      ) !== undefined;
-    },
+    /** Marks a nonce as used; false when it was used before. */
+    spend: (nonce: string, { expiresAt }: Expiring): Promise<boolean> =>
+      useOnce(database, spentStateKey(nonce), { expiresAt }),
   };
 }

@@ -50,8 +50,9 @@ export function sessionEnds(database: Database) {
         if (startedMilliseconds === undefined) continue;
         const key = sessionEndKey(session);
         const isFirst = await database.commit((transaction) =>
-          transaction.check({ key, versionstamp: null })
-            .set(key, { expiresAt: database.now() + TOLD_SECONDS })
+          transaction.create(key, {
+            expiresAt: database.now() + TOLD_SECONDS,
+          })
         );
         if (!isFirst) continue;
         const milliseconds = endedMilliseconds - startedMilliseconds;
@@ -68,7 +69,10 @@ export function sessionEnds(database: Database) {
       const keys = listed.map(listedSessionKey);
       const sessions = telemetry ? await database.getMany<Session[]>(keys) : [];
       return {
-        write: (transaction) => transaction.delete(...listed, ...keys),
+        write(transaction) {
+          transaction.delete(...listed);
+          for (const key of keys) transaction.end(key, database.now());
+        },
         tell: () => tell(sessions.filter(isFound), "stopped"),
       };
     },

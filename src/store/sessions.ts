@@ -17,7 +17,7 @@ import type { Database, Expiring, Found } from "./database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
 import { type EndingSessions, sessionEnds } from "./session_ends.ts";
-import type { Transaction } from "./transaction.ts";
+import { absent, type Transaction } from "./transaction.ts";
 
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -153,7 +153,7 @@ export function sessionStore(
     ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
-        write(transaction, id, {
+        write(transaction.check(absent(sessionKey(id))), id, {
           ...session,
           startedMilliseconds: database.clock(),
           ...lifetime(),

@@ -1,7 +1,7 @@
 /**
- * Tasks: long work as records that any process can read, answer and cancel. One
- * process works on a task and holds a lease on it; when the lease expires, the
- * next reader declares the task failed.
+ * Tasks: long work as records that any process can read, answer and cancel.
+ * One process works on a task and says so with a lease; when the lease lapses,
+ * whoever looks at the task declares it failed.
  *
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
@@ -12,6 +12,8 @@ import type { InputRequest } from "../protocol/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
+import { Lapses } from "./lapses.ts";
+import { pause } from "./persist.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
   isTerminal,
@@ -23,10 +25,7 @@ import {
 } from "./task_record.ts";
 import { deleteText, readText, saveText } from "./texts.ts";
 
-/**
- * The time within which a task fails if its process died. It also bounds the
- * accepted difference between the clocks of two machines (less a heartbeat).
- */
+/** A task whose process did not say for so long that it works may have died. */
 export const LEASE_SECONDS = 30;
 /** The error of a task whose process is gone. */
 export const DIED = {
@@ -35,6 +34,8 @@ export const DIED = {
 };
 /** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
+/** It has died when whoever looks has not heard of it for so long. */
+export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most characters of a status message in a record. */
 const MESSAGE_CHARACTERS = 1000;
@@ -69,9 +70,19 @@ export type Outcome =
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
-/** Tasks in a database. */
-export function taskStore(database: Database) {
-  /** Ends a task, once; false if it had already ended. */
+/**
+ * Tasks in a database.
+ *
+ * @param options `confirmSeconds`: how long a lease that has expired is looked
+ * at before its task has failed
+ */
+export function taskStore(
+  database: Database,
+  { confirmSeconds = CONFIRM_SECONDS } = {},
+) {
+  const lapses = new Lapses(database, confirmSeconds * 1000);
+
+  /** Ends a task, once; false when it had ended already. */
   async function end(taskId: string, outcome: Outcome): Promise<boolean> {
     const ref = "outcome" in outcome
       ? await saveText(database, JSON.stringify(outcome.outcome), {
@@ -101,8 +112,15 @@ export function taskStore(database: Database) {
       const { value: record } = task;
       if (record?.binding !== binding) return undefined;
       if (isTerminal(record.status) || held.value) {
+        lapses.forget(taskId);
         return await view(taskId, record);
       }
+      const isLookedAt = lapses.has(taskId);
+      if (!lapses.isCertain(taskId, held)) {
+        if (!isLookedAt) lookAgain(taskId, binding);
+        return await view(taskId, record);
+      }
+      lapses.forget(taskId);
       const failed: TaskRecord = {
         ...record,
         status: "failed",
@@ -115,6 +133,18 @@ export function taskStore(database: Database) {
         transaction.check(task, held).set(task.key, failed).delete(held.key)
       );
     }
+  }
+
+  /** Looks until it is certain that no one works on a task, or that someone does. */
+  function lookAgain(taskId: string, binding: string): void {
+    database.background(async () => {
+      while (lapses.has(taskId)) {
+        await pause(HEARTBEAT_SECONDS * 1000, database.closing);
+        if (database.closing.aborted) return;
+        const task = await find(taskId, binding).catch(() => null);
+        if (task === undefined) lapses.forget(taskId);
+      }
+    });
   }
 
   async function view(taskId: string, record: TaskRecord): Promise<Task> {
@@ -178,7 +208,7 @@ export function taskStore(database: Database) {
       };
       await database.commit((transaction) =>
         transaction
-          .set(taskKey(taskId), record)
+          .create(taskKey(taskId), record)
           .set(taskLeaseKey(taskId), lease())
           .set<TaskOfPerson>(tasksOfKey(list, taskId), {
             grantId,

@@ -44,7 +44,7 @@ export async function saveText(
   for (let i = 0; i < parts.length; i += PARTS_PER_COMMIT) {
     await database.commit((transaction) =>
       parts.slice(i, i + PARTS_PER_COMMIT).forEach((part, j) =>
-        transaction.set(textKey(id, i + j), part)
+        transaction.create(textKey(id, i + j), part)
       )
     );
   }

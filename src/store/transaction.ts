@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type Clock, now } from "../clock.ts";
-import { randomId } from "../crypto.ts";
+import type { Clock } from "../clock.ts";
+import type { Attempt } from "./fence.ts";
+import { fenceKey } from "./keys.ts";
 import { type Expiring, RECORD_VERSION } from "./record.ts";
 
 /** The most keys of one `getMany`. */
@@ -16,7 +17,18 @@ export const KEYS_PER_READ = 10;
  */
 const LEAST_MILLISECONDS = 60_000;
 
-type Send = (operation: Deno.AtomicOperation, clock: Clock) => void;
+/**
+ * What ends together is collected in one statement, for which everything
+ * waits: collection is put off by up to this share of a record's life.
+ */
+const SPREAD = 1 / 8;
+
+/** How a transaction is sent. */
+interface Sending extends Attempt {
+  clock: Clock;
+}
+
+type Send = (operation: Deno.AtomicOperation, sending: Sending) => void;
 
 /** Adds a part to a transaction. */
 export type Write = (transaction: Transaction) => unknown;
@@ -27,14 +39,14 @@ export type Write = (transaction: Transaction) => unknown;
  */
 export type CommitWith = (also: Write) => Promise<boolean>;
 
-/** A transaction that is being built; stores add their parts. */
+/** Checks that nothing is under a key. */
+export function absent(key: Deno.KvKey): Deno.AtomicCheck {
+  return { key, versionstamp: null };
+}
+
+/** A transaction that is being put together; a store says what belongs to it. */
 export class Transaction {
-  /**
-   * A mark in every record it writes, by which it is recognized after it was
-   * applied.
-   */
-  readonly mark: string = randomId(12);
-  /** The keys of the records with the mark. */
+  /** Where the mark of a try is found once it has happened. */
   readonly markedKeys: Deno.KvKey[] = [];
   #checks: Deno.AtomicCheck[] = [];
   #writes: Send[] = [];
@@ -47,31 +59,24 @@ export class Transaction {
     return this;
   }
 
-  /** Writes a record, and lets the database collect it after its end. */
-  set<T extends Expiring>(key: Deno.KvKey, record: T): this {
-    return this.setAsSent(key, () => record);
+  /** Writes a record under a key that no one has used before. */
+  create<T extends Expiring>(key: Deno.KvKey, record: T): this {
+    return this.check(absent(key)).set(key, record);
   }
 
-  /**
-   * Writes a record whose lifetime begins when it is sent to the database,
-   * which may be seconds later, or again.
-   */
-  setAsSent<T extends Expiring>(
-    key: Deno.KvKey,
-    recordAt: (now: number) => T,
-  ): this {
-    const { mark } = this;
+  /** Writes a record, and lets the database collect it after its end. */
+  set<T extends Expiring>(key: Deno.KvKey, record: T): this {
     if (this.markedKeys.length < KEYS_PER_READ) this.markedKeys.push(key);
-    // Collection is lazy (a record may stay readable for a minute longer):
-    // reads decide if a record is alive.
-    this.#writes.push((operation, clock) => {
-      const record = recordAt(now(clock));
+    // Collection is lazy (a record may stay readable for a minute after it):
+    // whether a record is alive is decided when it is read.
+    this.#writes.push((operation, { clock, mark }) => {
       const value = { ...record, v: RECORD_VERSION, mark };
+      const milliseconds = Math.max(
+        LEAST_MILLISECONDS,
+        record.expiresAt * 1000 - clock(),
+      );
       operation.set(key, value, {
-        expireIn: Math.max(
-          LEAST_MILLISECONDS,
-          record.expiresAt * 1000 - clock(),
-        ),
+        expireIn: Math.round(milliseconds * (1 + Math.random() * SPREAD)),
       });
     });
     return this;
@@ -102,10 +107,11 @@ export class Transaction {
   /** Sends the transaction to the database. */
   async commit(
     kv: Deno.Kv,
-    clock: Clock,
+    sending: Sending,
   ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
-    const operation = kv.atomic().check(...this.#checks);
-    for (const write of this.#writes) write(operation, clock);
+    const fence = absent(fenceKey(sending.fence));
+    const operation = kv.atomic().check(fence, ...this.#checks);
+    for (const write of this.#writes) write(operation, sending);
     return await operation.commit();
   }
 }

@@ -71,7 +71,9 @@ export function upstreamTokenStore(database: Database) {
     /** Takes the lease to refresh; undefined if another process has it. */
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
-      if ((found.value.leaseUntil ?? 0) > time) return undefined;
+      const isLeased = (found.value.leaseUntil ?? 0) > time;
+      // One that was given up before anyone worked under it is none.
+      if (isLeased && !await database.isGivenUp(found)) return undefined;
       const leaseUntil = time + REFRESH_LEASE_SECONDS;
       const value = { ...found.value, leaseUntil };
       const versionstamp = await change(found, value);

@@ -70,7 +70,8 @@ Deno.test("POST /token writes no key that a refresh of another connection writes
   for (const { refresh_token } of tokens) {
     keys.length = 0;
     assert.equal((await client.refresh(refresh_token)).status, 200);
-    written.push(new Set(keys));
+    // Read at every commit, and not written.
+    written.push(new Set(keys.filter((key) => !key.startsWith('["fence"'))));
   }
   const [one, other] = written;
   assert(one.size > 2);
@@ -268,8 +269,7 @@ Deno.test("POST /token leaves a grant alone when someone else replays its code",
   assert.equal(await status(client.call(body.access_token, "greet")), 200);
 });
 
-Deno.test("POST /token answers a lost refresh with the same pair, and a late one with the end", async () => {
-  using time = new FakeTime();
+Deno.test("POST /token answers a lost refresh with the same pair, and the end once that was used", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
   const { refresh_token } = await client.connect();
@@ -277,13 +277,13 @@ Deno.test("POST /token answers a lost refresh with the same pair, and a late one
   const second = await client.refresh(refresh_token);
   assert.equal(second.body.access_token, first.body.access_token);
   assert.equal(second.body.refresh_token, first.body.refresh_token);
-  time.tick(31);
+  const third = await client.refresh(first.body.refresh_token);
   assert.equal(
     (await client.refresh(refresh_token)).body.error,
     "invalid_grant",
   );
   assert.equal(
-    (await client.refresh(first.body.refresh_token)).body.error,
+    (await client.refresh(third.body.refresh_token)).body.error,
     "invalid_grant",
   );
 });

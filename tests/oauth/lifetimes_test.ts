@@ -12,7 +12,7 @@ Deno.test("everything lives as long as it is said to", () => {
     ACCESS_TOKEN_TTL_SECONDS: hour,
     GRANT_IDLE_TTL_SECONDS: 30 * day,
     GRANT_TTL_SECONDS: 90 * day,
-    SUCCESSOR_TTL_SECONDS: 30,
+    SUCCESSOR_MARGIN_SECONDS: 60,
     APPROVAL_TTL_SECONDS: 90 * day,
     DOCUMENT_FRESH_SECONDS: { min: 300, max: day },
     DOCUMENT_COOLDOWN_SECONDS: 60,

@@ -4,6 +4,7 @@ import { now } from "../../src/clock.ts";
 import { Database, MAX_LISTED } from "../../src/store/database.ts";
 import { whileLocked } from "../../src/store/locked.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { until } from "../kit.ts";
 import { withKv } from "./fixture.ts";
 import { HastyTimers, SteadyTime } from "./timers.ts";
 
@@ -144,8 +145,10 @@ Deno.test("commit() recognizes itself when a remote client has repeated it", () 
 
 Deno.test("commit() that lost its answer has happened once", () =>
   withKv(async (kv) => {
+    let lost = 0;
     const losing = afterCommits(kv, () => {
-      throw new Error("connection reset");
+      if (lost++ === 0) throw new Error("connection reset");
+      return Promise.resolve({ ok: true, versionstamp: "" });
     });
     const database = new Database(losing.kv);
     assert(
@@ -154,7 +157,8 @@ Deno.test("commit() that lost its answer has happened once", () =>
           .set(KEY, { expiresAt: now() + 60 })
       ),
     );
-    assert.equal(losing.commits, 1);
+    // And one that shows that it cannot happen any more.
+    assert.equal(losing.commits, 2);
   }));
 
 Deno.test("commit() does not take another's record for its own", () =>
@@ -307,7 +311,7 @@ const write = (database: Database) =>
     transaction.set(KEY, { expiresAt: now() + 60 })
   );
 
-Deno.test("commit() that fails at once is tried three times, a little later each time", () =>
+Deno.test("commit() that fails at once is tried again a little later, once its first try can no longer happen", () =>
   withKv(async (kv) => {
     using timers = new HastyTimers([20, 40]);
     const away = new TypeError("connection refused");
@@ -315,11 +319,13 @@ Deno.test("commit() that fails at once is tried three times, a little later each
     const version = await write(new Database(twice.handle));
     assert.equal(version, (await kv.get(KEY)).versionstamp);
     const pauses = timers.milliseconds.filter((it) => it < 1000);
-    assert.deepEqual(pauses, [20, 40]);
+    // The change, what closes its fence twice, and the change.
+    assert.deepEqual(pauses, [20, 20]);
+    assert.equal(twice.asked.commits, 4);
 
     const always = failingCommits(kv, Infinity, away);
     await assert.rejects(write(new Database(always.handle)), StorageError);
-    assert.equal(always.asked.commits, 3);
+    assert.equal(always.asked.commits, 4);
   }));
 
 Deno.test("what a closed database is asked is tried once", () =>
@@ -403,8 +409,118 @@ Deno.test("a record is written in this version, and collected a minute later at 
       transaction.end(KEY, database.now())
         .set(KEY, { expiresAt: database.now() + 61 })
     );
-    assert.deepEqual(written, [[1, 60_000], [1, 61_000]]);
+    for (const [index, seconds] of [60, 61].entries()) {
+      const [version, expireIn] = written[index] as number[];
+      assert.equal(version, 1);
+      // Up to an eighth later, so that not all are collected together.
+      assert(seconds * 1000 <= expireIn && expireIn <= seconds * 1125);
+    }
   }));
+
+/** A handle that holds its n-th commit back until it is told to go on. */
+function holding(kv: Deno.Kv, at = 1) {
+  const held = Promise.withResolvers<void>();
+  let commits = 0;
+  const sent = {
+    result: undefined as Promise<{ ok: boolean }> | undefined,
+    goOn: () => (held.resolve(), sent.result),
+    handle: replacing(kv, {
+      atomic() {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        operation.commit = () => {
+          if (++commits !== at) return commit();
+          sent.result = held.promise.then(commit);
+          return new Promise<never>(() => {});
+        };
+        return operation;
+      },
+    }),
+  };
+  return sent;
+}
+
+testOnDatabases(
+  "a commit that was given up, and sent again, is not carried out after what came later",
+  async (kv) => {
+    const held = holding(kv);
+    const database = new Database(held.handle, { deadlineMilliseconds: 20 });
+    await until(() =>
+      write(database).then(() => true, (error) => {
+        if (error instanceof StorageError) return false;
+        throw error;
+      })
+    );
+    await database.commit((transaction) => transaction.delete(KEY));
+    assert.equal((await held.goOn())?.ok, false);
+    assert.equal(await new Database(kv).find(KEY), undefined);
+    await database.idle();
+  },
+);
+
+testOnDatabases(
+  "isGivenUp() is true of what was written although its commit was answered with 503, everywhere",
+  async (kv, other) => {
+    // The database stands still: all that is sent is carried out later.
+    const back = Promise.withResolvers<void>();
+    const stalled = new Proxy(kv, {
+      get: (kv, name) =>
+        name === "atomic"
+          ? () => {
+            const operation = kv.atomic();
+            const commit = operation.commit.bind(operation);
+            operation.commit = () => back.promise.then(commit);
+            return operation;
+          }
+          : async (...args: unknown[]) => {
+            await back.promise;
+            const member = kv[name as keyof Deno.Kv] as () => unknown;
+            return await member.apply(kv, args as []);
+          },
+    });
+    const database = new Database(stalled, { deadlineMilliseconds: 20 });
+    await assert.rejects(write(database), StorageError);
+    back.resolve();
+    await until(async () => (await kv.get(KEY)).value !== null);
+    const found = (await new Database(other).find(KEY))!;
+    await until(() => new Database(other).isGivenUp(found));
+    const ours = new Database(kv);
+    await write(ours);
+    assert.equal(await ours.isGivenUp((await ours.find(KEY))!), false);
+    await database.idle();
+  },
+);
+
+testOnDatabases(
+  "commit() that its fence alone refused is sent again behind the next one",
+  async (kv) => {
+    const held = Promise.withResolvers<void>();
+    const tries = [
+      async (commit: () => unknown) => {
+        await held.promise;
+        return await commit();
+      },
+      () => Promise.reject(new Error("connection reset")),
+    ];
+    const database = new Database(replacing(kv, {
+      atomic() {
+        const operation = kv.atomic();
+        const commit = operation.commit.bind(operation);
+        const tried = tries.shift();
+        if (tried) operation.commit = () => tried(commit) as never;
+        return operation;
+      },
+    }));
+    const first = write(database);
+    assert(
+      await database.commit((transaction) =>
+        transaction.set(["b"], { expiresAt: now() + 60 })
+      ),
+    );
+    held.resolve();
+    assert.equal(await first, (await kv.get(KEY)).versionstamp);
+  },
+);
 
 Deno.test("an attempt of an older version is no stranger's, and was seen once", () =>
   withKv(async (kv) => {

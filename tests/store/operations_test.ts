@@ -52,21 +52,59 @@ Deno.test("run() looks for a database that hung at once, then once a second, one
   assert.equal(await operations.run(answer), "here");
 });
 
-Deno.test("what waits for its turn too long says nothing of the database", async () => {
-  using timers = new HastyTimers();
+Deno.test("run() begins another look where one has hung for half a minute", async () => {
+  using _timers = new HastyTimers();
+  using time = new SteadyTime();
   const { looks, operations } = openOperations();
+  await assert.rejects(operations.run(hang), StorageError);
+  time.tick(29_999);
+  await assert.rejects(operations.run(answer), StorageError);
+  assert.equal(looks.length, 1);
+  time.tick(1);
+  await assert.rejects(operations.run(answer), StorageError);
+  assert.equal(looks.length, 2);
+  looks[1].resolve();
+  await turn();
+  assert.equal(await operations.run(answer), "here");
+});
+
+Deno.test("what waits for its turn too long says nothing of the database, and is told so once", async () => {
+  const { operations } = openOperations();
   const { promise, resolve } = Promise.withResolvers<void>();
   const all = Array.from({ length: 128 }, () => operations.run(() => promise));
+  using timers = new HastyTimers();
+  const isBusy = ({ cause }: StorageError) =>
+    cause instanceof DeadlineError && !cause.isBegun;
+  await assert.rejects(operations.run(answer), isBusy);
+  const { length } = timers.milliseconds;
+  await assert.rejects(operations.run(answer), isBusy);
+  assert(timers.milliseconds.length > length, "it was not refused at once");
+  resolve();
+  await Promise.all(all);
+  assert.equal(await operations.run(answer), "here");
+});
+
+Deno.test("128 operations that never end keep no one out of a database that answers", async () => {
+  using _timers = new HastyTimers();
+  const { looks, operations } = openOperations();
+  const all = Array.from({ length: 128 }, () => operations.run(hang));
   await Promise.allSettled(all);
   looks[0].resolve();
   await turn();
-  await assert.rejects(operations.run(answer), StorageError);
-  const { length } = timers.milliseconds;
-  await assert.rejects(operations.run(answer), StorageError);
-  assert(timers.milliseconds.length > length, "it was not refused at once");
-  resolve();
-  await turn();
   assert.equal(await operations.run(answer), "here");
+});
+
+Deno.test("answersForMilliseconds counts from the last answer that was late or none", async () => {
+  using time = new SteadyTime();
+  const { operations } = openOperations();
+  assert.equal(operations.answersForMilliseconds, Infinity);
+  const failing = operations.run(() => Promise.reject(new Error("away")));
+  await assert.rejects(failing, StorageError);
+  time.tick(1000);
+  await operations.run(answer);
+  assert.equal(operations.answersForMilliseconds, 1000);
+  await operations.run(() => Promise.resolve(time.tick(2501)));
+  assert.equal(operations.answersForMilliseconds, 0);
 });
 
 Deno.test("run() passes on what Deno KV says of arguments, and nothing else", async () => {

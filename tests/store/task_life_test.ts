@@ -111,7 +111,7 @@ Deno.test("next() waits until a task changes, and notices that its process is go
         return typeof member === "function" ? member.bind(kv) : member;
       },
     });
-    const tasks = taskStore(new Database(counted));
+    const tasks = taskStore(new Database(counted), { confirmSeconds: 0 });
     const task = await tasks.create("t", { binding: "someone" });
     let isOver = false;
     const next = tasks.next(task, "someone", new AbortController().signal)

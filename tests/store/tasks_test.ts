@@ -6,6 +6,8 @@ import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
 import { withKv } from "./fixture.ts";
 import { overtaken } from "./overtaken_kv.ts";
+import { StalledKv } from "./stalled_kv.ts";
+import { SteadyTime } from "./timers.ts";
 
 const LONG = "x".repeat(100_000);
 
@@ -158,13 +160,18 @@ testOnDatabases("find() knows a caller's own tasks only", async (kv, other) => {
   );
 });
 
+/** Tasks as one sees them who needs no second look. */
+function looking(kv: Deno.Kv) {
+  return taskStore(new Database(kv), { confirmSeconds: 0 });
+}
+
 testOnDatabases(
   "find() fails a task whose lease no one renews",
   async (kv, other) => {
     using time = new FakeTime();
     const tasks = taskStore(new Database(kv));
     const statusOf = async () =>
-      (await taskStore(new Database(other)).find("t", "someone"))?.status;
+      (await looking(other).find("t", "someone"))?.status;
     await tasks.create("t", { binding: "someone" });
     time.tick(LEASE_SECONDS - 2);
     assert.equal(await tasks.renewLease("t"), true);
@@ -221,7 +228,7 @@ Deno.test("find() fails no task that completes at the same time", () =>
       kv,
       () => tasks.end("t", { status: "completed", outcome }),
     );
-    const found = await taskStore(new Database(slow)).find("t", "someone");
+    const found = await looking(slow).find("t", "someone");
     assert.deepEqual([found?.status, found?.outcome], ["completed", outcome]);
   }));
 
@@ -232,8 +239,67 @@ Deno.test("find() fails no task whose process says at the same time that it work
     await tasks.create("t", { binding: "someone" });
     time.tick(LEASE_SECONDS);
     const slow = overtaken(kv, () => tasks.renewLease("t"));
-    const found = await taskStore(new Database(slow)).find("t", "someone");
+    const found = await looking(slow).find("t", "someone");
     assert.equal(found?.status, "working");
+  }));
+
+/** A task whose lease has expired, and what an hour's look at it says. */
+async function withLapsed(
+  run: (lapsed: {
+    kv: Deno.Kv;
+    stall: StalledKv;
+    database: Database;
+    statusAfter(seconds: number): Promise<string | undefined>;
+  }) => Promise<void>,
+): Promise<void> {
+  await withKv(async (kv) => {
+    using time = new FakeTime();
+    using steady = new SteadyTime();
+    const stall = new StalledKv(kv);
+    const database = new Database(stall.kv, { deadlineMilliseconds: 50 });
+    const tasks = taskStore(database);
+    await tasks.create("t", { binding: "someone" });
+    time.tick(LEASE_SECONDS);
+    await run({
+      kv,
+      stall,
+      database,
+      async statusAfter(seconds) {
+        steady.tick(seconds * 1000);
+        return (await tasks.find("t", "someone"))?.status;
+      },
+    });
+    await database.idle();
+  });
+}
+
+Deno.test("find() fails a task once its lease was not renewed for two heartbeats", () =>
+  withLapsed(async ({ statusAfter }) => {
+    assert.equal(await statusAfter(0), "working");
+    assert.equal(await statusAfter(9), "working");
+    assert.equal(await statusAfter(1), "failed");
+  }));
+
+Deno.test("find() fails no task whose process says that it works, though its clock is behind", () =>
+  withLapsed(async ({ kv, statusAfter }) => {
+    const behind = new Database(kv, {
+      clock: () => Date.now() - LEASE_SECONDS * 2 * 1000,
+    });
+    for (let heartbeat = 0; heartbeat < 10; heartbeat++) {
+      assert.equal(await statusAfter(5), "working");
+      await taskStore(behind).renewLease("t");
+    }
+  }));
+
+Deno.test("find() fails no task while the database was away from who looks", () =>
+  withLapsed(async ({ stall, database, statusAfter }) => {
+    assert.equal(await statusAfter(0), "working");
+    stall.begin();
+    await assert.rejects(database.get(["any"]));
+    await stall.end();
+    assert.equal(await statusAfter(10), "working");
+    assert.equal(await statusAfter(9), "working");
+    assert.equal(await statusAfter(1), "failed");
   }));
 
 Deno.test("use() leaves a task to the grant that was faster", () =>

@@ -86,7 +86,7 @@ testOnDatabases(
   "follow() notices that the process of a task has died",
   async (kv) => {
     using time = new FakeTime();
-    const tasks = taskStore(new Database(kv));
+    const tasks = taskStore(new Database(kv), { confirmSeconds: 0 });
     const task = await tasks.create("t", { binding: "me" });
     const heard: TaskStatus[] = [];
     const following = new TaskFeed(tasks, ME).follow(

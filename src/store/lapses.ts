@@ -1,0 +1,61 @@
+/**
+ * Leases that seem to have lapsed. That proves nothing before their holder
+ * could have renewed them: the database may have been away, and the clocks of
+ * two machines differ. So one has lapsed once it was not renewed for two
+ * heartbeats in which the database answered, by the watch of who looks.
+ *
+ * @module
+ */
+import type { Database, Entry } from "./database.ts";
+
+/** Leases that are looked at, each for a few seconds. */
+const MOST_LOOKED_AT = 10_000;
+
+interface Suspicion {
+  versionstamp: string | null;
+  sinceMilliseconds: number;
+}
+
+/** Judges leases for one process, each with an id. */
+export class Lapses {
+  /** The oldest first. */
+  readonly #suspicions = new Map<string, Suspicion>();
+
+  constructor(
+    private readonly database: Pick<Database, "answersForMilliseconds">,
+    private readonly confirmMilliseconds: number,
+  ) {}
+
+  /** Whether a lease that has expired was not renewed since the first look. */
+  isCertain(id: string, { versionstamp }: Entry<unknown>): boolean {
+    const now = performance.now();
+    const before = this.#suspicions.get(id);
+    const milliseconds = now - (before?.sinceMilliseconds ?? now);
+    if (
+      before?.versionstamp !== versionstamp ||
+      this.database.answersForMilliseconds <= milliseconds
+    ) {
+      this.#look(id, { versionstamp, sinceMilliseconds: now });
+      return this.confirmMilliseconds === 0;
+    }
+    return milliseconds >= this.confirmMilliseconds;
+  }
+
+  /** Whether a lease is being looked at. */
+  has(id: string): boolean {
+    return this.#suspicions.has(id);
+  }
+
+  /** A lease that is held, or of a task that has ended. */
+  forget(id: string): void {
+    this.#suspicions.delete(id);
+  }
+
+  #look(id: string, suspicion: Suspicion): void {
+    this.#suspicions.delete(id);
+    if (this.#suspicions.size >= MOST_LOOKED_AT) {
+      this.#suspicions.delete(this.#suspicions.keys().next().value!);
+    }
+    this.#suspicions.set(id, suspicion);
+  }
+}
