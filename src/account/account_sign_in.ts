@@ -16,6 +16,7 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSessionStore,
 } from "../store/account_sessions.ts";
+import { persist } from "../store/persist.ts";
 import { type Provider, UpstreamError } from "../upstream/provider.ts";
 import {
   providerUnavailable,
@@ -32,6 +33,9 @@ const STATE_PREFIX = "account.";
 
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
+
+/** The provider's code cannot be redeemed again: while a person waits. */
+const SAVE_MILLISECONDS = 15_000;
 
 /** The way to the provider and back. */
 export interface AccountSignIn {
@@ -111,7 +115,10 @@ export function accountSignIn(
     ...session: Parameters<AccountSessionStore["save"]>
   ): Promise<string> {
     try {
-      return await accountSessions.save(...session);
+      return await persist(
+        () => accountSessions.save(...session),
+        { forMilliseconds: SAVE_MILLISECONDS },
+      );
     } catch (error) {
       throw signInInterrupted(error);
     }

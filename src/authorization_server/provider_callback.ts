@@ -19,7 +19,7 @@ import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
 import { cutScopes, opensNothing } from "../oauth/scope.ts";
 import { isSubjectOfOther, subjectOf } from "../oauth/subject.ts";
 import type { ApprovalStore } from "../store/approvals.ts";
-import { tidy } from "../store/persist.ts";
+import { persist } from "../store/persist.ts";
 import type {
   AuthorizationRequestStore,
   FoundRequest,
@@ -41,6 +41,12 @@ import { findOwnRequest } from "./own_request.ts";
 import type { WaiveRate } from "../http/rate_limit.ts";
 import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
+
+/**
+ * The provider's code cannot be redeemed again, so its outcome is stored as soon
+ * as that is possible while a person waits.
+ */
+const COMPLETE_MILLISECONDS = 15_000;
 
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
@@ -184,8 +190,12 @@ export function providerCallbackEndpoint(
       // Unless the lease has expired, this browser has approved more meanwhile.
       (approval && await complete(leased, {
         ...outcome,
-        also: await approvalOf(leased, browser),
-      }));
+        also: await persist(
+          () => approvalOf(leased, browser),
+          { forMilliseconds: COMPLETE_MILLISECONDS },
+        ),
+      })) ??
+      await completedAlready(leased, browser);
     if (ours === undefined) throw finishedAlready();
     waiveRate(c);
     log.info("Signed in", {
@@ -209,14 +219,8 @@ export function providerCallbackEndpoint(
   ): Promise<Write | undefined> {
     // For a client that needs no consent, nothing was approved.
     if (!consented) return undefined;
-    let approval: Write | undefined;
-    // Without the record the person is asked again, which is no reason to stop
-    // a sign-in.
-    await tidy(async () => {
-      const approved = { ...request, scopes: consented };
-      approval = await approvals.add(browser, approved, request.scopes);
-    });
-    return approval;
+    const approved = { ...request, scopes: consented };
+    return await approvals.add(browser, approved, request.scopes);
   }
 
   async function complete(
@@ -224,10 +228,22 @@ export function providerCallbackEndpoint(
     outcome: SignInOutcome,
   ): Promise<string | undefined> {
     try {
-      return await requests.complete(leased, outcome);
+      return await persist(
+        () => requests.complete(leased, outcome),
+        { forMilliseconds: COMPLETE_MILLISECONDS },
+      );
     } catch (error) {
       throw signInInterrupted(error);
     }
+  }
+
+  /** The code, where a try to complete was given up and happened later. */
+  async function completedAlready(
+    { handle }: FoundRequest,
+    browser: string,
+  ): Promise<string | undefined> {
+    const found = await requests.find(handle, browser);
+    return found && await requests.answerAgain(found);
   }
 
   return async function providerCallback(c) {
@@ -268,11 +284,19 @@ export function providerCallbackEndpoint(
       );
     }
     const code = parameters.require("code");
-    const [leased, approval] = await Promise.all([
+    const [leasing, approving] = await Promise.allSettled([
       requests.lease(found),
       approvalOf(found, browser),
     ]);
+    if (leasing.status === "rejected") throw leasing.reason;
+    const leased = leasing.value;
     if (!leased) throw finishedAlready(found);
+    if (approving.status === "rejected") {
+      // The provider's code is good once: not while the database is away.
+      await requests.release(leased);
+      throw approving.reason;
+    }
+    const approval = approving.value;
     const issuer = parameters.get("iss");
     return await redeem(c, leased, { code, issuer, browser, approval });
   };

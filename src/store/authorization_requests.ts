@@ -20,7 +20,6 @@ import type { CodeRecord } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { authorizationRequestKey, codeKey, upstreamKey } from "./keys.ts";
-import { tidy } from "./persist.ts";
 import type { Transaction, Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
@@ -71,13 +70,19 @@ export function authorizationRequestStore(database: Database) {
     return transaction.check(found).set(found.key, record);
   }
 
-  function change(
+  /** The request as it has become; undefined when someone was faster. */
+  async function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
-  ): Promise<string | undefined> {
-    return database.commit((transaction) =>
-      replace(transaction, found, { ...found.value, ...changes })
+  ): Promise<FoundRequest | undefined> {
+    const value = { ...found.value, ...changes };
+    let sent: Transaction | undefined;
+    const versionstamp = await database.commit((transaction) =>
+      sent = replace(transaction, found, value)
     );
+    return versionstamp === undefined
+      ? undefined
+      : { ...found, value, versionstamp, mark: sent?.mark };
   }
 
   return {
@@ -146,10 +151,7 @@ export function authorizationRequestStore(database: Database) {
       const isLeased = (value.leaseUntil ?? 0) > time;
       // One that was given up before anyone worked under it is none.
       if (isLeased && !await database.isGivenUp(found)) return undefined;
-      const leaseUntil = time + SIGN_IN_LEASE_SECONDS;
-      const versionstamp = await change(found, { leaseUntil });
-      if (versionstamp === undefined) return undefined;
-      return { ...found, value: { ...value, leaseUntil }, versionstamp };
+      return await change(found, { leaseUntil: time + SIGN_IN_LEASE_SECONDS });
     },
 
     /**
@@ -157,16 +159,25 @@ export function authorizationRequestStore(database: Database) {
      * otherwise.
      */
     async answerAgain(found: FoundRequest): Promise<string | undefined> {
-      const { handle, value: { sealedCode, request } } = found;
+      const { handle, value: { sealedCode } } = found;
       if (sealedCode === undefined || !await database.isGivenUp(found)) {
         return undefined;
       }
-      return await unseal(answerKey(handle), sealedCode, request.clientId);
+      const code = await unseal(answerKey(handle), sealedCode);
+      // Written by a commit that was not given up, it has its answer.
+      return await change(found, {}) && code;
     },
 
-    /** Gives a leased request back, which lapses too: the provider did not answer. */
+    /**
+     * Gives a leased request back, which lapses too: the provider, or the
+     * database, did not answer.
+     */
     async release(found: FoundRequest): Promise<void> {
-      await tidy(() => change(found, { leaseUntil: undefined }));
+      try {
+        await change(found, { leaseUntil: undefined });
+      } catch {
+        database.giveUp(found);
+      }
     },
 
     /**
@@ -195,11 +206,7 @@ export function authorizationRequestStore(database: Database) {
         sealed: await seal(dataKey, upstreamTokens, id),
         expiresAt,
       };
-      const sealedCode = await seal(
-        answerKey(found.handle),
-        code,
-        request.clientId,
-      );
+      const sealedCode = await seal(answerKey(found.handle), code);
       const completed = await database.commit((transaction) => {
         replace(transaction, found, {
           ...found.value,

@@ -83,12 +83,17 @@ export function codeStore(database: Database) {
       if (database.isUnsettled(used)) throw new StorageError();
       return undefined;
     }
-    const { sealed } = used.value!;
-    if (sealed === undefined) return undefined;
+    const { key, value: record } = used;
+    if (record?.sealed === undefined) return undefined;
     const tokens: IssuedTokens = JSON.parse(
-      await unseal(answerKey(code), sealed, grantId),
+      await unseal(answerKey(code), record.sealed, grantId),
     );
-    return tokens.expiresAt > database.now() ? tokens : undefined;
+    if (tokens.expiresAt <= database.now()) return undefined;
+    // Written by a commit that was not given up, it is a code used once.
+    const isTold = await database.commit((transaction) =>
+      transaction.check(used).set(key, record)
+    );
+    return isTold ? tokens : undefined;
   }
 
   return {

@@ -219,6 +219,16 @@ export class Database {
   }
 
   /**
+   * Says that whoever asked for a record to be written is told 503 after all:
+   * what came after it failed. Others hear of it as soon as that is possible.
+   */
+  giveUp({ mark }: { mark?: string }): void {
+    if (mark === undefined) return;
+    this.#fence.owe({ mark });
+    this.background(() => this.#fence.settle());
+  }
+
+  /**
    * Whether another process may not have had the time to say that it gave up
    * what wrote a record: the database has just been away.
    */

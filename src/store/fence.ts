@@ -62,7 +62,7 @@ export class Fence {
   }
 
   /** A try ends with 503 although it may have happened. */
-  owe({ mark }: Attempt): void {
+  owe({ mark }: Pick<Attempt, "mark">): void {
     this.#owed.push(mark);
   }
 

@@ -46,6 +46,8 @@ export function absent(key: Deno.KvKey): Deno.AtomicCheck {
 
 /** A transaction that is being put together; a store says what belongs to it. */
 export class Transaction {
+  /** Of its last try. */
+  mark?: string;
   /** Where the mark of a try is found once it has happened. */
   readonly markedKeys: Deno.KvKey[] = [];
   #checks: Deno.AtomicCheck[] = [];
@@ -109,6 +111,7 @@ export class Transaction {
     kv: Deno.Kv,
     sending: Sending,
   ): Promise<Deno.KvCommitResult | Deno.KvCommitError> {
+    this.mark = sending.mark;
     const fence = absent(fenceKey(sending.fence));
     const operation = kv.atomic().check(fence, ...this.#checks);
     for (const write of this.#writes) write(operation, sending);

@@ -34,6 +34,14 @@ const confirm = tool({
   },
 });
 const work = tool({ name: "work", task: "required", run: () => LARGE });
+const wait = tool({
+  name: "wait",
+  task: "required",
+  run: (_, { signal }) =>
+    new Promise<string>((resolve) =>
+      signal.addEventListener("abort", () => resolve("over"))
+    ),
+});
 const discuss = tool({
   name: "discuss",
   task: "required",
@@ -96,21 +104,30 @@ testFaults("a session", { tools: [greet] }, async (line) => {
   for (let status = ended.status; status !== 404; status = await gone()) {
     assert([202, 503].includes(status), String(status));
   }
-  assert.equal((await persistent(() => line.post(call, session))).status, 404);
+  return async () => {
+    const { status } = await persistent(() => line.post(call, session));
+    assert.equal(status, 404);
+  };
 });
 
 testFaults("a question", { tools: [confirm] }, async (line) => {
   const session = await open(line, { elicitation: {} });
-  const response = await line.post(
+  const persistent = async (message: Json) => {
+    for (;;) {
+      const response = await line.post(message, session);
+      if (response.status !== 503) return response;
+      await response.body?.cancel();
+    }
+  };
+  const response = await persistent(
     rpc("tools/call", { name: "confirm", arguments: {} }),
-    session,
   );
   assert(isStream(response), String(response.status));
   const events = new Events(response);
   const { id, method } = await events.read();
   assert.equal(method, "elicitation/create");
   const answer = { jsonrpc: "2.0", id, result: ANSWER };
-  const accepted = await line.post(answer, session);
+  const accepted = await persistent(answer);
   await accepted.body?.cancel();
   assert.equal(accepted.status, 202);
   const { result } = await events.read();
@@ -119,9 +136,12 @@ testFaults("a question", { tools: [confirm] }, async (line) => {
 }, STAYING);
 
 async function stateless(line: Line, method: string, params: Json) {
-  return await answerOf(
-    await line.call(method, params, { capabilities }),
-  );
+  for (;;) {
+    const answer = await answerOf(
+      await line.call(method, params, { capabilities }),
+    );
+    if (answer.status !== 503 || line.hasDied) return answer;
+  }
 }
 
 /** Begins a task; undefined if its process has died meanwhile. */
@@ -153,9 +173,28 @@ testFaults("a task", { tools: [work], env: { BASE_URL } }, async (line) => {
   const taskId = await begin(line, "work");
   const task = taskId && await next(line, taskId);
   if (!task) return;
-  assert.equal(task.status, "completed");
-  assert.equal(task.result.content[0].text, LARGE);
+  return async () => {
+    const { result } = await stateless(line, "tasks/get", { taskId });
+    assert.equal(result.status, "completed");
+    assert.equal(result.result.content[0].text, LARGE);
+  };
 }, FAULTS);
+
+testFaults("a task that is cancelled", {
+  tools: [wait],
+  env: { BASE_URL },
+}, async (line) => {
+  const taskId = await begin(line, "wait");
+  if (!taskId) return;
+  const { status } = await stateless(line, "tasks/cancel", { taskId });
+  assert.equal(status, 200);
+  const task = await next(line, taskId);
+  assert.equal(task?.status, "cancelled");
+  return async () => {
+    const { result } = await stateless(line, "tasks/get", { taskId });
+    assert.equal(result.status, "cancelled");
+  };
+}, STAYING);
 
 testFaults("a task that asks", { tools: [discuss] }, async (line) => {
   const taskId = (await begin(line, "discuss"))!;
@@ -171,4 +210,8 @@ testFaults("a task that asks", { tools: [discuss] }, async (line) => {
   const task = await next(line, taskId);
   assert.equal(task.status, "completed");
   assert.equal(task.result.content[0].text, LARGE);
+  return async () => {
+    const { result } = await stateless(line, "tasks/get", { taskId });
+    assert.equal(result.status, "completed");
+  };
 }, STAYING);

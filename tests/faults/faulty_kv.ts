@@ -1,5 +1,5 @@
 /**
- * A database that fails at one of its operations.
+ * A database that fails at one of its operations, or stands still from there.
  *
  * @module
  */
@@ -13,6 +13,9 @@
  *   answer;
  * - `hangs`: it has not happened and never answers;
  * - `hangs later`: it has happened and never answers;
+ * - `holds`: it alone is held, and happens when everything else is over;
+ * - `stalls`: it and all that follow are held, and happen in their order once
+ *   someone was told that the database does not answer;
  * - `dies`, `dies later`: the process ends before or after it.
  */
 export const FAULTS = [
@@ -21,18 +24,28 @@ export const FAULTS = [
   "repeats",
   "hangs",
   "hangs later",
+  "holds",
+  "stalls",
   "dies",
   "dies later",
 ] as const;
 
 export type Fault = typeof FAULTS[number];
 
+/** So long no one may be told anything: work in the background goes on. */
+const STALL_MILLISECONDS = 2000;
+
 /** A handle on a database, with a fault to come. */
 export class FaultyKv {
   /** The number of operations, without watches and probes of the database. */
   count = 0;
   isDead = false;
+  isStalled = false;
+  /** Is called when the database goes on. */
+  onEnd = () => {};
   readonly #death = Promise.withResolvers<void>();
+  readonly #held: (() => Promise<void>)[] = [];
+  #timer?: ReturnType<typeof setTimeout>;
   readonly kv: Deno.Kv;
 
   constructor(
@@ -48,8 +61,7 @@ export class FaultyKv {
             const read = real[name].bind(real) as (
               key: unknown,
             ) => Promise<unknown>;
-            return (key: Deno.KvKey) =>
-              key[0] === "look" ? read(key) : run(() => read(key));
+            return (key: Deno.KvKey) => run(() => read(key), key[0] === "look");
           }
           case "list":
             return async function* (...args: Parameters<Deno.Kv["list"]>) {
@@ -81,11 +93,33 @@ export class FaultyKv {
     return this.fault !== undefined && this.count >= this.fault.at;
   }
 
-  async #run<T>(operation: () => Promise<T>): Promise<T> {
+  /** Carries out all that is held, in its order. */
+  async carryOut(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.isStalled) this.onEnd();
+    while (this.#held.length > 0) await this.#held.shift()!();
+    this.isStalled = false;
+  }
+
+  #hold<T>(operation: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#held.push(() => operation().then(resolve, reject));
+    return promise;
+  }
+
+  async #run<T>(operation: () => Promise<T>, isLook = false): Promise<T> {
     if (this.isDead) return await NEVER;
+    if (this.isStalled) return await this.#hold(operation);
+    if (isLook) return await operation();
     if (++this.count !== this.fault?.at) return await operation();
     const { kind } = this.fault;
     switch (kind) {
+      case "stalls":
+        this.isStalled = true;
+        this.#timer = setTimeout(() => this.carryOut(), STALL_MILLISECONDS);
+        return await this.#hold(operation);
+      case "holds":
+        return await this.#hold(operation);
       case "repeats":
         await operation();
         return await operation();

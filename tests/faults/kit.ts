@@ -1,7 +1,8 @@
 /**
  * A flow, run once for every operation on the database that it makes, with a
  * fault in that operation. A process that has died is followed by another on
- * the same database.
+ * the same database. What a flow gives is true at its end, and stays so when
+ * what was held meanwhile is carried out.
  *
  * @module
  */
@@ -19,6 +20,8 @@ import { SILENT } from "../log.ts";
 /** A short deadline, so that hanging operations fail soon. */
 const DEADLINE_MILLISECONDS = 500;
 const SIDE_BY_SIDE = 16;
+/** By the clock, and no one waits for it. */
+const STALL_SECONDS = 40;
 
 /** The current process at the database, and its successor when it has died. */
 export class Line extends Sender implements AsyncDisposable {
@@ -35,6 +38,7 @@ export class Line extends Sender implements AsyncDisposable {
   ) {
     super();
     this.#faulty = new FaultyKv(real, fault);
+    this.#faulty.onEnd = () => this.tick(STALL_SECONDS);
     this.#server = this.#start(this.#faulty.kv);
   }
 
@@ -84,6 +88,7 @@ export class Line extends Sender implements AsyncDisposable {
       return Response.json({ error: "gone" }, { status: 503 });
     }
     assert.notEqual(response.status, 500, `${path} answered 500`);
+    if (response.status === 503 && faulty.isStalled) await faulty.carryOut();
     return response;
   }
 
@@ -101,11 +106,14 @@ export class Line extends Sender implements AsyncDisposable {
   }
 }
 
+/** Walks, and gives what is true from then on. */
+type Flow = (line: Line) => Promise<void | (() => Promise<void>)>;
+
 /** Runs a flow with every fault at every one of its operations. */
 export function testFaults(
   name: string,
   options: Definitions & { env?: Environment },
-  flow: (line: Line) => Promise<void>,
+  flow: Flow,
   faults: readonly Fault[] = FAULTS,
 ): void {
   for (const kind of faults) {
@@ -134,14 +142,19 @@ export function testFaults(
 async function run(
   fault: { kind: Fault; at: number },
   options: Definitions & { env?: Environment },
-  flow: (line: Line) => Promise<void>,
+  flow: Flow,
 ): Promise<boolean> {
   const kv = await Deno.openKv(":memory:");
   try {
     await using line = new Line(kv, options, fault);
     const { faulty } = line;
     try {
-      await flow(line);
+      const stays = await flow(line);
+      await stays?.();
+      await faulty.carryOut();
+      // What was read may be a second old.
+      line.tick(1);
+      await stays?.();
     } catch (cause) {
       throw new Error(`operation ${fault.at} ${fault.kind}`, { cause });
     }

@@ -105,8 +105,10 @@ testFaults("signing in", OPTIONS, async (line) => {
   assert.match((await call(client, access_token)).text, /hello/);
   const again = await persistent(() => client.redeem(code));
   assert.equal(again.status, 400);
-  const { status } = await persistent(() => client.refresh(refresh_token));
-  assert.equal(status, 400, "a code used twice ends what it gave");
+  return async () => {
+    const { status } = await persistent(() => client.refresh(refresh_token));
+    assert.equal(status, 400, "a code used twice ends what it gave");
+  };
 });
 
 async function refreshTwice(line: Line, client: Client): Promise<Json> {
@@ -124,7 +126,8 @@ async function refreshTwice(line: Line, client: Client): Promise<Json> {
 testFaults("refreshing", OPTIONS, async (line) => {
   const client = await register(line);
   const { access_token } = await refreshTwice(line, client);
-  assert.match((await call(client, access_token)).text, /hello/);
+  return async () =>
+    assert.match((await call(client, access_token)).text, /hello/);
 });
 
 /** Replays by the kind of request; each must be answered by its own rule. */
@@ -156,9 +159,11 @@ for (const [name, replay] of Object.entries(REPLAYS)) {
       body = answer.body;
     }
     await replay(line, client, refresh_token);
-    const own = await persistent(() => client.refresh(body.refresh_token));
-    assert.equal(own.status, 400);
-    assert.equal((await call(client, body.access_token)).status, 401);
+    return async () => {
+      const own = await persistent(() => client.refresh(body.refresh_token));
+      assert.equal(own.status, 400);
+      assert.equal((await call(client, body.access_token)).status, 401);
+    };
   });
 }
 
@@ -182,11 +187,29 @@ testFaults("revoking", OPTIONS, async (line) => {
     }))
   );
   assert.equal(status, 200);
-  assert.equal(
-    (await persistent(() => client.refresh(refresh_token))).status,
-    400,
+  return async () => {
+    const { status } = await persistent(() => client.refresh(refresh_token));
+    assert.equal(status, 400);
+    assert.equal((await call(client, access_token)).status, 401);
+  };
+});
+
+testFaults("revoking an access token", OPTIONS, async (line) => {
+  const client = await register(line);
+  const { refresh_token } = await signIn(line, client);
+  const { body } = await persistent(() => client.refresh(refresh_token));
+  const { status } = await persistent(() =>
+    read(line.fetch("/revoke", {
+      method: "POST",
+      body: new URLSearchParams({
+        token: body.access_token,
+        client_id: client.clientId,
+      }),
+    }))
   );
-  assert.equal((await call(client, access_token)).status, 401);
+  assert.equal(status, 200);
+  return async () =>
+    assert.equal((await call(client, body.access_token)).status, 401);
 });
 
 /** The form of a personal token. */
@@ -256,7 +279,26 @@ testFaults("ending a connection on the account page", OPTIONS, async (line) => {
     "/account/end",
     (page) => !formOf(page, "/account/end"),
   );
-  assert.equal((await call(client, access_token)).status, 401);
+  return async () =>
+    assert.equal((await call(client, access_token)).status, 401);
+});
+
+testFaults("signing out of the account page", OPTIONS, async (line) => {
+  const browser = browserOf(line);
+  const isThere = (page: Arrival) => formOf(page, "/account/sign-out");
+  const page = await onAccountPage(browser, "/account/sign-out", isThere);
+  const cookies = new Map(browser.cookies);
+  const { status } = await persistent(() =>
+    browser.press(isThere(page)!, "", "")
+  );
+  // 403: signed out already, though that was answered with 503.
+  assert([200, 403].includes(status), String(status));
+  return async () => {
+    // Who kept the cookie is signed out all the same.
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    const page = await persistent(() => browser.open(`${BASE_URL}/account`));
+    assert(formOf(page, "/account/sign-in"), page.text);
+  };
 });
 
 testFaults(
@@ -290,5 +332,25 @@ testFaults("making a token on the account page", OPTIONS, async (line) => {
     { name: "Backup", days: "30" },
   );
   const [token] = TOKEN.exec(page.text)!;
-  assert.match((await call(new Client(line, ""), token)).text, /hello/);
+  return async () =>
+    assert.match((await call(new Client(line, ""), token)).text, /hello/);
+});
+
+testFaults("ending a token that a person made", OPTIONS, async (line) => {
+  const page = await onAccountPage(
+    browserOf(line),
+    "/account/tokens",
+    ({ text }) => TOKEN.test(text),
+    { name: "Backup", days: "30" },
+  );
+  const [token] = TOKEN.exec(page.text)!;
+  const { status } = await persistent(() =>
+    read(line.fetch("/revoke", {
+      method: "POST",
+      body: new URLSearchParams({ token }),
+    }))
+  );
+  assert.equal(status, 200);
+  return async () =>
+    assert.equal((await call(new Client(line, ""), token)).status, 401);
 });
