@@ -79,6 +79,11 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     clock,
     isRemote: isRemote(config),
     deadlineMilliseconds: surroundings.deadlineMilliseconds,
+    onClockAhead: (seconds) =>
+      logger("database").warning(
+        "The clock of another process is ahead of this one: keep both by NTP",
+        { seconds },
+      ),
   });
   const checkOrigin = originCheck(config);
   let home = config.baseUrl ?? surroundings.origin;

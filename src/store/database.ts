@@ -34,6 +34,10 @@ const REMOTE_POLL_MILLISECONDS = 5000;
 /** Within this time after an outage every process has told what it gave up. */
 const UNSETTLED_MILLISECONDS = 5000;
 
+/** Clocks that differ by more are told of. */
+const CLOCK_SECONDS = 10;
+const TELL_CLOCK_SECONDS = 10 * 60;
+
 /** How often an operation that failed at once is tried. */
 const TRIES = 3;
 const PAUSE_MILLISECONDS = 20;
@@ -65,6 +69,8 @@ export interface DatabaseOptions {
   isRemote?: boolean;
   /** The time an operation may take, in milliseconds. */
   deadlineMilliseconds?: number;
+  /** Is told, now and then, that another process's clock is ahead of ours. */
+  onClockAhead?(seconds: number): void;
 }
 
 /** A database for the stores. */
@@ -77,12 +83,16 @@ export class Database {
   readonly #background = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   readonly #polls: Polls;
+  readonly #onClockAhead: DatabaseOptions["onClockAhead"];
+  #tellClockAt = -Infinity;
 
   constructor(kv: Deno.Kv, {
     clock = systemClock,
     isRemote = false,
     deadlineMilliseconds,
+    onClockAhead,
   }: DatabaseOptions = {}) {
+    this.#onClockAhead = onClockAhead;
     this.clock = clock;
     this.isRemote = isRemote;
     this.#kv = kv;
@@ -372,7 +382,15 @@ export class Database {
     if (entry.value === null) return { key, value: undefined, versionstamp };
     const value = readRecord<T>(key, entry.value, this.now());
     const { mark } = entry.value as Marked;
+    if (mark !== undefined) this.#compareClocks(mark);
     return { key, value, versionstamp, mark };
+  }
+
+  #compareClocks(mark: string): void {
+    const seconds = this.#fence.secondsAhead(mark);
+    if (seconds < CLOCK_SECONDS || this.now() < this.#tellClockAt) return;
+    this.#tellClockAt = this.now() + TELL_CLOCK_SECONDS;
+    this.#onClockAhead?.(seconds);
   }
 }
 

@@ -27,7 +27,10 @@ export interface Attempt {
 
 /** What the commits of a process rest on. */
 export class Fence {
-  /** Begins all marks of this process, and none of another's. */
+  /**
+   * Begins all marks of this process, and none of another's. The second in which
+   * a mark is made comes next.
+   */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
@@ -50,8 +53,10 @@ export class Fence {
 
   /** A new try at a commit. */
   begin(): Attempt {
+    const second = this.now().toString(36);
     const number = (++this.#attempts).toString(36);
-    return { fence: this.#current, mark: this.#process + number };
+    const mark = `${this.#process}${second}.${number}`;
+    return { fence: this.#current, mark };
   }
 
   /** No one knows whether this try has happened, or is going to. */
@@ -74,6 +79,16 @@ export class Fence {
   /** Whether a mark is of a commit of this process. */
   isOwn(mark: string): boolean {
     return mark.startsWith(this.#process);
+  }
+
+  /**
+   * By how many seconds the clock is ahead of ours by which another process
+   * wrote a mark; negative: it was written so long ago, or before.
+   */
+  secondsAhead(mark: string): number {
+    if (this.isOwn(mark)) return 0;
+    // The marks of version 0.2 have no second.
+    return (parseInt(mark.split(".")[1], 36) || 0) - this.now();
   }
 
   /**

@@ -65,7 +65,7 @@ export function postForm(
   return server.fetch(path, { method: "POST", headers, body });
 }
 
-function postJson(
+export function postJson(
   server: Answering,
   path: string,
   body: unknown,

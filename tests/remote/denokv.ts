@@ -80,7 +80,17 @@ export class Denokv implements AsyncDisposable {
     });
   }
 
-  /** Kills it, as a crash would. */
+  /** Lets it stand still: what it is sent meanwhile it carries out later. */
+  stop(): void {
+    this.#child!.kill("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  goOn(): void {
+    this.#child!.kill("SIGCONT");
+  }
+
+  /** Ends it without a word of warning. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

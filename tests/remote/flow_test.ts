@@ -5,53 +5,12 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { BASE_URL, Client, type TokenAnswer } from "../flow/kit.ts";
-import {
-  type OpenIdProvider,
-  startOpenIdProvider,
-} from "../flow/open_id_provider.ts";
+import { Client, type TokenAnswer } from "../flow/kit.ts";
 import { Processes } from "../flow/processes.ts";
 import { connect, walk } from "../flow/walk.ts";
 import { until } from "../kit.ts";
 import { CuttingProxy } from "./cutting_proxy.ts";
-import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
-
-const program = await findDenokv();
-
-/** The parts of every test. */
-interface Setting {
-  denokv: Denokv;
-  provider: OpenIdProvider;
-  /** Three processes, by default on denokv itself. */
-  start(kvPath?: string): Promise<Processes>;
-}
-
-function remoteTest(name: string, run: (setting: Setting) => Promise<void>) {
-  Deno.test({
-    name: program
-      ? name
-      : `${name}, left out: no denokv, nor cargo to build it`,
-    ignore: program === undefined,
-    async fn() {
-      await using denokv = await Denokv.start(program!);
-      await using provider = await startOpenIdProvider(BASE_URL);
-      await using stack = new AsyncDisposableStack();
-      await run({
-        denokv,
-        provider,
-        async start(kvPath = denokv.url) {
-          const environment = {
-            ...provider.environment,
-            DENO_KV_ACCESS_TOKEN: ACCESS_TOKEN,
-          };
-          const processes = stack.use(new Processes(environment, { kvPath }));
-          await Promise.all([1, 2, 3].map(() => processes.start()));
-          return processes;
-        },
-      });
-    },
-  });
-}
+import { remoteTest } from "./kit.ts";
 
 remoteTest(
   "the whole flow works on three processes that take turns",

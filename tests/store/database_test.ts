@@ -492,6 +492,28 @@ testOnDatabases(
 );
 
 testOnDatabases(
+  "a record that was written in our future is told of, once in ten minutes",
+  async (kv, other) => {
+    let milliseconds = Date.now();
+    const told: number[] = [];
+    const database = new Database(other, {
+      clock: () => milliseconds,
+      onClockAhead: (seconds) => told.push(seconds),
+    });
+    for (const ahead of [9, 90, 91, 92]) {
+      await write(
+        new Database(kv, { clock: () => milliseconds + ahead * 1000 }),
+      );
+      await database.get(KEY);
+      if (ahead === 91) milliseconds += 600_000;
+    }
+    await write(database);
+    await database.get(KEY);
+    assert.deepEqual(told, [90, 92]);
+  },
+);
+
+testOnDatabases(
   "commit() that its fence alone refused is sent again behind the next one",
   async (kv) => {
     const held = Promise.withResolvers<void>();
