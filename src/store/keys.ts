@@ -180,12 +180,12 @@ export function accessTokenKey(token: string): Deno.KvKey {
   return ["access-token", fingerprint(token)];
 }
 
-/** Refresh token · as long as its grant at the time, and 30 s once it was used. */
+/** Refresh token · as long as its grant at the time; used, until its successor is. */
 export function refreshTokenKey(token: string): Deno.KvKey {
   return ["refresh-token", fingerprint(token)];
 }
 
-/** The successors of a used refresh token, sealed with it · 30 s. */
+/** What a used refresh token was exchanged for, sealed with it · until that is used. */
 export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
