@@ -23,6 +23,7 @@ import { isSealedClientId } from "../oauth/client_id.ts";
 import { openClient } from "../oauth/sealed_client.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type { AssertionStore } from "../store/assertions.ts";
+import type { Use } from "../store/once.ts";
 import type { SecretStore } from "../store/secrets.ts";
 import type { RegistrationStore } from "../store/registrations.ts";
 import type { DocumentStore } from "../store/documents.ts";
@@ -41,12 +42,16 @@ export interface ClientDirectory {
   /** Finds a client that registered itself. */
   findRegistered(clientId: string): Promise<Client | undefined>;
   /**
-   * Authenticates the client of a request.
+   * Does something for the client that a request authenticates. Where that
+   * ends with 503, the request may be repeated as it is, with its assertion.
    *
    * @throws {OAuthError} `invalid_client` or `invalid_request`
    */
-  authenticate(headers: Headers, parameters: Parameters): Promise<Client>;
-  /** Stores the documents of a client with which someone has signed in. */
+  authenticate<T>(
+    request: { headers: Headers; parameters: Parameters },
+    act: (client: Client) => Promise<T>,
+  ): Promise<T>;
+  /** Someone signed in with a client: what it published is kept. */
   keep(client: Client): Promise<void>;
 }
 
@@ -149,7 +154,7 @@ export function clientDirectory(
   async function checkAssertion(
     client: Client,
     assertion: string,
-  ): Promise<void> {
+  ): Promise<Use> {
     checkSignsAssertions(client);
     const verify = (keys: unknown) =>
       verifyClientAssertion(client, assertion, {
@@ -165,9 +170,9 @@ export function clientDirectory(
       if (!keys) throw error;
       return await verify(keys);
     });
-    if (!await assertions.use(client.clientId, used)) {
-      throw new OAuthError("invalid_client", "The assertion was used before");
-    }
+    const use = await assertions.use(client.clientId, used);
+    if (use) return use;
+    throw new OAuthError("invalid_client", "The assertion was used before");
   }
 
   return {
@@ -179,18 +184,24 @@ export function clientDirectory(
       if (jwks_uri !== undefined) await documents.keep(jwks_uri);
     },
 
-    async authenticate(headers, parameters) {
+    async authenticate({ headers, parameters }, act) {
       const credentials = parseClientCredentials(
         headers.get("authorization"),
         parameters,
       );
       const client = await find(credentials.clientId, { stale: true });
-      if (credentials.method === "assertion") {
-        await checkAssertion(client, credentials.assertion);
-      } else {
+      if (credentials.method !== "assertion") {
         checkClientSecret(client, credentials);
+        return await act(client);
       }
-      return client;
+      const use = await checkAssertion(client, credentials.assertion);
+      try {
+        return await act(client);
+      } catch (error) {
+        const isTemporary = (error as { status?: number }).status === 503;
+        if (isTemporary) use.giveBack();
+        throw error;
+      }
     },
   };
 }

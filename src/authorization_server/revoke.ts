@@ -7,6 +7,7 @@
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import type { Client } from "../oauth/client.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { acceptedAuthMethods } from "../oauth/client_metadata.ts";
 import { parseCredential } from "../oauth/credential.ts";
@@ -163,17 +164,18 @@ export function revokeEndpoint(
     // Read together with the client, which may take a round trip as well.
     const finding = find(token);
     finding.catch(() => {});
-    const client = isNamed
-      ? await clients.authenticate(headers, parameters)
-      : undefined;
-    const found = await finding;
-    const isAllowed = found &&
-      (client?.clientId === found.clientId ||
-        !client && await isPublic(found.clientId));
-    if (isAllowed) {
-      await found.revoke(c);
-      waiveRate(c);
-    }
+    const revokeFor = async (client?: Client) => {
+      const found = await finding;
+      const isAllowed = found &&
+        (client?.clientId === found.clientId ||
+          !client && await isPublic(found.clientId));
+      if (isAllowed) {
+        await found.revoke(c);
+        waiveRate(c);
+      }
+    };
+    if (isNamed) await clients.authenticate({ headers, parameters }, revokeFor);
+    else await revokeFor();
     return c.body(null, 200);
   };
 }

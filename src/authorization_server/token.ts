@@ -253,16 +253,20 @@ export function tokenEndpoint(
     const { headers } = c.req.raw;
     const parameters = await readParameters(c.req.raw);
     const ahead = readAhead(parameters);
-    const client = await clients.authenticate(headers, parameters);
-    c.set("client", clientName(client));
-    c.set("clientId", shortClientId(client.clientId));
-    // Nothing after this may fail, because it cannot be repeated.
-    const tokens = await issue(c, client, parameters, ahead);
-    c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
-    waiveRate(c);
-    await tidy(() => clients.keep(client));
-    if (client.isConfigured) clientUses.touch(client.clientId);
-    return c.json(printTokenResponse(tokens, now(clock)));
+    return await clients.authenticate(
+      { headers, parameters },
+      async (client) => {
+        c.set("client", clientName(client));
+        c.set("clientId", shortClientId(client.clientId));
+        // Nothing after this may fail: it cannot be done twice.
+        const tokens = await issue(c, client, parameters, ahead);
+        c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
+        waiveRate(c);
+        await tidy(() => clients.keep(client));
+        if (client.isConfigured) clientUses.touch(client.clientId);
+        return c.json(printTokenResponse(tokens, now(clock)));
+      },
+    );
   };
 }
 

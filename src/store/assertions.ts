@@ -6,7 +6,7 @@
  */
 import type { Database } from "./database.ts";
 import { assertionKey } from "./keys.ts";
-import { useOnce, using, usingAgain } from "./once.ts";
+import { type Use, useOnce, using, usingAgain } from "./once.ts";
 import type { Write } from "./transaction.ts";
 
 export type AssertionStore = ReturnType<typeof assertionStore>;
@@ -37,11 +37,11 @@ export function assertionStore(database: Database) {
     ): Promise<Write | undefined> =>
       usingAgain(database, assertionKey(by, jti), { expiresAt }),
 
-    /** Marks an assertion as used; false when the client has used it before. */
+    /** Marks an assertion as used; undefined when the client has used it before. */
     use: (
       clientId: string,
       { jti, expiresAt }: UsedAssertion,
-    ): Promise<boolean> =>
+    ): Promise<Use | undefined> =>
       useOnce(database, assertionKey(clientId, jti), { expiresAt }),
   };
 }

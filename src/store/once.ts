@@ -5,7 +5,7 @@
  * @module
  */
 import type { Database, Expiring } from "./database.ts";
-import type { Write } from "./transaction.ts";
+import type { Transaction, Write } from "./transaction.ts";
 
 /** Marks a key as used, in a commit that fails when it was used before. */
 export function using(key: Deno.KvKey, used: Expiring): Write {
@@ -28,16 +28,25 @@ export async function usingAgain(
   return (transaction) => transaction.check(entry).set(key, used);
 }
 
-/** Marks a key as used; false when it was used before. */
+/** A use that counts, unless it is given back. */
+export interface Use {
+  /** Its request is answered with 503 after all, and may be repeated. */
+  giveBack(): void;
+}
+
+/** Marks a key as used; undefined when it was used before. */
 export async function useOnce(
   database: Database,
   key: Deno.KvKey,
   used: Expiring,
-): Promise<boolean> {
+): Promise<Use | undefined> {
   let write: Write | undefined = using(key, used);
   while (write) {
-    if (await database.commit(write) !== undefined) return true;
+    let sent: Transaction | undefined;
+    const isUsed = await database.commit((transaction) =>
+      write!(sent = transaction)
+    );
+    if (isUsed) return { giveBack: () => database.giveUp(sent!) };
     write = await usingAgain(database, key, used);
   }
-  return false;
 }

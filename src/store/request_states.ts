@@ -19,7 +19,9 @@ export function stateStore(database: Database) {
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
     /** Marks a nonce as used; false when it was used before. */
-    spend: (nonce: string, { expiresAt }: Expiring): Promise<boolean> =>
-      useOnce(database, spentStateKey(nonce), { expiresAt }),
+    async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
+      const use = await useOnce(database, spentStateKey(nonce), { expiresAt });
+      return use !== undefined;
+    },
   };
 }

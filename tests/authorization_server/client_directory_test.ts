@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
-import { clientDirectory } from "../../src/authorization_server/client_directory.ts";
+import {
+  type ClientDirectory,
+  clientDirectory,
+} from "../../src/authorization_server/client_directory.ts";
 import {
   DocumentError,
   NoDocument,
@@ -43,7 +46,8 @@ function start(
       keep: (url: string) => ask(`keep ${url}`),
     } as unknown as Parts["documents"],
     assertions: {
-      use: () => Promise.resolve(true),
+      use: () =>
+        Promise.resolve({ giveBack: () => void asked.push("gave back") }),
     } as unknown as Parts["assertions"],
     registrations: {} as Parts["registrations"],
     secrets: {} as Parts["secrets"],
@@ -73,7 +77,40 @@ async function assertion(
 }
 
 const isInvalid = { name: "OAuthError", code: "invalid_client" };
-const none = new Headers();
+
+/** The client that a request authenticates. */
+function authenticate(
+  clients: ClientDirectory,
+  parameters: Parameters,
+): Promise<Client> {
+  const headers = new Headers();
+  const give = (client: Client) => Promise.resolve(client);
+  return clients.authenticate({ headers, parameters }, give);
+}
+
+Deno.test("authenticate() gives an assertion back whose request ends with 503, and with nothing else", async () => {
+  const { key, jwk } = await keyPair("1");
+  const client = newClient({
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks: { keys: [jwk] },
+  });
+  const { clients, asked } = start(client);
+  const parameters = await assertion(client, key);
+  const headers = new Headers();
+  for (
+    const error of [new StorageError(), new OAuthError("invalid_grant", "no")]
+  ) {
+    const failing = clients.authenticate(
+      { headers, parameters },
+      () => Promise.reject(error),
+    );
+    await assert.rejects(failing, (thrown) => thrown === error);
+    assert.deepEqual(
+      asked.splice(0),
+      error instanceof StorageError ? ["gave back"] : [],
+    );
+  }
+});
 
 Deno.test("authenticate() takes an assertion for this server, its token endpoint or its revocation", async () => {
   const { key, jwk } = await keyPair("1");
@@ -85,11 +122,11 @@ Deno.test("authenticate() takes an assertion for this server, its token endpoint
   for (const path of ["", "/token", "/revoke"]) {
     const audience = BASE_URL + path;
     const parameters = await assertion(client, key, { audience });
-    assert.equal(await clients.authenticate(none, parameters), client);
+    assert.equal(await authenticate(clients, parameters), client);
   }
   for (const audience of [`${BASE_URL}/mcp`, "https://other.example.com"]) {
     const parameters = await assertion(client, key, { audience });
-    await assert.rejects(clients.authenticate(none, parameters), isInvalid);
+    await assert.rejects(authenticate(clients, parameters), isInvalid);
   }
 });
 
@@ -101,7 +138,7 @@ Deno.test("authenticate() asks no one for the keys of a client that brought its 
   });
   const { clients, asked } = start(client);
   const parameters = await assertion(client, key, { kid: "2" });
-  await assert.rejects(clients.authenticate(none, parameters), isInvalid);
+  await assert.rejects(authenticate(clients, parameters), isInvalid);
   assert.deepEqual(asked, []);
 });
 
@@ -115,13 +152,13 @@ Deno.test("authenticate() fetches a client's keys anew for one that it does not 
   const { clients, asked } = start(client, (what) => ({
     keys: what.startsWith("renew") ? [first.jwk, second.jwk] : [first.jwk],
   }));
-  const authenticate = async (key: CryptoKey, kid: string) =>
-    await clients.authenticate(none, await assertion(client, key, { kid }));
-  assert.equal(await authenticate(first.key, "1"), client);
+  const authenticated = async (key: CryptoKey, kid: string) =>
+    await authenticate(clients, await assertion(client, key, { kid }));
+  assert.equal(await authenticated(first.key, "1"), client);
   assert.deepEqual(asked.splice(0), [`find ${KEYS} stale`]);
-  await assert.rejects(authenticate(second.key, "1"), isInvalid);
+  await assert.rejects(authenticated(second.key, "1"), isInvalid);
   assert.deepEqual(asked.splice(0), [`find ${KEYS} stale`]);
-  assert.equal(await authenticate(second.key, "2"), client);
+  assert.equal(await authenticated(second.key, "2"), client);
   assert.deepEqual(asked, [`find ${KEYS} stale`, `renew ${KEYS}`]);
 });
 

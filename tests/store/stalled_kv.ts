@@ -8,10 +8,13 @@
 /** A handle like the one it is made of, whose operations can be held. */
 export class StalledKv {
   readonly kv: Deno.Kv;
+  #isAtCommit = false;
   #held?: PromiseWithResolvers<void>;
   readonly #late = new Set<Promise<unknown>>();
 
   constructor(real: Deno.Kv) {
+    // deno-lint-ignore no-this-alias -- the proxy's methods have their own
+    const stall = this;
     const run = this.#run.bind(this);
     this.kv = new Proxy(real, {
       get(real, name) {
@@ -31,7 +34,10 @@ export class StalledKv {
             return () => {
               const operation = real.atomic();
               const commit = operation.commit.bind(operation);
-              operation.commit = () => run(commit);
+              operation.commit = () => {
+                if (stall.#isAtCommit) stall.begin();
+                return run(commit);
+              };
               return operation;
             };
           default: {
@@ -43,8 +49,14 @@ export class StalledKv {
     });
   }
 
+  /** From the next commit on nothing is carried out. */
+  beginAtCommit(): void {
+    this.#isAtCommit = true;
+  }
+
   /** From now on nothing is carried out. */
   begin(): void {
+    this.#isAtCommit = false;
     this.#held = Promise.withResolvers();
   }
 

@@ -1,0 +1,157 @@
+/**
+ * What may be used once, on a database that stands still: who was told 503 may
+ * repeat it anywhere, though it was carried out later, and then no one may.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { StorageError } from "../../src/errors.ts";
+import { randomId } from "../../src/crypto.ts";
+import { now } from "../../src/clock.ts";
+import { openGrant } from "../../src/oauth/grant.ts";
+import { accountSessionStore } from "../../src/store/account_sessions.ts";
+import { assertionStore } from "../../src/store/assertions.ts";
+import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
+import { codeStore } from "../../src/store/codes.ts";
+import { Database } from "../../src/store/database.ts";
+import { stateStore } from "../../src/store/request_states.ts";
+import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
+import { testOnDatabases } from "./databases.ts";
+import { ISSUER, newClient, requestOf, signIn, VERIFIER } from "./fixture.ts";
+import { StalledKv } from "./stalled_kv.ts";
+import { SteadyTime } from "./timers.ts";
+
+/** Uses what was made beforehand; falsy, or an OAuth error: it was used. */
+type Use = (database: Database) => Promise<unknown>;
+
+async function leasedRequest(kv: Deno.Kv) {
+  const requests = authorizationRequestStore(new Database(kv));
+  const browser = randomId();
+  const request = requestOf(newClient());
+  const about = { request, clientName: "App" };
+  const handle = await requests.save(browser, about, "upstream");
+  const find = async (database: Database) =>
+    (await authorizationRequestStore(database).find(handle, browser))!;
+  return { request, find };
+}
+
+const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
+  "a code": async (kv) => {
+    const { code, client: { clientId } } = await signIn(kv);
+    const good = { code, clientId, codeVerifier: VERIFIER, refreshable: true };
+    return (database) => codeStore(database).use(good);
+  },
+  "an assertion": (_kv) => {
+    const once = { jti: randomId(), expiresAt: now() + 60 };
+    return Promise.resolve((database) =>
+      assertionStore(database).use("client", once)
+    );
+  },
+  "a request state": (_kv) => {
+    const nonce = randomId();
+    const until = { expiresAt: now() + 60 };
+    return Promise.resolve((database) =>
+      stateStore(database).spend(nonce, until)
+    );
+  },
+  "the page of a new token": async (kv) => {
+    const database = new Database(kv);
+    const sessions = accountSessionStore(database);
+    await database.commit(await sessions.keepMade("id", "grant", "the token"));
+    return (database) => accountSessionStore(database).takeMade("id", "grant");
+  },
+  "the lease of a sign-in": async (kv) => {
+    const { find } = await leasedRequest(kv);
+    return async (database) =>
+      await authorizationRequestStore(database).lease(await find(database));
+  },
+  "the code of a sign-in": async (kv) => {
+    const { find, request } = await leasedRequest(kv);
+    const grant = openGrant(request, {
+      issuer: ISSUER,
+      provider: "dev",
+      identity: { subject: "42", name: "Jo" },
+      clientName: "App",
+      now: now(),
+    });
+    return async (database) => {
+      const requests = authorizationRequestStore(database);
+      const found = await find(database);
+      return found.value.phase === "done"
+        ? await requests.answerAgain(found)
+        : await requests.complete(found, { grant, upstreamTokens: "{}" });
+    };
+  },
+  "the lease of a refresh at the provider": async (kv) => {
+    const { code, client: { clientId }, grant } = await signIn(kv);
+    const database = new Database(kv);
+    await codeStore(database).use({
+      code,
+      clientId,
+      codeVerifier: VERIFIER,
+      refreshable: true,
+    });
+    const [{ value }] = await Array.fromAsync(
+      kv.list<Record<string, unknown>>({ prefix: ["upstream"] }),
+    );
+    assert(value);
+    return async (database) => {
+      const key = ["upstream", grant.id];
+      const found = (await database.find<never>(key))!;
+      const dataKey = new Uint8Array(32);
+      return await upstreamTokenStore(database).lease({
+        ...found,
+        grantId: grant.id,
+        dataKey,
+        tokens: "",
+      });
+    };
+  },
+};
+
+/** Whether a use succeeds; false when it was used before. */
+async function succeeds(use: Use, kv: Deno.Kv): Promise<boolean> {
+  try {
+    return Boolean(await use(new Database(kv)));
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, "invalid_grant");
+    return false;
+  }
+}
+
+for (const [name, make] of Object.entries(USES)) {
+  testOnDatabases(
+    `${name} that was used by who was told 503 is good once more`,
+    async (kv, other) => {
+      const use = await make(kv);
+      const stall = new StalledKv(kv);
+      const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
+      // What it rests on is read before the database stands still.
+      stall.beginAtCommit();
+      await assert.rejects(use(slow), StorageError);
+      await stall.end();
+      await new Promise((resolve) => setTimeout(resolve));
+      await slow.idle();
+      assert.equal(await succeeds(use, other), true);
+      assert.equal(await succeeds(use, kv), false);
+    },
+  );
+}
+
+testOnDatabases(
+  "use() closes no grant for a used code while another process may be about to say that it gave up",
+  async (kv, other) => {
+    using time = new SteadyTime();
+    const use = await USES["a code"](kv);
+    assert(await use(new Database(kv)));
+    const stall = new StalledKv(other);
+    const judge = new Database(stall.kv, { deadlineMilliseconds: 20 });
+    stall.begin();
+    await assert.rejects(judge.get(["any"]), StorageError);
+    await stall.end();
+    await assert.rejects(use(judge), StorageError);
+    time.tick(5000);
+    await assert.rejects(use(judge), { code: "invalid_grant" });
+    await judge.idle();
+  },
+);
