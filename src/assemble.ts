@@ -80,7 +80,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     isRemote: isRemote(config),
     deadlineMilliseconds: surroundings.deadlineMilliseconds,
     onClockAhead: (seconds) =>
-      logger("database").warning(
+      plan.log.logger("database").warning(
         "The clock of another process is ahead of this one: keep both by NTP",
         { seconds },
       ),

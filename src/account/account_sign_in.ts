@@ -34,7 +34,7 @@ const STATE_PREFIX = "account.";
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
 
-/** The provider's code cannot be redeemed again: while a person waits. */
+/** The time for which storing a session is tried while a person waits. */
 const SAVE_MILLISECONDS = 15_000;
 
 /** The way to the provider and back. */

@@ -35,7 +35,7 @@ import type { VerifyAssertion } from "../upstream/assertion_issuers.ts";
 export interface AssertedGrant {
   grant: Grant;
   using: Write;
-  /** The same after a request that was answered with 503; undefined: none was. */
+  /** The same if the request that used it was answered with 503. */
   usingAgain(): Promise<Write | undefined>;
 }
 

@@ -42,8 +42,8 @@ export interface ClientDirectory {
   /** Finds a client that registered itself. */
   findRegistered(clientId: string): Promise<Client | undefined>;
   /**
-   * Does something for the client that a request authenticates. Where that
-   * ends with 503, the request may be repeated as it is, with its assertion.
+   * Authenticates the client of a request, and acts for it. If that ends with
+   * 503, the request may be repeated with the same assertion.
    *
    * @throws {OAuthError} `invalid_client` or `invalid_request`
    */
@@ -51,7 +51,7 @@ export interface ClientDirectory {
     request: { headers: Headers; parameters: Parameters },
     act: (client: Client) => Promise<T>,
   ): Promise<T>;
-  /** Someone signed in with a client: what it published is kept. */
+  /** Stores the documents of a client with which someone has signed in. */
   keep(client: Client): Promise<void>;
 }
 

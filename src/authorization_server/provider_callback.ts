@@ -43,8 +43,8 @@ import { redirect } from "../http/redirect.ts";
 import { upstreamSecrets } from "./upstream_secrets.ts";
 
 /**
- * The provider's code cannot be redeemed again, so its outcome is stored as soon
- * as that is possible while a person waits.
+ * The time for which storing the outcome is tried while a person waits: the
+ * provider's code cannot be redeemed again.
  */
 const COMPLETE_MILLISECONDS = 15_000;
 
@@ -237,7 +237,7 @@ export function providerCallbackEndpoint(
     }
   }
 
-  /** The code, where a try to complete was given up and happened later. */
+  /** Finds the code if a try to complete was given up and applied later. */
   async function completedAlready(
     { handle }: FoundRequest,
     browser: string,

@@ -31,11 +31,11 @@ export const GRANT_IDLE_TTL_SECONDS = 30 * DAY;
 /** The time after which a grant ends, even if it is refreshed. */
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /**
- * A used refresh token answers with the pair that it was exchanged for. An
- * access token of that pair with less than this left is replaced.
+ * The least that an access token has left when a used refresh token answers
+ * with the pair that it was exchanged for; one with less is replaced.
  */
 export const SUCCESSOR_MARGIN_SECONDS = MINUTE;
-/** How long a browser's approvals are remembered. */
+/** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**
  * The least and the most time for which a document is cached, whatever its

@@ -21,15 +21,15 @@ interface UsedAssertion {
 export function assertionStore(database: Database) {
   return {
     /**
-     * Marks an assertion as used in a commit of someone else's, which fails when
-     * it was used before.
+     * Marks an assertion as used in another commit, which fails if it was used
+     * before.
      */
     using: (by: string, { jti, expiresAt }: UsedAssertion): Write =>
       using(assertionKey(by, jti), { expiresAt }),
 
     /**
-     * The same where it was used by a request that was answered with 503;
-     * undefined where it was not.
+     * Marks one as used again, if the request that used it was answered with
+     * 503; undefined otherwise.
      */
     usingAgain: (
       by: string,
@@ -37,7 +37,7 @@ export function assertionStore(database: Database) {
     ): Promise<Write | undefined> =>
       usingAgain(database, assertionKey(by, jti), { expiresAt }),
 
-    /** Marks an assertion as used; undefined when the client has used it before. */
+    /** Marks an assertion as used; undefined if the client has used it before. */
     use: (
       clientId: string,
       { jti, expiresAt }: UsedAssertion,

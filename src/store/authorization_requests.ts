@@ -34,9 +34,9 @@ export interface RequestRecord extends Expiring {
   phase: "consent" | "upstream" | "done";
   /** True if it ended with a code, not with a refusal. */
   isSignedIn?: boolean;
-  /** That code, under a key derived from the handle. */
+  /** The code, sealed with a key derived from the handle. */
   sealedCode?: string;
-  /** Someone redeems the provider's code, until then at the latest. */
+  /** The time until which one process may redeem the provider's code. */
   leaseUntil?: number;
 }
 
@@ -70,7 +70,7 @@ export function authorizationRequestStore(database: Database) {
     return transaction.check(found).set(found.key, record);
   }
 
-  /** The request as it has become; undefined when someone was faster. */
+  /** Changes a request; undefined if another request was faster. */
   async function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
@@ -149,14 +149,14 @@ export function authorizationRequestStore(database: Database) {
       const time = database.now();
       if (value.phase !== "upstream") return undefined;
       const isLeased = (value.leaseUntil ?? 0) > time;
-      // One that was given up before anyone worked under it is none.
+      // A lease that was given up before its holder began is void.
       if (isLeased && !await database.isGivenUp(found)) return undefined;
       return await change(found, { leaseUntil: time + SIGN_IN_LEASE_SECONDS });
     },
 
     /**
-     * The code that a request has ended with, if no one was told; undefined
-     * otherwise.
+     * Gives the code with which a request ended, if its browser was told 503;
+     * undefined otherwise.
      */
     async answerAgain(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
@@ -164,7 +164,7 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(answerKey(handle), sealedCode);
-      // Written by a commit that was not given up, it has its answer.
+      // The commit that writes it now is not given up: it has its answer.
       return await change(found, {}) && code;
     },
 

@@ -28,7 +28,7 @@ export interface CodeRecord extends Expiring {
   /** The grant's data key, sealed with the code. */
   wrappedKey: string;
   usedAt?: number;
-  /** What it was exchanged for, under a key derived from it. */
+  /** The tokens that it was exchanged for, sealed with a key derived from it. */
   sealed?: string;
 }
 
@@ -70,7 +70,8 @@ export function codeStore(database: Database) {
   }
 
   /**
-   * The tokens that a used code was exchanged for, if no one was told.
+   * Gives the tokens that a used code was exchanged for, if its client was told
+   * 503.
    *
    * @throws {StorageError} while another process may still be about to say so
    */
@@ -89,7 +90,7 @@ export function codeStore(database: Database) {
       await unseal(answerKey(code), record.sealed, grantId),
     );
     if (tokens.expiresAt <= database.now()) return undefined;
-    // Written by a commit that was not given up, it is a code used once.
+    // The commit that writes it now is not given up: it counts as used.
     const isTold = await database.commit((transaction) =>
       transaction.check(used).set(key, record)
     );
@@ -100,10 +101,10 @@ export function codeStore(database: Database) {
     read,
 
     /**
-     * Redeems a code. Of any number of attempts one gets tokens; any later one
-     * by the same client, with the right verifier, ends the grant. An attempt
-     * that was answered with 503 and succeeded later is no attempt: the next one
-     * gets its tokens.
+     * Redeems a code. One of any number of attempts gets tokens; a later one by
+     * the same client, with the right verifier, ends the grant. An attempt that
+     * was answered with 503 but applied later does not count: the next one gets
+     * its tokens.
      *
      * @throws {OAuthError} `invalid_grant`
      */

@@ -31,14 +31,14 @@ const RECORDS_PER_READ = 500;
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** Within this time after an outage every process has told what it gave up. */
+/** The time after an outage in which every process tells what it gave up. */
 const UNSETTLED_MILLISECONDS = 5000;
 
-/** Clocks that differ by more are told of. */
+/** The least difference between two clocks that is reported. */
 const CLOCK_SECONDS = 10;
 const TELL_CLOCK_SECONDS = 10 * 60;
 
-/** How often an operation that failed at once is tried. */
+/** The number of tries of an operation that failed at once. */
 const TRIES = 3;
 const PAUSE_MILLISECONDS = 20;
 
@@ -50,7 +50,7 @@ export interface Entry<T> {
   key: Deno.KvKey;
   value: T | undefined;
   versionstamp: string | null;
-  /** Of the commit that wrote it; undefined: nothing, or one of long ago. */
+  /** The mark of the commit that wrote it, if it has one. */
   mark?: string;
 }
 
@@ -69,7 +69,7 @@ export interface DatabaseOptions {
   isRemote?: boolean;
   /** The time an operation may take, in milliseconds. */
   deadlineMilliseconds?: number;
-  /** Is told, now and then, that another process's clock is ahead of ours. */
+  /** Called, at most every ten minutes, when another process's clock is ahead. */
   onClockAhead?(seconds: number): void;
 }
 
@@ -173,14 +173,14 @@ export class Database {
   }
 
   /**
-   * Commits a transaction and gives its version; undefined when one of its
-   * checks failed. An answer that got lost is no failure: a remote client
-   * repeats the transaction by itself, and its checks then fail on what it
-   * wrote, so what is there is read back. A try that was given up cannot happen
-   * any more before there is another, of this transaction or of any other.
+   * Commits a transaction and gives its version; undefined if one of its checks
+   * failed. A lost answer is no failure: a remote client repeats the
+   * transaction by itself, and its checks then fail because of its own writes.
+   * So the records are read again to see if they are this transaction's. A try
+   * that was given up can no longer be applied once the next commit begins.
    *
-   * @throws {StorageError} when it did not happen, or nothing can tell: then
-   * {@linkcode Database.isGivenUp} is true of what it wrote
+   * @throws {StorageError} when it was not applied, or that cannot be told: then
+   * {@linkcode Database.isGivenUp} is true of its records
    */
   async commit(
     build: (transaction: Transaction) => unknown,
@@ -219,8 +219,8 @@ export class Database {
   }
 
   /**
-   * Whether whoever asked for a record to be written was told 503: what was
-   * used up then may be used again.
+   * True if the request that wrote a record was answered with 503: what it used
+   * up may be used again.
    */
   async isGivenUp({ mark }: { mark?: string }): Promise<boolean> {
     if (mark === undefined) return false;
@@ -229,8 +229,8 @@ export class Database {
   }
 
   /**
-   * Says that whoever asked for a record to be written is told 503 after all:
-   * what came after it failed. Others hear of it as soon as that is possible.
+   * Notes that the request that wrote a record is answered with 503 after all.
+   * Other processes are told as soon as that is possible.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark === undefined) return;
@@ -239,21 +239,21 @@ export class Database {
   }
 
   /**
-   * Whether another process may not have had the time to say that it gave up
-   * what wrote a record: the database has just been away.
+   * True if the database has just been away, so that another process may still
+   * be about to tell that it gave up the commit of a record.
    */
   isUnsettled({ mark }: { mark?: string }): boolean {
     return mark !== undefined && !this.#fence.isOwn(mark) &&
       this.answersForMilliseconds < UNSETTLED_MILLISECONDS;
   }
 
-  /** For how long the database has answered at once, as far as is known here. */
+  /** The time for which this process had every answer soon. */
   get answersForMilliseconds(): number {
     return this.#operations.answersForMilliseconds;
   }
 
   /**
-   * The first value under a key that `isWanted` takes.
+   * Waits for a value under a key that `isWanted` accepts.
    *
    * @throws the signal's reason when it fires first
    */
@@ -294,12 +294,15 @@ export class Database {
     };
   }
 
-  /** Fires when the process is about to close it: what can wait ends. */
+  /** A signal that fires when the database is about to be closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Resolves when nothing is being read or written, so that it may be closed. */
+  /**
+   * Resolves when nothing is being read or written, so that the database may be
+   * closed.
+   */
   async idle(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#background);
@@ -318,10 +321,10 @@ export class Database {
   }
 
   /**
-   * The version at which a try was applied that failed with an `error`, if it
-   * was. From now on it cannot be.
+   * Makes sure that a failed try can no longer be applied, and gives the version
+   * at which it was, if it was.
    *
-   * @throws that error, when nothing can tell
+   * @throws the `error` of the try, when that cannot be told
    */
   async #settled(
     transaction: Transaction,
@@ -338,7 +341,7 @@ export class Database {
     }
   }
 
-  /** Writes records over what is there, in a commit that rests on nothing. */
+  /** Writes records in a commit without checks, which may be repeated. */
   #saveForGood(
     records: readonly [Deno.KvKey, Expiring][],
   ): Promise<unknown> {
@@ -352,7 +355,7 @@ export class Database {
     });
   }
 
-  /** The version at which a try of a transaction was applied, if it was. */
+  /** Finds the version at which a try of a transaction was applied, if it was. */
   async #versionOf(
     { markedKeys }: Transaction,
     { mark }: Attempt,
@@ -365,7 +368,7 @@ export class Database {
       ?.versionstamp ?? undefined;
   }
 
-  /** Does what may be done again. */
+  /** Runs an operation that may be repeated. */
   async #tried<T>(operation: () => Promise<T>): Promise<T> {
     for (let attempt = 1;; attempt++) {
       try {
@@ -400,8 +403,8 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 }
 
 /**
- * Whether another try may go well: not once the process has closed it, nor
- * after all the time that a turn, or a lock, is waited for.
+ * True if another try may work: not once the process has closed the database,
+ * nor after the time for which a turn, or a lock, is waited for.
  */
 function isPassing(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;

@@ -11,26 +11,23 @@ import { randomId } from "../crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 
-/** Far longer than a commit can be on its way. */
+/** The time for which a fence stays closed: no commit is on its way so long. */
 const CLOSED_SECONDS = 24 * 60 * 60;
-/** Of a transaction, less the fences that it closes. */
+/** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
 
-/** Writes records, acknowledged; other records under the same keys do no harm. */
+/** Writes records over what is there. */
 type Save = (records: readonly [Deno.KvKey, Expiring][]) => Promise<unknown>;
 
-/** A try at a commit: what it rests on, and what its records are known by. */
+/** A try at a commit: the fence it rests on, and the mark of its records. */
 export interface Attempt {
   fence: string;
   mark: string;
 }
 
-/** What the commits of a process rest on. */
+/** The fence on which the commits of a process rest. */
 export class Fence {
-  /**
-   * Begins all marks of this process, and none of another's. The second in which
-   * a mark is made comes next.
-   */
+  /** The beginning of all marks of this process, before the time of each. */
   readonly #process = `${randomId(12)}.`;
   #fences = 0;
   #attempts = 0;
@@ -46,7 +43,7 @@ export class Fence {
     private readonly now: () => number,
   ) {}
 
-  /** Whether something was given up since this was last settled. */
+  /** True if something was given up since this was last settled. */
   get isDue(): boolean {
     return this.#open.size > 0 || this.#owed.length > 0;
   }
@@ -59,31 +56,31 @@ export class Fence {
     return { fence: this.#current, mark };
   }
 
-  /** No one knows whether this try has happened, or is going to. */
+  /** Notes that a try may have been applied, or may be later. */
   giveUp({ fence }: Attempt): void {
     if (fence !== this.#current) return;
     this.#open.add(fence);
     this.#current = `${this.#process}${++this.#fences}`;
   }
 
-  /** A try ends with 503 although it may have happened. */
+  /** Notes that a try ends with 503, though it may have been applied. */
   owe({ mark }: Pick<Attempt, "mark">): void {
     this.#owed.push(mark);
   }
 
-  /** Whether a try can no longer be carried out. */
+  /** True if a try can no longer be applied. */
   isClosedTo({ fence }: Attempt): boolean {
     return fence !== this.#current;
   }
 
-  /** Whether a mark is of a commit of this process. */
+  /** True if a mark is of a commit of this process. */
   isOwn(mark: string): boolean {
     return mark.startsWith(this.#process);
   }
 
   /**
-   * By how many seconds the clock is ahead of ours by which another process
-   * wrote a mark; negative: it was written so long ago, or before.
+   * The seconds by which a mark of another process was made in our future;
+   * negative if it was not.
    */
   secondsAhead(mark: string): number {
     if (this.isOwn(mark)) return 0;

@@ -31,7 +31,7 @@ export interface TokenRecord extends AccessRecord {
   wrappedKey: string;
   /** The time at which a refresh token was exchanged for its successors. */
   usedAt?: number;
-  /** Where its predecessor is remembered, until this one is used. */
+  /** The keys of its predecessor, deleted when this one is used. */
   obsolete?: readonly Deno.KvKey[];
 }
 
@@ -50,9 +50,9 @@ export interface KeptRefreshToken {
 /**
  * Makes an access token, and a refresh token if the grant may be refreshed.
  *
- * @param grant as it is to be from now on
- * @param options `kept`: the refresh token, where there is none to be made;
- * `obsolete`: what is no longer needed once the new one is used
+ * @param grant the grant with its new lifetime
+ * @param options `kept`: the refresh token to keep, in place of a new one;
+ * `obsolete`: the keys to delete when the new one is used
  */
 export async function issueTokens(
   grant: Grant,

@@ -185,7 +185,7 @@ export function refreshTokenKey(token: string): Deno.KvKey {
   return ["refresh-token", fingerprint(token)];
 }
 
-/** What a used refresh token was exchanged for, sealed with it · until that is used. */
+/** The successors of a used refresh token, sealed with it · until they are used. */
 export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
@@ -205,20 +205,17 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
-/**
- * That nothing is carried out any more which a process sent while it stood
- * behind this fence · 1 day.
- */
+/** A closed fence: no commit that rests on it is applied any more · 1 day. */
 export function fenceKey(fence: string): Deno.KvKey {
   return ["fence", fence];
 }
 
-/** That whoever asked for a commit was told 503, with this mark · 1 day. */
+/** A mark of a commit whose request was answered with 503 · 1 day. */
 export function givenUpKey(mark: string): Deno.KvKey {
   return ["given-up", mark];
 }
 
-/** Nothing: reading it shows that the database answers. */
+/** Never written: reading it shows that the database answers. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
 }

@@ -8,7 +8,7 @@
  */
 import type { Database, Entry } from "./database.ts";
 
-/** Leases that are looked at, each for a few seconds. */
+/** The most leases that are looked at, each for a few seconds. */
 const MOST_LOOKED_AT = 10_000;
 
 interface Suspicion {
@@ -16,7 +16,7 @@ interface Suspicion {
   sinceMilliseconds: number;
 }
 
-/** Judges leases for one process, each with an id. */
+/** The expired leases that a process looks at, by id. */
 export class Lapses {
   /** The oldest first. */
   readonly #suspicions = new Map<string, Suspicion>();
@@ -26,7 +26,7 @@ export class Lapses {
     private readonly confirmMilliseconds: number,
   ) {}
 
-  /** Whether a lease that has expired was not renewed since the first look. */
+  /** True if an expired lease was not renewed since it was first looked at. */
   isCertain(id: string, { versionstamp }: Entry<unknown>): boolean {
     const now = performance.now();
     const before = this.#suspicions.get(id);
@@ -41,12 +41,12 @@ export class Lapses {
     return milliseconds >= this.confirmMilliseconds;
   }
 
-  /** Whether a lease is being looked at. */
+  /** True if a lease is being looked at. */
   has(id: string): boolean {
     return this.#suspicions.has(id);
   }
 
-  /** A lease that is held, or of a task that has ended. */
+  /** Forgets a lease: it is held, or its task has ended. */
   forget(id: string): void {
     this.#suspicions.delete(id);
   }

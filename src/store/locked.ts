@@ -22,7 +22,7 @@ export async function whileLocked<T>(
   }
 }
 
-/** Whether a database says that it is locked: nothing has happened. */
+/** True if a database was locked: the operation was not carried out. */
 export function isLocked(error: unknown): boolean {
   return error instanceof Error && error.message.includes("is locked");
 }

@@ -1,27 +1,25 @@
 /**
- * What may be used once. A use whose request was answered with 503 does not
- * count, though the database has carried it out: its request may be repeated.
+ * Records of things that may be used once. A use does not count if its request
+ * was answered with 503, even if the database applied it: the request may be
+ * repeated.
  *
  * @module
  */
 import type { Database, Expiring } from "./database.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/** Marks a key as used, in a commit that fails when it was used before. */
+/** Marks a key as used, in a commit that fails if it was used before. */
 export function using(key: Deno.KvKey, used: Expiring): Write {
   return (transaction) => transaction.create(key, used);
 }
 
-/**
- * Marks a key as used again, as {@linkcode using} does, where its use does not
- * count; undefined where it does.
- */
+/** Marks a key as used if its use does not count; undefined if it does. */
 export async function usingAgain(
   database: Database,
   key: Deno.KvKey,
   used: Expiring,
 ): Promise<Write | undefined> {
-  // What has expired is refused too, until it is collected.
+  // A use that has expired is refused too, until it is collected.
   const entry = await database.get<Expiring>(key);
   if (entry.versionstamp === null) return using(key, used);
   if (!await database.isGivenUp(entry)) return undefined;
@@ -30,11 +28,11 @@ export async function usingAgain(
 
 /** A use that counts, unless it is given back. */
 export interface Use {
-  /** Its request is answered with 503 after all, and may be repeated. */
+  /** Notes that its request is answered with 503 after all. */
   giveBack(): void;
 }
 
-/** Marks a key as used; undefined when it was used before. */
+/** Marks a key as used; undefined if it was used before. */
 export async function useOnce(
   database: Database,
   key: Deno.KvKey,

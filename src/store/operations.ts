@@ -23,9 +23,9 @@ const MOST_AT_ONCE = 128;
  */
 const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
-/** A look that hangs for so long may do so for ever: another is begun. */
+/** The time after which a check that hangs is followed by another. */
 const LONGEST_LOOK_MILLISECONDS = 30_000;
-/** A database that takes longer for an answer may have stood still. */
+/** The time for an answer beyond which a database may have stalled. */
 const SLOW_MILLISECONDS = 2500;
 
 /** The database did not answer in time. */
@@ -33,7 +33,7 @@ export class DeadlineError extends Error {
   override name = "DeadlineError";
   constructor(
     milliseconds: number,
-    /** Whether it was asked, and not too busy with others. */
+    /** True if the operation was sent, not queued all the time. */
     readonly isBegun = true,
   ) {
     super(
@@ -45,12 +45,12 @@ export class DeadlineError extends Error {
   }
 }
 
-/** What has become of an operation. */
+/** The state of an operation. */
 interface State {
-  /** No one waits for it any more. */
+  /** True once no one waits for it. */
   isOver: boolean;
   isBegun: boolean;
-  /** It may hang for ever: it takes no place any more. */
+  /** True once it is no longer counted: it may hang for ever. */
   isForgotten: boolean;
 }
 
@@ -66,13 +66,13 @@ export class Operations {
   #failure?: DeadlineError;
   #lookedMilliseconds = -Infinity;
   #isLooking = false;
-  /** Begun, and given up. */
+  /** Operations that were begun and given up. */
   readonly #hanging = new Set<State>();
   #troubledMilliseconds = -Infinity;
 
   /**
-   * @param look any cheap read: tells that the database answers again
-   * @param onBack is called when it does
+   * @param look any cheap read, which shows if the database answers again
+   * @param onBack called when it does
    */
   constructor(
     private readonly look: () => Promise<unknown>,
@@ -80,7 +80,7 @@ export class Operations {
     private readonly onBack: () => void = () => {},
   ) {}
 
-  /** For how long every operation was answered soon. */
+  /** The time for which every operation was answered soon. */
   get answersForMilliseconds(): number {
     return performance.now() - this.#troubledMilliseconds;
   }
@@ -139,7 +139,7 @@ export class Operations {
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     } else this.#underWay++;
     try {
-      // No one waits for it any more: it is not carried out.
+      // No longer waited for, so it is not carried out.
       if (state.isOver) throw new DeadlineError(this.#limit, false);
       state.isBegun = true;
       const begun = performance.now();
@@ -154,14 +154,14 @@ export class Operations {
     }
   }
 
-  /** The place goes to the next in the queue, or is free. */
+  /** Gives a place to the next in the queue, or frees it. */
   #free(): void {
     const next = this.#queue.shift();
     if (next) next();
     else this.#underWay--;
   }
 
-  /** The database answers others: what hangs may do so for ever. */
+  /** Frees the places of what hangs although the database answers others. */
   #forget(hanging: readonly State[]): void {
     for (const state of hanging) {
       if (!this.#hanging.delete(state)) continue;

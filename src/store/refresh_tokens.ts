@@ -1,10 +1,9 @@
 /**
- * Refresh tokens: each is exchanged once, for a new pair. Until that pair's own
- * refresh token is used, the used one answers with that same pair: responses
- * get lost, databases stand still for longer than any time we could name, and
- * some clients refresh from two machines. After that nothing is left of it, and
- * who presents it replays it: its tag says that it was one of the grant's, and
- * the grant ends.
+ * Refresh tokens: each is exchanged once, for a new pair. Until the refresh
+ * token of that pair is used, the used one still gives that same pair, because
+ * responses get lost, databases stall, and some clients refresh from two
+ * machines. After that its record is gone, and presenting it is a replay: its
+ * tag proves that it was one of the grant's, and the grant ends.
  *
  * @see RFC 9700 §4.14.2
  * @module
@@ -56,7 +55,7 @@ export interface RefreshableGrant {
   dataKey: Uint8Array;
   record: TokenRecord;
   read: ReadRefreshToken;
-  /** It was exchanged for a pair of which only the access token has expired. */
+  /** The pair that it was exchanged for, if its access token has expired. */
   repeated?: KeptRefreshToken & { successor: Entry<SuccessorRecord> };
 }
 
@@ -84,7 +83,7 @@ export function refreshTokenStore(database: Database) {
     return { token, grant, upstream, successor };
   }
 
-  /** {@linkcode RefreshTokenStore.find} */
+  /** Finds what a refresh token stands for. */
   async function find(
     refreshToken: string,
     clientId: Client["clientId"],
@@ -122,7 +121,7 @@ export function refreshTokenStore(database: Database) {
     return { grant, dataKey, record, read: found };
   }
 
-  /** What a used token stands for whose successors have waited too long. */
+  /** Finds what a used token stands for whose access token has expired. */
   async function findNext(
     used: string,
     clientId: Client["clientId"],
@@ -143,8 +142,8 @@ export function refreshTokenStore(database: Database) {
     read,
 
     /**
-     * What a refresh token of a client stands for: its grant, or, until they are
-     * used, the tokens that it was exchanged for.
+     * Finds the grant of a client's refresh token; or, until they are used, the
+     * tokens that it was exchanged for.
      *
      * @param reading the token, if reading it has begun
      * @throws {OAuthError} `invalid_grant`; a replay has then ended the grant

@@ -25,7 +25,7 @@ import {
 } from "./task_record.ts";
 import { deleteText, readText, saveText } from "./texts.ts";
 
-/** A task whose process did not say for so long that it works may have died. */
+/** The time after which a task whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;
 /** The error of a task whose process is gone. */
 export const DIED = {
@@ -34,7 +34,7 @@ export const DIED = {
 };
 /** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
-/** It has died when whoever looks has not heard of it for so long. */
+/** The time for which an expired lease is looked at before its task fails. */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most characters of a status message in a record. */
@@ -135,7 +135,7 @@ export function taskStore(
     }
   }
 
-  /** Looks until it is certain that no one works on a task, or that someone does. */
+  /** Looks at a task until its lease is renewed, or it has failed. */
   function lookAgain(taskId: string, binding: string): void {
     database.background(async () => {
       while (lapses.has(taskId)) {

@@ -18,12 +18,12 @@ export const KEYS_PER_READ = 10;
 const LEAST_MILLISECONDS = 60_000;
 
 /**
- * What ends together is collected in one statement, for which everything
- * waits: collection is put off by up to this share of a record's life.
+ * The share of a record's life by which its collection is put off at most. Deno
+ * collects what expires together in one statement, and everything waits.
  */
 const SPREAD = 1 / 8;
 
-/** How a transaction is sent. */
+/** A try, and the clock by which records are collected. */
 interface Sending extends Attempt {
   clock: Clock;
 }
@@ -39,16 +39,16 @@ export type Write = (transaction: Transaction) => unknown;
  */
 export type CommitWith = (also: Write) => Promise<boolean>;
 
-/** Checks that nothing is under a key. */
+/** A check that nothing is under a key. */
 export function absent(key: Deno.KvKey): Deno.AtomicCheck {
   return { key, versionstamp: null };
 }
 
 /** A transaction that is being put together; a store says what belongs to it. */
 export class Transaction {
-  /** Of its last try. */
+  /** The mark of its last try. */
   mark?: string;
-  /** Where the mark of a try is found once it has happened. */
+  /** The keys under which the mark of an applied try is found. */
   readonly markedKeys: Deno.KvKey[] = [];
   #checks: Deno.AtomicCheck[] = [];
   #writes: Send[] = [];

@@ -72,7 +72,7 @@ export function upstreamTokenStore(database: Database) {
     async lease(found: FoundTokens): Promise<FoundTokens | undefined> {
       const time = database.now();
       const isLeased = (found.value.leaseUntil ?? 0) > time;
-      // One that was given up before anyone worked under it is none.
+      // A lease that was given up before its holder began is void.
       if (isLeased && !await database.isGivenUp(found)) return undefined;
       const leaseUntil = time + REFRESH_LEASE_SECONDS;
       const value = { ...found.value, leaseUntil };

@@ -13,7 +13,7 @@ import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
 
 const program = await findDenokv();
 
-/** What every test has. */
+/** The surroundings of a test. */
 export interface Setting {
   denokv: Denokv;
   provider: OpenIdProvider;

@@ -1,6 +1,6 @@
 /**
- * What may be used once, on a database that stands still: who was told 503 may
- * repeat it anywhere, though it was carried out later, and then no one may.
+ * Things that may be used once, on a database that stalls: a request that was
+ * answered with 503 may be repeated, even if it was applied later.
  *
  * @module
  */
@@ -109,7 +109,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   },
 };
 
-/** Whether a use succeeds; false when it was used before. */
+/** Tries a use; false if it was used before. */
 async function succeeds(use: Use, kv: Deno.Kv): Promise<boolean> {
   try {
     return Boolean(await use(new Database(kv)));

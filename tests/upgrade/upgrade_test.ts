@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/crypto.ts";
-import { logger } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { Database } from "../../src/store/database.ts";
 import { rateStore } from "../../src/store/rate.ts";
