@@ -271,7 +271,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     engine.bodies.stop();
   }
 
-  async function close(): Promise<void> {
+  let closing: Promise<void> | undefined;
+
+  async function closeAll(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
     await ledger?.close();
@@ -293,10 +295,10 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     },
     endStreams,
     stop,
-    close,
+    close: () => closing ??= closeAll(),
     async [Symbol.asyncDispose]() {
       stop();
-      await close();
+      await (closing ??= closeAll());
     },
   };
 }

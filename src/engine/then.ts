@@ -16,10 +16,9 @@ export function then<T, R>(
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
-/**
- * True for anything with `then`: a query builder may have it without being a
- * promise.
- */
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+/** Whether it is a promise; a query builder may be one without being one. */
+export function isThenable<T>(
+  value: T | PromiseLike<T>,
+): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Described } from "../authoring/context.ts";
+import type { Context, Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { Skill } from "../authoring/skill.ts";
@@ -28,6 +28,14 @@ import {
 } from "./uri_template.ts";
 import { type CompiledView, compileView, viewMetaOf } from "./view_resource.ts";
 
+/** A tool that finds in its context what it declared it needs. */
+export interface ProvidedTool extends Tool {
+  /** The tool as its author declared it; absent: this one. */
+  author?: Tool;
+  /** Gives a context what the tool needs; absent: it needs nothing. */
+  provide?(context: Context): Context;
+}
+
 /** The definitions of a server, as its authors wrote them. */
 export interface Definitions {
   /** Functions that models call, in the order in which clients list them. */
@@ -41,7 +49,9 @@ export interface Definitions {
 }
 
 /** A tool, ready to be called. */
-export interface CompiledTool extends Tool {
+export interface CompiledTool extends ProvidedTool {
+  /** The tool as its author declared it. */
+  author: Tool;
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
@@ -125,6 +135,7 @@ export function compileDefinitions(
         : plain;
       const compiled = {
         ...tool,
+        author: (tool as ProvidedTool).author ?? tool,
         inputSchema: listedTool.inputSchema,
         paramHeaders: paramHeadersOf(listedTool.inputSchema),
         hasObjectOutput: listedTool.outputSchema?.type === "object",

@@ -39,6 +39,10 @@ export const HEARTBEAT_SECONDS = 5;
 /** The most characters of a status message in a record. */
 const MESSAGE_CHARACTERS = 1000;
 
+function cut(message: string | undefined): string | undefined {
+  return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
+}
+
 /** A task for its client. */
 export interface Task {
   taskId: string;
@@ -64,8 +68,14 @@ interface TaskOfPerson extends Expiring {
 
 /** The end of a task. */
 export type Outcome =
-  | { status: "completed" | "failed"; outcome: JsonObject }
-  | { status: "cancelled"; statusMessage?: string };
+  & (
+    | { status: "completed" | "failed"; outcome: JsonObject }
+    | { status: "cancelled" }
+  )
+  & {
+    /** The last message; absent: the one that is there. */
+    statusMessage?: string;
+  };
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
@@ -81,7 +91,12 @@ export function taskStore(database: Database) {
     const isEnded = await updateTask(
       database,
       taskId,
-      () => ({ ...outcome, outcome: ref, questions: {} }),
+      ({ statusMessage }) => ({
+        status: outcome.status,
+        statusMessage: cut(outcome.statusMessage) ?? statusMessage,
+        outcome: ref,
+        questions: {},
+      }),
       (transaction) => transaction.delete(taskLeaseKey(taskId)),
     );
     if (!isEnded && ref) await deleteText(database, ref);
@@ -304,7 +319,7 @@ export function taskStore(database: Database) {
 
     /** Stores the message of the task's progress. */
     async setMessage(taskId: string, message: string): Promise<void> {
-      const statusMessage = message.slice(0, MESSAGE_CHARACTERS);
+      const statusMessage = cut(message);
       await updateTask(database, taskId, () => ({ statusMessage }));
     },
 
