@@ -196,7 +196,9 @@ export class StatelessCall extends Call {
       now(this.engine.clock),
     );
     if (state.nonce && !await requestStates.spend(state.nonce, state)) {
-      throw invalidParams("requestState was used before");
+      throw invalidParams(
+        "requestState was used before, and may be used once. Send the request without it to begin again",
+      );
     }
     return state;
   }

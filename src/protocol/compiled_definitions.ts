@@ -20,6 +20,7 @@ import {
 } from "./descriptions.ts";
 import type { ParamHeader } from "./headers.ts";
 import { paramHeadersOf } from "./json_schema.ts";
+import { argumentComplaint } from "./prompt_arguments.ts";
 import { type CompiledSkill, compileSkill } from "./skill_manifest.ts";
 import {
   isTemplate,
@@ -178,6 +179,8 @@ export function compileDefinitions(
   for (const prompt of prompts) {
     attempt(`prompt ${prompt.name}`, () => {
       checkName(prompt.name);
+      const complaint = argumentComplaint(prompt);
+      if (complaint !== undefined) throw new Error(complaint);
       listed.set(prompt, listPrompt(prompt));
     });
   }

@@ -74,6 +74,20 @@ export function quoted(value: unknown): string {
     : typeof value;
 }
 
+/** What cannot be seen, or turns the text around it. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** What was seen, as a refusal shows it: in quotes, cut, every character visible. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(
+    typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,
+  ) ?? "nothing";
+  return shortened(text, QUOTED_CHARACTERS + 2).replace(
+    INVISIBLE,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
 /**
  * Parses a JSON value as a message.
  *

@@ -21,7 +21,7 @@ import {
   type TaskStatus,
   updateTask,
 } from "./task_record.ts";
-import { deleteText, readText, saveText } from "./texts.ts";
+import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
 
 /**
  * The time within which a task fails if its process died. It also bounds the
@@ -116,7 +116,11 @@ export function taskStore(database: Database) {
       const { value: record } = task;
       if (record?.binding !== binding) return undefined;
       if (isTerminal(record.status) || held.value) {
-        return await view(taskId, record);
+        // Its texts expire with it, or a moment before it.
+        return await view(taskId, record).catch((error) => {
+          if (!(error instanceof TextExpiredError)) throw error;
+          return undefined;
+        });
       }
       const failed: TaskRecord = {
         ...record,
