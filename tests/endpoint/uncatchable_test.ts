@@ -23,6 +23,7 @@ function cautious(steps: Steps, more: Partial<Tool> = {}): Tool {
     name: "cautious",
     ...more as Record<never, never>,
     run: async (_input, { ask }) => {
+      steps.push("began");
       try {
         return (await ask(SURE)).action;
       } catch {
@@ -76,7 +77,11 @@ Deno.test("a question is nothing that a tool, a prompt or a resource can catch",
       (await server.read("cautious://1", options)).text,
     ];
     assert.deepEqual(texts, Array(4).fill("decline"));
-    assert.deepEqual(steps, Array(4).fill("finally"));
+    const begun = revision === "2026-07-28" ? ["began", "began"] : ["began"];
+    const inTask = ["began", "finally"];
+    const once = [...begun, "finally"];
+    const task = revision === "2026-07-28" ? inTask : once;
+    assert.deepEqual(steps, [...once, ...task, ...once, ...once]);
   }
 });
 
@@ -176,7 +181,7 @@ Deno.test("a hook learns that a run waits for a person, and cannot answer in its
     });
     assert.equal(text, "decline");
   }
-  const once = ["Suspended true", "Suspended", "finally"];
+  const once = ["began", "Suspended true", "Suspended", "began", "finally"];
   assert.deepEqual(steps, [...once, ...once, ...once]);
   assert.equal(entered, 0);
 });
@@ -194,6 +199,23 @@ Deno.test("a hook that asks holds no place among the calls of its tool", async (
   for (const answer of ["decline", "cancel"] as const) {
     assert.equal(
       (await server.call("t", {}, { answers: [answer] })).text,
+      answer,
+    );
+  }
+});
+
+Deno.test("what asks before a task begins holds no place among the calls of its tool", async () => {
+  const ready = tool({
+    name: "ready",
+    task: "optional",
+    limit: { callsAtOnce: 1 },
+    prepare: async (_input, { ask }) => (await ask(SURE)).action,
+    run: (_input, _context, prepared) => `${prepared}`,
+  });
+  await using server = await testServer({ tools: [ready] });
+  for (const answer of ["decline", "cancel"] as const) {
+    assert.equal(
+      (await server.call(ready, {}, { answers: [answer] })).text,
       answer,
     );
   }
@@ -220,7 +242,7 @@ Deno.test("a person who cancels the request has agreed to nothing", async () => 
   await session.notify("notifications/cancelled", { requestId: 7 });
   assert.equal((await events.next()).done, true);
   await until(() => server.app.running === 0);
-  assert.deepEqual(steps, []);
+  assert.deepEqual(steps, ["began"]);
 });
 
 Deno.test("a task that is cancelled while it asks has agreed to nothing", async () => {
@@ -238,7 +260,7 @@ Deno.test("a task that is cancelled while it asks has agreed to nothing", async 
     await task.cancel();
     await until(async () => (await task.status()).status === "cancelled");
   }
-  assert.deepEqual(steps, []);
+  assert.deepEqual(steps, ["began", "began"]);
 });
 
 /** A gate whose caller has signed in at a provider, where that has ended. */
