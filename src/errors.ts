@@ -122,7 +122,7 @@ export class ChallengeError extends Refusal {
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
 export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
-  /** What the client sent instead, for its own eyes: never for the log. */
+  /** The value that the client sent instead, for it alone: never for the log. */
   readonly seen?: string;
   readonly advice?: string;
   readonly situation?: Situation;

@@ -239,12 +239,12 @@ export abstract class Call implements Work, Running {
     this.#controller.abort(new DOMException(reason, "AbortError"));
   }
 
-  /** Whether it was cancelled or told to stop. */
+  /** True once it was cancelled or told to stop. */
   protected get isStopped(): boolean {
     return this.#abort?.signal.aborted === true;
   }
 
-  /** What a cancelled run does on its way out is no fault of its author. */
+  /** Warns of a run that goes on; of a cancelled one that is no fault. */
   #warnOfLate(reason: unknown): void {
     if (reason instanceof Suspended) this.warn(LATE.question);
     else if (reason instanceof ChallengeError) this.warn(LATE.challenge);

@@ -16,7 +16,10 @@ export function then<T, R>(
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value);
 }
 
-/** Whether it is a promise; a query builder may be one without being one. */
+/**
+ * True for anything with `then`: a query builder may have it without being a
+ * promise.
+ */
 export function isThenable<T>(
   value: T | PromiseLike<T>,
 ): value is PromiseLike<T> {

@@ -56,7 +56,7 @@ function formOf(question: FormQuestion): JsonObject {
   return { type, properties, ...(required ? { required } : {}) };
 }
 
-/** Whether a question is a form without fields, which agents accept unasked. */
+/** True for a form without fields, which agents accept unasked. */
 export function isEmptyForm(question: Question): boolean {
   if ("url" in question) return false;
   const fields = "schema" in question

@@ -74,10 +74,10 @@ export function quoted(value: unknown): string {
     : typeof value;
 }
 
-/** What cannot be seen, or turns the text around it. */
+/** Characters that cannot be seen, or turn the text around them. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** What was seen, as a refusal shows it: in quotes, cut, every character visible. */
+/** Prints a value for a refusal: in quotes, cut, every character visible. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(
     typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,

@@ -31,7 +31,7 @@ export function argumentComplaint({ args }: Prompt): string | undefined {
   } must take a string, which is all that clients send: use z.string(), or what reads one, such as z.coerce.number()`;
 }
 
-/** Whether a JSON Schema takes texts, some of them at least. */
+/** True if a JSON Schema takes texts, some of them at least. */
 function takesText(schema: JsonObject): boolean {
   const { type, const: only, enum: values, allOf } = schema;
   const anyOf = schema.anyOf ?? schema.oneOf;

@@ -1,4 +1,4 @@
-/** What ends a run, and what no `catch` of its author keeps from the client. */
+/** The ends of a run that no `catch` of its author keeps from the client. */
 import assert from "node:assert/strict";
 import * as z from "zod";
 import type { Around } from "../../src/authoring/around.ts";
@@ -36,7 +36,7 @@ function cautious(steps: Steps, more: Partial<Tool> = {}): Tool {
   });
 }
 
-/** What is warned of while a server in memory does something. */
+/** Collects the warnings while a server in memory does something. */
 async function warningsOf(act: () => Promise<unknown>): Promise<string[]> {
   const { warn } = console;
   const warnings: string[] = [];

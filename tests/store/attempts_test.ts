@@ -237,7 +237,7 @@ Deno.test("attempts that are noted while others are written are counted once", (
       for (let n = 0; n < 8; n++) attempts.note({ ...NOTED, client: "C" });
       return Promise.resolve();
     });
-    const attempts = attemptStore(new Database(slow), logger("test"));
+    const attempts = attemptStore(new Database(slow), silentLogger);
     attempts.note({ ...NOTED, client: "A" });
     for (let n = 0; n < 3; n++) await attempts.list();
     const counts = (await attempts.list())

@@ -8,7 +8,7 @@
 import type { Clock } from "../../clock.ts";
 import type { JsonObject } from "../../json.ts";
 
-/** How often a message is written. */
+/** The least time between two messages that are written. */
 const MESSAGE_MILLISECONDS = 1000;
 
 /** The latest message of one task: the first is written at once, the last never lost. */

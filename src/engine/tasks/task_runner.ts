@@ -112,9 +112,9 @@ export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
 
 /** The tasks that this process works on. */
 export class TaskRunner {
-  /** Those that are created or at work, and their ends. */
+  /** Tasks that are being created or at work, and their ends. */
   #running = new Map<AbortController, Promise<void>>();
-  /** Those that wait for a person. */
+  /** Tasks that wait for a person. */
   #asking = new Set<AbortController>();
   #isRefusing = false;
   #stopping = new AbortController();
@@ -292,7 +292,7 @@ export class TaskRunner {
     }
   }
 
-  /** How a task ended that had ended already; undefined where it was our end. */
+  /** The outcome of a task that had ended already; undefined if the end was ours. */
   async #keptOutcome(
     taskId: string,
     { caller: { binding } }: Beginning,

@@ -20,7 +20,7 @@ import type { CountedAs } from "../counted_as.ts";
 import type { Running } from "../running.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
-/** What a task's work reaches. */
+/** The surroundings of a task's work. */
 export interface Surroundings {
   tasks: TaskStore;
   /** Open questions. */
@@ -32,7 +32,7 @@ export interface Surroundings {
   wait(): () => void;
 }
 
-/** What a task's context speaks for. */
+/** The work that a task's context speaks for. */
 export class WorkOfTask implements Work {
   readonly stateless = true;
   readonly caller: Caller;
