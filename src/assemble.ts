@@ -276,7 +276,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     engine.bodies.stop();
   }
 
-  async function close(): Promise<void> {
+  let closing: Promise<void> | undefined;
+
+  async function closeAll(): Promise<void> {
     await engine.taskRunner.stop();
     await engine.changes.close();
     await ledger?.close();
@@ -298,10 +300,10 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     },
     endStreams,
     stop,
-    close,
+    close: () => closing ??= closeAll(),
     async [Symbol.asyncDispose]() {
       stop();
-      await close();
+      await (closing ??= closeAll());
     },
   };
 }

@@ -122,15 +122,18 @@ export class ChallengeError extends Refusal {
 /** A refusal in plain HTTP, for which neither OAuth nor JSON-RPC has a code. */
 export class HttpError extends Refusal {
   override readonly name: string = "HttpError";
+  /** The value that the client sent instead, for it alone: never for the log. */
+  readonly seen?: string;
   readonly advice?: string;
   readonly situation?: Situation;
   constructor(
     readonly status: number,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
-    options?: RefusalOptions,
+    options?: RefusalOptions & { seen?: string },
   ) {
     super(message, options);
+    this.seen = options?.seen;
     this.advice = options?.advice;
     this.situation = options?.situation;
   }

@@ -183,3 +183,31 @@ Deno.test("a service that does not start is told once a second, and each answer 
   assert.deepEqual([level, properties.reference], ["warning", references[0]]);
   assert.match(String(properties.error), /service queue.*no connection/);
 });
+
+Deno.test("close() may be called again, side by side and later, and stops a service once", async () => {
+  let stopped = 0;
+  const gate = Promise.withResolvers<void>();
+  const slow = service({
+    name: "slow",
+    start: () => 1,
+    async stop() {
+      await gate.promise;
+      stopped++;
+    },
+  });
+  const kv = await Deno.openKv(":memory:");
+  const server = createServer({
+    ...AUTHORED,
+    kv,
+    tools: [tool({ name: "t", services: { slow }, run: () => "" })],
+  });
+  await server.start();
+  server.stop();
+  server.close();
+  const closing = server.close().then(() => stopped);
+  setTimeout(gate.resolve, 0);
+  assert.equal(await closing, 1);
+  await server.close();
+  kv.close();
+  assert.equal(stopped, 1);
+});

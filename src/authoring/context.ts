@@ -63,6 +63,11 @@ export type ChangingList = "tools" | "prompts" | "resources";
  * The one rule about `ask`, `sample` and `roots`: ask before you act. For some
  * clients the answer arrives with a second request, and the function then runs
  * again from its beginning with the answers at hand.
+ *
+ * A run that ends while it waits for an answer ends there: the promise never
+ * settles, so that neither `catch` nor `finally` acts in place of the person.
+ * `signal` fires: what must be given back listens to it. The same holds when
+ * the sign-in behind `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
@@ -81,7 +86,10 @@ export interface Context<
   readonly settings: SettingValues<S>;
   /** The services that the definition declares, started. */
   readonly services: ServiceValues<V>;
-  /** Fires when the client cancels, ends its stream, or the server stops. */
+  /**
+   * Fires when the client cancels, ends its stream, or the server stops, and
+   * when the run ends to wait for an answer.
+   */
   readonly signal: AbortSignal;
   /** Names this request in the log. */
   readonly requestId: string;
@@ -96,7 +104,13 @@ export interface Context<
   progress(done: number, total?: number, message?: string): Promise<void>;
   /** Sends a log message to the client, if it asked for this level. */
   log(level: LoggingLevel, data: unknown, logger?: string): Promise<void>;
-  /** Asks the person (elicitation). */
+  /**
+   * Asks the person (elicitation). Questions that are asked side by side go out
+   * together.
+   *
+   * @throws {import("./tool.ts").ToolError} when the client refuses, leaves or
+   * lets an hour pass, or never fills a form in as asked
+   */
   ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
   /** Asks the client's model for a completion (sampling). */
   sample(request: CreateMessageRequestParams): Promise<CreateMessageResult>;

@@ -1,7 +1,7 @@
 /**
  * The server card, which directories read before anyone connects.
  *
- * @see SEP-2127, a draft: `SERVER_CARD=false` takes the card away
+ * @see SEP-2127; `SERVER_CARD=false` takes the card away
  * @module
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";

@@ -6,7 +6,7 @@
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller, Upstream } from "../caller.ts";
-import { LimitError } from "../errors.ts";
+import { ChallengeError, LimitError } from "../errors.ts";
 import { logFailure } from "../failures.ts";
 import { shortClientId } from "../oauth/client_id.ts";
 import { fingerprint, newReference } from "../reference.ts";
@@ -27,6 +27,7 @@ import {
   traceIdOf,
 } from "../protocol/request_meta.ts";
 import { errorResult } from "../protocol/tool_result.ts";
+import { AuthoredRun, LATE } from "./authored_run.ts";
 import { CallContext, type Work } from "./call_context.ts";
 import { type CountedAs, countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
@@ -44,6 +45,9 @@ import type { MaybePromise } from "./then.ts";
  * 2.3).
  */
 const QUIET_MILLISECONDS = 15_000;
+
+/** The tools, and the other methods, whose authors were advised. */
+const ADVISED = new WeakMap<Engine, Set<string>>();
 
 /** Answers a method with the JSON text of its result. @throws {RpcError} */
 export type Method<C extends Call = Call> = (call: C) => MaybePromise<string>;
@@ -66,11 +70,13 @@ export abstract class Call implements Work, Running {
   /** The task that goes on after it, and reports its own end. */
   taskId?: string;
   #context?: Context;
+  #authored?: AuthoredRun;
   #abort?: AbortController;
   #requestId?: string;
   #countedAs?: CountedAs;
   #response?: PendingResponse;
   #hasEnded = false;
+  #warned?: Set<string>;
   #ending?: Ending;
   /** Receives the ending, if it is waited for. */
   #onEnding?: (ending: Ending | undefined) => void;
@@ -119,6 +125,11 @@ export abstract class Call implements Work, Running {
   }
   get context(): Context {
     return this.#context ??= new CallContext(this);
+  }
+  get authored(): AuthoredRun {
+    return this.#authored ??= new AuthoredRun((reason) =>
+      this.#warnOfLate(reason)
+    );
   }
   get requestId(): string {
     return this.#requestId ??= newReference();
@@ -172,7 +183,12 @@ export abstract class Call implements Work, Running {
     running.add(this);
     result.then((text) => this.#finish(text))
       .catch((error) => this.refuse(error))
-      .finally(() => running.delete(this));
+      .finally(() => {
+        running.delete(this);
+        // What a run that was cut does beside what it waits for ends too.
+        const cut = this.#authored?.reason;
+        if (cut !== undefined) this.stop((cut as Error).message);
+      });
     return new Promise((resolve) => this.#onEnding = resolve);
   }
 
@@ -192,7 +208,7 @@ export abstract class Call implements Work, Running {
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    if (this.#hasEnded) return;
+    if (this.#hasEnded) return this.#authored?.goesOn();
     await this.response.send(printNotification(method, params));
     if (this.response.isStalled) this.cancel("the client stopped reading");
   }
@@ -221,6 +237,40 @@ export abstract class Call implements Work, Running {
 
   stop(reason: string): void {
     this.#controller.abort(new DOMException(reason, "AbortError"));
+  }
+
+  /** True once it was cancelled or told to stop. */
+  protected get isStopped(): boolean {
+    return this.#abort?.signal.aborted === true;
+  }
+
+  /** Warns of a run that goes on; of a cancelled one that is no fault. */
+  #warnOfLate(reason: unknown): void {
+    if (reason instanceof Suspended) this.warn(LATE.question);
+    else if (reason instanceof ChallengeError) this.warn(LATE.challenge);
+  }
+
+  advise(message: string): void {
+    const { engine, message: { method } } = this;
+    const told = ADVISED.get(engine) ?? new Set();
+    const whose = this.#what.tool ?? method;
+    if (told.has(whose)) return;
+    ADVISED.set(engine, told.add(whose));
+    this.warn(message);
+  }
+
+  /** Tells the log, once, what the author should know of a run. */
+  protected warn(message: string): void {
+    if (this.#warned?.has(message)) return;
+    (this.#warned ??= new Set()).add(message);
+    const { name } = this.params;
+    this.engine.log.warning(message, {
+      reference: this.requestId,
+      ...this.#what,
+      prompt: this.message.method === "prompts/get"
+        ? this.catalogue.prompts.get(name as string)?.name
+        : undefined,
+    });
   }
 
   /** Logs an exception under the request's reference. */

@@ -24,11 +24,18 @@ import {
   elicitationParams,
   FORM_ATTEMPTS,
   FormError,
+  isEmptyForm,
   parseAnswer,
 } from "../protocol/elicitation.ts";
 import { invalidParams, type RequestId } from "../protocol/messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { LOGGING_LEVELS } from "../protocol/request_meta.ts";
+import type { AuthoredRun } from "./authored_run.ts";
+import { isThenable, type MaybePromise, then } from "./then.ts";
+import { uncatchable } from "./uncatchable.ts";
+
+const EMPTY_FORM =
+  "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
 
 /**
  * The work that a context belongs to: a request, or a task that goes on after
@@ -48,6 +55,10 @@ export interface Work {
   readonly logLevel?: LoggingLevel;
   readonly signal: AbortSignal;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
+  /** The author's code, which may have to end in the middle. */
+  readonly authored?: AuthoredRun;
+  /** Tells the author, in the log and once, what to do better. */
+  advise?(message: string): void;
   /** Sends a notification that belongs to the request. */
   notify(method: string, params: JsonObject): Promise<void>;
   /**
@@ -73,10 +84,30 @@ export class CallContext implements Context {
   settings: Readonly<Record<string, never>> = {};
   services: Readonly<Record<string, never>> = {};
   #work: Work;
+  #upstream?: Upstream;
   #progress = -Infinity;
 
   constructor(work: Work) {
     this.#work = work;
+  }
+
+  /** The run that a context is for; undefined where nothing can cut it. */
+  static runOf(context: Context): AuthoredRun | undefined {
+    return #work in context ? context.#work.authored : undefined;
+  }
+
+  /**
+   * Goes on with what an author's function gives, at once if it is here.
+   * Rejects with the reason when its run is cut first.
+   */
+  static follow<T, R>(
+    context: Context,
+    value: T | PromiseLike<T>,
+    next: (value: T) => MaybePromise<R>,
+  ): MaybePromise<R> {
+    if (!isThenable(value)) return next(value);
+    const run = CallContext.runOf(context);
+    return run ? run.follow(value, next) : then(value, next);
   }
 
   get caller(): Caller {
@@ -84,11 +115,13 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream } = this.#work;
+    const { upstream, authored } = this.#work;
     if (upstream === undefined) {
       throw new ToolError("This caller did not sign in with a provider.");
     }
-    return upstream;
+    return this.#upstream ??= authored
+      ? uncatchable(upstream, authored)
+      : upstream;
   }
 
   get signal(): AbortSignal {
@@ -151,6 +184,7 @@ export class CallContext implements Context {
           elicitationParams(question, this.#work, mistake),
           key && attempt > 1 ? `${key}#${attempt}` : key,
         );
+        if (isEmptyForm(question)) this.#work.advise?.(EMPTY_FORM);
         try {
           return parseAnswer(question, result) as AnswerTo<Q>;
         } catch (error) {

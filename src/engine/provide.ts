@@ -5,7 +5,10 @@
  */
 import type { Context } from "../authoring/context.ts";
 import type { Needing } from "../authoring/needs.ts";
-import type { Definitions } from "../protocol/compiled_definitions.ts";
+import type {
+  Definitions,
+  ProvidedTool,
+} from "../protocol/compiled_definitions.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** Wraps the definitions that declare needs; others stay as they are. */
@@ -26,10 +29,12 @@ export function provideNeeds(
     return Object.assign(context, own);
   }
   return {
-    tools: tools.map((tool) =>
+    tools: tools.map((tool): ProvidedTool =>
       needs(tool)
         ? {
           ...tool,
+          author: tool,
+          provide: (context) => fill(tool, context),
           prepare: tool.prepare &&
             ((input, context) => tool.prepare!(input, fill(tool, context))),
           run: (input, context, prepared) =>

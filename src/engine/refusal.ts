@@ -12,6 +12,7 @@ import {
   codeOfStatus,
   printError,
   type RequestId,
+  shown,
 } from "../protocol/messages.ts";
 import type { Ending } from "./pending_response.ts";
 
@@ -72,9 +73,12 @@ export function refusalOf(
     };
   }
   if (error instanceof HttpError) {
-    const { message, status, headers } = error;
+    const { message, status, headers, seen } = error;
+    const words = seen === undefined
+      ? message
+      : `${message}, not ${shown(seen)}`;
     return {
-      ...printed(status, message),
+      ...printed(status, words),
       headers,
       ...refused(reasonOf(error)),
     };

@@ -15,10 +15,15 @@ import {
   type RpcRequest,
   type RpcResponse,
   salvageId,
+  shown,
 } from "../protocol/messages.ts";
 import { isObject } from "../json.ts";
 import { Meta, metaOf } from "../protocol/request_meta.ts";
-import { isRevision, STATELESS_REVISION } from "../protocol/revisions.ts";
+import {
+  isRevision,
+  REVISIONS,
+  STATELESS_REVISION,
+} from "../protocol/revisions.ts";
 import { telemetry } from "../telemetry.ts";
 import { answerBatch, type BatchHandler } from "./batch.ts";
 import type { ReadReply } from "../store/replies.ts";
@@ -98,7 +103,11 @@ export function sessionServer(engine: Engine): SessionServer {
     const { request, version, authenticated: { caller } } = admitted;
     const sessionId = sessionIdOf(request.headers);
     if (version !== null && !isRevision(version)) {
-      throw badRequest(`Unsupported protocol version: ${version}`);
+      throw badRequest(
+        `Unsupported protocol version: ${shown(version)}. Use one of ${
+          REVISIONS.join(", ")
+        }`,
+      );
     }
     return then(sessions.find(sessionId), (session) => {
       if (!session) throw sessionNotFound();

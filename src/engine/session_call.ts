@@ -64,23 +64,27 @@ export class SessionCall extends Call {
   }
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
+    // A stream that has closed cannot be resumed: no one would ever be asked.
+    if (this.hasEnded || this.response.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    }
     const { questions } = this.engine;
     questions.take(this.countedAs);
     try {
       return await (telemetry
         ? telemetry.question(method, () => this.#ask(method, params))
         : this.#ask(method, params));
+    } catch (error) {
+      if (!this.signal.aborted) throw error;
     } finally {
       questions.release(this.countedAs);
     }
+    // No answer is no answer: what the author does without one is not wanted.
+    return await this.authored.cut(this.signal.reason);
   }
 
   async #ask(method: string, params: JsonObject): Promise<JsonObject> {
     const { replies } = this.engine;
-    // A closed stream cannot be resumed, so the question would never arrive.
-    if (this.hasEnded || this.response.hasEnded) {
-      throw new ToolError(`The client left before ${method}`);
-    }
     const id = randomId(16);
     // Stored before it is sent, or a quick answer would not find it.
     await replies.expect(this.sessionId, id);

@@ -10,6 +10,7 @@ import { formerBinding } from "../caller.ts";
 import { randomId } from "../crypto.ts";
 import { now } from "../clock.ts";
 import type { McpClient } from "../authoring/context.ts";
+import { ToolError } from "../authoring/tool.ts";
 import type { Introduction } from "../protocol/catalogue.ts";
 import { Inquiry, Suspended } from "../protocol/inquiry.ts";
 import {
@@ -55,7 +56,6 @@ export class StatelessCall extends Call {
   readonly logLevel?: LoggingLevel;
   #isWatched = false;
   #inquiry?: Inquiry;
-  #suspended: ((reason: Suspended) => void)[] = [];
   #gathering?: ReturnType<typeof setTimeout>;
 
   constructor(
@@ -115,20 +115,32 @@ export class StatelessCall extends Call {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    this.#inquiry ??= new Inquiry();
-    const answer = this.#inquiry.ask(method, params, key);
-    if (answer) return answer;
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.#suspended.push(reject);
-    // Questions asked at the same time are sent together.
-    clearTimeout(this.#gathering);
-    this.#gathering = setTimeout(() => this.#suspend(), 0);
-    return await promise;
+    const { authored } = this;
+    if (authored.reason !== undefined) {
+      authored.goesOn();
+    } else if (this.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    } else {
+      this.#inquiry ??= new Inquiry();
+      const answer = this.#inquiry.ask(method, params, key);
+      if (answer) return answer;
+      // Questions asked side by side go out together.
+      clearTimeout(this.#gathering);
+      this.#gathering = setTimeout(() => this.#suspend(), 0);
+    }
+    // Never settled: the run ends here, and what it awaits is collected.
+    return await new Promise(() => {});
   }
 
   /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
-    const { message: { id }, introduction: { printer } } = this;
+    const { authored, message: { id }, introduction: { printer } } = this;
+    if (this.hasEnded) {
+      if (this.isStopped) return void authored.cut(this.signal.reason);
+      return this.warn(
+        "A run ended without waiting for the answer to its question: no one was asked",
+      );
+    }
     try {
       const result = {
         resultType: "input_required",
@@ -140,7 +152,10 @@ export class StatelessCall extends Call {
     } catch (error) {
       this.refuse(error);
     }
-    for (const reject of this.#suspended) reject(new Suspended());
+    const suspended = new Suspended();
+    // What it does beside the question ends too.
+    this.stop(suspended.message);
+    authored.cut(suspended);
   }
 
   async #sealState(): Promise<string> {
@@ -181,7 +196,9 @@ export class StatelessCall extends Call {
       now(this.engine.clock),
     );
     if (state.nonce && !await requestStates.spend(state.nonce, state)) {
-      throw invalidParams("requestState was used before");
+      throw invalidParams(
+        "requestState was used before, and may be used once. Send the request without it to begin again",
+      );
     }
     return state;
   }

@@ -20,6 +20,8 @@ export function then<T, R>(
  * True for anything with `then`: a query builder may have it without being a
  * promise.
  */
-function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+export function isThenable<T>(
+  value: T | PromiseLike<T>,
+): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === "function";
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Described } from "../authoring/context.ts";
+import type { Context, Described } from "../authoring/context.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { Skill } from "../authoring/skill.ts";
@@ -20,6 +20,7 @@ import {
 } from "./descriptions.ts";
 import type { ParamHeader } from "./headers.ts";
 import { paramHeadersOf } from "./json_schema.ts";
+import { argumentComplaint } from "./prompt_arguments.ts";
 import { type CompiledSkill, compileSkill } from "./skill_manifest.ts";
 import {
   isTemplate,
@@ -27,6 +28,14 @@ import {
   type UriTemplate,
 } from "./uri_template.ts";
 import { type CompiledView, compileView, viewMetaOf } from "./view_resource.ts";
+
+/** A tool that finds in its context what it declared it needs. */
+export interface ProvidedTool extends Tool {
+  /** The tool as its author declared it; absent: this one. */
+  author?: Tool;
+  /** Gives a context what the tool needs; absent: it needs nothing. */
+  provide?(context: Context): Context;
+}
 
 /** The definitions of a server, as its authors wrote them. */
 export interface Definitions {
@@ -41,7 +50,9 @@ export interface Definitions {
 }
 
 /** A tool, ready to be called. */
-export interface CompiledTool extends Tool {
+export interface CompiledTool extends ProvidedTool {
+  /** The tool as its author declared it. */
+  author: Tool;
   /** The JSON Schema of its input, as lists show it. */
   inputSchema: JsonObject;
   paramHeaders: readonly ParamHeader[];
@@ -125,6 +136,7 @@ export function compileDefinitions(
         : plain;
       const compiled = {
         ...tool,
+        author: (tool as ProvidedTool).author ?? tool,
         inputSchema: listedTool.inputSchema,
         paramHeaders: paramHeadersOf(listedTool.inputSchema),
         hasObjectOutput: listedTool.outputSchema?.type === "object",
@@ -167,6 +179,8 @@ export function compileDefinitions(
   for (const prompt of prompts) {
     attempt(`prompt ${prompt.name}`, () => {
       checkName(prompt.name);
+      const complaint = argumentComplaint(prompt);
+      if (complaint !== undefined) throw new Error(complaint);
       listed.set(prompt, listPrompt(prompt));
     });
   }

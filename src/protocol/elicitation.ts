@@ -8,7 +8,7 @@ import { randomId } from "../crypto.ts";
 import type { Elicited, Question } from "../authoring/context.ts";
 import { ToolError } from "../authoring/tool.ts";
 import { toJsonSchema } from "./json_schema.ts";
-import { invalidParams } from "./messages.ts";
+import { invalidParams, quoted } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { issueText } from "./tool_result.ts";
 
@@ -44,15 +44,25 @@ export function elicitationParams(
     const elicitationId = stateless ? {} : { elicitationId: randomId(16) };
     return { mode: "url", message, url: question.url, ...elicitationId };
   }
-  if ("requestedSchema" in question) {
-    return { mode: "form", message, requestedSchema: question.requestedSchema };
-  }
+  return { mode: "form", message, requestedSchema: formOf(question) };
+}
+
+/** A question that is put as a form. */
+type FormQuestion = Exclude<Question, { url: string }>;
+
+function formOf(question: FormQuestion): JsonObject {
+  if ("requestedSchema" in question) return question.requestedSchema;
   const { type, properties, required } = toJsonSchema(question.schema, "input");
-  return {
-    mode: "form",
-    message,
-    requestedSchema: { type, properties, ...(required ? { required } : {}) },
-  };
+  return { type, properties, ...(required ? { required } : {}) };
+}
+
+/** True for a form without fields, which agents accept unasked. */
+export function isEmptyForm(question: Question): boolean {
+  if ("url" in question) return false;
+  const fields = "schema" in question
+    ? question.schema.shape
+    : question.requestedSchema.properties;
+  return !isObject(fields) || Object.keys(fields).length === 0;
 }
 
 /**
@@ -64,15 +74,20 @@ export function elicitationParams(
  */
 export function parseAnswer(
   question: Question,
-  { action, content }: JsonObject,
+  { action, content: given }: JsonObject,
 ): Elicited<unknown> {
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") {
     throw invalidParams("action must be accept, decline or cancel");
   }
   if ("url" in question) return { action, content: undefined };
+  const content = given ?? emptyContent(question);
   if (!isObject(content)) {
-    throw invalidParams("An accepted form must have content");
+    throw invalidParams(
+      `An accepted form must have an object as its content, not ${
+        quoted(content)
+      }`,
+    );
   }
   if ("requestedSchema" in question) {
     return { action, content: withoutNulls(content, () => false) };
@@ -87,6 +102,13 @@ export function parseAnswer(
   );
   if (parsed.success) return { action, content: parsed.data };
   throw new FormError(issueText(parsed.error, "form"));
+}
+
+/** Some clients send nothing for a form in which nothing has to be filled in. */
+function emptyContent(question: FormQuestion): JsonObject | undefined {
+  const { required } = formOf(question);
+  const isOptional = !Array.isArray(required) || required.length === 0;
+  return isOptional ? {} : undefined;
 }
 
 /**

@@ -8,7 +8,7 @@
 import { fromBase64 } from "../crypto.ts";
 import { RpcCode, RpcError } from "../errors.ts";
 import { isObject, type JsonObject } from "../json.ts";
-import type { RpcRequest } from "./messages.ts";
+import { type RpcRequest, shown } from "./messages.ts";
 
 /** The parameter that `Mcp-Name` repeats, for the methods that need it. */
 const NAME_SOURCE: Readonly<Record<string, string>> = {
@@ -37,9 +37,16 @@ export function checkStandardHeaders(
   // A body without a name is refused for that, with a clearer message.
   if (typeof name !== "string") return;
   const value = headers.get("mcp-name");
-  if (value === null) throw mismatch("Mcp-Name is missing");
-  if (decodeHeaderValue(value) !== name) {
-    throw mismatch(`Mcp-Name does not match params.${source}`);
+  if (value === null) {
+    throw mismatch(`Mcp-Name is missing: params.${source} is ${shown(name)}`);
+  }
+  const decoded = decodeHeaderValue(value, "Mcp-Name");
+  if (decoded !== name) {
+    throw mismatch(
+      `Mcp-Name does not match params.${source}: the header has ${
+        shown(decoded)
+      }, the body ${shown(name)}`,
+    );
   }
 }
 
@@ -63,7 +70,11 @@ function checkHeader(
 ): void {
   if (value === expected) return;
   throw mismatch(
-    value === null ? `${name} is missing` : `${name} does not match the body`,
+    value === null
+      ? `${name} is missing: the body has ${shown(expected)}`
+      : `${name} does not match the body: the header has ${
+        shown(value)
+      }, the body ${shown(expected)}`,
   );
 }
 
@@ -89,13 +100,25 @@ export function checkParamHeaders(
   for (const { header, path } of params) {
     const value = valueAt(args, path);
     const found = headers.get(header);
+    const argument = path.join(".");
     if (value === undefined || value === null) {
       if (found === null) continue;
-      throw mismatch(`${header} has no argument to match`);
+      throw mismatch(
+        `${header} has no argument to match: the header has ${
+          shown(found)
+        }, the body no ${argument}`,
+      );
     }
-    if (found === null) throw mismatch(`${header} is missing`);
-    if (!isSameValue(value, decodeHeaderValue(found))) {
-      throw mismatch(`${header} does not match its argument`);
+    if (found === null) {
+      throw mismatch(`${header} is missing: ${argument} is ${shown(value)}`);
+    }
+    const decoded = decodeHeaderValue(found, header);
+    if (!isSameValue(value, decoded)) {
+      throw mismatch(
+        `${header} does not match its argument: the header has ${
+          shown(decoded)
+        }, ${argument} is ${shown(value)}`,
+      );
     }
   }
 }
@@ -125,25 +148,37 @@ const BASE64 =
  * Decodes a header value: plain visible ASCII, or the UTF-8 text inside
  * `=?base64?…?=`.
  *
+ * @param name what an error calls it
  * @throws {RpcError} -32020 on HTTP 400 for any other character or encoding
  */
-export function decodeHeaderValue(value: string): string {
+export function decodeHeaderValue(
+  value: string,
+  name = "A header value",
+): string {
   const encoded = SENTINEL.exec(value)?.[1];
   if (encoded === undefined) {
     if (/[^\t\x20-\x7e]/.test(value)) {
-      throw mismatch("A header value must be visible ASCII or =?base64?…?=");
+      throw mismatch(
+        `${name} must be visible ASCII or =?base64?…?=${not(value)}`,
+      );
     }
     return value;
   }
   if (!BASE64.test(encoded)) {
-    throw mismatch("A header value is not valid base64");
+    throw mismatch(
+      `${name} must be valid base64 between its marks${not(value)}`,
+    );
   }
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
       .decode(fromBase64(encoded));
   } catch (cause) {
-    throw mismatch("A header value is not UTF-8", cause);
+    throw mismatch(`${name} must be UTF-8 in base64${not(value)}`, cause);
   }
+}
+
+function not(seen: string): string {
+  return `, not ${shown(seen)}`;
 }
 
 function mismatch(message: string, cause?: unknown): RpcError {

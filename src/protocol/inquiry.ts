@@ -23,6 +23,9 @@ export interface InputRequest {
 /** Thrown into a tool to end its run while it waits for an answer. */
 export class Suspended extends Error {
   override name = "Suspended";
+  constructor() {
+    super("The call waits for an answer, and begins again with it");
+  }
 }
 
 /** The questions and answers of one request, over all of its rounds. */

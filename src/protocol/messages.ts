@@ -74,6 +74,20 @@ export function quoted(value: unknown): string {
     : typeof value;
 }
 
+/** Characters that cannot be seen, or turn the text around them. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Prints a value for a refusal: in quotes, cut, every character visible. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(
+    typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,
+  ) ?? "nothing";
+  return shortened(text, QUOTED_CHARACTERS + 2).replace(
+    INVISIBLE,
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
 /**
  * Parses a JSON value as a message.
  *

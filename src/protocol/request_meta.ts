@@ -10,7 +10,13 @@ import type {
   LoggingLevel,
 } from "@modelcontextprotocol/server";
 import { RpcCode, RpcError } from "../errors.ts";
-import { invalidParams, isRequestId, type RequestId } from "./messages.ts";
+import {
+  invalidParams,
+  isRequestId,
+  type RequestId,
+  shortened,
+  shown,
+} from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { REVISIONS, STATELESS_REVISION } from "./revisions.ts";
 
@@ -42,6 +48,14 @@ export const LOGGING_LEVELS = [
 export function isLoggingLevel(value: unknown): value is LoggingLevel {
   return LOGGING_LEVELS.includes(value as LoggingLevel);
 }
+
+/** The levels there are, for errors. */
+export function levels(): string {
+  return `one of ${LOGGING_LEVELS.join(", ")}`;
+}
+
+/** The longest version that is repeated, in characters. */
+const VERSION_CHARACTERS = 100;
 
 const EMPTY: JsonObject = Object.freeze({});
 
@@ -87,18 +101,36 @@ export interface StatelessMeta {
 export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   const version = meta[Meta.protocolVersion];
   if (typeof version !== "string") {
-    throw invalidParams(`_meta must have ${Meta.protocolVersion}`, 400);
+    throw invalidParams(
+      `_meta must have ${Meta.protocolVersion} as a string, not ${
+        shown(version)
+      }`,
+      400,
+    );
   }
   if (version !== STATELESS_REVISION) {
     throw new RpcError(
       RpcCode.unsupportedVersion,
-      "Unsupported protocol version",
-      { status: 400, data: { supported: REVISIONS, requested: version } },
+      `Unsupported protocol version: ${shown(version)}. Use one of ${
+        REVISIONS.join(", ")
+      }`,
+      {
+        status: 400,
+        data: {
+          supported: REVISIONS,
+          requested: shortened(version, VERSION_CHARACTERS),
+        },
+      },
     );
   }
   const clientCapabilities = meta[Meta.clientCapabilities];
   if (!isObject(clientCapabilities)) {
-    throw invalidParams(`_meta must have ${Meta.clientCapabilities}`, 400);
+    throw invalidParams(
+      `_meta must have ${Meta.clientCapabilities} as an object, not ${
+        shown(clientCapabilities)
+      }`,
+      400,
+    );
   }
   const clientInfo = meta[Meta.clientInfo];
   if (
@@ -113,7 +145,10 @@ export function parseStatelessMeta(meta: JsonObject): StatelessMeta {
   }
   const logLevel = meta[Meta.logLevel];
   if (logLevel !== undefined && !isLoggingLevel(logLevel)) {
-    throw invalidParams(`${Meta.logLevel} must be a logging level`, 400);
+    throw invalidParams(
+      `${Meta.logLevel} must be ${levels()}, not ${shown(logLevel)}`,
+      400,
+    );
   }
   return {
     clientInfo: clientInfo as Implementation | undefined,

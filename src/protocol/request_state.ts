@@ -8,7 +8,8 @@
  */
 import { fingerprintOfLong } from "../crypto.ts";
 import { seal, unseal } from "../seal.ts";
-import { invalidParams } from "./messages.ts";
+import type { RpcError } from "../errors.ts";
+import { invalidParams, shown } from "./messages.ts";
 import { isObject, type JsonObject } from "../json.ts";
 
 /** The time a person has for one round, in seconds. */
@@ -38,7 +39,10 @@ export interface StateBinding {
 }
 
 interface Sealed extends RequestState {
-  /** Fingerprint of the {@linkcode StateBinding}. */
+  /**
+   * Fingerprints of the caller and of the whole {@linkcode StateBinding}, with
+   * a dot between them; version 0.2 wrote the second only.
+   */
   boundTo: string;
 }
 
@@ -48,12 +52,14 @@ export async function sealRequestState(
   state: RequestState,
   binding: StateBinding,
 ): Promise<string> {
-  const sealed: Sealed = { ...state, boundTo: await bindingOf(binding) };
+  const boundTo = `${await callerOf(binding)}.${await bindingOf(binding)}`;
+  const sealed: Sealed = { ...state, boundTo };
   return await seal(key, JSON.stringify(sealed));
 }
 
 /**
- * Opens a state.
+ * Opens a state. One that was not given to this caller is told as one that no
+ * one was given: who holds another's learns not even that it is real.
  *
  * @throws {import("../errors.ts").RpcError} -32602 when it was not sealed with
  * this key, for this caller and request, or has expired
@@ -61,30 +67,46 @@ export async function sealRequestState(
 export async function openRequestState(
   key: Uint8Array,
   text: unknown,
-  binding: StateBinding,
+  { formerCaller, ...binding }: StateBinding,
   now: number,
 ): Promise<RequestState> {
+  if (typeof text !== "string") {
+    throw invalid(`must be a string, not ${shown(text)}`);
+  }
   const state = await opened(key, text);
-  const isValid = state !== undefined && state.expiresAt > now &&
-    await isBoundTo(state, binding);
-  if (isValid) return state;
-  throw invalidParams("requestState is not valid for this request");
+  if (!state) throw invalid(UNKNOWN);
+  const [caller, request] = state.boundTo.includes(".")
+    ? state.boundTo.split(".")
+    : [undefined, state.boundTo];
+  const callers = [binding.caller, formerCaller ?? binding.caller];
+  let isTheirs = false;
+  for (const name of new Set(callers)) {
+    const bound = { ...binding, caller: name };
+    isTheirs ||= caller === await callerOf(bound);
+    if (request !== await bindingOf(bound)) continue;
+    if (state.expiresAt > now) return state;
+    throw invalid("has expired: a person has an hour for an answer");
+  }
+  throw invalid(
+    isTheirs
+      ? "belongs to another request: send the method, the name and the arguments that it was made for"
+      : UNKNOWN,
+  );
 }
 
-async function isBoundTo(
-  { boundTo }: Sealed,
-  { formerCaller, ...binding }: StateBinding,
-): Promise<boolean> {
-  return boundTo === await bindingOf(binding) ||
-    formerCaller !== undefined &&
-      boundTo === await bindingOf({ ...binding, caller: formerCaller });
+const UNKNOWN =
+  "is not as this server gave it to this caller: it was changed, or is someone else's";
+
+function invalid(why: string): RpcError {
+  return invalidParams(
+    `requestState ${why}. Send the request without it to begin again`,
+  );
 }
 
 async function opened(
   key: Uint8Array,
-  text: unknown,
+  text: string,
 ): Promise<Sealed | undefined> {
-  if (typeof text !== "string") return undefined;
   try {
     return JSON.parse(await unseal(key, text));
   } catch {
@@ -94,6 +116,10 @@ async function opened(
 
 /** The members in which the rounds of one request may differ. */
 const CHANGING = ["_meta", "inputResponses", "requestState"];
+
+function callerOf({ caller }: StateBinding): Promise<string> {
+  return fingerprintOfLong(canonicalJson([caller]));
+}
 
 function bindingOf({ caller, method, params }: StateBinding): Promise<string> {
   const same = Object.entries(params).filter(([k]) => !CHANGING.includes(k));

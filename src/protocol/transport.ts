@@ -13,11 +13,10 @@ export function checkContentType(headers: Headers): void {
   const type = headers.get("content-type");
   if (type === "application/json") return;
   if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
-  throw new HttpError(415, "Content-Type must be application/json");
+  throw new HttpError(415, "Content-Type must be application/json", {}, {
+    seen: type ?? undefined,
+  });
 }
-
-const JSON_RANGE = /(^|[\s,])application\/(json|\*)\s*([;,]|$)/i;
-const STREAM_RANGE = /(^|[\s,])text\/(event-stream|\*)\s*([;,]|$)/i;
 
 /**
  * @throws {HttpError} 406 unless the client takes both JSON and event streams,
@@ -26,12 +25,41 @@ const STREAM_RANGE = /(^|[\s,])text\/(event-stream|\*)\s*([;,]|$)/i;
 export function checkAccept(headers: Headers): void {
   const accept = headers.get("accept");
   if (accept === "application/json, text/event-stream") return;
-  if (accept === null || accept.includes("*/*")) return;
-  if (JSON_RANGE.test(accept) && STREAM_RANGE.test(accept)) return;
+  if (accept === null) return;
+  const ranges = parseAccept(accept);
+  if (
+    accepts(ranges, "application", "json") &&
+    accepts(ranges, "text", "event-stream")
+  ) return;
   throw new HttpError(
     406,
     "Accept must list application/json and text/event-stream",
+    {},
+    { seen: accept },
   );
+}
+
+/** Media ranges in lower case, and whether each is acceptable: not with `q=0`. */
+function parseAccept(accept: string): ReadonlyMap<string, boolean> {
+  return new Map(
+    accept.split(",").map((item) => {
+      const [range, ...parameters] = item.split(";");
+      const isRefused = parameters.some((parameter) =>
+        /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter)
+      );
+      return [range.trim().toLowerCase(), !isRefused];
+    }),
+  );
+}
+
+/** RFC 9110 §12.5.1: the most specific range decides. */
+function accepts(
+  ranges: ReadonlyMap<string, boolean>,
+  type: string,
+  subtype: string,
+): boolean {
+  return ranges.get(`${type}/${subtype}`) ?? ranges.get(`${type}/*`) ??
+    ranges.get("*/*") ?? false;
 }
 
 /**

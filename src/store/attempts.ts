@@ -27,33 +27,40 @@ export type AttemptStore = ReturnType<typeof attemptStore>;
 export function attemptStore(database: Database, log: Logger) {
   const key = attemptsKey();
   let noted: Attempt[] = [];
+  let isClosed = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let writing = Promise.resolve();
 
-  async function tryWrite(): Promise<boolean> {
+  async function tryWrite(added: readonly Attempt[]): Promise<boolean> {
     const entry = await database.get<AttemptsRecord>(key);
-    const added = noted;
     const attempts = added.reduceRight(
       addAttempt,
       [...entry.value?.attempts ?? []],
     );
     const record = { attempts, expiresAt: database.now() + ATTEMPTS_SECONDS };
-    const isWritten =
-      await database.commit((transaction) =>
-        transaction.check(entry).set(key, record)
-      ) !== undefined;
-    // Attempts that came meanwhile are written the next time.
-    if (isWritten && noted === added) noted = [];
-    return isWritten;
+    return await database.commit((transaction) =>
+      transaction.check(entry).set(key, record)
+    ) !== undefined;
   }
 
   async function write(): Promise<void> {
+    // Attempts that come meanwhile are written the next time, and counted once.
+    const added = noted;
+    noted = [];
     try {
-      for (let tries = 0; tries < TRIES; tries++) if (await tryWrite()) return;
+      for (let tries = 0; tries < TRIES; tries++) {
+        if (await tryWrite(added)) return;
+      }
+      noted = noted.reduceRight(addAttempt, added);
+      startTimer();
     } catch (error) {
       log.warning("Attempts to connect could not be stored", { error });
-      noted = [];
     }
+  }
+
+  function startTimer(): void {
+    if (isClosed) return;
+    timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
   }
 
   /** Writes the noted attempts, one write at a time. */
@@ -68,7 +75,7 @@ export function attemptStore(database: Database, log: Logger) {
     /** Notes an attempt, and writes it within a second. */
     note(attempt: Omit<Attempt, "at" | "count">): void {
       noted = addAttempt(noted, { ...attempt, at: database.now(), count: 1 });
-      timer ??= detached(() => setTimeout(flush, WRITE_MILLISECONDS));
+      startTimer();
     },
 
     /**
@@ -80,7 +87,10 @@ export function attemptStore(database: Database, log: Logger) {
       return (await database.get<AttemptsRecord>(key)).value?.attempts ?? [];
     },
 
-    /** Writes the noted attempts. */
-    close: flush,
+    /** Writes the noted attempts; those that cannot be written are lost. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await flush();
+    },
   };
 }

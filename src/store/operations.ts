@@ -117,14 +117,17 @@ export class Operations {
       throw new StorageError({ cause });
     } finally {
       clearTimeout(timer);
-      if (--this.#awaited === 0) this.#idle?.resolve();
+      if (--this.#awaited === 0) {
+        this.#idle?.resolve();
+        this.#idle = undefined;
+      }
     }
   }
 
   /** Resolves when no operation is waited for. */
   async idle(): Promise<void> {
     if (this.#awaited === 0) return;
-    await (this.#idle = Promise.withResolvers<void>()).promise;
+    await (this.#idle ??= Promise.withResolvers<void>()).promise;
   }
 
   get #limit(): number {

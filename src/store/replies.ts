@@ -10,8 +10,8 @@ import { replyKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
 import {
   deleteText,
+  findText,
   keysOf,
-  readText,
   saveText,
   type TextRef,
 } from "./texts.ts";
@@ -127,8 +127,8 @@ export function replyStore(database: Database) {
         const ref = answer = reply?.answer;
         if (!ref) return undefined;
         // It was accepted, so it must arrive.
-        const text = await persist(() => readText(database, ref), { signal });
-        return JSON.parse(text);
+        const text = await persist(() => findText(database, ref), { signal });
+        return text === undefined ? undefined : JSON.parse(text);
       } finally {
         if (answer) removeAnswered(key, answer);
         else await tidy(() => remove(key));

@@ -23,7 +23,7 @@ import {
   type TaskStatus,
   updateTask,
 } from "./task_record.ts";
-import { deleteText, readText, saveText } from "./texts.ts";
+import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
 
 /** The time after which a task whose lease is not renewed may have died. */
 export const LEASE_SECONDS = 30;
@@ -39,6 +39,10 @@ export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most characters of a status message in a record. */
 const MESSAGE_CHARACTERS = 1000;
+
+function cut(message: string | undefined): string | undefined {
+  return message?.slice(0, MESSAGE_CHARACTERS).toWellFormed();
+}
 
 /** A task for its client. */
 export interface Task {
@@ -65,8 +69,14 @@ interface TaskOfPerson extends Expiring {
 
 /** The end of a task. */
 export type Outcome =
-  | { status: "completed" | "failed"; outcome: JsonObject }
-  | { status: "cancelled"; statusMessage?: string };
+  & (
+    | { status: "completed" | "failed"; outcome: JsonObject }
+    | { status: "cancelled" }
+  )
+  & {
+    /** The last message; absent: the one that is there. */
+    statusMessage?: string;
+  };
 
 export type TaskStore = ReturnType<typeof taskStore>;
 
@@ -92,7 +102,12 @@ export function taskStore(
     const isEnded = await updateTask(
       database,
       taskId,
-      () => ({ ...outcome, outcome: ref, questions: {} }),
+      ({ statusMessage }) => ({
+        status: outcome.status,
+        statusMessage: cut(outcome.statusMessage) ?? statusMessage,
+        outcome: ref,
+        questions: {},
+      }),
       (transaction) => transaction.delete(taskLeaseKey(taskId)),
     );
     if (!isEnded && ref) await deleteText(database, ref);
@@ -113,7 +128,11 @@ export function taskStore(
       if (record?.binding !== binding) return undefined;
       if (isTerminal(record.status) || held.value) {
         lapses.forget(taskId);
-        return await view(taskId, record);
+        // Its texts expire with it, or a moment before it.
+        return await view(taskId, record).catch((error) => {
+          if (!(error instanceof TextExpiredError)) throw error;
+          return undefined;
+        });
       }
       const isLookedAt = lapses.has(taskId);
       if (!lapses.isCertain(taskId, held)) {
@@ -334,7 +353,7 @@ export function taskStore(
 
     /** Stores the message of the task's progress. */
     async setMessage(taskId: string, message: string): Promise<void> {
-      const statusMessage = message.slice(0, MESSAGE_CHARACTERS);
+      const statusMessage = cut(message);
       await updateTask(database, taskId, () => ({ statusMessage }));
     },
 

@@ -51,14 +51,39 @@ export async function saveText(
   return { id, parts: parts.length };
 }
 
-/** Reads the text of a reference. */
+/** A text, or a part of it, is not there any more: it has expired. */
+export class TextExpiredError extends Error {
+  override name = "TextExpiredError";
+}
+
+/**
+ * Reads the text of a reference.
+ *
+ * @throws {TextExpiredError} when not all of it is there
+ */
 export async function readText(
   database: Database,
   ref: TextRef,
 ): Promise<string> {
   if ("text" in ref) return ref.text;
   const parts = await database.getMany<TextRecord[]>(keysOf(ref));
-  return parts.map(({ value }) => value?.text).join("");
+  return parts.map(({ value }) => {
+    if (value) return value.text;
+    throw new TextExpiredError("A part of the text has expired");
+  }).join("");
+}
+
+/** Reads a text; undefined when not all of it is there. */
+export async function findText(
+  database: Database,
+  ref: TextRef,
+): Promise<string | undefined> {
+  try {
+    return await readText(database, ref);
+  } catch (error) {
+    if (error instanceof TextExpiredError) return undefined;
+    throw error;
+  }
 }
 
 /** Removes a text that no record refers to; if that fails, it expires. */

@@ -9,8 +9,8 @@ import { standardOutput } from "../standard_output.ts";
 const REFERENCE = /\(reference ([\w-]+)\)/;
 
 /**
- * The log of a test server: silent unless its test asks for events. It keeps
- * the exceptions of tools, so that the test can show them.
+ * The log of a test server: warnings alone, unless its test asks for events.
+ * It keeps the exceptions of tools, so that the test can show them.
  */
 export class CrashLog implements LogOptions {
   readonly level: LogOptions["level"];
@@ -19,9 +19,9 @@ export class CrashLog implements LogOptions {
 
   /** @param options the log that the test asks for */
   constructor(options?: LogOptions) {
-    this.level = options ? options.level : "error";
+    this.level = options ? options.level : "warning";
     const output = options?.write ? options : standardOutput(false);
-    this.#passOn = options && ((event) => output.write!(event));
+    this.#passOn = options ? (event) => output.write!(event) : warnAuthor;
   }
 
   write(event: LogEvent): void | Promise<void> {
@@ -44,6 +44,13 @@ export class CrashLog implements LogOptions {
     const causes = describe(error);
     throw new Error(`${what} threw ${causes}`, { cause: error });
   }
+}
+
+/** Prints a warning: it is no failure, but the author's to mend. */
+function warnAuthor({ level, message, properties }: LogEvent): void {
+  if (level !== "warning") return;
+  const whose = properties.tool ?? properties.prompt;
+  console.warn(whose === undefined ? message : `${whose}: ${message}`);
 }
 
 /** Prints an exception with its causes, one per line. */

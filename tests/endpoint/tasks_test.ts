@@ -153,7 +153,7 @@ Deno.test("progress in words is a task's status message, once a second at most",
     call(server, "build", { arguments: { n: 1 } }),
   );
   const { statusMessage } = await reached(server, taskId, "completed");
-  assert.equal(statusMessage, "half way");
+  assert.equal(statusMessage, "nearly there");
 });
 
 Deno.test("a client that knows no tasks gets the result, or is told what it lacks", async () => {

@@ -147,8 +147,40 @@ Deno.test("ask() puts a schema that Zod cannot say as it stands", async () => {
     message: "Which?",
     requestedSchema,
   });
-  const { context: empty } = contextOf(FORMS, { action: "accept" });
-  await rejects(empty.ask({ message: "Which?", requestedSchema }), -32602);
+});
+
+Deno.test("ask() takes nothing for a form in which nothing has to be filled in", async () => {
+  const properties = { choice: { type: "string" } };
+  const forms = [
+    { schema: z.object({}) },
+    { schema: z.object({ choice: z.string().optional() }) },
+    { requestedSchema: { type: "object", properties } },
+    { requestedSchema: { type: "object", properties, required: [] } },
+  ];
+  for (const content of [undefined, null, {}]) {
+    for (const form of forms) {
+      const { context } = contextOf(FORMS, { action: "accept", content });
+      const answer = await context.ask({ message: "Which?", ...form });
+      assert.deepEqual(answer, { action: "accept", content: {} });
+    }
+    if (content) continue;
+    const { context } = contextOf(FORMS, { action: "accept", content });
+    const required = ["choice"];
+    const requestedSchema = { type: "object", properties, required };
+    await rejects(context.ask({ message: "Which?", requestedSchema }), -32602);
+  }
+});
+
+Deno.test("ask() tells the author of a form without fields, which no one may have seen", async () => {
+  const advice: string[] = [];
+  const advise = (message: string) => void advice.push(message);
+  const accept = { action: "accept", content: {} };
+  const { context } = contextOf({ ...FORMS, advise } as typeof FORMS, accept);
+  const choice = z.string().optional();
+  await context.ask({ message: "Which?", schema: z.object({ choice }) });
+  assert.deepEqual(advice, []);
+  await context.ask({ message: "Sure?", schema: z.object({}) });
+  assert.match(advice.join(), /without fields/);
 });
 
 for (

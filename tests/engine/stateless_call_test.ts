@@ -62,7 +62,7 @@ Deno.test("a client that leaves cancels its call, whenever it left", () => {
   }
 });
 
-Deno.test("a question that cannot be sealed ends the call with the reason, and the tool's run", async () => {
+Deno.test("a question that cannot be sealed ends the call with the reason, and no author catches that", async () => {
   const { call } = oneCall();
   let thrown: unknown;
   const ending = await call.run(async () => {
@@ -75,5 +75,14 @@ Deno.test("a question that cannot be sealed ends the call with the reason, and t
   });
   assert.match(ending!.body, /Storage is unavailable/);
   await settled();
-  assert.equal((thrown as Error | undefined)?.name, "Suspended");
+  assert.deepEqual([thrown, call.signal.aborted], [undefined, true]);
+});
+
+Deno.test("a call that has ended has no one to ask", async () => {
+  const { call } = oneCall();
+  call.run(() => "{}");
+  await assert.rejects(
+    call.request("roots/list", {}),
+    /The client left before roots\/list/,
+  );
 });

@@ -178,13 +178,61 @@ Deno.test("valueAt() looks into objects, and at their own members only", () => {
   assert.equal(valueAt({}, ["toString"]), undefined);
 });
 
-Deno.test("headers that are missing are told from those that differ", () => {
-  const none = new Headers();
-  assert.throws(() => checkVersionHeader(null, VERSION), /version is missing/);
-  assert.throws(() => checkVersionHeader("x", VERSION), /does not match/);
-  assert.throws(() => check(CALL, {}), /Mcp-Name is missing/);
-  assert.throws(
-    () => checkParamHeaders(none, [REGION], { where: { region: "a" } }),
-    /mcp-param-region is missing/,
-  );
+Deno.test("a header that is missing or differs is told with what was seen and what is wanted", () => {
+  const region = (value?: string, where: object = { region: "EU" }) =>
+    checkParamHeaders(
+      new Headers(value === undefined ? {} : { "mcp-param-region": value }),
+      [REGION],
+      { where },
+    );
+  const named = (name: string) => check(CALL, { "mcp-name": name });
+  for (
+    const [act, message] of [
+      [
+        () => checkVersionHeader(null, VERSION),
+        `mcp-protocol-version is missing: the body has "${VERSION}"`,
+      ],
+      [
+        () => checkVersionHeader("x", VERSION),
+        `mcp-protocol-version does not match the body: the header has "x", the body "${VERSION}"`,
+      ],
+      [
+        () => check(CALL, { "mcp-method": "tools/list" }),
+        'mcp-method does not match the body: the header has "tools/list", the body "tools/call"',
+      ],
+      [() => check(CALL, {}), 'Mcp-Name is missing: params.name is "greet"'],
+      [
+        () => named("u"),
+        'Mcp-Name does not match params.name: the header has "u", the body "greet"',
+      ],
+      [
+        () => named("é"),
+        'Mcp-Name must be visible ASCII or =?base64?…?=, not "é"',
+      ],
+      [() => region(), 'mcp-param-region is missing: where.region is "EU"'],
+      [
+        () => region("US"),
+        'mcp-param-region does not match its argument: the header has "US", where.region is "EU"',
+      ],
+      [
+        () => region("US", {}),
+        'mcp-param-region has no argument to match: the header has "US", the body no where.region',
+      ],
+    ] as const
+  ) assert.throws(act, { message: `Header mismatch: ${message}` });
+});
+
+Deno.test("a refusal repeats no more of a header than fits, and nothing that cannot be seen", () => {
+  const name = `=?base64?${btoa("\u0007\x9b" + "x".repeat(5000))}?=`;
+  const override = "=?base64?4oCu?=";
+  for (
+    const [value, shown] of [[name, /"…/], [override, /u\{202e\}/]] as const
+  ) {
+    assert.throws(
+      () => check(CALL, { "mcp-name": value }),
+      ({ message }: Error) =>
+        message.length < 300 && !/[\p{C}]/u.test(message) &&
+        (shown.test(message) || message.includes("base64")),
+    );
+  }
 });

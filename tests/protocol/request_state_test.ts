@@ -66,10 +66,20 @@ const FOREIGN: Record<string, Partial<StateBinding>> = {
   },
 };
 
+const OTHER_REQUEST = /belongs to another request/;
+const UNKNOWN = /is not as this server gave it to this caller/;
+
 for (const [what, change] of Object.entries(FOREIGN)) {
-  Deno.test(`openRequestState() refuses a state of ${what}`, async () => {
+  Deno.test(`openRequestState() refuses a state of ${what}, and says so of the caller's own`, async () => {
     const binding = { ...BINDING, ...change };
     await rejects(openRequestState(KEY, sealed, binding, NOW), -32602);
+    const message = "caller" in change ? UNKNOWN : OTHER_REQUEST;
+    await assert.rejects(openRequestState(KEY, sealed, binding, NOW), {
+      message,
+    });
+    // Who holds another's learns nothing of it.
+    const late = openRequestState(KEY, sealed, binding, NOW + 60);
+    await assert.rejects(late, { message });
   });
 }
 
@@ -83,14 +93,16 @@ Deno.test("openRequestState() opens what version 0.1 sealed for the caller, and 
 
 Deno.test("openRequestState() refuses a state that has lapsed", async () => {
   await openRequestState(KEY, sealed, BINDING, NOW + 59);
-  await rejects(openRequestState(KEY, sealed, BINDING, NOW + 60), -32602);
+  const late = openRequestState(KEY, sealed, BINDING, NOW + 60);
+  await assert.rejects(late, { code: -32602, message: /has expired/ });
 });
 
 Deno.test("openRequestState() refuses every tampered part", async () => {
   const parts = sealed.split(".");
   for (const at of [0, 2, 3, 4]) {
     const changed = parts.with(at, flip(parts[at])).join(".");
-    await rejects(openRequestState(KEY, changed, BINDING, NOW), -32602);
+    const opening = openRequestState(KEY, changed, BINDING, NOW);
+    await assert.rejects(opening, { code: -32602, message: UNKNOWN });
   }
 });
 
@@ -130,4 +142,21 @@ function flip(text: string): string {
 
 Deno.test("a person has an hour for one round", () => {
   assert.equal(REQUEST_STATE_SECONDS, 3600);
+});
+
+Deno.test("openRequestState() says what it wants of what is no text", async () => {
+  await assert.rejects(openRequestState(KEY, { a: 1 }, BINDING, NOW), {
+    message:
+      'requestState must be a string, not {"a":1}. Send the request without it to begin again',
+  });
+});
+
+Deno.test("openRequestState() opens what version 0.2 sealed", async () => {
+  const { seal, unseal } = await import("../../src/seal.ts");
+  const { boundTo, ...state } = JSON.parse(await unseal(KEY, sealed));
+  const [, whole] = boundTo.split(".");
+  const former = await seal(KEY, JSON.stringify({ ...state, boundTo: whole }));
+  assert.equal((await openRequestState(KEY, former, BINDING, NOW)).nonce, "n");
+  const other = { ...BINDING, caller: "eve" };
+  await rejects(openRequestState(KEY, former, other, NOW), -32602);
 });

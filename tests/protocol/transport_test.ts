@@ -48,6 +48,9 @@ Deno.test("checkAccept() takes both types, wildcards, or no word on it", () => {
       "*/*",
       "application/*, text/*",
       "text/html, */*;q=0.1",
+      "*/*;q=0, application/json, text/event-stream",
+      "application/*;q=0, application/json;q=0.001, text/event-stream",
+      "APPLICATION/JSON ; Q=1.000 , Text/*",
     ]
   ) checkAccept(new Headers({ accept }));
   checkAccept(new Headers());
@@ -61,6 +64,13 @@ Deno.test("checkAccept() refuses anything less with 406", () => {
       "text/html",
       "application/jsonl, text/event-stream",
       "application/json, text/event-streams",
+      "application/json;q=0, text/event-stream",
+      "application/json, text/event-stream; q=0.000",
+      "application/json;q=0, */*",
+      "text/event-stream, application/*; Q=0",
+      "*/*;q=0",
+      "*/*;q=0., application/json",
+      "",
     ]
   ) {
     const headers = new Headers({ accept });
@@ -188,3 +198,19 @@ for (
     }
   });
 }
+
+Deno.test("what HTTP refuses tells the client, and no one else, what it sent", () => {
+  const type = "text/plain";
+  for (
+    const [check, headers] of [
+      [checkContentType, { "content-type": type }],
+      [checkAccept, { accept: type }],
+    ] as const
+  ) {
+    assert.throws(
+      () => check(new Headers(headers)),
+      ({ message, seen }: HttpError) =>
+        seen === type && !message.includes(type),
+    );
+  }
+});

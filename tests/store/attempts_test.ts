@@ -230,3 +230,18 @@ Deno.test("attempts that others outrun are tried five times, and kept", () =>
     await attempts.close();
     assert.equal(place.commits, 10);
   }));
+
+Deno.test("attempts that are noted while others are written are counted once", () =>
+  withKv(async (kv) => {
+    const slow = overtaken(kv, () => {
+      for (let n = 0; n < 8; n++) attempts.note({ ...NOTED, client: "C" });
+      return Promise.resolve();
+    });
+    const attempts = attemptStore(new Database(slow), silentLogger);
+    attempts.note({ ...NOTED, client: "A" });
+    for (let n = 0; n < 3; n++) await attempts.list();
+    const counts = (await attempts.list())
+      .map(({ client, count }) => `${client}:${count}`);
+    assert.deepEqual(counts.sort(), ["A:1", "C:8"]);
+    await attempts.close();
+  }));

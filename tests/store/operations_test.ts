@@ -147,3 +147,14 @@ Deno.test("whileLocked() pauses a little longer each time, up to 50 ms", async (
   assert.deepEqual(milliseconds.slice(0, 3), [2, 4, 6]);
   assert.deepEqual(milliseconds.slice(-6), [50, 50, 50, 50, 50, 50]);
 });
+
+Deno.test("idle() resolves for everyone who waits for it, and again later", async () => {
+  const { operations } = openOperations();
+  for (let round = 0; round < 2; round++) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const running = operations.run(() => promise);
+    const waiting = [operations.idle(), operations.idle()];
+    resolve();
+    await Promise.all([running, ...waiting]);
+  }
+});

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { deleteText, readText, saveText } from "../../src/store/texts.ts";
+import { textKey } from "../../src/store/keys.ts";
+import {
+  deleteText,
+  findText,
+  readText,
+  saveText,
+  TextExpiredError,
+} from "../../src/store/texts.ts";
 import { countedOn, withKv } from "./fixture.ts";
 
 const PART = 28_000;
@@ -50,4 +57,16 @@ Deno.test("saveText() writes twelve parts at once, and a short one where that is
     const options = { expiresAt, inlineCharacters: 10 };
     assert("text" in await saveText(database, "x".repeat(10), options));
     assert("parts" in await saveText(database, "x".repeat(11), options));
+  }));
+
+Deno.test("readText() says that a text has expired, whatever is left of it", () =>
+  withKv(async (kv) => {
+    const { database, expiresAt } = startOn(kv);
+    const ref = await saveText(database, "x".repeat(2 * PART), { expiresAt });
+    assert("parts" in ref);
+    for (const part of [1, 0]) {
+      await kv.delete(textKey(ref.id, part));
+      await assert.rejects(readText(database, ref), TextExpiredError);
+      assert.equal(await findText(database, ref), undefined);
+    }
   }));

@@ -259,3 +259,38 @@ Deno.test("a tool that returns what is no content is told to declare output", ()
       /tool rows returned something that is neither text nor content blocks: declare `output`/,
     );
   }));
+
+Deno.test("around sees the author's own tool, and the settings and services it declares", () =>
+  eachRevision(async (revision) => {
+    const counter = service({ name: "counter", start: () => ({ count: 7 }) });
+    const settings = { UNIT: z.string().default("C") };
+    const mine = tool({
+      name: "mine",
+      settings,
+      services: { counter },
+      run: () => "ran",
+    });
+    const seen: unknown[] = [];
+    await using server = await testServer({
+      tools: [mine, sure],
+      revision,
+      around({ tool, context: { settings, services } }, next) {
+        seen.push(tool === mine || tool === sure, { ...settings }, {
+          ...services,
+        });
+        return next();
+      },
+    });
+    assert.equal((await server.call(mine)).text, "ran");
+    assert.equal((await server.call(sure)).text, "sure");
+    assert.deepEqual(seen, [
+      true,
+      { UNIT: "C" },
+      { counter: { count: 7 } },
+      true,
+      {},
+      {},
+    ]);
+  }));
+
+const sure = tool({ name: "sure", run: () => "sure" });

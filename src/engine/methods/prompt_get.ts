@@ -7,6 +7,7 @@
 import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
+import { CallContext } from "../call_context.ts";
 import { parseBy } from "../../protocol/json_schema.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import type { JsonObject } from "../../json.ts";
@@ -27,11 +28,15 @@ export async function getPrompt(call: Call): Promise<string> {
   }
   const { description } = prompt;
   const args = await parseArguments(prompt, argumentsOf(params));
-  const answer = await prompt.get(args, context);
-  return printer.result({
-    ...(description && { description }),
-    messages: messagesOf(answer),
-  });
+  return await CallContext.follow(
+    context,
+    prompt.get(args, context),
+    (answer) =>
+      printer.result({
+        ...(description && { description }),
+        messages: messagesOf(answer),
+      }),
+  );
 }
 
 async function parseArguments(

@@ -12,6 +12,7 @@ import type {
   ResourceContents,
 } from "../../authoring/resource.ts";
 import type { Call } from "../call.ts";
+import { CallContext } from "../call_context.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { invalidParams, quoted } from "../../protocol/messages.ts";
 import { URI_CHARACTERS } from "../../protocol/uri_template.ts";
@@ -70,11 +71,16 @@ export async function readResource(call: Call): Promise<string> {
   if (!found) throw missing();
   const { resource, variables } = found;
   const { ttlSeconds = 0, cacheScope = "private", mimeType } = resource;
-  const answer = await resource.read(variables, context);
-  if (answer === undefined) throw missing();
-  return introduction.printer.result(
-    { contents: contentsOf(answer, uri, mimeType) },
-    { ttlMs: ttlSeconds * 1000, cacheScope },
+  return await CallContext.follow(
+    context,
+    resource.read(variables, context),
+    (answer) => {
+      if (answer === undefined) throw missing();
+      return introduction.printer.result(
+        { contents: contentsOf(answer, uri, mimeType) },
+        { ttlMs: ttlSeconds * 1000, cacheScope },
+      );
+    },
   );
 }
 

@@ -11,10 +11,14 @@ import { noteCall } from "../noted.ts";
 import { scopeChallenge } from "../granted.ts";
 import type { Catalogue } from "../../protocol/catalogue.ts";
 import { complete } from "./completion.ts";
-import { invalidParams, type RpcRequest } from "../../protocol/messages.ts";
+import {
+  invalidParams,
+  type RpcRequest,
+  shown,
+} from "../../protocol/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { getPrompt } from "./prompt_get.ts";
-import { isLoggingLevel } from "../../protocol/request_meta.ts";
+import { isLoggingLevel, levels } from "../../protocol/request_meta.ts";
 import { findResource, readResource } from "./resource_read.ts";
 import { getSkill, listSkills, readDirectory } from "./skills.ts";
 import type { SessionCall } from "../session_call.ts";
@@ -170,7 +174,7 @@ async function setLevel(
   { params: { level }, sessionId, engine }: SessionCall,
 ): Promise<string> {
   if (!isLoggingLevel(level)) {
-    throw invalidParams("level must be a logging level");
+    throw invalidParams(`level must be ${levels()}, not ${shown(level)}`);
   }
   await engine.sessions.setLogLevel(sessionId, level);
   return "{}";

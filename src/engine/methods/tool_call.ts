@@ -13,6 +13,7 @@ import { ToolError } from "../../authoring/tool.ts";
 import { telemetry } from "../../telemetry.ts";
 import { argumentsOf } from "../../protocol/arguments.ts";
 import type { Call } from "../call.ts";
+import { CallContext } from "../call_context.ts";
 import { type MaybePromise, then } from "../then.ts";
 import type { CompiledTool } from "../../protocol/compiled_definitions.ts";
 import { Suspended } from "../../protocol/inquiry.ts";
@@ -130,7 +131,11 @@ async function prepareAndRun(
     }
     checkKnowsTasks(client);
   }
-  const prepared = await tool.prepare?.(input, context);
+  const prepared = await CallContext.follow(
+    context,
+    tool.prepare?.(input, context),
+    (prepared) => prepared,
+  );
   if (!tool.task || !stateless || !knowsTasks(client)) {
     return await runAround(tool, input, context, call, prepared);
   }
@@ -162,14 +167,22 @@ function runAround(
   prepared?: unknown,
 ): MaybePromise<CallToolResult> {
   const run = () =>
-    then(
+    CallContext.follow(
+      context,
       tool.run(input, context, prepared),
       (answer) => judge(tool, answer, call),
     );
   const { around } = call.engine;
-  return around
-    ? around({ tool, input, context }, async () => await run())
-    : run();
+  if (!around) return run();
+  const { author } = tool;
+  tool.provide?.(context);
+  const authored = CallContext.runOf(context);
+  const result = around({ tool: author, input, context }, async () => {
+    // A hook may try again what failed, but not what had to end.
+    if (authored?.reason !== undefined) throw authored.reason;
+    return await run();
+  });
+  return authored ? authored.wait(result) : result;
 }
 
 /** Checks a tool's return value against its output schema. */

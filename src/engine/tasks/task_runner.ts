@@ -4,7 +4,7 @@
  * @module
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Authenticated, Caller, Upstream } from "../../caller.ts";
+import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto.ts";
 import {
@@ -24,7 +24,7 @@ import {
   type TaskStore,
 } from "../../store/tasks.ts";
 import type { Outcome } from "../../outcome.ts";
-import type { Context, McpClient } from "../../authoring/context.ts";
+import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { CallerBound } from "../caller_bound.ts";
 import { type CountedAs, MANY } from "../counted_as.ts";
@@ -32,8 +32,9 @@ import { CallContext, type Work } from "../call_context.ts";
 import { inWords } from "../refusal.ts";
 import type { Running } from "../running.ts";
 import type { JsonObject } from "../../json.ts";
-import { persist, tidy } from "../../store/persist.ts";
+import { persist } from "../../store/persist.ts";
 import { errorResult } from "../../protocol/tool_result.ts";
+import { WorkOfTask } from "./work_of_task.ts";
 
 /** The end of a task. */
 interface End {
@@ -111,7 +112,10 @@ export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
 
 /** The tasks that this process works on. */
 export class TaskRunner {
+  /** Tasks that are being created or at work, and their ends. */
   #running = new Map<AbortController, Promise<void>>();
+  /** Tasks that wait for a person. */
+  #asking = new Set<AbortController>();
   #isRefusing = false;
   #stopping = new AbortController();
 
@@ -148,40 +152,26 @@ export class TaskRunner {
     }
     const { countedAs } = request;
     this.#bound.take(countedAs);
-    const release = () => this.#bound.release(countedAs);
     const taskId = randomId(24);
-    const task = await this.#create(taskId, request, scopes).catch((error) => {
-      release();
-      throw error;
-    });
     const abort = new AbortController();
-    const { signal } = abort;
-    const context = new CallContext(
-      new WorkOfTask(taskId, request, {
-        tasks: this.tasks,
-        questions: this.questions,
-        signal,
-        clock: this.clock,
-      }),
-    );
-    const done = this.#work(
-      taskId,
-      () => work(context),
-      abort,
-      request,
-    )
-      .catch((error) =>
-        this.log.error("A task could not be ended", {
-          reference: taskId,
-          error,
-        })
-      )
-      .finally(() => {
-        this.#running.delete(abort);
-        release();
-      });
+    const created = this.#create(taskId, request, scopes);
+    const done = created.then(
+      () =>
+        this.#work(taskId, work, abort, request).catch((error) =>
+          this.log.error("A task could not be ended", {
+            reference: taskId,
+            error,
+          })
+        ),
+      // Told to who asked for it.
+      () => {},
+    ).finally(() => {
+      this.#running.delete(abort);
+      this.#bound.release(countedAs);
+    });
+    // From here on a stop finds it, wherever it is.
     this.#running.set(abort, done);
-    return task;
+    return await created;
   }
 
   async #create(
@@ -199,6 +189,7 @@ export class TaskRunner {
   /** Refuses new tasks from now on. */
   refuse(): void {
     this.#isRefusing = true;
+    for (const abort of this.#asking) stop(abort);
   }
 
   /**
@@ -207,20 +198,33 @@ export class TaskRunner {
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
-    for (const abort of this.#running.keys()) {
-      abort.abort(new DOMException("The server stops", "AbortError"));
-    }
+    for (const abort of this.#running.keys()) stop(abort);
     await Promise.all(this.#running.values());
+  }
+
+  /** Notes that a task waits for a person, until that is over. */
+  #wait(abort: AbortController): () => void {
+    if (this.#isRefusing) stop(abort);
+    this.#asking.add(abort);
+    return () => this.#asking.delete(abort);
   }
 
   async #work(
     taskId: string,
-    work: () => Promise<CallToolResult>,
+    work: TaskWork,
     abort: AbortController,
     request: Beginning,
   ): Promise<void> {
     let onAbort = STOPPED;
     const { signal } = abort;
+    const own = new WorkOfTask(taskId, request, {
+      tasks: this.tasks,
+      questions: this.questions,
+      signal,
+      clock: this.clock,
+      log: this.log,
+      wait: () => this.#wait(abort),
+    });
     const endAs = (end: End) => {
       if (signal.aborted) return;
       onAbort = end;
@@ -254,13 +258,13 @@ export class TaskRunner {
       () => {},
     );
     // A tool that ignores the signal must not keep a cancelled task open.
-    const aborted = new Promise<never>((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason), {
-        once: true,
-      })
-    );
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onSignal = () => reject(signal.reason);
+    signal.addEventListener("abort", onSignal, { once: true });
     try {
-      const { kept, outcome } = await Promise.race([work(), aborted])
+      if (signal.aborted) onSignal();
+      const run = signal.aborted ? aborted : work(new CallContext(own));
+      const { kept, outcome } = await Promise.race([run, aborted])
         .then(
           (result): End => ({
             kept: { status: "completed", outcome: result as JsonObject },
@@ -268,19 +272,33 @@ export class TaskRunner {
           }),
           (error) => signal.aborted ? onAbort : this.#endOf(error, taskId),
         );
-      request.endTask(taskId, outcome);
-      // The work is done: its result must survive a short outage of the
-      // database.
-      await persist(
-        () => this.tasks.end(taskId, kept),
+      const statusMessage = await own.status.end();
+      // The work is done: a database that is away for a while must not lose it.
+      const isKept = await persist(
+        () => this.tasks.end(taskId, { ...kept, statusMessage }),
         { signal: this.#stopping.signal },
+      );
+      request.endTask(
+        taskId,
+        isKept ? outcome : await this.#keptOutcome(taskId, request) ?? outcome,
       );
     } finally {
       clearInterval(heartbeat);
       clearInterval(asking);
       watching.abort();
       await watched;
+      // What a tool does beside what was waited for ends too.
+      if (own.authored.reason !== undefined) stop(abort);
     }
+  }
+
+  /** The outcome of a task that had ended already; undefined if the end was ours. */
+  async #keptOutcome(
+    taskId: string,
+    { caller: { binding } }: Beginning,
+  ): Promise<Outcome | undefined> {
+    const task = await this.tasks.find(taskId, binding).catch(() => undefined);
+    return task?.status === "cancelled" ? "cancelled" : undefined;
   }
 
   /**
@@ -318,98 +336,12 @@ export class TaskRunner {
   }
 }
 
+function stop(abort: AbortController): void {
+  abort.abort(new DOMException("The server stops", "AbortError"));
+}
+
 /** Makes the end of a task that tells the model what went wrong. */
 function told(text: string, outcome: Outcome): End {
   const result = errorResult(text) as unknown as JsonObject;
   return { kept: { status: "completed", outcome: result }, outcome };
-}
-
-const MESSAGE_MILLISECONDS = 1000;
-
-/**
- * A task in place of its request: client and tool communicate through its
- * record.
- */
-class WorkOfTask implements Work {
-  readonly stateless = true;
-  readonly caller: Caller;
-  readonly upstream?: Upstream;
-  readonly client: McpClient;
-  readonly meta: JsonObject;
-  readonly changes: Work["changes"];
-  readonly signal: AbortSignal;
-  readonly #countedAs?: CountedAs;
-  readonly #tasks: TaskStore;
-  readonly #questions: CallerBound;
-  readonly #clock: Clock;
-  #count = 0;
-  #keys = new Set<string>();
-  #lastMessageMilliseconds = 0;
-
-  constructor(
-    readonly requestId: string,
-    { caller, countedAs, upstream, client, meta, changes }:
-      & Work
-      & Pick<Running, "countedAs">,
-    { tasks, questions, signal, clock }: {
-      tasks: TaskStore;
-      questions: CallerBound;
-      signal: AbortSignal;
-      clock: Clock;
-    },
-  ) {
-    this.#countedAs = countedAs;
-    this.#tasks = tasks;
-    this.#questions = questions;
-    this.#clock = clock;
-    this.signal = signal;
-    this.caller = caller;
-    this.upstream = upstream;
-    this.client = client;
-    this.meta = meta;
-    this.changes = changes;
-  }
-
-  get progressToken(): string {
-    return this.requestId;
-  }
-
-  /**
-   * Tasks have no notifications; the message of progress becomes the status.
-   */
-  async notify(method: string, { message }: JsonObject): Promise<void> {
-    if (method !== "notifications/progress") return;
-    if (typeof message !== "string") return;
-    const now = this.#clock();
-    if (now - this.#lastMessageMilliseconds < MESSAGE_MILLISECONDS) return;
-    this.#lastMessageMilliseconds = now;
-    // Only a message: the work goes on without it.
-    await tidy(() => this.#tasks.setMessage(this.requestId, message));
-  }
-
-  async request(
-    method: string,
-    params: JsonObject,
-    key?: string,
-  ): Promise<JsonObject> {
-    this.#questions.take(this.#countedAs);
-    try {
-      return await this.#tasks.ask(
-        this.requestId,
-        this.#unusedKey(key ?? method.split("/")[0]),
-        { method, params },
-        this.signal,
-      );
-    } finally {
-      this.#questions.release(this.#countedAs);
-    }
-  }
-
-  /** Makes a key unique among the questions of one task. */
-  #unusedKey(name: string): string {
-    let key = name;
-    while (this.#keys.has(key)) key = `${name}-${++this.#count}`;
-    this.#keys.add(key);
-    return key;
-  }
 }

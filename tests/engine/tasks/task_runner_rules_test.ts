@@ -27,6 +27,12 @@ class Runner {
   now = 10_000;
   hasMany = false;
   createFails = false;
+  /** Until then a task is being created. */
+  creating: Promise<void> = Promise.resolve();
+  /** The ends that are to be kept, and whether each is. */
+  readonly kept: { statusMessage?: string }[] = [];
+  keep: () => Promise<boolean> = () => Promise.resolve(true);
+  status = "working";
   holdsLease = true;
   isLive = true;
   /** The grant that used the task last, and the live ones. */
@@ -44,7 +50,7 @@ class Runner {
       ) => {
         if (this.createFails) return Promise.reject(new Error("broken"));
         this.lists.push(list);
-        return Promise.resolve({ taskId });
+        return this.creating.then(() => ({ taskId }));
       },
       hasMany: (...counted: unknown[]) => {
         this.counted.push(counted);
@@ -58,14 +64,27 @@ class Runner {
         this.end = resolve;
         return promise;
       },
-      end: () => Promise.resolve(true),
+      end: (_taskId: string, kept: { statusMessage?: string }) => {
+        this.kept.push(kept);
+        return this.keep();
+      },
+      find: () => Promise.resolve({ status: this.status }),
       setMessage: (_taskId: string, message: string) => {
         this.messages.push(message);
         return Promise.resolve();
       },
-      ask: (_taskId: string, key: string) => {
+      ask: (
+        _taskId: string,
+        key: string,
+        _question: unknown,
+        signal: AbortSignal,
+      ) => {
         this.keys.push(key);
-        return this.answer.promise;
+        const { promise, reject } = Promise.withResolvers<never>();
+        const fail = () => reject(signal.reason);
+        if (signal.aborted) fail();
+        signal.addEventListener("abort", fail);
+        return Promise.race([this.answer.promise, promise]);
       },
     } as unknown as TaskStore;
     this.runner = new TaskRunner(
@@ -216,10 +235,77 @@ Deno.test("a task's message changes once a second at most", async () => {
     await progress(2, 9, "too soon");
     runner.now += 1;
     await progress(3, 9, "second");
+    await progress(9, 9);
     return NOTHING;
   });
   await settled();
   assert.deepEqual(runner.messages, ["first", "second"]);
+  // The last one is kept with the end.
+  assert.deepEqual(runner.kept.map(({ statusMessage }) => statusMessage), [
+    "9 of 9",
+  ]);
+});
+
+Deno.test("a task is told as ended when its end is kept, and not before", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  const kept = Promise.withResolvers<boolean>();
+  runner.keep = () => kept.promise;
+  await runner.start(() => Promise.resolve(NOTHING));
+  await settled();
+  assert.deepEqual([runner.kept.length, runner.outcomes], [1, []]);
+  kept.resolve(true);
+  await settled();
+  assert.deepEqual(runner.outcomes, ["ok"]);
+});
+
+Deno.test("a task that its client ended first is told as cancelled", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  runner.keep = () => Promise.resolve(false);
+  for (const status of ["cancelled", "completed"]) {
+    runner.status = status;
+    await runner.start(() => Promise.resolve(NOTHING));
+    await settled();
+  }
+  // The second end was kept by a commit whose answer got lost.
+  assert.deepEqual(runner.outcomes, ["cancelled", "ok"]);
+});
+
+Deno.test("stop() ends a task that is being created too, whose tool never begins", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  const created = Promise.withResolvers<void>();
+  runner.creating = created.promise;
+  const starting = runner.start(() => assert.fail("it has begun"));
+  await settled();
+  const stopping = runner.runner.stop();
+  created.resolve();
+  assert.ok((await starting).taskId);
+  await stopping;
+  assert.deepEqual([runner.outcomes, runner.runner.size], [["stopped"], 0]);
+});
+
+Deno.test("refuse() ends tasks that wait for a person, now or later, and lets others work", async () => {
+  using _timers = new Timers();
+  await using runner = new Runner();
+  const go = Promise.withResolvers<void>();
+  const caught: unknown[] = [];
+  const ask: TaskWork = async ({ roots }) => {
+    await roots().catch((error) => caught.push(error));
+    return NOTHING;
+  };
+  await runner.start(ask);
+  await runner.start(() => go.promise.then(() => NOTHING));
+  await runner.start((context) => go.promise.then(() => ask(context)));
+  await settled();
+  runner.runner.refuse();
+  await settled();
+  assert.deepEqual([runner.outcomes, runner.runner.size], [["stopped"], 2]);
+  go.resolve();
+  await settled();
+  assert.deepEqual(runner.outcomes.toSorted(), ["ok", "stopped", "stopped"]);
+  assert.deepEqual([caught, runner.runner.size], [[], 0]);
 });
 
 Deno.test("questions of tasks are bounded, and no two of one task have one key", async () => {

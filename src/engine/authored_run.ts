@@ -1,0 +1,92 @@
+/**
+ * An author's code as long as the engine waits for it. It may be cut: where a
+ * question or a sign-in has to come first, the engine goes on without the code,
+ * which learns nothing. An exception would be the author's to catch, and
+ * `catch` would do what no one has agreed to.
+ *
+ * @module
+ */
+import { isThenable, type MaybePromise } from "./then.ts";
+
+/** The words for an author whose code goes on, by what it should have waited for. */
+export const LATE = {
+  question:
+    "A run went on after its question: what it gives is dropped, and what it does is done again with the answer",
+  challenge:
+    "A run went on although the sign-in behind it has ended: what it gives is dropped",
+} as const;
+
+/** The author's code of one call, or of one task. */
+export class AuthoredRun {
+  #waiting = new Set<(reason: unknown) => void>();
+  #cut?: { reason: unknown };
+
+  /** @param onLate is told the reason when the code goes on after its cut */
+  constructor(private readonly onLate: (reason: unknown) => void) {}
+
+  /** The reason for which it was cut; undefined as long as it was not. */
+  get reason(): unknown {
+    return this.#cut?.reason;
+  }
+
+  /**
+   * Goes on with what an author's function gives. Rejects with the reason when
+   * the run is cut first; what comes later is dropped, and told.
+   */
+  follow<T, R>(
+    value: PromiseLike<T>,
+    next: (value: T) => MaybePromise<R>,
+  ): Promise<R> {
+    return this.#until(Promise.resolve(value), next, () => this.goesOn());
+  }
+
+  /** The same for what only waits for such a function: it may end later. */
+  wait<T>(value: MaybePromise<T>): MaybePromise<T> {
+    if (!isThenable(value)) return value;
+    return this.#until(Promise.resolve(value), (value) => value, () => {});
+  }
+
+  /**
+   * Cuts the run, once: everyone who waits for it goes on with the reason. The
+   * promise is for the author's code. Nothing refers to it, so that what waits
+   * for it is collected.
+   */
+  cut(reason: unknown): Promise<never> {
+    this.#cut ??= { reason };
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const reject of waiting) reject(this.#cut.reason);
+    return new Promise(() => {});
+  }
+
+  /** Notes that the code goes on; only that of a run that was cut is late. */
+  goesOn(): void {
+    if (this.#cut) this.onLate(this.#cut.reason);
+  }
+
+  #until<T, R>(
+    value: Promise<T>,
+    next: (value: T) => MaybePromise<R>,
+    onLate: () => void,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      if (this.#cut) {
+        value.then(onLate, onLate);
+        return reject(this.#cut.reason);
+      }
+      this.#waiting.add(reject);
+      const settle = (go: () => void) => {
+        if (!this.#waiting.delete(reject)) return onLate();
+        try {
+          go();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      value.then(
+        (value) => settle(() => resolve(next(value))),
+        (error) => settle(() => reject(error)),
+      );
+    });
+  }
+}
