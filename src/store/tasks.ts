@@ -128,16 +128,12 @@ export function taskStore(
       if (record?.binding !== binding) return undefined;
       if (isTerminal(record.status) || held.value) {
         lapses.forget(taskId);
-        // Its texts expire with it, or a moment before it.
-        return await view(taskId, record).catch((error) => {
-          if (!(error instanceof TextExpiredError)) throw error;
-          return undefined;
-        });
+        return await viewUnlessExpired(taskId, record);
       }
       const isLookedAt = lapses.has(taskId);
       if (!lapses.isCertain(taskId, held)) {
         if (!isLookedAt) lookAgain(taskId, binding);
-        return await view(taskId, record);
+        return await viewUnlessExpired(taskId, record);
       }
       lapses.forget(taskId);
       const failed: TaskRecord = {
@@ -152,6 +148,17 @@ export function taskStore(
         transaction.check(task, held).set(task.key, failed).delete(held.key)
       );
     }
+  }
+
+  /** Views a task; its texts expire with it, or a moment before it. */
+  async function viewUnlessExpired(
+    taskId: string,
+    record: TaskRecord,
+  ): Promise<Task | undefined> {
+    return await view(taskId, record).catch((error) => {
+      if (!(error instanceof TextExpiredError)) throw error;
+      return undefined;
+    });
   }
 
   /** Looks at a task until its lease is renewed, or it has failed. */
