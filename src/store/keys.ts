@@ -205,7 +205,7 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
-/** Never written: reading it shows that the database answers. */
+/** The key whose reading or writing shows that the database answers · 60 s. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
 }
