@@ -102,13 +102,17 @@ export function createApp(options: AppOptions): App {
       (settings.provider === "dev"
         ? dev!.provider
         : createProvider(settings, { wanted: permissions }));
+    const oauthLog = options.log.logger("oauth");
     watched = watchProvider(
       observedProvider(provider),
       (error) =>
-        log.warning("No one can sign in: the provider does not answer well", {
-          setting: providerSetting(settings),
-          error,
-        }),
+        oauthLog.warning(
+          "No one can sign in: the provider does not answer well",
+          {
+            setting: providerSetting(settings),
+            error,
+          },
+        ),
     );
     return watched.provider;
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
-import { Events, rpc, statelessMeta } from "../kit.ts";
+import { Events, rpc, statelessMeta, until } from "../kit.ts";
 import { callHealth, openSession, post, Process, startProcess } from "./kit.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -69,6 +69,21 @@ async function countDown(url: string): Promise<Response> {
   });
   return await post(url, call, await openSession(url));
 }
+
+Deno.test("a terminal that closes lets a call finish, and ends the server", async () => {
+  await using server = await startProcess({ terminal: true });
+  const url = await server.url();
+  const response = await countDown(url);
+  // Whoever holds the other end of the terminal.
+  Deno.kill(server.pid, "SIGKILL");
+  assert.match(await response.text(), /Lift-off/);
+  await until(() =>
+    fetch(`${url}/health`).then(
+      async (it) => !await it.body!.cancel().then(() => true),
+      () => true,
+    )
+  );
+});
 
 Deno.test("a server that deno task started ends in good order when the task is killed", async () => {
   await using task = new Process(["task", "--quiet", "start"], {
