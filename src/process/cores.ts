@@ -27,6 +27,7 @@ const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 /** The time for the last lines, which no one may read. */
 const LAST_LINES_MILLISECONDS = 500;
+const MOST_WAITING_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** The command, and the number of processes. */
@@ -171,7 +172,7 @@ async function passOn(
   for await (const chunk of from) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
-      await to.write(joined(rest, chunk.subarray(0, end)));
+      to.write(joined(rest, chunk.subarray(0, end)));
       rest = new Uint8Array();
     }
     rest = joined(rest, chunk.subarray(end));
@@ -190,19 +191,26 @@ function joined(
 }
 
 /**
- * An output that several write to, one after the other. A slow reader holds up
- * the writers, never the process.
+ * An output that several write to, one after the other. What a slow reader
+ * leaves waiting is bounded: lines beyond that are lost, and no one is held up.
  */
 class Output {
   readonly #to: { write(bytes: Uint8Array): Promise<number> };
   #last: Promise<void> = Promise.resolve();
+  #waitingBytes = 0;
 
   constructor(to: { write(bytes: Uint8Array): Promise<number> }) {
     this.#to = to;
   }
 
+  /** Writes whole lines; resolves when all before are written or lost. */
   write(bytes: Uint8Array): Promise<void> {
-    return this.#last = this.#last.then(() => this.#write(bytes));
+    if (this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) {
+      return this.#last;
+    }
+    this.#waitingBytes += bytes.length;
+    return this.#last = this.#last.then(() => this.#write(bytes))
+      .finally(() => this.#waitingBytes -= bytes.length);
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
