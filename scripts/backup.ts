@@ -19,11 +19,14 @@ export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
   await Deno.stat(path);
   const partial = `${copy}.partial`;
-  await using _cleaning = {
-    async [Symbol.asyncDispose]() {
-      await Deno.remove(partial).catch(() => {});
-    },
-  };
+  async function clean() {
+    for (const end of ["", "-journal", "-wal", "-shm"]) {
+      await Deno.remove(partial + end).catch(() => {});
+    }
+  }
+  await using _cleaning = { [Symbol.asyncDispose]: clean };
+  // A killed backup leaves a journal, which would be taken for this copy's.
+  await clean();
   // SQLite may write into an empty file, which was never readable for others.
   await Deno.writeFile(partial, new Uint8Array(), { mode: 0o600 });
   {
@@ -38,6 +41,11 @@ export async function backUp(path: string, copy: string): Promise<void> {
     const { integrity_check: found } = copied.prepare("PRAGMA integrity_check")
       .get()!;
     if (found !== "ok") throw new Error(`The copy is damaged: ${found}`);
+  }
+  {
+    // Not even a machine that stops now leaves half a copy under this name.
+    using written = await Deno.open(partial, { read: true, write: true });
+    await written.sync();
   }
   // Unlike a rename, a link never takes the place of an older copy.
   await Deno.link(partial, copy);

@@ -10,7 +10,7 @@ import type { Scopes } from "./authoring/scope.ts";
 import { basePathOf } from "./base_path.ts";
 import { clientAddress } from "./http/client_address.ts";
 import type { Config } from "./config/config.ts";
-import type { ProviderConfig } from "./config/application.ts";
+import { type ProviderConfig, providerSetting } from "./config/application.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { type ChallengeError, HttpError } from "./errors.ts";
 import { signIn } from "./authorization_server/sign_in.ts";
@@ -102,7 +102,18 @@ export function createApp(options: AppOptions): App {
       (settings.provider === "dev"
         ? dev!.provider
         : createProvider(settings, { wanted: permissions }));
-    watched = watchProvider(observedProvider(provider));
+    const oauthLog = options.log.logger("oauth");
+    watched = watchProvider(
+      observedProvider(provider),
+      (error) =>
+        oauthLog.warning(
+          "No one can sign in: the provider does not answer well",
+          {
+            setting: providerSetting(settings),
+            error,
+          },
+        ),
+    );
     return watched.provider;
   });
   const { about } = options;
@@ -187,7 +198,7 @@ export function createApp(options: AppOptions): App {
   app.get(
     "/ready",
     readiness({
-      readDatabase: () => probe(options.database),
+      probeDatabase: probe(options.database),
       provider: () => watched?.reachability(),
       isStopping: options.isStopping,
     }),

@@ -13,7 +13,11 @@ import type { SettingSchemas } from "./authoring/setting.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
 import { assemble } from "./assemble.ts";
 import { type Plan, planServer } from "./plan.ts";
-import type { CreateServerOptions, ServerOptions } from "./server_options.ts";
+import type {
+  CreateServerOptions,
+  Server,
+  ServerOptions,
+} from "./server_options.ts";
 import { standardOutput } from "./standard_output.ts";
 import { startTelemetry } from "./telemetry.ts";
 import { readClients, readEnvironment } from "./process/environment.ts";
@@ -35,6 +39,9 @@ export interface ServeOptions<
   Partial<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
+
+/** The pause before the provider is asked: the first clients go before it. */
+const LOOK_MILLISECONDS = 1000;
 
 /**
  * False under --watch: there the process would wait for a change instead of
@@ -127,6 +134,19 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     baseUrl: config.baseUrl ?? origin,
     showsViews: showsViews && hasViews,
   });
+  if (config.auth.oauth && !config.deployed) lookAround(server, origin);
+}
+
+/** Asks for `/ready` once, which warns if no one can sign in. */
+function lookAround(server: Server, origin: string): void {
+  const looking = setTimeout(async () => {
+    try {
+      await server.fetch(new Request(`${origin}/ready`));
+    } catch {
+      // Told in the log, as for any other who asks.
+    }
+  }, LOOK_MILLISECONDS);
+  Deno.unrefTimer(looking);
 }
 
 /** @throws {StartError} */

@@ -199,3 +199,17 @@ export function providerId(config: ProviderConfig): string {
         : issuerId({ issuer: config.issuer });
   }
 }
+
+/** The setting that says where the provider is, as it is set. */
+export function providerSetting(config: ProviderConfig): string {
+  switch (config.provider) {
+    case "dev":
+      return "OAUTH_PROVIDER=dev";
+    case "custom":
+      return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
+    default:
+      return config.issuer === undefined
+        ? `OAUTH_PROVIDER=${config.provider}`
+        : `OAUTH_ISSUER=${config.issuer}`;
+  }
+}

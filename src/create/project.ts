@@ -50,10 +50,11 @@ function printJson(value: unknown): string {
 
 const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
 
-const RUN = "deno run --quiet -P --no-prompt --env-file=.env main.ts";
+const RUN =
+  "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent";
 const CORES = "deno run --quiet --allow-run --allow-net " +
   "--allow-env=HOST,PORT,PROCESSES,OTEL_RESOURCE_ATTRIBUTES " +
-  `--env-file=.env ${PACKAGE}/cores ` +
+  `--env-file=.env ${PACKAGE}/cores --with-parent ` +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";

@@ -36,6 +36,23 @@ export const REACH_CHECKS: readonly Check[] = [
     },
   },
   {
+    name: "Readiness",
+    async run(site) {
+      const { status, text } = await site.send(`${site.base}/ready`);
+      if (status === 200 && text.includes('"ok"')) {
+        return "the database answers";
+      }
+      if (status !== 503) {
+        throw new Skipped("there is no /ready, which no standard asks for");
+      }
+      throw new Fault(
+        "GET /ready answers 503: the database does not answer, is full, or " +
+          "the server is about to end",
+        "Look at the server's log, at KV_PATH, and at the disk.",
+      );
+    },
+  },
+  {
     name: "Public address (Claude, ChatGPT)",
     run(site) {
       if (site.isLocal) {

@@ -6,7 +6,13 @@
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
+import {
+  baseUrlFix,
+  type Json,
+  OTHER_ORIGIN,
+  parseObject,
+  type Site,
+} from "./site.ts";
 
 /** The redirect URIs with which the known clients register. */
 const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
@@ -37,6 +43,10 @@ const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** A server gives up its provider after ten seconds. */
+const PROVIDER_LOOKS = 44;
+const PROVIDER_PAUSE_MILLISECONDS = 250;
+
 /** Redirect URIs that must be refused. */
 const REFUSED = [
   "javascript:alert(1)",
@@ -48,6 +58,30 @@ const REFUSED = [
 /** The steps of a client between the challenge and the person's browser. */
 export const SIGN_IN_CHECKS: readonly Check[] = [
   {
+    name: "Sign-in provider (everyone)",
+    async run(site) {
+      switch (await askForProvider(site)) {
+        case "ok":
+          return "answers the server";
+        case "unavailable":
+          throw new Fault(
+            "does not answer the server, so no one can sign in",
+            "Look for “No one can sign in” in the server's log: it names the " +
+              "setting and the reason. Check OAUTH_PROVIDER and OAUTH_ISSUER, " +
+              "and that the machine reaches that address (DNS, firewall, " +
+              "HTTPS_PROXY).",
+          );
+        case "misbehaved":
+          throw new Fault(
+            "answers the server with what is no sign-in, so no one can",
+            "Check OAUTH_ISSUER: “No one can sign in” in the server's log " +
+              "says what it found there.",
+          );
+      }
+      throw new Skipped("the server does not tell how its provider is");
+    },
+  },
+  {
     name: "Resource metadata (everyone)",
     async run(site) {
       const { resource } = await site.resourceMetadata();
@@ -55,7 +89,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
         throw new Fault(
           `this server believes it is ${JSON.stringify(resource)}, clients ` +
             `were given ${JSON.stringify(site.mcp)}`,
-          `Set BASE_URL=${site.base}, or give people the other address.`,
+          baseUrlFix(site),
         );
       }
       const well = "/.well-known/oauth-protected-resource";
@@ -92,15 +126,22 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     name: "Endpoints (everyone)",
     async run(site) {
       const { protocol } = new URL(site.origin);
-      for (const name of ["authorization", "token", "registration"]) {
+      const { registration_endpoint } = await site.serverMetadata();
+      const names = ["authorization", "token"];
+      if (registration_endpoint !== undefined) names.push("registration");
+      for (const name of names) {
         const url = new URL(await site.endpoint(name));
         if (url.protocol === protocol) continue;
-        throw new Fault(
-          `${name}_endpoint is ${url.href}`,
-          `Set BASE_URL=${site.base}.`,
-        );
+        throw new Fault(`${name}_endpoint is ${url.href}`, baseUrlFix(site));
       }
-      return "authorization, token and registration are there";
+      return `${names.join(", ")}: all are there`;
+    },
+  },
+  {
+    name: "Registration (everyone)",
+    async run(site) {
+      await site.registrationEndpoint();
+      return "clients may register themselves";
     },
   },
   {
@@ -116,7 +157,9 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
         });
         checkAllowedOrigin(target, headers);
       }
+      const { registration_endpoint } = await site.serverMetadata();
       for (const name of ["token", "registration"]) {
+        if (name === "registration" && !registration_endpoint) continue;
         const target = await site.endpoint(name);
         await checkPreflight(site, target, ["content-type"]);
       }
@@ -163,9 +206,10 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
       if (metadata.client_id_metadata_document_supported === true) {
         return "are accepted";
       }
+      if (site.isLocal) return "are off on this machine: clients register";
       throw new Fault(
         "are not accepted, so clients register themselves again and again",
-        "Leave CIMD_ENABLED unset.",
+        "Leave CIMD_ENABLED unset, or set it to true.",
         "warning",
       );
     },
@@ -192,7 +236,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   {
     name: "Dangerous redirect URIs",
     async run(site) {
-      const target = await site.endpoint("registration");
+      const target = await site.registrationEndpoint();
       for (const uri of REFUSED) {
         const { status } = await post(site, target, clientMetadata([uri]));
         if (status === 400) continue;
@@ -280,6 +324,20 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   },
 ];
 
+/** Asks the server for the state of its provider, until it knows it. */
+async function askForProvider(site: Site): Promise<unknown> {
+  for (let left = PROVIDER_LOOKS;; left--) {
+    const { status, text } = await site.send(`${site.base}/ready`);
+    // Nothing of ours, or told already.
+    if (status !== 200 || !text.startsWith("{")) return undefined;
+    const { provider } = parseObject("/ready", text, "Answer with JSON.");
+    if (provider !== "unknown" || left === 0) return provider;
+    await new Promise((resolve) =>
+      setTimeout(resolve, PROVIDER_PAUSE_MILLISECONDS)
+    );
+  }
+}
+
 async function requireListed(
   site: Site,
   member: string,
@@ -316,7 +374,7 @@ export async function register(
   site: Site,
   redirectUris: readonly string[],
 ): Promise<string> {
-  const target = await site.endpoint("registration");
+  const target = await site.registrationEndpoint();
   const { status, text } = await post(
     site,
     target,

@@ -294,7 +294,7 @@ async function checkCard(
       origin: OTHER_ORIGIN,
     },
   });
-  const fix = "Publish one (SEP-2127): directories will read it.";
+  const fix = "Publish one (SEP-2127): directories read it.";
   if (status !== 200) {
     throw new Fault(`${target} answers ${status}`, fix, "warning");
   }

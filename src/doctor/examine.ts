@@ -27,14 +27,15 @@ export async function* examine(
   { fetch: fetcher = fetch, stores = [], token, receiver }: ExamineOptions = {},
 ): AsyncGenerator<Finding> {
   const site = new Site(url, fetcher);
-  const told = new Set<Fault>();
+  const told = new Map<Fault, string>();
   for (const { name, run } of [...REACH_CHECKS, ...SIGN_IN_CHECKS]) {
     const finding = await examineOne(name, () => run(site), told);
     yield finding;
     // If nothing answers, there is nothing more to check.
     if (name === "Health" && finding.result === "failed") return;
     // A server without sign-in needs no checks of it.
-    if (name.startsWith("Challenge") && finding.result === "skipped") break;
+    const { result, cause } = finding;
+    if (/^Challenge/.test(name) && result === "skipped" && !cause) break;
   }
   const meet = meeting(site, async () => {
     const { status } = await site.greeting();
@@ -58,7 +59,7 @@ const STORE_NAMES: Readonly<Record<Store, string>> = {
 async function examineOne(
   name: string,
   run: () => string | Promise<string>,
-  told: Set<Fault>,
+  told: Map<Fault, string>,
 ): Promise<Finding> {
   try {
     return { name, result: "ok", found: await run() };
@@ -70,10 +71,16 @@ async function examineOne(
     const { found, fix, result } = error;
     // Answers are kept for several checks, faults too: a fault is reported
     // once.
-    if (told.has(error)) {
-      return { name, result: "skipped", found: `needs what failed: ${found}` };
+    const cause = told.get(error);
+    if (cause !== undefined) {
+      return {
+        name,
+        result: "skipped",
+        found: `needs what failed: ${found}`,
+        cause,
+      };
     }
-    told.add(error);
+    told.set(error, name);
     return { name, result, found, fix };
   }
 }

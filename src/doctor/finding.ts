@@ -19,6 +19,8 @@ export interface Finding {
   found: string;
   /** The way to fix it. */
   fix?: string;
+  /** Of what was skipped: the name of the finding that is its cause. */
+  cause?: string;
 }
 
 /** A fault, and the way to fix it. */
@@ -49,4 +51,60 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
   return fix ? `${line}. Fix: ${fix}` : line;
+}
+
+const INDENT = " ".repeat(9);
+
+/**
+ * All findings as advice: what is wrong and its fix, then what is so for some
+ * clients only, what could not be looked at, and in a line what is well. What
+ * one fix mends is one thing.
+ */
+export function printReport(findings: readonly Finding[]): string {
+  const parts: string[] = [];
+  const things = { failed: 0, warning: 0 };
+  const of = (result: Finding["result"]) =>
+    findings.filter((finding) => finding.result === result);
+  const skipped = of("skipped");
+  for (const result of ["failed", "warning"] as const) {
+    const byFix = Map.groupBy(of(result), ({ fix }) => fix);
+    things[result] = byFix.size;
+    for (const [fix, group] of byFix) {
+      const names = new Set<string | undefined>(group.map(({ name }) => name));
+      const lines = group.map((finding) =>
+        printFinding({ ...finding, fix: undefined })
+      );
+      lines.push(`${INDENT}Fix: ${fix}`);
+      const folded = skipped.filter(({ cause }) => names.has(cause));
+      if (folded.length > 0) {
+        lines.push(`${INDENT}Not checked because of it: ${namesOf(folded)}`);
+      }
+      parts.push(lines.join("\n"));
+    }
+  }
+  const others = skipped.filter(({ cause }) => cause === undefined);
+  for (const [found, group] of Map.groupBy(others, ({ found }) => found)) {
+    parts.push(`Not checked: ${namesOf(group)}: ${found}`);
+  }
+  const well = of("ok");
+  if (well.length > 0) parts.push(`Well: ${namesOf(well)}`);
+  parts.push(summaryOf(things));
+  return parts.join("\n\n");
+}
+
+function summaryOf(
+  { failed, warning }: { failed: number; warning: number },
+): string {
+  const counted = (n: number, word: string) =>
+    `${n} ${word}${n === 1 ? "" : "s"}`;
+  const words = failed === 0
+    ? "Nothing to fix"
+    : `${counted(failed, "thing")} to fix`;
+  return warning === 0
+    ? `${words}.`
+    : `${words}, ${counted(warning, "thing")} to know.`;
+}
+
+function namesOf(findings: readonly Finding[]): string {
+  return findings.map(({ name }) => name).join(", ");
 }

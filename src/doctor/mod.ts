@@ -7,7 +7,7 @@
  */
 import { type Store, STORES } from "./checks_store.ts";
 import { examine } from "./examine.ts";
-import { printFinding } from "./finding.ts";
+import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";
 import { isLoopback } from "../loopback.ts";
 
@@ -110,16 +110,10 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   console.log(`Examining ${url}\n`);
-  let faults = 0;
   await using receiver = listenForPerson();
-  for await (const finding of examine(url, { ...options, receiver })) {
-    if (finding.result === "failed") faults++;
-    console.log(printFinding(finding));
-  }
-  console.log(
-    faults === 0
-      ? "\nNothing to fix."
-      : `\n${faults} thing${faults === 1 ? "" : "s"} to fix.`,
+  const findings = await Array.fromAsync(
+    examine(url, { ...options, receiver }),
   );
-  Deno.exit(faults === 0 ? 0 : 1);
+  console.log(printReport(findings));
+  Deno.exit(findings.some(({ result }) => result === "failed") ? 1 : 0);
 }

@@ -55,9 +55,9 @@ export class Site {
    */
   async locate(): Promise<void> {
     for (const endpoint of endpointsFor(this.#url)) {
-      this.#kept.delete("greeting");
+      this.#kept.delete("first answer");
       this.#mcp = endpoint;
-      const { status } = await this.greeting();
+      const { status } = await this.#firstAnswer();
       if (status !== 404 && status !== 405) return;
     }
     [this.#mcp] = endpointsFor(this.#url);
@@ -106,9 +106,22 @@ export class Site {
   /**
    * Gives the answer to a request without credentials; its challenge names the
    * sign-in.
+   *
+   * @throws {Fault} when no one may call at this address
    */
   greeting(): Promise<Answer> {
     return this.#keep("greeting", async () => {
+      const answer = await this.#firstAnswer();
+      if (answer.status !== 403) return answer;
+      throw new Fault(
+        `answers 403 to who calls it by ${this.origin}`,
+        baseUrlFix(this),
+      );
+    });
+  }
+
+  #firstAnswer(): Promise<Answer> {
+    return this.#keep("first answer", async () => {
       const answer = await this.greet();
       if (answer.status !== 400) return answer;
       // A server with 2026-07-28 alone has no initialize.
@@ -172,11 +185,21 @@ export class Site {
 
   /** Reads the protected resource's metadata (RFC 9728). */
   resourceMetadata(): Promise<Json> {
-    return this.#keep("resource metadata", async () =>
-      this.readJson(
-        await this.resourceMetadataUrl(),
-        "Serve the document at the address in the challenge.",
-      ));
+    return this.#keep("resource metadata", async () => {
+      const url = await this.resourceMetadataUrl();
+      const fix = "Serve the document at the address in the challenge.";
+      const { origin } = URL.parse(url, this.origin) ?? this;
+      if (origin === this.origin) return await this.readJson(url, fix);
+      try {
+        return await this.readJson(url, fix);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        throw new Fault(
+          `this server believes it is at ${origin}: ${error.found}`,
+          baseUrlFix(this),
+        );
+      }
+    });
   }
 
   /** Gives the first authorization server that the resource names. */
@@ -220,6 +243,28 @@ export class Site {
     );
   }
 
+  /**
+   * Gives the address at which clients register themselves.
+   *
+   * @throws {Fault} a warning: it may be what the operator wants
+   */
+  registrationEndpoint(): Promise<string> {
+    return this.#keep("registration endpoint", async () => {
+      const metadata = await this.serverMetadata();
+      if (metadata.registration_endpoint !== undefined) {
+        return await this.endpoint("registration");
+      }
+      const others = metadata.client_id_metadata_document_supported === true
+        ? "with a metadata document (Claude, VS Code), or set up in OAUTH_CLIENTS,"
+        : "that are set up in OAUTH_CLIENTS";
+      throw new Fault(
+        `clients cannot register themselves: only those ${others} can sign in`,
+        "Leave OAUTH_REGISTRATION unset, if others are to sign in.",
+        "warning",
+      );
+    });
+  }
+
   #keep<T>(name: string, read: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name) as Promise<T> | undefined;
     if (kept) return kept;
@@ -227,6 +272,11 @@ export class Site {
     this.#kept.set(name, promise);
     return promise;
   }
+}
+
+/** The fix of whatever comes from another `BASE_URL` than clients use. */
+export function baseUrlFix({ base }: Pick<Site, "base">): string {
+  return `Set BASE_URL=${base}, or call it by the address that it has now.`;
 }
 
 const CLIENT = { name: "doctor", version: "1.0.0" };

@@ -8,15 +8,16 @@ import { HttpError } from "../errors.ts";
 import type { Passing } from "./passing.ts";
 
 /**
- * The least time between two reads of the database, however many clients probe.
+ * The least time between two operations on the database, however many clients
+ * probe.
  */
 const FRESH_MILLISECONDS = 1000;
 
 /** The sources of readiness. */
 export interface ReadinessOptions {
-  /** Reads something. @throws when the database does not answer */
-  readDatabase(): Promise<unknown>;
-  /** Tells the result of the last request to the provider, if there is one. */
+  /** Reads or writes something. @throws when the database does not answer */
+  probeDatabase(): Promise<unknown>;
+  /** Tells the state of the provider, if there is one. */
   provider(): string | undefined;
   /** True if the process is about to end. */
   isStopping(): boolean;
@@ -28,7 +29,7 @@ export interface ReadinessOptions {
  * process that is about to end answers 503 too, for as long as it can.
  */
 export function readiness(
-  { readDatabase, provider, isStopping }: ReadinessOptions,
+  { probeDatabase, provider, isStopping }: ReadinessOptions,
 ): (c: Context<Passing>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking = Promise.resolve();
@@ -37,7 +38,7 @@ export function readiness(
     const time = Date.now();
     if (Math.abs(time - checkedMilliseconds) >= FRESH_MILLISECONDS) {
       checkedMilliseconds = time;
-      checking = readDatabase().then(() => {});
+      checking = probeDatabase().then(() => {});
     }
     return checking;
   }
@@ -52,9 +53,14 @@ export function readiness(
     try {
       await check();
     } catch (cause) {
-      throw new HttpError(503, "The database does not answer", {
-        "retry-after": "5",
-      }, { cause });
+      throw new HttpError(
+        503,
+        "The database does not answer, or takes nothing",
+        {
+          "retry-after": "5",
+        },
+        { cause },
+      );
     }
     return c.json({ status: "ok", database: "ok", provider: provider() });
   };

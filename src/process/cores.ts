@@ -15,7 +15,7 @@
  */
 import { Log, type Logger } from "../log.ts";
 import { standardOutput } from "../standard_output.ts";
-import { WITH_PARENT } from "./parent.ts";
+import { watchParent, WITH_PARENT } from "./parent.ts";
 
 /**
  * Longer than a start takes: a process that ends sooner will probably do so
@@ -25,28 +25,38 @@ const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
+/** The time for the last lines, which no one may read. */
+const LAST_LINES_MILLISECONDS = 500;
+const MOST_WAITING_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** The command, and the number of processes. */
-interface CoresOptions {
+export interface CoresOptions {
   command: readonly string[];
   processes: number;
   hostname: string;
   port: number;
   log: Logger;
+  /** The pause between two starts of a process that does not stay; 10 s by default. */
+  longestPauseMilliseconds?: number;
 }
 
 /** The processes of one command. A process that ends is started again. */
-class Cores {
+export class Cores {
   readonly #options: CoresOptions;
+  readonly #longestPauseMilliseconds: number;
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
   readonly #over = Promise.withResolvers<number>();
-  #isStopping = false;
+  /** Until then an end is a mistake, in the settings for example. */
+  #hasListened = false;
+  #stopSignal?: Deno.Signal;
   #hasFailed = false;
 
   constructor(options: CoresOptions) {
     this.#options = options;
+    this.#longestPauseMilliseconds = options.longestPauseMilliseconds ??
+      LONGEST_PAUSE_MILLISECONDS;
   }
 
   /**
@@ -58,7 +68,8 @@ class Cores {
     // makes the database that the others find.
     this.#start();
     await this.#listening();
-    if (!this.#isStopping && this.#children.size > 0) {
+    if (this.#stopSignal === undefined && this.#children.size > 0) {
+      this.#hasListened = true;
       for (let n = 1; n < this.#options.processes; n++) this.#start();
     }
     return await this.#over.promise;
@@ -66,7 +77,7 @@ class Cores {
 
   /** Passes a signal on, and waits for all processes; none is started again. */
   stop(signal: Deno.Signal): void {
-    this.#isStopping = true;
+    this.#stopSignal = signal;
     for (const pause of this.#pauses) clearTimeout(pause);
     for (const child of this.#children) {
       // The process may have ended just now.
@@ -79,49 +90,51 @@ class Cores {
     if (this.#children.size === 0) this.#over.resolve(0);
   }
 
-  #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): void {
+  /** @param pauseMilliseconds before the next start, should it not stay */
+  async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
     const [program, ...args] = this.#options.command;
     const startedMilliseconds = Date.now();
     const child = new Deno.Command(program, {
-      args: [...args, WITH_PARENT],
+      args: [...args, `${WITH_PARENT}=${Deno.pid}`],
       env: { REUSE_PORT: "true", OTEL_RESOURCE_ATTRIBUTES: ofOneProcess() },
-      // Nothing is written to it: the child ends when this pipe closes.
-      stdin: "piped",
+      stdin: "null",
       stdout: "piped",
       stderr: "piped",
     }).spawn();
     this.#children.add(child);
-    Promise.all([
-      child.status,
-      passOn(child.stdout, Deno.stdout),
-      passOn(child.stderr, Deno.stderr),
-    ]).then(([{ code, signal }]) => {
-      this.#children.delete(child);
-      child.stdin.close().catch(() => {});
-      const isSteady = Date.now() - startedMilliseconds >= STEADY_MILLISECONDS;
-      if (this.#isStopping) {
-        this.#hasFailed ||= code !== 0;
-        if (this.#children.size === 0) {
-          this.#over.resolve(this.#hasFailed ? 1 : 0);
-        }
-        return;
-      }
-      if (!isSteady && this.#children.size === 0) {
-        return this.#over.resolve(code || 1);
-      }
-      this.#options.log.error("A process ended and is started again", {
-        pid: child.pid,
-        code,
-        signal,
-      });
-      this.#startLater(isSteady ? FIRST_PAUSE_MILLISECONDS : pauseMilliseconds);
+    const printed = Promise.all([
+      passOn(child.stdout, stdout),
+      passOn(child.stderr, stderr),
+    ]);
+    const { code, signal } = await child.status;
+    await within(LAST_LINES_MILLISECONDS, printed);
+    this.#children.delete(child);
+    const isLast = this.#children.size === 0;
+    if (this.#stopSignal !== undefined) {
+      // One that was only starting knows of no good order yet.
+      this.#hasFailed ||= code !== 0 && signal !== this.#stopSignal;
+      if (isLast) this.#over.resolve(this.#hasFailed ? 1 : 0);
+      return;
+    }
+    const isSteady = Date.now() - startedMilliseconds >= STEADY_MILLISECONDS;
+    const isHopeless = !isSteady &&
+      pauseMilliseconds >= this.#longestPauseMilliseconds;
+    if (isLast && (isHopeless || !this.#hasListened)) {
+      for (const pause of this.#pauses) clearTimeout(pause);
+      return this.#over.resolve(code || 1);
+    }
+    this.#options.log.error("A process ended and is started again", {
+      pid: child.pid,
+      code,
+      signal,
     });
+    this.#startLater(isSteady ? FIRST_PAUSE_MILLISECONDS : pauseMilliseconds);
   }
 
   #startLater(milliseconds: number): void {
     const pause = setTimeout(() => {
       this.#pauses.delete(pause);
-      this.#start(Math.min(2 * milliseconds, LONGEST_PAUSE_MILLISECONDS));
+      this.#start(Math.min(2 * milliseconds, this.#longestPauseMilliseconds));
     }, milliseconds);
     this.#pauses.add(pause);
   }
@@ -136,7 +149,7 @@ class Cores {
       } catch (error) {
         if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MILLISECONDS));
+      await pause(LOOK_MILLISECONDS);
     }
   }
 }
@@ -150,37 +163,82 @@ function ofOneProcess(): string {
   return given ? `${given},${own}` : own;
 }
 
-/** Writes whole lines, so that the lines of several processes do not mix. */
+/** Passes whole lines on, so that the lines of several processes do not mix. */
 async function passOn(
-  from: ReadableStream<Uint8Array>,
-  to: { writeSync(bytes: Uint8Array): number },
+  from: ReadableStream<Uint8Array<ArrayBuffer>>,
+  to: Output,
 ): Promise<void> {
   let rest = new Uint8Array();
   for await (const chunk of from) {
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     if (end > 0) {
-      write(to, rest);
-      write(to, chunk.subarray(0, end));
+      to.write(joined(rest, chunk.subarray(0, end)));
       rest = new Uint8Array();
     }
-    const longer = new Uint8Array(rest.length + chunk.length - end);
-    longer.set(rest);
-    longer.set(chunk.subarray(end), rest.length);
-    rest = longer;
+    rest = joined(rest, chunk.subarray(end));
   }
-  write(to, rest);
+  await to.write(rest);
 }
 
-function write(
-  to: { writeSync(bytes: Uint8Array): number },
-  bytes: Uint8Array,
-): void {
-  try {
-    while (bytes.length > 0) bytes = bytes.subarray(to.writeSync(bytes));
-  } catch (error) {
-    // The output is no longer read, but the servers go on.
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+function joined(
+  one: Uint8Array<ArrayBuffer>,
+  other: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
+
+/**
+ * An output that several write to, one after the other. What a slow reader
+ * leaves waiting is bounded: lines beyond that are lost, and no one is held up.
+ */
+class Output {
+  readonly #to: { write(bytes: Uint8Array): Promise<number> };
+  #last: Promise<void> = Promise.resolve();
+  #waitingBytes = 0;
+
+  constructor(to: { write(bytes: Uint8Array): Promise<number> }) {
+    this.#to = to;
   }
+
+  /** Writes whole lines; resolves when all before are written or lost. */
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) {
+      return this.#last;
+    }
+    this.#waitingBytes += bytes.length;
+    return this.#last = this.#last.then(() => this.#write(bytes))
+      .finally(() => this.#waitingBytes -= bytes.length);
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    try {
+      while (bytes.length > 0) {
+        bytes = bytes.subarray(await this.#to.write(bytes));
+      }
+    } catch {
+      // The output is no longer read, or its disk is full: the servers go on.
+    }
+  }
+}
+
+const stdout = new Output(Deno.stdout);
+const stderr = new Output(Deno.stderr);
+
+async function within(
+  milliseconds: number,
+  ending: Promise<unknown>,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([ending, promise]);
+  clearTimeout(timer);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** Ends the process with one line that says what to do. */
@@ -197,7 +255,9 @@ function readNumber(variable: string, usual: number): number {
   refuse(`${variable}: got ${JSON.stringify(text)}, wants a number above 0.`);
 }
 
-async function main(command: readonly string[]): Promise<never> {
+async function main(args: readonly string[]): Promise<never> {
+  const hasParent = args[0] === WITH_PARENT;
+  const command = hasParent ? args.slice(1) : args;
   if (command.length === 0) refuse("Usage: cores deno run … main.ts");
   if (Deno.build.os !== "linux") {
     refuse(
@@ -222,9 +282,11 @@ async function main(command: readonly string[]): Promise<never> {
     port,
     log: log.logger("cores"),
   });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => cores.stop(signal));
   }
+  // What the command has of its own is its affair.
+  if (hasParent) watchParent([WITH_PARENT], () => cores.stop("SIGHUP"));
   const code = await cores.run();
   await log.flush();
   Deno.exit(code);

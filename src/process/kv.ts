@@ -9,6 +9,12 @@ import { whileLocked } from "../store/locked.ts";
 import { isService, type Origin } from "./service.ts";
 import { StartError } from "./start_error.ts";
 
+/** Opening takes a few milliseconds, unless another process has it locked. */
+const WAIT_MILLISECONDS = 1500;
+const LOCKED_MILLISECONDS = 10_000;
+/** The rights of everyone but the owner and the group. */
+const OTHERS = 0o007;
+
 /**
  * Refuses Deno's default database for a service. It depends on the folder, so
  * the next release of the service would start with an empty one.
@@ -49,9 +55,17 @@ export async function openKv(
     const { memoryKv } = await import("../store/memory_kv.ts");
     return memoryKv();
   }
+  const database = kvPath ?? "the default database";
+  const waiting = setTimeout(() => {
+    const why = URL.canParse(database)
+      ? "it does not answer"
+      : "it is locked by another process";
+    log.warning(`Waiting for the database: ${why}`, { database });
+  }, WAIT_MILLISECONDS);
   try {
     if (kvPath && !kvPath.startsWith(":") && !URL.canParse(kvPath)) {
-      await prepareFile(kvPath);
+      await prepareFile(kvPath, log);
+      await whileLocked(() => checkLock(kvPath), LOCKED_MILLISECONDS);
     }
     // Another process may be opening the same file.
     return await whileLocked(() => Deno.openKv(kvPath));
@@ -59,26 +73,76 @@ export async function openKv(
     if (error instanceof StartError) throw error;
     const { message } = error as Error;
     throw new StartError(
-      `KV_PATH: ${kvPath ?? "the default database"} cannot be opened: ` +
-        message,
+      `KV_PATH: ${database} cannot be opened: ${message}`,
     );
+  } finally {
+    clearTimeout(waiting);
   }
 }
 
-/** @throws {StartError} if Deno would ask for permission */
-async function prepareFile(path: string): Promise<void> {
+/**
+ * Makes the folder and the file, for no one else to read.
+ *
+ * @throws {StartError} if Deno would ask for permission
+ */
+async function prepareFile(path: string, log: Logger): Promise<void> {
   const directory = path.replace(/[^/\\]*$/, "");
+  if (!await mayUse(path)) {
+    throw new StartError(
+      `KV_PATH: ${path} may not be opened. Use data/tools.db, or add ` +
+        `--allow-read=${directory || "."} --allow-write=${
+          directory || "."
+        } to deno run, or "${directory || "."}" to read and write of ` +
+        `permissions.default in deno.json.`,
+    );
+  }
+  if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+  try {
+    // SQLite takes it for an empty database, and makes its -wal like it.
+    (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
+      .close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    await keepFromOthers(path, log);
+  }
+}
+
+/**
+ * Throws at once where `Deno.openKv()` would stop the whole process for five
+ * seconds: no signal, no line of the log.
+ *
+ * @throws {Error} "database is locked"
+ */
+async function checkLock(path: string): Promise<void> {
+  // Without it no other process has the database open.
+  if (!await Deno.stat(`${path}-wal`).then(() => true, () => false)) return;
+  const { DatabaseSync } = await import("node:sqlite");
+  using database = new DatabaseSync(path);
+  database.exec("PRAGMA busy_timeout = 0; SELECT name FROM sqlite_schema");
+}
+
+async function mayUse(path: string): Promise<boolean> {
   for (const name of ["read", "write"] as const) {
     const { state } = await Deno.permissions.query({ name, path });
-    if (state !== "granted") {
-      throw new StartError(
-        `KV_PATH: ${path} may not be opened. Use data/tools.db, or add ` +
-          `--allow-read=${directory || "."} --allow-write=${
-            directory || "."
-          } to deno run, or "${directory || "."}" to read and write of ` +
-          `permissions.default in deno.json.`,
-      );
+    if (state !== "granted") return false;
+  }
+  return true;
+}
+
+/** Takes away what others may do with a database that was made otherwise. */
+async function keepFromOthers(path: string, log: Logger): Promise<void> {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      if (Deno.build.os === "windows" || !await mayUse(file)) continue;
+      const { mode } = await Deno.stat(file);
+      if (mode === null || (mode & OTHERS) === 0) continue;
+      await Deno.chmod(file, mode & 0o777 & ~OTHERS);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) continue;
+      log.warning("Others may read the database: run chmod o= on it", {
+        file,
+        error,
+      });
     }
   }
-  if (directory) await Deno.mkdir(directory, { recursive: true });
 }

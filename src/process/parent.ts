@@ -1,20 +1,37 @@
 /**
- * A process that ends with its parent, even if the parent is killed. The parent
- * holds the other end of this process's standard input, which the system then
- * closes.
+ * A process that ends with its parent, even if the parent is killed and can
+ * tell no one: the system then gives the process another parent.
  *
  * @module
  */
 
-/** The argument of a server that was started this way. */
+/**
+ * The argument of a process that was started this way. A parent that knows its
+ * own number adds it: `--with-parent=1234`.
+ */
 export const WITH_PARENT = "--with-parent";
 
+const LOOK_MILLISECONDS = 500;
+
+/** The parent that gives no number, read as early as can be. */
+const firstParent = Deno.ppid;
+
 /**
- * Calls `onEnd` when the parent is gone; never for a server started on its own.
+ * Calls `onEnd` once the parent is gone; never for a process started on its
+ * own.
+ *
+ * @param args those of the process
  */
-export async function watchParent(onEnd: () => void): Promise<void> {
-  if (!Deno.args.includes(WITH_PARENT)) return;
-  const buffer = new Uint8Array(1);
-  while (await Deno.stdin.read(buffer) !== null);
-  onEnd();
+export function watchParent(
+  args: readonly string[],
+  onEnd: () => void,
+): void {
+  const flag = args.find((arg) => arg.split("=")[0] === WITH_PARENT);
+  if (flag === undefined) return;
+  const parent = Number(flag.split("=")[1] ?? firstParent);
+  const looking = setInterval(() => {
+    if (Deno.ppid === parent) return;
+    clearInterval(looking);
+    onEnd();
+  }, LOOK_MILLISECONDS);
 }

@@ -46,16 +46,18 @@ export interface Ending {
 /**
  * Ends the process in good order after a signal; a second signal ends it at
  * once. A terminal sends its signal to all processes, and `deno task` passes
- * its own on. The end of the parent counts as SIGTERM.
+ * its own on. SIGHUP, from a terminal that closes, and the end of the parent
+ * count as SIGTERM, but never as a second signal.
  */
 export function stopOnSignal(ending: Ending): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
     ? ["SIGINT"]
-    : ["SIGINT", "SIGTERM"];
+    : ["SIGINT", "SIGTERM", "SIGHUP"];
   let stoppingSinceMilliseconds: number | undefined;
   const onSignal = async (signal: Deno.Signal) => {
     const time = Date.now();
     if (stoppingSinceMilliseconds !== undefined) {
+      if (signal === "SIGHUP") return;
       if (time - stoppingSinceMilliseconds < SAME_SIGNAL_MILLISECONDS) return;
       await ending.log.flush();
       Deno.exit(1);
@@ -63,17 +65,14 @@ export function stopOnSignal(ending: Ending): void {
     stoppingSinceMilliseconds = time;
     ending.log.logger("main").info("Stopping");
     // A person at a terminal does not wait for a proxy.
-    await end(ending, signal === "SIGTERM");
+    await end(ending, signal !== "SIGINT");
     await ending.log.flush();
     Deno.exit(0);
   };
   for (const signal of signals) {
     Deno.addSignalListener(signal, () => onSignal(signal));
   }
-  watchParent(() => {
-    // Not a second signal: a process that is stopping already keeps its time.
-    if (stoppingSinceMilliseconds === undefined) onSignal("SIGTERM");
-  });
+  watchParent(Deno.args, () => onSignal("SIGHUP"));
 }
 
 async function end(

@@ -215,7 +215,7 @@ export function givenUpKey(mark: string): Deno.KvKey {
   return ["given-up", mark];
 }
 
-/** Never written: reading it shows that the database answers. */
+/** The key whose reading or writing shows that the database answers · 60 s. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
 }

@@ -6,10 +6,30 @@
 import type { Database } from "./database.ts";
 import { probeKey } from "./keys.ts";
 
+/** The pause between two writes: a full disk is noticed after it. */
+const WRITE_MILLISECONDS = 10_000;
+const KEEP_SECONDS = 60;
+
+/** A check of the database. @throws {import("../errors.ts").StorageError} */
+export type Probe = () => Promise<void>;
+
 /**
- * Reads a key that is never written. @throws
- * {import("../errors.ts").StorageError}
+ * A probe that reads, and now and then writes, because a database on a full
+ * disk still answers reads. After a failed write every call writes, until one
+ * succeeds.
  */
-export async function probe(database: Database): Promise<void> {
-  await database.get(probeKey());
+export function probe(database: Database): Probe {
+  let writtenMilliseconds = -Infinity;
+  return async () => {
+    const time = database.clock();
+    if (Math.abs(time - writtenMilliseconds) < WRITE_MILLISECONDS) {
+      await database.get(probeKey());
+      return;
+    }
+    writtenMilliseconds = -Infinity;
+    await database.commit((transaction) =>
+      transaction.set(probeKey(), { expiresAt: database.now() + KEEP_SECONDS })
+    );
+    writtenMilliseconds = time;
+  };
 }

@@ -6,7 +6,7 @@
  */
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode } from "./upstream_error.ts";
-import type { UpstreamFetch } from "./upstream_fetch.ts";
+import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
 import type { Provider } from "./provider.ts";
@@ -83,6 +83,7 @@ export function customProvider(
     },
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, userinfoUrl, accessToken),
+    look: () => knock(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined
       : (tokens) =>

@@ -12,7 +12,7 @@
 import type { Identity } from "../caller.ts";
 import { buildAuthorizationUrl } from "./authorization_url.ts";
 import { afterCode, UpstreamError } from "./upstream_error.ts";
-import type { UpstreamFetch } from "./upstream_fetch.ts";
+import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import { isObject } from "../json.ts";
 import {
   gitHubMemberships,
@@ -119,6 +119,7 @@ export function gitHubProvider(
     identify: ({ accessToken }) => whoIs(accessToken),
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
+    look: () => knock(fetchUpstream, `${origin}/login/oauth/access_token`),
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
       const { status } = await fetchUpstream(

@@ -25,6 +25,7 @@ export function observedProvider(provider: Provider): Provider {
     isAlive: provider.isAlive &&
       ((accessToken) =>
         observe("is_alive", () => provider.isAlive!(accessToken))),
+    look: provider.look && (() => observe("look", () => provider.look!())),
     revoke: provider.revoke &&
       ((tokens) => observe("revoke", () => provider.revoke!(tokens))),
   };

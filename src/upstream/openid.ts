@@ -200,6 +200,7 @@ export function openIdProvider(
       if (!userinfoEndpoint || options.userinfo === false) return undefined;
       return await isTokenAlive(fetchUpstream, userinfoEndpoint, accessToken);
     },
+    look: discover,
     async revoke(tokens) {
       const metadata = await discover();
       const { revocationEndpoint: url } = metadata;

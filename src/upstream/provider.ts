@@ -87,6 +87,8 @@ export interface Provider {
    * reasons too.
    */
   isAlive?(accessToken: string): Promise<boolean | undefined>;
+  /** Sends a request for no one's sake, to find out if the provider answers. */
+  look?(): Promise<unknown>;
   /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
 }

@@ -3,20 +3,53 @@
  *
  * @module
  */
+import { detached } from "../telemetry.ts";
 import { type Provider, UpstreamError } from "./provider.ts";
 
-/** The reachability; `unknown` before the first request. */
-export type Reachability = "ok" | "unavailable" | "unknown";
+/** The pause between two looks: strangers may cause them. */
+const LOOK_MILLISECONDS = 60_000;
+
+/**
+ * The reachability; `unknown` before the first request, `misbehaved` after a
+ * look that found no provider that people could sign in with.
+ */
+export type Reachability = "ok" | "unavailable" | "misbehaved" | "unknown";
 
 /** A provider that remembers the result of its last request. */
 export interface WatchedProvider {
   provider: Provider;
+  /** Tells the present state, and has a look in the background unless it is ok. */
   reachability(): Reachability;
 }
 
-/** Watches a provider. No request is made just to find out. */
-export function watchProvider(watched: Provider): WatchedProvider {
+/**
+ * Watches a provider.
+ *
+ * @param onFault is told why a look failed, once until the provider is well
+ */
+export function watchProvider(
+  watched: Provider,
+  onFault: (error: unknown) => void = () => {},
+): WatchedProvider {
   let reachability: Reachability = "unknown";
+  let lookedMilliseconds = -Infinity;
+  let hasTold = false;
+
+  async function look(): Promise<void> {
+    const time = Date.now();
+    if (Math.abs(time - lookedMilliseconds) < LOOK_MILLISECONDS) return;
+    lookedMilliseconds = time;
+    try {
+      await watched.look!();
+      reachability = "ok";
+      hasTold = false;
+    } catch (error) {
+      const { kind } = error as Partial<UpstreamError>;
+      reachability = kind === "misbehaved" ? kind : "unavailable";
+      if (!hasTold) onFault(error);
+      hasTold = true;
+    }
+  }
 
   async function noting<T>(
     conversation: Promise<T>,
@@ -52,6 +85,9 @@ export function watchProvider(watched: Provider): WatchedProvider {
         ((accessToken) => noting(watched.isAlive!(accessToken))),
       revoke: watched.revoke && ((tokens) => noting(watched.revoke!(tokens))),
     },
-    reachability: () => reachability,
+    reachability() {
+      if (reachability !== "ok" && watched.look) detached(look);
+      return reachability;
+    },
   };
 }

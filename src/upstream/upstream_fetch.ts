@@ -103,6 +103,22 @@ async function readBody(
 }
 
 /**
+ * Sends a request for any answer at all: a refusal is one, too.
+ *
+ * @throws {UpstreamError} `unavailable` when no answer comes
+ */
+export async function knock(
+  fetchUpstream: UpstreamFetch,
+  url: string,
+): Promise<void> {
+  try {
+    await fetchUpstream(url);
+  } catch (error) {
+    if ((error as Error).cause !== undefined) throw error;
+  }
+}
+
+/**
  * Reads the object in an answer, from JSON or, as GitHub's older endpoints send
  * it, from a form.
  *

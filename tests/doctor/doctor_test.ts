@@ -25,7 +25,7 @@ async function examine(defects: Defects) {
 Deno.test("doctor exits 0 for a server that is well", async () => {
   const { code, text } = await examine({});
   assert.equal(code, 0, text);
-  assert.match(text, /Nothing to fix\./);
+  assert.match(text, /Nothing to fix\b/);
 });
 
 Deno.test("doctor exits 1 and says how to fix what is not", async () => {
@@ -33,8 +33,8 @@ Deno.test("doctor exits 1 and says how to fix what is not", async () => {
     serverMetadata: { code_challenge_methods_supported: [] },
   });
   assert.equal(code, 1, text);
-  assert.match(text, /FAILED +PKCE .*Fix: Add S256/);
-  assert.match(text, /1 thing to fix\./);
+  assert.match(text, /FAILED +PKCE .*\n +Fix: Add S256/);
+  assert.match(text, /1 thing to fix\b/);
 });
 
 Deno.test("doctor adds http:// on this machine", async () => {

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { examine } from "../../src/doctor/examine.ts";
-import { type Finding, printFinding } from "../../src/doctor/finding.ts";
+import {
+  type Finding,
+  printFinding,
+  printReport,
+} from "../../src/doctor/finding.ts";
 import { type Defects, fakeServer } from "./fake_server.ts";
 
 const ORIGIN = "https://tools.example";
@@ -18,7 +22,7 @@ async function complaint(defects: Defects, url = ORIGIN): Promise<string> {
     { result },
   ) => result === "failed" || result === "warning");
   assert.equal(bad.length, 1, bad.map(printFinding).join("\n"));
-  return printFinding(bad[0]).replaceAll(/ +/g, " ");
+  return printFinding(bad[0]).replaceAll(/\s+/g, " ");
 }
 
 Deno.test("examine() says what Java's client needs where an upgrade is refused", async () => {
@@ -220,13 +224,110 @@ Deno.test("examine() finds a server that trusts every redirect URI", async () =>
   assert.match(bad[1], /Unregistered redirect URI: is answered 200/);
 });
 
-Deno.test("examine() tells a fault that several checks meet once", async () => {
+/** A report, without what is well. */
+async function report(defects: Defects, url = ORIGIN): Promise<string[]> {
+  const text = printReport(await findings(fakeServer(url, defects), url));
+  return text.split("\n\n").filter((part) => !part.startsWith("Well: "));
+}
+
+const REPORTS: [what: string, Defects, thing: RegExp, summary: string][] = [
+  [
+    "a BASE_URL that leads elsewhere, with all that it is the cause of",
+    {
+      challenge: 'Bearer resource_metadata="https://old.example' +
+        '/.well-known/oauth-protected-resource/mcp"',
+      answers: {
+        "GET /.well-known/oauth-protected-resource/mcp": () =>
+          new Response("", { status: 404 }),
+      },
+    },
+    /^FAILED +Resource metadata .*believes it is at https:\/\/old\.example.*\n +Fix: Set BASE_URL=https:\/\/tools\.example, .*\n +Not checked because of it: Issuer .*Token endpoint \(everyone\)$/,
+    "1 thing to fix.",
+  ],
+  [
+    "a BASE_URL without TLS, told by two checks, as one thing",
+    {
+      resourceMetadata: { resource: "http://tools.example/mcp" },
+      serverMetadata: { token_endpoint: "http://tools.example/token" },
+    },
+    /^FAILED +Resource metadata .*\nFAILED +Endpoints .*\n +Fix: Set BASE_URL=https:\/\/tools\.example, .*address that it has now\.$/,
+    "1 thing to fix.",
+  ],
+  [
+    "a server that refuses the address it is called by",
+    { answers: { "POST /mcp": () => new Response("", { status: 403 }) } },
+    /^FAILED +POST \/mcp .*403 .*by https:\/\/tools\.example\n +Fix: Set BASE_URL=https:\/\/tools\.example, .*\n +Not checked because of it: .*Challenge .*Issuer/,
+    "1 thing to fix.",
+  ],
+  [
+    "registration that is switched off as what it is",
+    { serverMetadata: { registration_endpoint: undefined } },
+    /^warning +Registration \(everyone\): .*\(Claude, VS Code\).*\n +Fix: Leave OAUTH_REGISTRATION unset.*\n +Not checked because of it: Registration \(Claude\).*Consent page/,
+    "Nothing to fix, 1 thing to know.",
+  ],
+  [
+    "a provider that does not answer, though all else is well",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({ status: "ok", provider: "unavailable" }),
+      },
+    },
+    /^FAILED +Sign-in provider .*no one can sign in\n +Fix: .*OAUTH_ISSUER/,
+    "1 thing to fix.",
+  ],
+  [
+    "a provider that is none",
+    {
+      answers: {
+        "GET /ready": () =>
+          Response.json({ status: "ok", provider: "misbehaved" }),
+      },
+    },
+    /^FAILED +Sign-in provider .*\n +Fix: Check OAUTH_ISSUER/,
+    "1 thing to fix.",
+  ],
+  [
+    "a database that does not answer",
+    { answers: { "GET /ready": () => Response.json({}, { status: 503 }) } },
+    /^FAILED +Readiness: .*\n +Fix: .*KV_PATH/,
+    "1 thing to fix.",
+  ],
+];
+
+for (const [what, defects, thing, summary] of REPORTS) {
+  Deno.test(`printReport() tells ${what}`, async () => {
+    const [first, ...rest] = await report(defects);
+    assert.match(first, thing);
+    assert.equal(rest.at(-1), summary);
+    // Nothing but what could not be asked comes in between.
+    for (const part of rest.slice(0, -1)) assert.match(part, /^Not checked: /);
+  });
+}
+
+Deno.test("examine() waits for a server that looks for its provider just now", async () => {
+  let asked = 0;
   const all = await findings(fakeServer(ORIGIN, {
-    resourceMetadata: { authorization_servers: [] },
+    answers: {
+      "GET /ready": () => {
+        const provider = ++asked < 3 ? "unknown" : "ok";
+        return Response.json({ status: "ok", provider });
+      },
+    },
   }));
-  const skipped = all.filter(({ result }) => result === "skipped");
-  assert.ok(skipped.length > 5);
-  assert.match(skipped[0].found, /needs what failed/);
+  const { result } = all.find(({ name }) => /provider/.test(name))!;
+  assert.equal(result, "ok");
+});
+
+Deno.test("examine() does not tell a server on this machine to take metadata documents", async () => {
+  const all = await findings(
+    fakeServer("http://localhost:3000", {
+      serverMetadata: { client_id_metadata_document_supported: false },
+    }),
+    "http://localhost:3000",
+  );
+  const { result } = all.find(({ name }) => /metadata documents/.test(name))!;
+  assert.equal(result, "ok");
 });
 
 Deno.test("examine() warns that only this machine reaches a loopback server", async () => {

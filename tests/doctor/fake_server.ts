@@ -68,6 +68,7 @@ export function fakeServer(origin: string, defects: Defects = {}) {
     }),
   );
   app.get("/health", (c) => c.json({ status: "ok", timestamp: 0 }));
+  app.get("/ready", (c) => c.json({ status: "ok", provider: "ok" }));
   app.post("/mcp", (c) => {
     if (challenge) c.header("WWW-Authenticate", challenge);
     return c.json({ error: "unauthorized" }, 401);

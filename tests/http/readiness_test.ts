@@ -3,21 +3,29 @@ import assert from "node:assert/strict";
 import type { Passing } from "../../src/http/passing.ts";
 import { readiness } from "../../src/http/readiness.ts";
 import { createServer } from "../../src/server.ts";
+import { customProvider } from "../../src/upstream/custom.ts";
+import { gitHubProvider } from "../../src/upstream/github.ts";
 import { UpstreamError } from "../../src/upstream/provider.ts";
+import { watchProvider } from "../../src/upstream/reachability.ts";
+import { upstreamFetch } from "../../src/upstream/upstream_fetch.ts";
 import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
 import { startServer } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { SILENT } from "../log.ts";
 
-/** Makes a database that can be away, and that counts its reads. */
+/** Makes a database that can be away or full, and that counts its operations. */
 function counted(kv: Deno.Kv) {
-  const state = { isAway: false, reads: 0 };
+  const state = { isAway: false, isFull: false, reads: 0, writes: 0 };
   const database = new Proxy(kv, {
     get(target, name) {
       const member = Reflect.get(target, name);
       if (typeof member !== "function") return member;
       return (...args: unknown[]) => {
         if (name === "get") state.reads++;
+        if (name === "atomic") state.writes++;
+        if (state.isFull && name === "atomic") {
+          throw new Error("database or disk is full");
+        }
         if (state.isAway && name !== "close") throw new Error("gone");
         return member.apply(target, args);
       };
@@ -26,7 +34,7 @@ function counted(kv: Deno.Kv) {
   return { state, database };
 }
 
-Deno.test("GET /ready reads the database once a second, and is 503 without it", async () => {
+Deno.test("GET /ready asks the database once a second, writes every ten, and is 503 where either fails", async () => {
   using time = new FakeTime();
   const memory = await Deno.openKv(":memory:");
   const { state, database } = counted(memory);
@@ -36,9 +44,21 @@ Deno.test("GET /ready reads the database once a second, and is 503 without it", 
       const response = await server.fetch("/ready");
       return [response.status, (await response.json()).database];
     };
-    state.reads = 0;
+    state.reads = state.writes = 0;
     for (let n = 0; n < 20; n++) assert.deepEqual(await ready(), [200, "ok"]);
-    assert.equal(state.reads, 1);
+    assert.deepEqual([state.reads, state.writes], [0, 1]);
+    time.tick(1);
+    for (let n = 0; n < 20; n++) assert.deepEqual(await ready(), [200, "ok"]);
+    assert.deepEqual([state.reads, state.writes], [1, 1]);
+    // A full disk is no matter to reads.
+    state.isFull = true;
+    time.tick(9);
+    for (let n = 0; n < 3; n++) {
+      assert.deepEqual(await ready(), [503, undefined]);
+      time.tick(1);
+    }
+    state.isFull = false;
+    assert.deepEqual(await ready(), [200, "ok"]);
     state.isAway = true;
     time.tick(1);
     assert.deepEqual(await ready(), [503, undefined]);
@@ -51,7 +71,7 @@ Deno.test("GET /ready reads the database once a second, and is 503 without it", 
   }
 });
 
-Deno.test("GET /ready tells whether the provider answered last, and asks it nothing", async () => {
+Deno.test("GET /ready tells whether the provider answered last", async () => {
   const provider = new FakeProvider();
   await using server = await startOAuthServer({ provider });
   const ready = async () => {
@@ -68,6 +88,77 @@ Deno.test("GET /ready tells whether the provider answered last, and asks it noth
   await assert.rejects(client.connect());
   assert.equal(await ready(), "unavailable");
 });
+
+Deno.test("GET /ready looks for a provider that is not known to be well, once a minute, and tells the log once", async () => {
+  using time = new FakeTime();
+  const provider = new FakeProvider();
+  let looks = 0;
+  let answer = () => Promise.resolve();
+  const faults: unknown[] = [];
+  const { reachability } = watchProvider({
+    name: provider.name,
+    authorizationUrl: (request) => provider.authorizationUrl(request),
+    redeem: (response) => provider.redeem(response),
+    refresh: (token) => provider.refresh(token),
+    look() {
+      looks++;
+      return answer();
+    },
+  }, (error) => faults.push(error));
+  const told = async () => {
+    for (let n = 0; n < 3; n++) reachability();
+    await answer().catch(() => {});
+    await Promise.resolve();
+    return reachability();
+  };
+  answer = () => Promise.reject(new UpstreamError("unavailable", "no answer"));
+  assert.equal(reachability(), "unknown");
+  assert.equal(await told(), "unavailable");
+  assert.equal(looks, 1);
+  answer = () => Promise.reject(new UpstreamError("misbehaved", "no metadata"));
+  time.tick(60);
+  assert.equal(await told(), "misbehaved");
+  assert.deepEqual([looks, faults.length], [2, 1]);
+  answer = () => Promise.resolve();
+  time.tick(60);
+  assert.equal(await told(), "ok");
+  time.tick(60);
+  assert.equal(await told(), "ok");
+  assert.deepEqual([looks, faults.length], [3, 1]);
+});
+
+for (
+  const [name, make] of [
+    ["a custom provider", (origin: string) =>
+      customProvider({
+        authorizationUrl: `${origin}/authorize`,
+        tokenUrl: `${origin}/token`,
+        userinfoUrl: `${origin}/me`,
+        clientId: "c",
+        clientSecret: "s",
+        extra: {},
+      }, upstreamFetch(fetch))],
+    ["GitHub", (origin: string) =>
+      gitHubProvider(
+        { origin, clientId: "c", clientSecret: "s", extra: {} },
+        upstreamFetch(fetch),
+      )],
+  ] as const
+) {
+  Deno.test(`look() takes any answer of ${name} for one, and none for none`, async () => {
+    const server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {} },
+      () => new Response("Use POST.", { status: 500 }),
+    );
+    const provider = make(`http://127.0.0.1:${server.addr.port}`);
+    await provider.look!();
+    await server.shutdown();
+    await assert.rejects(
+      async () => await provider.look!(),
+      (error: UpstreamError) => error.kind === "unavailable",
+    );
+  });
+}
 
 Deno.test("GET /ready is 503 once the server is about to end, though calls go on", async () => {
   const kv = await Deno.openKv(":memory:");
@@ -102,7 +193,7 @@ Deno.test("GET /ready is answered anew each time, and says why it refuses", asyn
   app.get(
     "/ready",
     readiness({
-      readDatabase: () => Promise.resolve(),
+      probeDatabase: () => Promise.resolve(),
       provider: () => undefined,
       isStopping: () => isStopping,
     }),

@@ -67,7 +67,7 @@ function expectedOf(revision: string | undefined) {
 const PYTHON = {
   mcp1: "mcp==1.30.0",
   mcp2: "mcp==2.3.0",
-  fastmcp: "fastmcp==4.1.1",
+  fastmcp: "fastmcp==4.1.2",
 };
 
 function python(

@@ -81,6 +81,43 @@ Deno.test("a backup replaces no other and leaves nothing behind when it fails", 
   assert.deepEqual(await fileNames(directory.path), before);
 });
 
+Deno.test({
+  name: "a backup or a restore that finds no room leaves nothing behind",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const path = `${directory.path}/tools.db`;
+    const copy = `${directory.path}/copy.db`;
+    {
+      using kv = await Deno.openKv(path);
+      for (let n = 0; n < 100; n++) {
+        await kv.set([n], crypto.getRandomValues(new Uint8Array(60_000)));
+      }
+    }
+    await Deno.copyFile(path, copy);
+    const before = await fileNames(directory.path);
+    for (
+      const [task, ...paths] of [
+        ["backup", path, `${directory.path}/new.db`],
+        ["restore", copy, path],
+        ["restore", copy, `${directory.path}/new.db`],
+      ]
+    ) {
+      // A file of no more than a megabyte: further writes fail.
+      const shell = 'trap "" XFSZ; ulimit -f 1000; exec "$@"';
+      await using full = new Process(
+        ["-c", shell, "sh", Deno.execPath(), "run", "--allow-all"]
+          .concat(`scripts/${task}.ts`, paths),
+        { command: "sh" },
+      );
+      assert.equal(await full.end(), 1, full.output);
+      assert.deepEqual(await fileNames(directory.path), before);
+    }
+    using kv = await Deno.openKv(path);
+    assert(await kv.get([99]));
+  },
+});
+
 /** Writes a value into a database, or reads the present one. */
 async function open(path: string, value?: number): Promise<unknown> {
   using kv = await Deno.openKv(path);

@@ -1,6 +1,8 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
+import { Cores as Supervisor } from "../../src/process/cores.ts";
+import { Log } from "../../src/log.ts";
 import { rpc, until } from "../kit.ts";
 import { Collector } from "./collector.ts";
 import {
@@ -120,6 +122,81 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "processes that all die at once are all replaced",
+  ignore,
+  async fn() {
+    await using cores = await Cores.listening();
+    const victims = await childrenOf(cores);
+    for (const victim of victims) Deno.kill(victim, "SIGKILL");
+    await cores.prints(/"SIGKILL"[\s\S]*("Listening"[\s\S]*){2}/);
+    assert.equal(cores.output.match(/A process ended/g)!.length, 2);
+    await openSession(cores.origin);
+  },
+});
+
+Deno.test({
+  name: "Cores.run() gives up when processes end again and again as they start",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const port = freePort();
+    // Listens the first time, until it is looked at, and then never again.
+    const program = `
+      const [starts] = Deno.args;
+      Deno.writeTextFileSync(starts, ".", { append: true });
+      if (Deno.readTextFileSync(starts).length > 1) Deno.exit(3);
+      const listener = Deno.listen({ hostname: "127.0.0.1", port: ${port} });
+      await listener.accept();`;
+    const path = `${directory.path}/program.ts`;
+    const starts = `${directory.path}/starts`;
+    await Deno.writeTextFile(path, program);
+    const supervisor = new Supervisor({
+      command: [Deno.execPath(), "run", "--allow-all", path, starts],
+      processes: 2,
+      hostname: "127.0.0.1",
+      port,
+      log: new Log("off", { write() {} }).logger("cores"),
+      longestPauseMilliseconds: 400,
+    });
+    assert.equal(await supervisor.run(), 3);
+    // One after pauses of 100 and 200 ms, and the other at least once.
+    assert((await Deno.stat(starts)).size >= 4);
+  },
+});
+
+Deno.test({
+  name: "SIGTERM while a process starts ends all with 0",
+  ignore,
+  async fn() {
+    await using cores = await Cores.listening();
+    const [victim, other] = await childrenOf(cores);
+    Deno.kill(victim, "SIGKILL");
+    await until(async () =>
+      (await childrenOf(cores)).some((pid) => pid !== victim && pid !== other)
+    );
+    Deno.kill(cores.pid, "SIGTERM");
+    assert.equal(await cores.end(), 0);
+  },
+});
+
+Deno.test({
+  name: "SIGKILL to the deno task that starts them ends all in good order",
+  ignore,
+  async fn() {
+    const port = freePort();
+    await using task = new Process(["task", "--quiet", "start:cores"], {
+      env: { PROCESSES: "2", KV_PATH: ":memory:", PORT: String(port) },
+    });
+    await task.prints(/"Listening"[\s\S]*"Listening"/);
+    Deno.kill(task.pid, "SIGKILL");
+    // Its output ends with the last process that writes to it.
+    await task.end();
+    assert.equal(task.output.match(/"Stopping"/g)!.length, 2);
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+  },
+});
+
 for (const first of [undefined, "SIGTERM"] as const) {
   Deno.test({
     name: `SIGKILL to the one that starts them ends the others in good order${
@@ -195,6 +272,32 @@ Deno.test({
     await using second = new Cores({ PORT: new URL(cores.origin).port });
     assert.equal(await second.end(), 1);
     assert.match(second.output, /^PORT: \d+ on 127\.0\.0\.1: .*in use.*\n$/);
+  },
+});
+
+Deno.test({
+  name: "SIGTERM ends all though no one reads what they write",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const fifo = `${directory.path}/fifo`;
+    // The shell holds the other end, and does not read.
+    const shell =
+      `mkfifo ${fifo}; exec 3<>${fifo}; "${Deno.execPath()}" "$@" ` +
+      `>${fifo} & echo started; wait; echo over`;
+    await using cores = new Cores({ LOG_LEVEL: "debug" }, shell);
+    await cores.prints(/started/);
+    const { origin: url } = cores;
+    const reaches = () =>
+      fetch(`${url}/health`).then((it) => it.body?.cancel());
+    await until(() => reaches().then(() => true, () => false));
+    const [pid] = await childrenOf(cores);
+    const [server] = await childrenOf({ pid });
+    // More lines than a pipe holds, of 64 KiB.
+    for (let n = 0; n < 500; n++) await reaches();
+    Deno.kill(pid, "SIGTERM");
+    await cores.prints(/over/);
+    assert(!await isAlive(server));
   },
 });
 

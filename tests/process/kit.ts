@@ -173,7 +173,8 @@ export interface StartOptions extends ProcessOptions {
 export async function startProcess(
   { env, directory, entry = "main.ts", ...options }: StartOptions = {},
 ): Promise<Process> {
-  const [run, ...flags] = (await startArgs(directory)).with(-1, entry);
+  const [run, ...flags] = (await startArgs(directory))
+    .map((arg) => arg === "main.ts" ? entry : arg);
   // An entry elsewhere would find another configuration.
   const args = [run, "--config=deno.json", ...flags];
   return new Process(args, {

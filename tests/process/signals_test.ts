@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
-import { Events, rpc, statelessMeta } from "../kit.ts";
-import {
-  callHealth,
-  openSession,
-  post,
-  type Process,
-  startProcess,
-} from "./kit.ts";
+import { Events, rpc, statelessMeta, until } from "../kit.ts";
+import { callHealth, openSession, post, Process, startProcess } from "./kit.ts";
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   Deno.test(`${signal} ends an idle server with 0`, async () => {
     await using server = await startProcess();
     await server.url();
     server.kill(signal);
     assert.equal(await server.end(), 0);
   });
+}
 
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.test(`${signal} tells a running tool to stop, and lets its answer out`, async () => {
     await using server = await startProcess({
       entry: "tests/process/waiting.ts",
@@ -64,15 +60,49 @@ async function stick(url: string): Promise<Deno.Conn> {
   return connection;
 }
 
-Deno.test("SIGTERM lets a call finish that takes seconds, and its answer is no error", async () => {
-  await using server = await startProcess();
-  const url = await server.url();
+/** Begins a call that takes two seconds. */
+async function countDown(url: string): Promise<Response> {
   const call = rpc("tools/call", {
     name: "countdown",
     arguments: { from: 2 },
     _meta: { progressToken: "p" },
   });
-  const response = await post(url, call, await openSession(url));
+  return await post(url, call, await openSession(url));
+}
+
+Deno.test("a terminal that closes lets a call finish, and ends the server", async () => {
+  await using server = await startProcess({ terminal: true });
+  const url = await server.url();
+  const response = await countDown(url);
+  // Whoever holds the other end of the terminal.
+  Deno.kill(server.pid, "SIGKILL");
+  assert.match(await response.text(), /Lift-off/);
+  await until(() =>
+    fetch(`${url}/health`).then(
+      async (it) => !await it.body!.cancel().then(() => true),
+      () => true,
+    )
+  );
+});
+
+Deno.test("a server that deno task started ends in good order when the task is killed", async () => {
+  await using task = new Process(["task", "--quiet", "start"], {
+    env: { KV_PATH: ":memory:" },
+  });
+  const url = await task.url();
+  const response = await countDown(url);
+  Deno.kill(task.pid, "SIGKILL");
+  assert.match(await response.text(), /Lift-off/);
+  // Its output ends with the last process that writes to it.
+  assert.notEqual(await task.end(), 0);
+  assert.match(task.output, /"Stopping"/);
+  await assert.rejects(fetch(url));
+});
+
+Deno.test("SIGTERM lets a call finish that takes seconds, and its answer is no error", async () => {
+  await using server = await startProcess();
+  const url = await server.url();
+  const response = await countDown(url);
   const reader = response.body!.pipeThrough(new TextDecoderStream())
     .getReader();
   let text = (await reader.read()).value!;

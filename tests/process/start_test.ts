@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import {
   openSession,
   Process,
@@ -141,7 +142,87 @@ Deno.test("a database in a directory that is not there yet is made", async () =>
     env: { KV_PATH: path },
   });
   await openSession(await server.url());
-  assert((await Deno.stat(path)).isFile);
+  assert.deepEqual(await modes(`${directory.path}/deep`), {
+    "": 0o700,
+    "tools.db": 0o600,
+    "tools.db-shm": 0o600,
+    "tools.db-wal": 0o600,
+  });
+});
+
+/** The rights of a folder, and of each file in it. */
+async function modes(path: string): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (
+    const name of ["", ...[...Deno.readDirSync(path)].map(({ name }) => name)]
+      .sort()
+  ) {
+    found[name] = (await Deno.stat(`${path}/${name}`)).mode! & 0o777;
+  }
+  return found;
+}
+
+Deno.test("a database that others may read is theirs no more, and a group keeps what it was given", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  {
+    using kv = await Deno.openKv(path);
+    await kv.set(["a"], 1);
+    await Deno.chmod(path, 0o664);
+    await Deno.chmod(`${path}-wal`, 0o666);
+    await using server = await startProcess({
+      directory: directory.path,
+      env: { KV_PATH: path },
+    });
+    await openSession(await server.url());
+  }
+  const { "tools.db": file, "tools.db-wal": log = 0o660 } = await modes(
+    directory.path,
+  );
+  assert.deepEqual([file, log], [0o660, 0o660]);
+});
+
+Deno.test("a server says that it waits for a locked database, and starts when it is free", async () => {
+  await using directory = new TemporaryDirectory();
+  const path = `${directory.path}/tools.db`;
+  (await Deno.openKv(path)).close();
+  const locking = new DatabaseSync(path);
+  locking.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  await using server = await startProcess({
+    directory: directory.path,
+    env: { KV_PATH: path },
+  });
+  try {
+    await server.prints(/WARNING.*Waiting for the database: it is locked by/);
+  } finally {
+    locking.close();
+  }
+  await openSession(await server.url());
+});
+
+Deno.test("a server whose provider does not answer says so once, with the setting, and serves", async () => {
+  const issuer = `http://127.0.0.1:${freePort()}`;
+  await using server = await startProcess({
+    env: {
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "oidc",
+      OAUTH_ISSUER: issuer,
+      OAUTH_CLIENT_ID: "c",
+      OAUTH_CLIENT_SECRET: "a-secret-of-ours",
+    },
+  });
+  const url = await server.url();
+  const [line] = await server.prints(/.*No one can sign in.*/);
+  const event = JSON.parse(line);
+  assert.equal(event.level, "WARNING");
+  assert.equal(event.setting, `OAUTH_ISSUER=${issuer}`);
+  for (let n = 0; n < 2; n++) {
+    const ready = await fetch(`${url}/ready`);
+    assert.equal(ready.status, 200);
+    assert.equal((await ready.json()).provider, "unavailable");
+  }
+  assert.equal(server.output.match(/No one can sign in/g)!.length, 1);
+  assert.doesNotMatch(server.output, /a-secret-of-ours/);
 });
 
 Deno.test("a database that is none is one clear line", async () => {

@@ -7,7 +7,8 @@ import { probe } from "../../src/store/probe.ts";
 Deno.test("probe() tells whether the database answers", async () => {
   const kv = memoryKv();
   const database = new Database(kv);
-  await probe(database);
+  const look = probe(database);
+  await look();
   kv.close();
-  await assert.rejects(probe(database), StorageError);
+  await assert.rejects(look(), StorageError);
 });
