@@ -16,10 +16,7 @@ import { type Wait, waitFor } from "./wait.ts";
 
 export type { Expiring };
 
-/** The most records that a page for people lists. */
-export const MAX_LISTED = 1000;
-
-/** The records that a list reads in one round trip. */
+/** A list of more records takes another round trip. */
 const RECORDS_PER_READ = 500;
 
 /**
@@ -49,7 +46,13 @@ export interface Found<T> {
   versionstamp: string;
 }
 
-/** Settings of a database. */
+/** Keys from `start` on, and before `end`. */
+export interface KeyRange {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+}
+
+/** The ways to use a database. */
 export interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; with SQLite it does not. */
@@ -146,10 +149,31 @@ export class Database {
   }
 
   /**
-   * Commits a transaction and gives its version; undefined if one of its checks
-   * failed. A lost answer is no failure: a remote client repeats the
-   * transaction by itself, and its checks then fail because of its own writes.
-   * So the records are read again to see if they are this transaction's.
+   * The live ones among the next records of a range, and the key of the last
+   * that was read; undefined when these were all.
+   *
+   * @throws {StorageError}
+   */
+  async listSome<T>(
+    range: KeyRange,
+    limit: number,
+  ): Promise<{ found: Found<T>[]; last?: Deno.KvKey }> {
+    const entries = await this.#read(() =>
+      Array.fromAsync(
+        this.#kv.list(range, { limit, batchSize: RECORDS_PER_READ }),
+      )
+    );
+    return {
+      found: entries.map((entry) => this.#entry<T>(entry)).filter(isFound),
+      last: entries.length < limit ? undefined : entries.at(-1)?.key,
+    };
+  }
+
+  /**
+   * Commits a transaction and gives its version; undefined when one of its
+   * checks failed. An answer that got lost is no failure: a remote client
+   * repeats the transaction by itself, and its checks then fail on what it
+   * wrote, so what is there is read back.
    *
    * @throws {StorageError} when it was not applied, or that cannot be told
    */
