@@ -209,15 +209,11 @@ export function createApp(options: AppOptions): App {
   if (options.viewHost) app.route("/", options.viewHost);
   if (options.addRoutes) addOwnRoutes(app, options.addRoutes);
   app.notFound((c) => {
-    const { path } = c.req;
-    const known = app.routes.filter((route) =>
-      route.path === path && route.method !== "ALL"
-    );
+    const known = methodsAt(app, c.req.path);
     if (known.length === 0) {
       throw new HttpError(404, "There is nothing at this address");
     }
-    const allowed = new Set([...known.map(({ method }) => method), "OPTIONS"]);
-    const allow = [...allowed].join(", ");
+    const allow = [...known, "OPTIONS"].join(", ");
     throw new HttpError(405, `The method must be one of ${allow} here`, {
       allow,
     });
@@ -229,6 +225,17 @@ export function createApp(options: AppOptions): App {
   }));
 
   return { routes: app, gate, close: async () => await close?.() };
+}
+
+/** The methods that have a route at a path, those with parameters too. */
+function methodsAt(app: Hono<Passing>, path: string): string[] {
+  const methods = new Set(app.routes.map(({ method }) => method));
+  for (const method of ["ALL", "OPTIONS"]) methods.delete(method);
+  return [...methods].sort().filter((method) => {
+    const [handlers] = app.router.match(method, path);
+    // Middleware is for all methods, and for paths that are nowhere.
+    return handlers.some(([[, route]]) => route.method === method);
+  });
 }
 
 /**

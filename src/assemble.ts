@@ -85,7 +85,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
         { seconds },
       ),
   });
-  const checkOrigin = originCheck(config);
+  const log = plan.log.logger("mcp");
+  const startLog = plan.log.logger("start");
+  const checkOrigin = originCheck(config, { log, clock });
   let home = config.baseUrl ?? surroundings.origin;
   const basePath = home === undefined ? "" : basePathOf(home);
   const places = new Map<string | undefined, Place>();
@@ -102,7 +104,11 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       if (baseUrl === undefined) {
         throw new HttpError(500, "BASE_URL is not set");
       }
-      return loading ??= loadApp(baseUrl, place);
+      // What failed once may go well the next time: a file that was away.
+      return loading ??= loadApp(baseUrl, place).catch((error) => {
+        loading = undefined;
+        throw error;
+      });
     }
     const gate = surroundings.gate ??
       gateOf(config.auth, async () => (await app()).gate!);
@@ -175,8 +181,6 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     });
   }
 
-  const log = plan.log.logger("mcp");
-  const startLog = plan.log.logger("start");
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);

@@ -155,7 +155,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Escapes everything unprintable in a text, as JSON does. */
-function visible(text: string): string {
+export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(UNPRINTABLE, (character) => {
     let escaped = "";

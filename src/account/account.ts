@@ -12,6 +12,7 @@ import type { Logger } from "../log.ts";
 import type { EndGrant } from "../authorization_server/end_grant.ts";
 import { type Grant, ledgerIdOf } from "../oauth/grant.ts";
 import type { Permissions } from "../oauth/permissions.ts";
+import { nameOf } from "../oauth/person.ts";
 import {
   AccountPage,
   type Changed,
@@ -24,7 +25,7 @@ import { OperatorSection } from "../pages/operator_section.tsx";
 import { page } from "../pages/respond.ts";
 import { TokenSection } from "../pages/token_section.tsx";
 import type { CallFilter } from "../pages/operator_calls.tsx";
-import { connectionInWords, nameOf, tokenInWords } from "./grant_words.ts";
+import { connectionInWords, tokenInWords } from "./grant_words.ts";
 import { type OperatorSources, operatorView } from "./operator_view.ts";
 import { type MakeToken, TOKEN_DAYS } from "./personal_tokens.ts";
 import { type SignedIn, signedInPeople } from "./signed_in.ts";
@@ -34,6 +35,7 @@ import type {
 } from "../store/account_sessions.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
+import { HttpError } from "../errors.ts";
 import { isAllowed } from "../oauth/allowed_users.ts";
 import { dropCookie } from "../http/cookie.ts";
 import { mintCsrf } from "../http/csrf.ts";
@@ -43,7 +45,7 @@ import { redirect } from "../http/redirect.ts";
 export interface AccountEndpoints {
   /** Answers `GET /account`. */
   show(c: Context): Promise<Response>;
-  /** Answers `POST /account/end`: ends the grants it names. */
+  /** `POST /account/end`: ends the grants it names, or all of a subject. */
   end(c: Context): Promise<Response>;
   /**
    * Answers `POST /account/tokens`: makes an access token, which is shown once.
@@ -52,6 +54,10 @@ export interface AccountEndpoints {
   /** Answers `POST /account/sign-out`. */
   signOut(c: Context): Promise<Response>;
 }
+
+/** Grants are ended so many at a time, and looked for so many times. */
+const ENDED_AT_ONCE = 10;
+const MOST_ROUNDS = 5;
 
 /** The parts of the account page. */
 export interface AccountOptions extends OperatorSources {
@@ -90,12 +96,14 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   async function accountPage(
     c: Context,
     { id, session }: SignedIn,
-    { ended, changed, filter, ...asked }: {
+    { ended, changed, filter, after, ...asked }: {
       ended?: number;
       changed?: Changed;
       /** The grant of an access token that was made a moment ago. */
       made?: string;
       filter: CallFilter;
+      /** The place where a page of people begins. */
+      after?: string;
     },
   ): Promise<Response> {
     const csrf = mintCsrf(id);
@@ -114,7 +122,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       (grant) => connectionInWords(grant, options, callsOf.get(grant.id)),
     );
     const view = isOperator(session)
-      ? await operatorView(options, filter)
+      ? await operatorView(options, filter, after)
       : undefined;
     // Last: if something before it fails, loading the page again still shows
     // the token.
@@ -173,15 +181,49 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     return true;
   }
 
+  /**
+   * Ends everything that a person or a machine has: what is open, what a code
+   * still opens, and who is signed in here as them. Gives the number.
+   */
+  async function endAllOf(
+    c: Context,
+    subject: string,
+    session: AccountSession,
+  ): Promise<number> {
+    if (!isOperator(session)) {
+      throw new HttpError(403, "Only operators end everything of a person");
+    }
+    let count = 0;
+    // Again until there is none: a client may get another one meanwhile.
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      await accountSessions.endAllOf(subject);
+      const open = await grants.listOpen(subject);
+      if (open.length === 0) break;
+      count += open.length;
+      while (open.length > 0) {
+        const some = open.splice(-ENDED_AT_ONCE);
+        await Promise.all(some.map((found) => endGrant(found.value, found)));
+      }
+    }
+    log.info("Everything of a subject ended on the account page", {
+      reference: c.get("reference"),
+      subject: session.subject,
+      ended: subject,
+      count,
+    });
+    return count;
+  }
+
   return {
     async show(c) {
       const found = await people.find(c);
       if (found) {
-        const { ended, changed, made, ...asked } = c.req.query();
+        const { ended, changed, made, after, ...asked } = c.req.query();
         return await accountPage(c, found, {
           ended: ended === undefined ? undefined : Number(ended) || 0,
           changed: isChanged(changed) ? changed : undefined,
           filter: filterOf(asked),
+          after,
           made,
         });
       }
@@ -208,6 +250,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
     async end(c) {
       const { session, form } = await people.findForm(c);
+      const subject = form.get("subject");
+      if (subject !== undefined) {
+        const count = await endAllOf(c, decoded(subject), session);
+        return redirect(c, `${baseUrl}/account?ended=${count}`);
+      }
       const ended = await Promise.all(
         form.require("grants").split(" ").map((id) => endOne(c, id, session)),
       );
@@ -224,7 +271,16 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   };
 }
 
-/** Reads the operator's filter of calls. */
+/** A subject as our form has it. @throws {HttpError} 400 */
+function decoded(subject: string): string {
+  try {
+    return decodeURIComponent(subject);
+  } catch (cause) {
+    throw new HttpError(400, "subject is not percent-encoded", {}, { cause });
+  }
+}
+
+/** The calls that an operator asks for. */
 function filterOf(
   { person, client, outcome }: Record<string, string | undefined>,
 ): CallFilter {

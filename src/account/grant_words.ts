@@ -60,13 +60,6 @@ export function tokenInWords(
   };
 }
 
-/** Gives the name of a person. */
-export function nameOf(
-  { identity, subject }: Pick<Grant, "identity" | "subject">,
-): string {
-  return identity.login ?? identity.name ?? identity.email ?? subject;
-}
-
 function removable(
   scopes: readonly string[],
   inWords: WordSources["inWords"],

@@ -13,7 +13,6 @@ import { resourceOf } from "../oauth/resource.ts";
 import { type Clock, now } from "../clock.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { AccountSession } from "../store/account_sessions.ts";
-import type { GrantStore } from "../store/grants.ts";
 import type { Write } from "../store/transaction.ts";
 
 /** The lifetimes that a token may have, in days. */
@@ -41,12 +40,11 @@ export type MakeToken = (
 
 /** Lets people make tokens, with scopes that they have themselves. */
 export function personalTokens(
-  { baseUrl, scopes: { supported }, mayHold, grants, accessTokens, clock }: {
+  { baseUrl, scopes: { supported }, mayHold, accessTokens, clock }: {
     baseUrl: string;
     scopes: Scopes;
     /** Tells what a grant's token may be used for here. */
     mayHold: MayHold;
-    grants: GrantStore;
     accessTokens: AccessTokenStore;
     clock: Clock;
   },
@@ -77,18 +75,14 @@ export function personalTokens(
     if (!may) {
       throw new HttpError(403, "This account may not use this server");
     }
-    const held = await grants.listOfSubject(subject);
-    const made = held.filter(({ kind }) => kind === "token").length;
-    if (made >= MOST_TOKENS) {
-      throw new HttpError(
-        409,
-        `There are ${MOST_TOKENS} access tokens already: end one first`,
-      );
-    }
-    await accessTokens.issuePersonal(
+    const token = await accessTokens.issuePersonal(
       { ...grant, scopes: may.scopes },
-      (token) => keep(grant.id, token),
+      { most: MOST_TOKENS, keep: (token) => keep(grant.id, token) },
     );
-    return grant.id;
+    if (token !== undefined) return grant.id;
+    throw new HttpError(
+      409,
+      `There are ${MOST_TOKENS} access tokens already: end one first`,
+    );
   };
 }

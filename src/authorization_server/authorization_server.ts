@@ -26,6 +26,7 @@ import { registrationStore } from "../store/registrations.ts";
 import { documentStore, type FetchDocument } from "../store/documents.ts";
 import { secretStore } from "../store/secrets.ts";
 import { grantStore } from "../store/grants.ts";
+import { peopleStore } from "../store/people.ts";
 import { refreshTokenStore } from "../store/refresh_tokens.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
@@ -124,6 +125,7 @@ export function authorizationServer(
     approvals: approvalStore(database),
     requests: authorizationRequestStore(database),
     grants,
+    people: peopleStore(database, grants),
     endGrant: grantEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
     clientUses: clientUseStore(database),
@@ -213,6 +215,9 @@ export function authorizationServer(
       accountTokens: account.makeToken,
     },
     gate: oauthGate(services),
-    close: () => services.attempts.close(),
+    close: async () => {
+      services.people.close();
+      await services.attempts.close();
+    },
   };
 }

@@ -36,7 +36,7 @@ import { type Ending, PendingResponse } from "./pending_response.ts";
 import { internalRefusal, type Refusal, refusalOf } from "./refusal.ts";
 import { jsonResponse } from "./response.ts";
 import type { Running } from "./running.ts";
-import type { MaybePromise } from "./then.ts";
+import { type MaybePromise, then } from "./then.ts";
 
 /**
  * The time without a byte after which a comment is sent, because proxies close
@@ -101,7 +101,7 @@ export abstract class Call implements Work, Running {
   get caller(): Caller {
     return this.authenticated.caller;
   }
-  get countedAs(): CountedAs | undefined {
+  get countedAs(): CountedAs {
     const { admitted, engine: { trustedProxies } } = this;
     return this.#countedAs ??= countedAs(admitted, trustedProxies);
   }
@@ -167,8 +167,8 @@ export abstract class Call implements Work, Running {
     this.admitted.operation?.take();
     try {
       running.check(this);
-      limits.charge(this.message.method, this);
-      const result = method(this);
+      const charged = limits.charge(this.message.method, this);
+      const result = then(charged, () => method(this));
       if (result instanceof Promise) return this.#linger(result);
       this.#finish(result);
     } catch (error) {

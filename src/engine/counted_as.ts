@@ -31,16 +31,24 @@ export interface CountedAs {
  */
 export const MANY = 10;
 
-/** Names of people by their caller, so that each is made only once. */
+/**
+ * Callers without credentials of whom no one knows where they come from: on
+ * this machine, behind a proxy on it that is not trusted, or where the handler
+ * is told nothing of the connection. All of them are one.
+ */
+export const UNKNOWN: CountedAs = Object.freeze({
+  name: "unknown",
+  isMany: true,
+});
+
+/** One name for each person, however often their caller is asked for. */
 const people = new WeakMap<Caller, CountedAs>();
 
 /**
- * Finds the identity by which a request's caller is counted. A person or a
- * machine is counted by their binding. The holder of a shared credential is
- * counted by their network, and so is a caller without credentials. Undefined
- * for callers without credentials that cannot be told apart: those on this
- * machine, or if addresses of clients are not known. Finding the address is not
- * free, so this is called only when a limit needs it.
+ * Names a request's caller for limits: a person or a machine by what it owns,
+ * a credential that is handed out by the network it comes from, and who presents
+ * nothing by the network alone, or as {@linkcode UNKNOWN}. An address is not for
+ * nothing: ask when a limit does.
  *
  * @param trusted proxies whose headers are trusted
  */
@@ -52,19 +60,19 @@ export function countedAs(
     authenticated: Authenticated;
   },
   trusted: readonly Network[],
-): CountedAs | undefined {
+): CountedAs {
   const isNobody = caller.binding === ANONYMOUS.binding || isStranger(caller);
   const isShared = caller.door === "bearer" || caller.door === "api_key";
   if (!isNobody && !isShared) return personOf(caller);
   if (peer !== undefined && trusted.length === 0 && isNobody) {
-    // Saves a server that only this machine reaches the work.
-    if (isLoopback({ hostname: peer })) return undefined;
+    // Spares a server for this machine alone the work.
+    if (isLoopback({ hostname: peer })) return UNKNOWN;
   }
   const address = clientAddress(peer, request.headers, trusted);
   const network = address && networkName(address);
   if (isShared) return { name: `operator ${network ?? ""}`, isMany: true };
   return network === undefined
-    ? undefined
+    ? UNKNOWN
     : { name: `network ${network}`, isMany: true };
 }
 

@@ -6,7 +6,7 @@
  * @see MCP 2025-11-25, Transports, Session Management
  */
 import { formerBinding, mayAdopt } from "../caller.ts";
-import { RpcCode, RpcError } from "../errors.ts";
+import { LimitError, RpcCode, RpcError } from "../errors.ts";
 import {
   invalidRequest,
   isRequestId,
@@ -80,9 +80,10 @@ export function sessionServer(engine: Engine): SessionServer {
     if (message.method === "initialize") {
       const { authenticated: { caller } } = admitted;
       const counted = countedAs(admitted, engine.trustedProxies);
-      engine.limits.charge(message.method, { countedAs: counted });
-      const isPersons = counted?.isMany === false;
-      return initialize(engine, message, { caller, isPersons });
+      return then(
+        engine.limits.charge(message.method, { countedAs: counted }),
+        () => initialize(engine, message, { caller, countedAs: counted }),
+      );
     }
     return then(find(admitted), (found) => {
       const method = methodOf(message, found);
@@ -156,13 +157,17 @@ export function sessionServer(engine: Engine): SessionServer {
 
   async function takeNotification(
     { method, params: { requestId } }: RpcNotification,
-    { sessionId }: InSession,
+    found: InSession,
   ): Promise<void> {
     if (method !== "notifications/cancelled" || !isRequestId(requestId)) return;
+    const { sessionId } = found;
     const reason = "cancelled by the client";
-    if (!running.cancel(sessionId, requestId, reason)) {
-      await cancellations.save(sessionId, requestId);
-    }
+    if (running.cancel(sessionId, requestId, reason)) return;
+    // What no one here runs is written down for others: as often as it may call.
+    await engine.limits.charge(method, {
+      countedAs: countedAs(found, engine.trustedProxies),
+    });
+    await cancellations.save(sessionId, requestId);
   }
 
   async function take(
@@ -241,7 +246,10 @@ export function sessionServer(engine: Engine): SessionServer {
     response: PendingResponse,
   ): Promise<Ending | undefined> {
     if (message.kind === "notification") {
-      return void await takeNotification(message, found);
+      // No notification of a batch is answered, not even by a refusal.
+      return void await takeNotification(message, found).catch((error) => {
+        if (!(error instanceof LimitError)) throw error;
+      });
     }
     if (message.method === "initialize") {
       throw invalidRequest("initialize must not be part of a batch");

@@ -15,8 +15,6 @@ export interface Rate {
 interface Bucket {
   /** The time at which the bucket is full again, in epoch milliseconds. */
   fullAt: number;
-  /** The number of tokens taken here since it was last full. */
-  taken: number;
 }
 
 /** The most buckets that are remembered; a full bucket need not be. */
@@ -40,7 +38,6 @@ export class Buckets {
     const wait = fullAt - time - this.#spanMilliseconds;
     if (wait > 0) return wait;
     bucket.fullAt = fullAt;
-    bucket.taken++;
     return 0;
   }
 
@@ -49,32 +46,12 @@ export class Buckets {
     const bucket = this.#buckets.get(name);
     if (bucket === undefined) return;
     bucket.fullAt -= this.#costMilliseconds;
-    bucket.taken--;
   }
 
-  /** Takes the tokens that other processes took, as far as there are any. */
-  drain(name: string, count: number, time: number): void {
-    const bucket = this.#bucket(name, time);
-    bucket.fullAt = Math.min(
-      bucket.fullAt + count * this.#costMilliseconds,
-      time + this.#spanMilliseconds,
-    );
-  }
-
-  /**
-   * Lists the number of tokens taken here, for buckets of which at least `part`
-   * is empty.
-   */
-  busy(time: number, most: number, part: number): Record<string, number> {
-    const found: Record<string, number> = {};
-    let count = 0;
-    for (const [name, { fullAt, taken }] of this.#buckets) {
-      const missing = fullAt - time;
-      if (missing < this.#spanMilliseconds * part) continue;
-      found[name] = taken;
-      if (++count === most) break;
-    }
-    return found;
+  /** Tells if nothing is missing in a bucket. */
+  isFull(name: string, time: number): boolean {
+    const { fullAt = time } = this.#buckets.get(name) ?? {};
+    return fullAt <= time;
   }
 
   /** The number of buckets that are remembered. */
@@ -86,15 +63,12 @@ export class Buckets {
     let bucket = this.#buckets.get(name);
     if (bucket === undefined) {
       if (this.#buckets.size >= MOST_BUCKETS) this.#forget(time);
-      bucket = { fullAt: time, taken: 0 };
+      bucket = { fullAt: time };
       this.#buckets.set(name, bucket);
     }
-    if (bucket.fullAt <= time) {
-      bucket.fullAt = time;
-      bucket.taken = 0;
-    }
-    // An empty bucket takes longest to fill. A longer time means that the clock
-    // was set back, and all requests would be refused.
+    if (bucket.fullAt <= time) bucket.fullAt = time;
+    // Nothing takes longer to fill than an empty one: the clock was set back,
+    // and everyone would be refused for it.
     if (bucket.fullAt > time + this.#spanMilliseconds) bucket.fullAt = time;
     return bucket;
   }

@@ -1,7 +1,6 @@
 /**
- * Rate limits for an endpoint, for each network and for all together. Buckets
- * are in memory, so that no request waits for another; a bucket in use is
- * reported to the other processes once a second.
+ * The rate at which a network, and everyone together, may use an endpoint. All
+ * processes share the count of a network; the rest is counted in each.
  *
  * @module
  */
@@ -26,11 +25,6 @@ const BURST = 1000;
 const RESERVE: Rate = { burst: 20, perSecond: 0.2 };
 const SHARES = 5;
 
-/**
- * The part of a bucket that must be used before other processes are told; most
- * networks never use so much.
- */
-const TOLD = 0.25;
 const EVERYONE = "everyone";
 
 /** @throws {HttpError} 429 */
@@ -55,7 +49,6 @@ export function rateLimit(
   const networks = new SharedBuckets({ database, log }, endpoint, {
     burst: BURST,
     perSecond,
-    told: TOLD,
   });
   const reserves = new Buckets(RESERVE);
   const shared = new Buckets({
@@ -64,9 +57,12 @@ export function rateLimit(
   });
   const undoing = new WeakMap<Request, () => void>();
 
-  function take(network: string | undefined, time: number): () => void {
+  async function take(
+    network: string | undefined,
+    time: number,
+  ): Promise<() => void> {
     if (network !== undefined) {
-      refuseFor(networks.take(network, time));
+      refuseFor(await networks.take(network, time));
       if (reserves.take(network, time) === 0) {
         return () => {
           networks.giveBack(network);
@@ -87,8 +83,8 @@ export function rateLimit(
     async check(c) {
       const address: Address | undefined = c.get("address");
       const time = database.clock();
-      await networks.exchange(time);
-      undoing.set(c.req.raw, take(address && networkName(address), time));
+      const undo = await take(address && networkName(address), time);
+      undoing.set(c.req.raw, undo);
     },
     waive(c) {
       undoing.get(c.req.raw)?.();

@@ -1,78 +1,145 @@
 /**
- * Token buckets that several processes share. They are in memory, so that no
- * request waits for another. A bucket in use is reported to the other processes
- * once a second, in a record of this process alone, so that no two processes
- * write the same key. Before a process has heard from the others, it allows a
- * little too much.
+ * Buckets that several processes take from. Each process takes a part of one
+ * out of the database and gives from it in memory, so that few requests wait
+ * for that. All processes together give no more than there is, but for the
+ * first of each fill: a tenth in each process, which is told with its next part.
  *
  * @module
  */
+import type { MaybePromise } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
 import type { Database } from "../store/database.ts";
 import { type RateStore, rateStore } from "../store/rate.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 
-const EXCHANGE_MILLISECONDS = 1000;
-/** The most buckets of one exchange; they fit into a value of 64 KiB. */
-const MOST_EXCHANGED = 1000;
+/** Most callers never come so far, and no database need hear of them. */
+const UNTOLD = 0.1;
+/** The part that a process takes at a time: what it does not give is lost. */
+const PART = 0.05;
+/** After a failure a process limits alone for so long. */
+const ALONE_MILLISECONDS = 1000;
+const MOST_SHARES = 10_000;
+
+/** A process's share of a bucket. */
+interface Share {
+  /** Taken from the database, and not given yet. */
+  left: number;
+  /** The number that may still be given untold in this fill. */
+  free: number;
+  /** Given, and not known to the database. */
+  untold: number;
+  /** Until then there is nothing to take, in epoch milliseconds. */
+  emptyUntil: number;
+  asking?: Promise<void>;
+}
 
 /** Buckets of one size, for one purpose. */
 export class SharedBuckets {
-  readonly #buckets: Buckets;
-  readonly #counts: RateStore;
-  readonly #told: number;
+  /** The buckets of this process alone, which gives no more than one has. */
+  readonly #own: Buckets;
+  readonly #shares = new Map<string, Share>();
+  readonly #store: RateStore;
+  readonly #costMilliseconds: number;
+  readonly #free: number;
+  readonly #part: number;
   readonly #log: Logger;
-  #exchangedMilliseconds = 0;
+  #aloneUntil = 0;
 
   constructor(
     { database, log }: { database: Database; log: Logger },
     /** Names them in the database. */
     private readonly purpose: string,
-    { told, ...rate }: Rate & {
-      /**
-       * The part of a bucket that must be used before other processes are told.
-       */
-      told: number;
-    },
+    rate: Rate,
   ) {
-    this.#buckets = new Buckets(rate);
-    this.#counts = rateStore(database, purpose);
-    this.#told = told;
+    this.#own = new Buckets(rate);
+    this.#store = rateStore(database, purpose, rate);
+    this.#costMilliseconds = 1000 / rate.perSecond;
+    this.#free = Math.floor(rate.burst * UNTOLD);
+    this.#part = Math.max(1, Math.floor(rate.burst * PART));
     this.#log = log;
   }
 
-  /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
-  take(name: string, time: number): number {
-    return this.#buckets.take(name, time);
+  /**
+   * Takes one; gives the milliseconds to wait where there is none, else 0.
+   * Never rejects.
+   */
+  take(name: string, time: number): MaybePromise<number> {
+    // What was taken for the last fill is of no use for this one.
+    if (this.#own.isFull(name, time)) this.#shares.delete(name);
+    const wait = this.#own.take(name, time);
+    if (wait > 0) return wait;
+    const share = this.#shareOf(name);
+    if (share.free > 0) {
+      share.free--;
+      share.untold++;
+      return 0;
+    }
+    return this.#takeOf(share, name, time) ?? this.#ask(share, name, time);
   }
 
   /** Gives a token back. */
   giveBack(name: string): void {
-    this.#buckets.giveBack(name);
+    this.#own.giveBack(name);
+    const share = this.#shares.get(name);
+    if (share === undefined) return;
+    if (share.untold === 0) {
+      share.left++;
+      return;
+    }
+    share.untold--;
+    share.free++;
   }
 
-  /**
-   * Exchanges counts with the other processes when it is time to. Never
-   * rejects.
-   */
-  async exchange(time: number): Promise<void> {
-    const passed = Math.abs(time - this.#exchangedMilliseconds);
-    if (passed < EXCHANGE_MILLISECONDS) return;
-    this.#exchangedMilliseconds = time;
-    const busy = this.#buckets.busy(time, MOST_EXCHANGED, this.#told);
-    if (Object.keys(busy).length === 0) return;
+  /** Takes one of what is here; undefined: the database must be asked. */
+  #takeOf(share: Share, name: string, time: number): number | undefined {
+    if (share.left > 0) {
+      share.left--;
+      return 0;
+    }
+    const wait = share.emptyUntil - time;
+    // Longer than one takes to come: the clock was set back.
+    if (wait > 0 && wait <= this.#costMilliseconds) {
+      this.#own.giveBack(name);
+      return wait;
+    }
+    return time < this.#aloneUntil ? 0 : undefined;
+  }
+
+  async #ask(share: Share, name: string, time: number): Promise<number> {
+    for (;;) {
+      await (share.asking ??= this.#fill(share, name, time)
+        .finally(() => share.asking = undefined));
+      const wait = this.#takeOf(share, name, time);
+      if (wait !== undefined) return wait;
+    }
+  }
+
+  async #fill(share: Share, name: string, time: number): Promise<void> {
+    const { untold } = share;
     try {
-      for (const taken of await this.#counts.exchange(busy)) {
-        for (const [name, count] of Object.entries(taken)) {
-          this.#buckets.drain(name, count, time);
-        }
-      }
+      const part = await this.#store.take(name, this.#part, untold);
+      share.untold = Math.max(0, share.untold - untold);
+      share.left += part.given;
+      if (part.given === 0) share.emptyUntil = time + part.waitMilliseconds;
     } catch (error) {
-      // Until the next exchange, each process limits alone.
-      this.#log.warning("Rates could not be exchanged", {
+      this.#aloneUntil = time + ALONE_MILLISECONDS;
+      this.#log.warning("Limits could not be shared with other processes", {
         endpoint: this.purpose,
         error,
       });
     }
+  }
+
+  #shareOf(name: string): Share {
+    let share = this.#shares.get(name);
+    if (share === undefined) {
+      for (const oldest of this.#shares.keys()) {
+        if (this.#shares.size < MOST_SHARES) break;
+        this.#shares.delete(oldest);
+      }
+      share = { left: 0, free: this.#free, untold: 0, emptyUntil: 0 };
+      this.#shares.set(name, share);
+    }
+    return share;
   }
 }

@@ -55,10 +55,9 @@ export interface Grant {
    * nothing.
    */
   pausedAt?: number;
-  /**
-   * The redirect URI that its code was sent to; absent in grants from before
-   * 0.3.
-   */
+  /** The words that its person is found by, abridged; absent: by none yet. */
+  listedAs?: string;
+  /** The address that its code was sent to; unknown of grants from before 0.3. */
   redirectUri?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";

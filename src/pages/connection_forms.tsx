@@ -42,6 +42,34 @@ export function EndForm(
   );
 }
 
+/** A button by which an operator ends all that a person or a machine has. */
+export function EndPersonForm(
+  { base = "", subject, csrf, label, of }: {
+    base?: string;
+    subject: string;
+    csrf: string;
+    label: string;
+    /** The person, for those who hear the button without its row. */
+    of: string;
+  },
+) {
+  return (
+    <form method="post" action={`${base}/account/end`}>
+      <input type="hidden" name="csrf" value={csrf} />
+      {/* Encoded: a form would change its line breaks. */}
+      <input
+        type="hidden"
+        name="subject"
+        value={encodeURIComponent(subject.toWellFormed())}
+      />
+      <button class="quiet danger" type="submit">
+        {label}
+        <span class="visually-hidden">{` ${of}`}</span>
+      </button>
+    </form>
+  );
+}
+
 /** The buttons that a connection shows at once. */
 export function ConnectionButtons(
   { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { visible } from "../log_line.ts";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
@@ -18,7 +19,7 @@ export interface OperatorCall extends CallInWords {
 
 /** The filter of the list. */
 export interface CallFilter {
-  /** Part of a person's name. */
+  /** The beginning of words of a person. */
   person?: string;
   /** Part of a client's name. */
   client?: string;
@@ -32,6 +33,8 @@ export interface OperatorCallsProps {
   /** The calls that the filter lets through, failures first. */
   calls: readonly OperatorCall[];
   filter: CallFilter;
+  /** Set when there are more people than those whose calls these are. */
+  isCut?: boolean;
   now: number;
 }
 
@@ -42,7 +45,7 @@ const OUTCOMES = [["", "Any"], ["failed", "Not done"], ["fine", "Done"]];
 
 /** Calls, failures first. */
 export function OperatorCalls(
-  { base = "", calls, filter, now }: OperatorCallsProps,
+  { base = "", calls, filter, isCut, now }: OperatorCallsProps,
 ) {
   const { person, client, outcome } = filter;
   const isFiltered = Boolean(person || client || outcome);
@@ -61,7 +64,7 @@ export function OperatorCalls(
           {call.count > 1 && ` ${call.count} times`}
         </>,
         <Moment at={call.at} now={now} />,
-        <code>{call.tool}</code>,
+        <code>{visible(call.tool)}</code>,
         <bdi>{displayName(call.person)}</bdi>,
         <>
           “<bdi>{displayName(call.client)}</bdi>”
@@ -99,6 +102,12 @@ export function OperatorCalls(
         </label>
         <button type="submit">Show</button>
       </form>
+      {isCut && (
+        <p class="small soft">
+          Calls of machines and of the people listed below, who are not all:
+          search for a person.
+        </p>
+      )}
       {calls.length > MOST_ROWS && (
         <p class="small soft">
           The first {MOST_ROWS} of {calls.length}, failures first.

@@ -1,13 +1,11 @@
 /** @jsxImportSource @hono/hono/jsx */
 /**
- * The operator's part of the account page: everyone's connections, the
+ * The operator's part of the account page: everyone's connections, machines, the
  * registrations, and why the last attempts to connect failed.
  *
  * @module
  */
-import type { ConnectionInWords } from "./account_page.tsx";
-import { EndForm } from "./connection_forms.tsx";
-import { destinationOf } from "./destination.ts";
+import { visible } from "../log_line.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
 import {
@@ -15,17 +13,13 @@ import {
   type OperatorCall,
   OperatorCalls,
 } from "./operator_calls.tsx";
+import {
+  type OperatorMachine,
+  OperatorMachines,
+  OperatorPeople,
+  type OperatorPeopleProps,
+} from "./operator_people.tsx";
 import { Table } from "./table.tsx";
-
-/** Any person's grant. */
-export interface OperatorGrant extends ConnectionInWords {
-  /**
-   * A subject such as `github:583231`; `person` is the name at the provider.
-   */
-  subject: string;
-  person: string;
-  clientName: string;
-}
 
 /** A client that registered itself. */
 export interface OperatorRegistration {
@@ -66,20 +60,35 @@ export interface OperatorAttempt {
 export interface OperatorProps {
   /** Path of the public address; empty at a root. */
   base?: string;
-  grants: readonly OperatorGrant[];
+  people: OperatorPeopleProps;
+  machines: readonly OperatorMachine[];
   registrations: readonly OperatorRegistration[];
   clients: readonly OperatorClient[];
   attempts: readonly OperatorAttempt[];
   /** Everyone's calls; undefined where none are kept. */
-  calls?: { calls: readonly OperatorCall[]; filter: CallFilter };
+  calls?: {
+    calls: readonly OperatorCall[];
+    filter: CallFilter;
+    /** Set when there are more people than those whose calls these are. */
+    isCut: boolean;
+  };
   csrf: string;
   now: number;
 }
 
-/** All grants, registrations and the last attempts. */
+/** The last attempts, calls, people, machines and clients. */
 export function OperatorSection(
-  { base, grants, registrations, clients, attempts, calls, csrf, now }:
-    OperatorProps,
+  {
+    base,
+    people,
+    machines,
+    registrations,
+    clients,
+    attempts,
+    calls,
+    csrf,
+    now,
+  }: OperatorProps,
 ) {
   return (
     <>
@@ -94,7 +103,7 @@ export function OperatorSection(
           failure
             ? (
               <>
-                <span class="badge bad">Failed</span> {failure}
+                <span class="badge bad">Failed</span> {visible(failure)}
                 {count > 1 && ` (${count} times)`}
               </>
             )
@@ -102,58 +111,28 @@ export function OperatorSection(
         ])}
       />
       {calls && <OperatorCalls base={base} {...calls} now={now} />}
-      <Table
-        title="Everyone's connections"
-        empty="No one is connected. A connection is listed here when someone has signed in to a client."
-        columns={["Person", "Client", "Last used", "Sessions", ""]}
-        rows={grants.map((grant) => [
-          <>
-            <bdi>{displayName(grant.person)}</bdi>
-            <br />
-            <code>{grant.subject}</code>
-          </>,
-          <>
-            “<bdi>{displayName(grant.clientName)}</bdi>”
-            {grant.redirectUri && (
-              <div class="small soft">{destinationOf(grant.redirectUri)}</div>
-            )}
-          </>,
-          <>
-            <Moment at={grant.usedAt} now={now} />
-            {grant.pausedAt !== undefined && (
-              <>
-                {" "}
-                <span class="badge warn">Paused</span>
-              </>
-            )}
-          </>,
-          grant.sessions,
-          <EndForm
-            base={base}
-            grantIds={[grant.grantId]}
-            csrf={csrf}
-            label="End"
-            of={`${displayName(grant.clientName)} of ${
-              displayName(grant.person)
-            }`}
-          />,
-        ])}
+      <OperatorPeople {...people} base={base} csrf={csrf} now={now} />
+      <OperatorMachines
+        machines={machines}
+        base={base}
+        csrf={csrf}
+        now={now}
       />
       <Table
         title="Registrations"
-        empty="No client has registered itself. Those that publish a metadata document need not."
+        empty="No client of these people has registered itself. Those that publish a metadata document need not."
         columns={["Client", "Registered", "Last used", "Redirect URIs"]}
         rows={registrations.map((registration) => [
           <>
             “<bdi>{displayName(registration.clientName)}</bdi>”
             <br />
-            <code>{registration.clientId}</code>
+            <code>{visible(registration.clientId)}</code>
           </>,
           <Moment at={registration.issuedAt} now={now} />,
           <Moment at={registration.usedAt} now={now} />,
           registration.redirectUris.map((uri) => (
             <div>
-              <code>{uri}</code>
+              <code>{visible(uri)}</code>
             </div>
           )),
         ])}
@@ -167,7 +146,7 @@ export function OperatorSection(
             <>
               “<bdi>{displayName(client.clientName)}</bdi>”
               <br />
-              <code>{client.clientId}</code>
+              <code>{visible(client.clientId)}</code>
             </>,
             client.grantTypes.map((type) => (
               <div>
@@ -179,7 +158,7 @@ export function OperatorSection(
               : <Moment at={client.usedAt} now={now} />,
             client.redirectUris.map((uri) => (
               <div>
-                <code>{uri}</code>
+                <code>{visible(uri)}</code>
               </div>
             )),
           ])}

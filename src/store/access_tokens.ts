@@ -12,13 +12,16 @@ import {
   parseCredential,
 } from "../oauth/credential.ts";
 import { mintPersonalToken } from "../oauth/personal_token.ts";
-import { setGrant } from "./grants.ts";
+import { grantStore, setGrant } from "./grants.ts";
 import type { AccessRecord } from "./issuance.ts";
-import { accessTokenKey, grantKey } from "./keys.ts";
+import { accessTokenKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
 /** The kinds of credentials that let a caller in. */
 const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
+
+/** Longer than any token lives. */
+const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
 /** A live access token's grant. */
 export interface LiveAccessToken {
@@ -37,6 +40,8 @@ export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
 /** Access tokens in a database. */
 export function accessTokenStore(database: Database) {
+  const grants = grantStore(database);
+
   async function save(
     grant: Grant,
     accessToken: string,
@@ -83,17 +88,34 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * Issues the only token of a grant that a person made for a program.
+     * The one token that a person made a grant for; undefined when they have
+     * as many as they may, however many they ask for at once.
      *
-     * @param keep keeps it for the page that shows it to the person
+     * @param options `keep`: keeps it for who is to see it
      */
     async issuePersonal(
       grant: Grant,
-      keep?: (personalToken: string) => Promise<Write>,
-    ): Promise<string> {
+      { most = Infinity, keep }: {
+        most?: number;
+        keep?: (personalToken: string) => Promise<Write>;
+      } = {},
+    ): Promise<string | undefined> {
       const personalToken = mintPersonalToken(grant.id);
-      await save(grant, personalToken, await keep?.(personalToken));
-      return personalToken;
+      const write = await keep?.(personalToken);
+      for (;;) {
+        // Whoever makes one changes this, so what is counted stays so.
+        const made = await database.get(tokensOfKey(grant.subject));
+        const held = await grants.listOfSubject(grant.subject);
+        const count = held.filter(({ kind }) => kind === "token").length;
+        if (count >= most) return undefined;
+        const isDone = await save(grant, personalToken, (transaction) => {
+          write?.(transaction);
+          transaction.check(made).set(made.key, {
+            expiresAt: database.now() + TOKENS_SECONDS,
+          });
+        });
+        if (isDone) return personalToken;
+      }
     },
 
     /** Ends a token; its grant lives on. */

@@ -6,7 +6,12 @@
 import type { Identity } from "../caller.ts";
 import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
-import { accountSessionKey, madeTokenKey } from "./keys.ts";
+import {
+  accountSessionKey,
+  accountSessionsOfKey,
+  listedAccountSessionKey,
+  madeTokenKey,
+} from "./keys.ts";
 import type { Write } from "./transaction.ts";
 import { deriveKey } from "../oauth/data_key.ts";
 import { seal, unseal } from "../seal.ts";
@@ -29,6 +34,9 @@ export interface AccountSession extends Expiring {
  */
 const MADE_TOKEN_SECONDS = 5 * 60;
 
+/** Two keys each, and a commit takes a thousand. */
+const DELETIONS_PER_COMMIT = 200;
+
 /** An access token, sealed with the cookie that its page is loaded with. */
 interface MadeToken extends Expiring {
   sealed: string;
@@ -50,6 +58,7 @@ export function accountSessionStore(database: Database) {
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
       await database.commit((transaction) =>
         transaction.create(accountSessionKey(id), { ...session, expiresAt })
+          .set(accountSessionsOfKey(session.subject, id), { expiresAt })
       );
       return id;
     },
@@ -89,6 +98,20 @@ export function accountSessionStore(database: Database) {
       await database.commit((transaction) =>
         transaction.end(accountSessionKey(id), database.now())
       );
+    },
+
+    /** Signs a person out of every browser. */
+    async endAllOf(subject: string): Promise<void> {
+      const listed = await database.list(accountSessionsOfKey(subject));
+      while (listed.length > 0) {
+        const some = listed.splice(-DELETIONS_PER_COMMIT);
+        await database.commit((transaction) => {
+          for (const { key } of some) {
+            transaction.delete(key)
+              .end(listedAccountSessionKey(key), database.now());
+          }
+        });
+      }
     },
   };
 }

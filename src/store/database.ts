@@ -19,10 +19,7 @@ import { type Wait, waitFor } from "./wait.ts";
 
 export type { Expiring };
 
-/** The most records that a page for people lists. */
-export const MAX_LISTED = 1000;
-
-/** The records that a list reads in one round trip. */
+/** A list of more records takes another round trip. */
 const RECORDS_PER_READ = 500;
 
 /**
@@ -62,7 +59,13 @@ export interface Found<T> {
   mark?: string;
 }
 
-/** Settings of a database. */
+/** Keys from `start` on, and before `end`. */
+export interface KeyRange {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+}
+
+/** The ways to use a database. */
 export interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; with SQLite it does not. */
@@ -170,6 +173,27 @@ export class Database {
       )
     );
     return entries.map((entry) => this.#entry<T>(entry)).filter(isFound);
+  }
+
+  /**
+   * The live ones among the next records of a range, and the key of the last
+   * that was read; undefined when these were all.
+   *
+   * @throws {StorageError}
+   */
+  async listSome<T>(
+    range: KeyRange,
+    limit: number,
+  ): Promise<{ found: Found<T>[]; last?: Deno.KvKey }> {
+    const entries = await this.#tried(() =>
+      Array.fromAsync(
+        this.#kv.list(range, { limit, batchSize: RECORDS_PER_READ }),
+      )
+    );
+    return {
+      found: entries.map((entry) => this.#entry<T>(entry)).filter(isFound),
+      last: entries.length < limit ? undefined : entries.at(-1)?.key,
+    };
   }
 
   /**

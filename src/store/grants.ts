@@ -6,46 +6,54 @@
  * @module
  */
 import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
-import {
-  type Database,
-  type Entry,
-  type Found,
-  MAX_LISTED,
-} from "./database.ts";
+import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,
   grantsOfSubjectKey,
+  grantsOfSubjectRange,
   ledgerKey,
   upstreamKey,
 } from "./keys.ts";
+import { listPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
-/** Adds a grant and its index to a commit; nothing else writes either. */
+/**
+ * Adds a grant and its indexes, by subject and of people, to a commit; nothing
+ * else writes any of them.
+ */
 export function setGrant(
   transaction: Transaction,
   grant: Grant,
 ): Transaction {
   const { id, subject, expiresAt } = grant;
   return transaction
-    .set(grantKey(id), grant)
+    .set(grantKey(id), listPerson(transaction, grant))
     .set(grantsOfSubjectKey(subject, id), { expiresAt });
 }
 
 /** The precision of a grant's last use, in seconds. */
 const TOUCH_SECONDS = 60;
 
+/** A person with more is read in several rounds. */
+const GRANTS_PER_READ = 500;
+
 export type GrantStore = ReturnType<typeof grantStore>;
 
 /** Grants in a database. */
 export function grantStore(database: Database) {
-  async function list(prefix: Deno.KvKey, limit?: number): Promise<Grant[]> {
-    const found = await database.list(prefix, { limit });
-    const entries = await database.getMany<Grant[]>(
-      found.map(({ key }) => grantKey(key.at(-1) as string)),
-    );
-    return entries.flatMap(({ value }) =>
-      value?.status === "active" ? [value] : []
-    ).sort((a, b) => b.createdAt - a.createdAt);
+  /** The grants of a subject, in whatever state, some at a time. */
+  async function* entriesOf(subject: string): AsyncGenerator<Entry<Grant>[]> {
+    for (let after = "", isLast = false; !isLast;) {
+      const { found, last } = await database.listSome(
+        grantsOfSubjectRange(subject, after),
+        GRANTS_PER_READ,
+      );
+      yield await database.getMany<Grant[]>(
+        found.map(({ key }) => grantKey(key.at(-1) as string)),
+      );
+      isLast = last === undefined;
+      after = String(last?.at(-1));
+    }
   }
 
   return {
@@ -115,16 +123,37 @@ export function grantStore(database: Database) {
         if (found?.value.status !== "active") return;
         if (usedAt - found.value.usedAt < TOUCH_SECONDS) return;
         await database.commit((transaction) =>
-          transaction.check(found).set(found.key, { ...found.value, usedAt })
+          setGrant(transaction.check(found), { ...found.value, usedAt })
         );
       });
     },
 
-    /** Lists the live grants of a person, newest first. */
-    listOfSubject: (subject: string): Promise<Grant[]> =>
-      list(grantsOfSubjectKey(subject)),
+    /**
+     * The live grants of a person, newest first.
+     *
+     * @param most how many are enough; all by default
+     */
+    async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
+      const grants: Grant[] = [];
+      for await (const entries of entriesOf(subject)) {
+        for (const { value } of entries) {
+          if (value?.status === "active") grants.push(value);
+        }
+        if (grants.length >= most) break;
+      }
+      return grants.sort((a, b) => b.createdAt - a.createdAt).slice(0, most);
+    },
 
-    /** Lists the live grants, newest first; at most 1,000 records are read. */
-    list: (): Promise<Grant[]> => list(grantKey(), MAX_LISTED),
+    /** Lists what a person or a machine may still use, or get with a code. */
+    async listOpen(subject: string): Promise<Found<Grant>[]> {
+      const open: Found<Grant>[] = [];
+      for await (const entries of entriesOf(subject)) {
+        open.push(
+          ...entries.filter(isFound)
+            .filter(({ value }) => value.status !== "closed"),
+        );
+      }
+      return open;
+    },
   };
 }

@@ -165,6 +165,78 @@ export function grantsOfSubjectKey(
   return ["grant-of-subject", fingerprint(subject), ...grantId];
 }
 
+/** The characters of a person that a key holds: {@linkcode personTerms}. */
+const PERSON_CHARACTERS = 16;
+
+/**
+ * A person who has a grant, by how a name or a word of theirs is written · a
+ * day longer than the grant may live.
+ *
+ * @param days what grants may live so long: a longer one's stays
+ */
+export function personKey(
+  { by, text, subject, days }: {
+    by: PersonOrder;
+    text: string;
+    subject: string;
+    days: number;
+  },
+): Deno.KvKey {
+  const person = fingerprint(subject).slice(0, PERSON_CHARACTERS);
+  return [`person-${by}`, text, person, days];
+}
+
+/** A list of people: each once, or each for every word of theirs. */
+export type PersonOrder = "name" | "word";
+
+/** The place of a person in a list of people. */
+export interface PersonPlace {
+  text: string;
+  person: string;
+}
+
+/** The place where {@linkcode personKey} puts a person. */
+export function personPlaceOf([, text, person]: Deno.KvKey): PersonPlace {
+  return { text: text as string, person: person as string };
+}
+
+/** The last of all characters. */
+const LAST = "\u{10ffff}";
+
+/** People with a text that begins so, behind a place. */
+export function peopleRange(
+  by: PersonOrder,
+  { begins, after }: { begins: string; after?: PersonPlace },
+): { start: Deno.KvKey; end: Deno.KvKey } {
+  const kind = `person-${by}`;
+  return {
+    start: after ? [kind, after.text, after.person, Infinity] : [kind, begins],
+    end: [kind, begins + LAST],
+  };
+}
+
+/** The last grant of version 0.2 whose person was listed · for ever. */
+export function peopleGatheredKey(): Deno.KvKey {
+  return ["people-gathered"];
+}
+
+/** Grants of a person behind one of them. */
+export function grantsOfSubjectRange(subject: string, after: string): {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+} {
+  const list = grantsOfSubjectKey(subject);
+  return { start: [...list, `${after}\0`], end: [...list, LAST] };
+}
+
+/** Grants behind one of them, or all of them. */
+export function grantsRange(after = ""): {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+} {
+  return { start: ["grant", `${after}\0`], end: ["grant", LAST] };
+}
+
 /** The latest calls of a grant, or of a machine · `OAUTH_LEDGER_DAYS`. */
 export function ledgerKey(ledgerId: string): Deno.KvKey {
   return ["ledger", fingerprint(ledgerId)];
@@ -190,9 +262,9 @@ export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
 
-/** The counts of a process's buckets at an endpoint · 1 min. */
-export function rateKey(endpoint: string, ...processId: string[]): Deno.KvKey {
-  return ["rate", endpoint, ...processId];
+/** The part of a bucket that all processes took · until it is full again. */
+export function bucketKey(purpose: string, name: string): Deno.KvKey {
+  return ["bucket", purpose, bounded(name)];
 }
 
 /** The session of a person at the account page · 1 h. */
@@ -200,7 +272,26 @@ export function accountSessionKey(sessionId: string): Deno.KvKey {
   return ["account-session", fingerprint(sessionId)];
 }
 
-/** A new access token of a person, sealed, until its page is loaded · 5 min. */
+/** Account sessions of a person · as long as the session. */
+export function accountSessionsOfKey(
+  subject: string,
+  ...sessionId: string[]
+): Deno.KvKey {
+  const sessions = sessionId.map(fingerprint);
+  return ["account-session-of", fingerprint(subject), ...sessions];
+}
+
+/** The account session that a key of {@linkcode accountSessionsOfKey} lists. */
+export function listedAccountSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
+  return ["account-session", session];
+}
+
+/** Changes whenever a person makes an access token · 366 days. */
+export function tokensOfKey(subject: string): Deno.KvKey {
+  return ["tokens-of", fingerprint(subject)];
+}
+
+/** An access token that a person made, sealed, until its page · 5 min. */
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }

@@ -71,18 +71,14 @@ class MemoryKv {
     await this.atomic().delete(key).commit();
   }
 
-  /** Lists in the order of keys; by prefix only. */
+  /** In the order of keys; by prefix, or from a start to an end. */
   async *list(
-    { prefix }: { prefix: Deno.KvKey },
+    selector: { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey },
     { limit = Infinity, reverse = false }: Deno.KvListOptions = {},
   ): AsyncGenerator<Deno.KvEntry<unknown>> {
     this.#checkOpen();
-    const start = packKey(prefix);
-    const names = this.#rows.keys().toArray().filter((name) =>
-      // 0xff continues an escaped zero, so this part is longer than the
-      // prefix's.
-      name.startsWith(start) && name !== start && name[start.length] !== "\xff"
-    ).sort();
+    const names = this.#rows.keys().toArray().filter(inSelection(selector))
+      .sort();
     if (reverse) names.reverse();
     for (const name of names) {
       if (limit <= 0) return;
@@ -191,6 +187,20 @@ class MemoryKv {
   #checkOpen(): void {
     if (this.#isClosed) throw new BadResource("Bad resource ID");
   }
+}
+
+/** A test whether a packed key is selected. */
+function inSelection(
+  selector: { prefix: Deno.KvKey } | { start: Deno.KvKey; end: Deno.KvKey },
+): (name: string) => boolean {
+  if ("start" in selector) {
+    const [start, end] = [packKey(selector.start), packKey(selector.end)];
+    return (name) => start <= name && name < end;
+  }
+  const start = packKey(selector.prefix);
+  // 0xff continues an escaped zero: the part is longer than the prefix's.
+  return (name) =>
+    name.startsWith(start) && name !== start && name[start.length] !== "\xff";
 }
 
 class AtomicOperation {

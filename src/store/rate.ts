@@ -1,71 +1,70 @@
 /**
- * Each process's bucket counts, for the others. Every process writes its own
- * record, so that none waits for another.
+ * Token buckets that all processes take from, a part at a time. A record says
+ * when its bucket is full again; it is changed under a check, so that no two
+ * processes take the same.
  *
  * @module
  */
-import { randomId } from "../crypto.ts";
+import type { Rate } from "../http/buckets.ts";
 import type { Database, Expiring } from "./database.ts";
-import { rateKey } from "./keys.ts";
+import { bucketKey } from "./keys.ts";
 
-/**
- * The lifetime of a record: far longer than the time between two records of a
- * process.
- */
-const RATE_SECONDS = 60;
+interface BucketRecord extends Expiring {
+  /** The time when the bucket is full again, in epoch milliseconds. */
+  fullAt: number;
+}
 
-/** The number of tokens taken, by the name of a bucket. */
-export type Taken = Readonly<Record<string, number>>;
-
-interface RateRecord extends Expiring {
-  /**
-   * Counts since each bucket was last full; only of buckets that are in use.
-   */
-  taken: Taken;
+/** A part of a bucket. */
+export interface Part {
+  /** The size: 0 where the bucket is empty. */
+  given: number;
+  /** Until there is one again; 0 where some was given. */
+  waitMilliseconds: number;
 }
 
 export type RateStore = ReturnType<typeof rateStore>;
 
-/** Opens the counts of one endpoint in a database. */
-export function rateStore(database: Database, endpoint: string) {
-  const processId = randomId(12);
-  const key = rateKey(endpoint, processId);
-  let seen = new Map<string, Taken>();
+/** The buckets of one size in a database. */
+export function rateStore(
+  database: Database,
+  purpose: string,
+  { burst, perSecond }: Rate,
+) {
+  const costMilliseconds = 1000 / perSecond;
+  const spanMilliseconds = burst * costMilliseconds;
 
   return {
     /**
-     * Writes the counts of this process, and gives those of the others since
-     * the last time.
+     * Takes at most `wish` out of a bucket.
+     *
+     * @param spent what was let through already, and is taken in any case
      */
-    async exchange(taken: Taken): Promise<Taken[]> {
-      const record: RateRecord = {
-        taken,
-        expiresAt: database.now() + RATE_SECONDS,
-      };
-      const [all] = await Promise.all([
-        database.list<RateRecord>(rateKey(endpoint)),
-        database.commit((transaction) => transaction.set(key, record)),
-      ]);
-      const before = seen;
-      seen = new Map();
-      return all.flatMap(({ key, value }) => {
-        const other = String(key.at(-1));
-        if (other === processId) return [];
-        seen.set(other, value.taken);
-        return [since(before.get(other) ?? {}, value.taken)];
-      });
+    async take(name: string, wish: number, spent: number): Promise<Part> {
+      for (;;) {
+        const entry = await database.get<BucketRecord>(
+          bucketKey(purpose, name),
+        );
+        const time = database.clock();
+        const before = Math.max(time, entry.value?.fullAt ?? 0);
+        // No debt, and nothing takes longer to fill than an empty one: clocks
+        // differ, and may be set back.
+        const empty = time + spanMilliseconds;
+        const used = Math.min(before + spent * costMilliseconds, empty);
+        const room = Math.floor((empty - used) / costMilliseconds + 1e-6);
+        const given = Math.min(wish, room);
+        const waitMilliseconds = given > 0
+          ? 0
+          : used + costMilliseconds - empty;
+        if (given === 0 && spent === 0) return { given, waitMilliseconds };
+        const fullAt = used + given * costMilliseconds;
+        const isDone = await database.commit((transaction) =>
+          transaction.check(entry).set<BucketRecord>(entry.key, {
+            fullAt,
+            expiresAt: Math.ceil(fullAt / 1000),
+          })
+        );
+        if (isDone) return { given, waitMilliseconds };
+      }
     },
   };
-}
-
-/**
- * Computes the increase between two records of a process; tokens may have been
- * given back.
- */
-function since(before: Taken, after: Taken): Taken {
-  return Object.fromEntries(
-    Object.entries(after).map((
-      [name, count],
-    ) => [name, Math.max(0, count - (before[name] ?? 0))]),
-  );
 }

@@ -39,8 +39,6 @@ const UPGRADES: Readonly<
       ...attempt,
     })),
   })],
-  // Each bucket was a record of its own; buckets are in memory now.
-  rate: [({ expiresAt }) => ({ taken: {}, expiresAt })],
   text: [(text) => ({ text, expiresAt: Infinity })],
 };
 

@@ -22,7 +22,10 @@ import { absent, type Transaction } from "./transaction.ts";
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
-/** The least time between two extensions of a session, in seconds. */
+/** The life of a session that nothing followed: anyone may open one. */
+export const UNUSED_SESSION_SECONDS = 60 * 60;
+
+/** A use moves the end of a session only when this much of it has passed. */
 const SLIDE_SECONDS = 24 * 60 * 60;
 
 /** The record of a session. Times are epoch seconds. */
@@ -34,6 +37,11 @@ export interface Session extends Expiring {
   binding: string;
   /** The grant that used it last; the session ends with it. */
   grantId?: string;
+  /**
+   * The list that it is in: a network's, for callers whom nothing else tells
+   * apart; that of its binding where absent.
+   */
+  list?: string;
   revision: SessionRevision;
   /** Epoch milliseconds; absent in sessions from version 0.2 or before. */
   startedMilliseconds?: number;
@@ -54,13 +62,13 @@ interface SessionOfPerson extends Expiring {
 const DELETIONS_PER_COMMIT = 200;
 
 /**
- * The most sessions of a person. No client needs so many, but one may run wild.
+ * The most sessions of a person, or of one network's strangers: no one needs so
+ * many, but a client may run wild.
  */
 const MOST_SESSIONS = 10_000;
-/**
- * The sessions that a process opens between two counts. With the next session,
- * those of its person are counted, and the oldest beyond the most end.
- */
+/** A session is new for so long: no count ends it. */
+const NEW_SECONDS = 60;
+/** The sessions of whoever opens a process's next one after so many are counted. */
 const UNCOUNTED_SESSIONS = 1000;
 
 export type SessionStore = ReturnType<typeof sessionStore>;
@@ -89,17 +97,16 @@ export function sessionStore(
    * it.
    */
   async function slide(id: string, found: Found<Session>): Promise<void> {
-    const session = { ...found.value, ...lifetime() };
+    const session = {
+      ...found.value,
+      expiresAt: database.now() + SESSION_SECONDS,
+    };
     await database.commit((transaction) =>
       write(transaction.check(found), id, session)
     );
   }
 
-  function lifetime(): Expiring {
-    return { expiresAt: database.now() + SESSION_SECONDS };
-  }
-
-  /** Finds the list entries of a binding's sessions that a grant used last. */
+  /** The keys of the sessions of a binding that a grant used last. */
   async function listOf(
     binding: string,
     grantId: string,
@@ -116,14 +123,17 @@ export function sessionStore(
     ].map(({ key }) => key);
   }
 
-  /**
-   * Ends the sessions of a binding beyond the most, the least recently used
-   * first.
-   */
-  async function endOldest(binding: string): Promise<void> {
-    const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
+  /** Ends the sessions of a list beyond the most, the least used first. */
+  async function endOldest(list: string): Promise<void> {
+    const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
-    await endListed(listed.slice(most).map(({ key }) => key));
+    // What was opened a moment ago ends sooner than what was ever used, and is
+    // about to be used.
+    const end = database.now() + UNUSED_SESSION_SECONDS;
+    const isNew = ({ value: { expiresAt } }: Found<SessionOfPerson>) =>
+      expiresAt <= end && expiresAt > end - NEW_SECONDS;
+    const ended = listed.slice(most).filter((session) => !isNew(session));
+    await endListed(ended.map(({ key }) => key));
   }
 
   /** Ends listed sessions, in as many commits as needed. */
@@ -141,27 +151,23 @@ export function sessionStore(
 
   return {
     /**
-     * Stores a new session and gives its id: 43 visible characters,
-     * unguessable.
-     *
-     * @param isPersons true if its binding is one person's, whose sessions are
-     * bounded
+     * Keeps a new session and gives its id: 43 visible characters, unguessable.
+     * It lives for an hour until its first use.
      */
     async save(
       session: Omit<Session, "startedMilliseconds" | "expiresAt">,
-      isPersons = false,
     ): Promise<string> {
       const id = randomId();
       await database.commit((transaction) =>
         write(transaction.check(absent(sessionKey(id))), id, {
           ...session,
           startedMilliseconds: database.clock(),
-          ...lifetime(),
+          expiresAt: database.now() + UNUSED_SESSION_SECONDS,
         })
       );
-      if (++opened > uncounted && isPersons) {
+      if (++opened > uncounted) {
         opened = 0;
-        database.background(() => endOldest(session.binding));
+        database.background(() => endOldest(listOfSession(session)));
       }
       return id;
     },
@@ -214,10 +220,11 @@ export function sessionStore(
         sessions.forget(id);
         if (!found || found.value.binding === binding) return found?.value;
         if (!mayAdopt(caller, found.value)) return undefined;
-        const session = { ...found.value, binding, grantId };
+        const { list: _, ...rest } = found.value;
+        const session = { ...rest, binding, grantId };
         const isDone = await database.commit((transaction) =>
           write(transaction.check(found), id, session)
-            .delete(sessionsOfKey(found.value.binding, fingerprint(id)))
+            .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (isDone) return session;
       }
@@ -237,7 +244,7 @@ export function sessionStore(
         if (bound !== binding && bound !== former) return false;
         const isDone = await database.commit((transaction) =>
           transaction.check(found).end(found.key, database.now())
-            .delete(sessionsOfKey(bound, fingerprint(id)))
+            .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (!isDone) continue;
         ends.tell([found], "ok");
@@ -264,16 +271,19 @@ export function sessionStore(
   };
 }
 
+/** The list that a session is in. */
+function listOfSession({ list, binding }: Pick<Session, "list" | "binding">) {
+  return list ?? binding;
+}
+
 function write(
   transaction: Transaction,
   id: string,
   session: Session,
 ): Transaction {
-  const { expiresAt, binding, grantId } = session;
+  const { expiresAt, grantId } = session;
+  const list = sessionsOfKey(listOfSession(session), fingerprint(id));
   return transaction
     .set(sessionKey(id), session)
-    .set<SessionOfPerson>(sessionsOfKey(binding, fingerprint(id)), {
-      grantId,
-      expiresAt,
-    });
+    .set<SessionOfPerson>(list, { grantId, expiresAt });
 }

@@ -90,6 +90,13 @@ export function hostView(
 
   function answerTo(method: string, params: Loose): unknown {
     if (method === "ping") return {};
+    const isLink = method === "ui/open-link";
+    if (isLink && !/^(https?:\/\/|mailto:)/i.test(params.url)) {
+      throw Object.assign(
+        new Error("url must begin with https://, http:// or mailto:"),
+        { code: -32602 },
+      );
+    }
     if (method !== "ui/initialize") return answer(method, params);
     return {
       protocolVersion: "2026-01-26",

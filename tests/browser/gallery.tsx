@@ -225,17 +225,35 @@ const MANY_TOOLS = Array.from({ length: 12 }, (_, index) => ({
 const OPERATOR: OperatorProps = {
   csrf: "c",
   now: NOW,
-  grants: [{
-    ...GRANT,
-    subject: "github:583231",
-    person: "octocat",
-    clientName: "Claude",
-  }, {
-    ...GRANT,
-    subject: "id.example.com/realms/example:" + "0123456789".repeat(4),
-    person: LONG_NAME,
-    clientName: RTL_NAME,
-    redirectUri: "http://127.0.0.1:33418/",
+  people: {
+    people: [{
+      subject: "github:583231",
+      name: "octocat",
+      email: "octocat@example.com",
+      grants: [{ ...GRANT, clientName: "Claude" }],
+      count: 24,
+      isMore: false,
+    }, {
+      subject: "id.example.com/realms/example:" + "0123456789".repeat(4),
+      name: LONG_NAME,
+      grants: [{
+        ...GRANT,
+        clientName: RTL_NAME,
+        redirectUri: "http://127.0.0.1:33418/",
+      }, { ...GRANT, clientName: "Claude" }],
+      count: 2,
+      isMore: false,
+    }],
+    isFirst: true,
+    next: "0123456789abcdefoctopus",
+    gathering: 12_000,
+  },
+  machines: [{
+    subject: "client:nightly-build",
+    name: "Nightly build",
+    tokens: 2,
+    isMore: false,
+    usedAt: NOW - 3000,
   }],
   registrations: [{
     clientId: "hYx0q2cE8v1mZrJ5",
@@ -277,6 +295,7 @@ const OPERATOR: OperatorProps = {
 
 const OPERATOR_CALLS: OperatorProps["calls"] = {
   filter: {},
+  isCut: true,
   calls: failuresFirst([
     ...CALLS.map((call) => ({ ...call, person: "octocat", client: "Claude" })),
     {
@@ -410,7 +429,8 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <AccountPage {...ACCOUNT} clients={[]}>
       <OperatorSection
         {...OPERATOR}
-        grants={[]}
+        people={{ people: [], isFirst: true }}
+        machines={[]}
         registrations={[]}
         attempts={[]}
       />
@@ -427,6 +447,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
         {...OPERATOR}
         calls={{
           calls: [],
+          isCut: false,
           filter: { person: "octo", client: "claude", outcome: "failed" },
         }}
       />

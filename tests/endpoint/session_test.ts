@@ -60,8 +60,8 @@ for (
     "capabilities": { capabilities: undefined },
     "clientInfo": { clientInfo: undefined },
     "the client's version": { clientInfo: { name: "c" } },
-    "a name of a client that fits a record": {
-      clientInfo: { name: "c".repeat(100_000), version: "1" },
+    "capabilities that fit a record": {
+      capabilities: { x: "y".repeat(2000) },
     },
   })
 ) {
@@ -75,11 +75,11 @@ for (
   });
 }
 
-Deno.test("initialize takes a client with large icons", async () => {
+Deno.test("initialize takes a client with large icons and a long name", async () => {
   await using server = await start();
   const message = initialize("2025-11-25");
   const icons = [{ src: `data:image/png;base64,${"A".repeat(100_000)}` }];
-  const clientInfo = { name: "c", version: "1", icons };
+  const clientInfo = { name: "c".repeat(100_000), version: "1", icons };
   message.params = { ...message.params as object, clientInfo };
   const response = await server.post(message);
   assert.ok(response.headers.get("mcp-session-id"));

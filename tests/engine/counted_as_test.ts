@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parseNetwork } from "../../src/address.ts";
 import { ANONYMOUS, type Caller, STRANGER } from "../../src/caller.ts";
-import { countedAs } from "../../src/engine/counted_as.ts";
+import { countedAs, UNKNOWN } from "../../src/engine/counted_as.ts";
 
 const ADA: Caller = { subject: "ada", binding: "ada", scopes: [] };
 const KEY: Caller = {
@@ -57,11 +57,14 @@ for (
   });
 }
 
-Deno.test("countedAs() counts no one whom nothing tells apart", () => {
+Deno.test("countedAs() counts all together of whom no one knows where they come from", () => {
   for (const unnamed of [ANONYMOUS, STRANGER]) {
-    assert.equal(name(unnamed), undefined);
-    assert.equal(name(unnamed, "127.0.0.1", {}, []), undefined);
-    assert.equal(name(unnamed, "::1", {}, []), undefined);
+    const all = [
+      counted(unnamed),
+      counted(unnamed, "127.0.0.1", {}, []),
+      counted(unnamed, "::1", {}, []),
+    ];
+    for (const one of all) assert.equal(one, UNKNOWN);
   }
 });
 

@@ -25,24 +25,24 @@ function initializeBy(clientInfo: JsonObject): RpcRequest {
 }
 
 for (
-  const [who, caller, isPersons] of [
-    ["one person's", PERSON, true],
-    ["everyone's with the token", { ...PERSON, door: "bearer" }, false],
-    ["no one's in particular", ANONYMOUS, false],
-  ] as const satisfies [string, Caller, boolean][]
+  const [who, caller, list] of [
+    ["one person's", PERSON, undefined],
+    ["everyone's with the token", { ...PERSON, door: "bearer" }, "operator "],
+    ["no one's in particular", ANONYMOUS, "unknown"],
+  ] as const satisfies [string, Caller, string | undefined][]
 ) {
   Deno.test(`initialize keeps a session as ${who}`, async () => {
     const saved: unknown[] = [];
     const charged: string[] = [];
     const engine = {
       sessions: {
-        save({ binding }: { binding: string }, isPersons: boolean) {
-          saved.push([binding, isPersons]);
+        save({ binding, list }: Session) {
+          saved.push([binding, list]);
           return Promise.resolve("id");
         },
       },
       catalogue: { session: {} },
-      limits: { charge: (method: string) => charged.push(method) },
+      limits: { charge: (method: string) => void charged.push(method) },
       trustedProxies: [],
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
@@ -53,24 +53,40 @@ for (
         admitted as unknown as Admitted,
       );
     assert.equal(response.headers.get("mcp-session-id"), "id");
-    assert.deepEqual(saved, [[caller.binding, isPersons]]);
+    assert.deepEqual(saved, [[caller.binding, list]]);
     assert.deepEqual(charged, ["initialize"]);
   });
 }
 
-Deno.test("initialize keeps no description that a session has no room for", async () => {
-  const save = () => Promise.resolve("id");
-  const initialized = (length: number) => {
-    const room = 24_000 - JSON.stringify([{}, INFO]).length;
-    const clientInfo = { ...INFO, name: "x".repeat(room + length) };
+Deno.test("initialize keeps a client's names, cut, and no more capabilities than a session has room for", async () => {
+  const saved: Partial<Session>[] = [];
+  const save = (session: Partial<Session>) => {
+    saved.push(session);
+    return Promise.resolve("id");
+  };
+  const initialized = (clientInfo: JsonObject, characters = 2) => {
+    const message = initializeBy(clientInfo);
+    message.params.capabilities = characters === 2
+      ? {}
+      : { x: "y".repeat(characters - '{"x":""}'.length) };
     return initialize(
       { catalogue: { session: {} }, sessions: { save } } as unknown as Engine,
-      initializeBy({ ...clientInfo, icons: ["x".repeat(100_000)] }),
-      { caller: PERSON, isPersons: true },
+      message,
+      { caller: PERSON, countedAs: { name: "network 1", isMany: true } },
     );
   };
-  assert.equal((await initialized(0)).status, 200);
-  await rejects(initialized(1), -32602);
+  const long = "x".repeat(100_000);
+  const wordy = { name: long, version: long, title: "t", description: long };
+  assert.equal((await initialized({ ...wordy, icons: [long] })).status, 200);
+  const cut = "x".repeat(200);
+  assert.deepEqual(saved[0].clientInfo, {
+    name: cut,
+    version: cut,
+    title: "t",
+  });
+  assert.equal(saved[0].list, "network 1");
+  assert.equal((await initialized(INFO, 2000)).status, 200);
+  await rejects(initialized(INFO, 2001), -32602);
 });
 
 const INFO = { name: "", version: "1" };
@@ -104,6 +120,8 @@ class OneSession {
       cancellations: {
         save: (id: string, requestId: unknown) => tell("save", id, requestId),
       },
+      limits: { charge() {} },
+      trustedProxies: [],
     } as unknown as Engine);
   }
 

@@ -32,31 +32,12 @@ Deno.test("giveBack() to a bucket that is forgotten makes no more room than ther
   assert.equal(takeAll(buckets, "a", NOW), 5);
 });
 
-Deno.test("drain() empties a bucket and leaves no debt", () => {
-  const buckets = new Buckets({ burst: 5, perSecond: 2 });
-  buckets.drain("a", 1_000_000, NOW);
-  assert.equal(buckets.take("a", NOW), 500);
-  assert.equal(takeAll(buckets, "a", NOW + 1000), 2);
-});
-
-Deno.test("busy() counts what was taken since a bucket was full", () => {
+Deno.test("isFull() is so where nothing is missing, known or not", () => {
   const buckets = new Buckets({ burst: 8, perSecond: 2 });
-  assert.equal(buckets.take("a", NOW), 0);
-  assert.deepEqual(buckets.busy(NOW, 10, 0.25), {});
-  // The time at which it is full again.
-  const time = NOW + 500;
-  takeAll(buckets, "a", time);
-  assert.equal(buckets.take("b", time), 0);
-  assert.deepEqual(buckets.busy(time, 10, 0.25), { a: 8 });
-  takeAll(buckets, "b", time);
-  assert.equal(Object.keys(buckets.busy(time, 1, 0.25)).length, 1);
-});
-
-Deno.test("busy() finds a bucket from the moment when this part of it is gone", () => {
-  const buckets = new Buckets({ burst: 8, perSecond: 2 });
-  for (const name of ["a", "b", "b", "c", "c"]) buckets.take(name, NOW);
-  assert.deepEqual(buckets.busy(NOW, 10, 0.25), { b: 2, c: 2 });
-  assert.deepEqual(buckets.busy(NOW + 1, 10, 0.25), {});
+  assert(buckets.isFull("a", NOW));
+  buckets.take("a", NOW);
+  assert(!buckets.isFull("a", NOW + 499));
+  assert(buckets.isFull("a", NOW + 500));
 });
 
 Deno.test("a clock that is set back empties no bucket", () => {

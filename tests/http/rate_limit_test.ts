@@ -187,7 +187,7 @@ Deno.test("POST /revoke charges a network for what it did not end", async () => 
       seconds: 60,
       now: now(),
     });
-    assert.equal(await revoke(await issuePersonal(personal)), 200);
+    assert.equal(await revoke((await issuePersonal(personal))!), 200);
     const { access_token, refresh_token } = await client.connect();
     assert.equal(await revoke(access_token, thief.clientId), 200);
     assert.equal(await revoke(access_token), 200);
@@ -226,8 +226,8 @@ for (const path of ["/account", "/authorize"]) {
   });
 }
 
-Deno.test("what one process refuses, another refuses within a second", async () => {
-  using time = new FakeTime();
+Deno.test("what one process refuses, another refuses after a tenth", async () => {
+  using _time = new FakeTime();
   const kv = await Deno.openKv(":memory:");
   try {
     await using one = await startOAuthServer({ kv });
@@ -235,12 +235,7 @@ Deno.test("what one process refuses, another refuses within a second", async () 
     const flood = (server: OAuthServer) => () =>
       send(server, "192.0.2.1", "/register", REGISTER);
     assert.equal(await refused(1000, flood(one)), 0);
-    assert.equal(await refused(400, flood(other)), 0);
-    time.tick(1);
-    // Each reports its counts, and the second one hears of the first.
-    await flood(one)();
-    await flood(other)();
-    assert(await refused(10, flood(other)) >= 8);
+    assert.equal(await refused(400, flood(other)), 300);
   } finally {
     kv.close();
   }

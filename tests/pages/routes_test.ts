@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { startServer } from "../kit.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
@@ -130,6 +131,49 @@ Deno.test("an address asked by the wrong method is 405, and Allow names the righ
       assert.equal((await response.json()).error, "invalid_request");
     }
   }));
+
+Deno.test("an address with parameters asked by the wrong method is 405 too, and one that is nowhere 404", async () => {
+  await using server = await startServer({
+    routes(app) {
+      app.get("/things/:id", (c) => c.text("it"));
+      app.put("/things/:id", (c) => c.text("put"));
+      app.get("/files/*", (c) => c.text("file"));
+    },
+  });
+  for (
+    const [method, path, status, allow] of [
+      ["DELETE", "/things/1", 405, "GET, PUT, OPTIONS"],
+      ["POST", "/files/a/b", 405, "GET, OPTIONS"],
+      [
+        "POST",
+        "/.well-known/oauth-protected-resource/mcp",
+        405,
+        "GET, OPTIONS",
+      ],
+      ["DELETE", "/things", 404, null],
+      ["DELETE", "/things/1/2", 404, null],
+    ] as const
+  ) {
+    const response = await server.fetch(path, { method });
+    await response.body?.cancel();
+    assert.equal(response.status, status, path);
+    assert.equal(response.headers.get("allow"), allow, path);
+  }
+});
+
+Deno.test("a server whose pages could not be loaded once loads them with the next request", async () => {
+  let tries = 0;
+  await using server = await startServer({
+    routes() {
+      if (++tries === 1) throw new Error("a file was away");
+    },
+  });
+  await assert.rejects(server.fetch("/health"));
+  const { status, body } = await server.fetch("/health");
+  await body?.cancel();
+  assert.equal(status, 200);
+  assert.equal(tries, 2);
+});
 
 Deno.test("GET /oauth/callback posts at our own and the listed origins, never at *", () =>
   withApp(async (app) => {

@@ -123,7 +123,7 @@ Deno.test("find() of access tokens takes those of people and of clients, and no 
     for (
       const [grant, token] of [
         [MACHINE, (await tokens.issue(MACHINE))!],
-        [PERSONAL, await tokens.issuePersonal(PERSONAL)],
+        [PERSONAL, (await tokens.issuePersonal(PERSONAL))!],
       ] as const
     ) {
       const found = await tokens.find(token);

@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import * as keys from "../../src/store/keys.ts";
 
 Deno.test("every key begins with a word of its own", () => {
-  const { listedSessionKey, sessionEndKey, ...others } = keys;
+  const {
+    listedSessionKey,
+    sessionEndKey,
+    // Other keys, or places among them.
+    listedAccountSessionKey,
+    personKey,
+    personPlaceOf,
+    peopleRange,
+    grantsRange,
+    grantsOfSubjectRange,
+    ...others
+  } = keys;
   const words = Object.values(others).map((keyOf) =>
     (keyOf as (...parts: unknown[]) => Deno.KvKey)("an id", "another")[0]
   );
@@ -11,6 +22,20 @@ Deno.test("every key begins with a word of its own", () => {
   const session = listedSessionKey(["session-of", "ada", "id"]);
   assert.deepEqual(session, ["session", "id"]);
   assert.deepEqual(sessionEndKey(session), ["session-end", "id"]);
+  const listed = ["account-session-of", "ada", "id"];
+  assert.deepEqual(listedAccountSessionKey(listed), ["account-session", "id"]);
+  const person = { by: "name", text: "jo", subject: "ada", days: 1 } as const;
+  const { start, end } = peopleRange("name", { begins: "j" });
+  const [kind, text, ada] = personKey(person);
+  assert.deepEqual([start[0], end[0]], [kind, kind]);
+  assert(String(start[1]) < String(text) && String(text) < String(end[1]));
+  const place = personPlaceOf(personKey(person));
+  assert.deepEqual(place, { text: "jo", person: ada });
+  const [after] = peopleRange("name", { begins: "", after: place }).start;
+  assert.equal(after, kind);
+  for (const range of [grantsRange(), grantsOfSubjectRange("ada", "id")]) {
+    assert.equal(range.start[0], range.end[0]);
+  }
 });
 
 Deno.test("a key holds an id of ours as it is, and a longer one as a fingerprint", () => {

@@ -32,7 +32,7 @@ const LIVES: [
 ][] = [
   [
     "a session and its place in a list",
-    [30 * DAY, 30 * DAY],
+    [HOUR, HOUR],
     (database) =>
       sessionStore(database).save({
         binding: "ada",
@@ -42,8 +42,8 @@ const LIVES: [
       }),
   ],
   [
-    "a session of the account page",
-    [HOUR],
+    "a session of the account page and its place in a list",
+    [HOUR, HOUR],
     (database) =>
       accountSessionStore(database).save({
         subject: "dev:42",
@@ -83,9 +83,11 @@ const LIVES: [
     (database) => replyStore(database).expect("session", "1"),
   ],
   [
-    "what a process took from its buckets",
-    [MINUTE],
-    (database) => rateStore(database, "token").exchange({ a: 1 }),
+    "a bucket of which a part is missing",
+    [30],
+    (database) =>
+      rateStore(database, "token", { burst: 60, perSecond: 1 })
+        .take("a", 20, 10),
   ],
   [
     "a task, its place in a list and its lease",

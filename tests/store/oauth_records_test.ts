@@ -312,7 +312,12 @@ Deno.test("listOfSubject() shows active grants, newest first", () =>
     ids.splice(3, 1);
     const names = (list: { id: string }[]) => list.map(({ id }) => id);
     assert.deepEqual(names(await grants.listOfSubject("dev:42")), ids);
-    assert.deepEqual(names(await grants.list()), ids);
+    assert.deepEqual(
+      names(await grants.listOfSubject("dev:42", 2)),
+      ids.slice(0, 2),
+    );
+    const open = await grants.listOpen("dev:42");
+    assert.equal(open.length, ids.length + 1, "a code still opens one");
   }));
 
 Deno.test("close() takes the provider's tokens with it and leaves a tombstone", () =>

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { STRANGER } from "../../src/caller.ts";
 import { Database } from "../../src/store/database.ts";
-import { sessionKey } from "../../src/store/keys.ts";
+import { sessionKey, sessionsOfKey } from "../../src/store/keys.ts";
 import { now } from "../../src/clock.ts";
 import {
   type Session,
   SESSION_SECONDS,
   sessionStore,
+  UNUSED_SESSION_SECONDS,
 } from "../../src/store/sessions.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { FakeTime } from "./fake_time.ts";
@@ -34,11 +35,29 @@ testOnDatabases(
     using _ = new FakeTime();
     const id = await sessionStore(new Database(kv)).save(SESSION);
     assert.match(id, /^[\x21-\x7e]{43}$/);
+    const unused = (await stored(kv, id))!.expiresAt - now();
+    assert.equal(unused, UNUSED_SESSION_SECONDS);
     const found = (await sessionStore(new Database(other)).find(id))!;
     const { expiresAt, startedMilliseconds, ...rest } = found;
     assert.deepEqual(rest, SESSION);
     assert.equal(startedMilliseconds, Date.now());
-    assert.equal(expiresAt - now(), SESSION_SECONDS);
+    assert.equal(expiresAt - now(), UNUSED_SESSION_SECONDS);
+    assert.equal((await stored(kv, id))!.expiresAt - now(), SESSION_SECONDS);
+  },
+);
+
+testOnDatabases(
+  "save() makes a session that is over in an hour unless it is used",
+  async (kv) => {
+    using time = new FakeTime();
+    const sessions = sessionStore(new Database(kv));
+    const unused = await sessions.save(SESSION);
+    const used = await sessions.save(SESSION);
+    time.tick(UNUSED_SESSION_SECONDS - 1);
+    await sessions.find(used);
+    time.tick(1);
+    assert.equal(await sessions.find(unused), undefined);
+    assert(await sessions.find(used));
   },
 );
 
@@ -100,6 +119,7 @@ testOnDatabases(
     using time = new FakeTime();
     const sessions = sessionStore(new Database(kv));
     const id = await sessions.save(SESSION);
+    await sessions.find(id);
     const writes = new Set<string>();
     for (let hour = 0; hour < 7 * 24; hour++) {
       time.tick(HOUR);
@@ -219,15 +239,15 @@ testOnDatabases("countOf() counts the live sessions of a grant", async (kv) => {
   using time = new FakeTime();
   const sessions = sessionStore(new Database(kv));
   const session = { ...SESSION, grantId: "g" };
-  await sessions.save(session);
-  time.tick(SESSION_SECONDS - HOUR);
+  await sessions.find(await sessions.save(session));
+  time.tick(SESSION_SECONDS - HOUR / 2);
   const ended = await sessions.save(session);
   await sessions.save(session);
   await sessions.save(SESSION);
   await sessions.save({ ...session, binding: "bob" });
   await sessions.end(ended, "ada");
   assert.equal(await sessions.countOf("ada", "g"), 2);
-  time.tick(HOUR);
+  time.tick(HOUR / 2);
   assert.equal(await sessions.countOf("ada", "g"), 1);
 });
 
@@ -253,6 +273,7 @@ for (
       using time = new FakeTime();
       const others = sessionStore(new Database(other));
       const id = await others.save(SESSION);
+      await others.find(id);
       time.tick(48 * HOUR);
       let hasEnded = false;
       const slow = overtaken(kv, async () => {
@@ -270,8 +291,12 @@ testOnDatabases(
   async (kv) => {
     using time = new FakeTime();
     const database = new Database(kv);
-    const sessions = sessionStore(database, { most: 7, uncounted: 3 });
-    const save = () => sessions.save(SESSION, true);
+    const sessions = sessionStore(database, { most: 6, uncounted: 3 });
+    const save = async () => {
+      const id = await sessions.save(SESSION);
+      await sessions.find(id);
+      return id;
+    };
     const used = await save();
     time.tick(1);
     const unused = await save();
@@ -292,14 +317,28 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "save() ends no session where many people share a binding",
+  "save() ends the sessions of one network's strangers, and of no other's",
   async (kv) => {
+    using time = new FakeTime();
     const database = new Database(kv);
-    const sessions = sessionStore(database, { most: 1, uncounted: 1 });
-    const ids = [];
-    for (let n = 0; n < 5; n++) ids.push(await sessions.save(SESSION));
+    const sessions = sessionStore(database, { most: 2, uncounted: 4 });
+    const stranger = { ...SESSION, binding: STRANGER.binding };
+    const quiet = await sessions.save({ ...stranger, list: "network 1" });
+    const open = () => sessions.save({ ...stranger, list: "network 2" });
+    const ids = [await open(), await open(), await open()];
+    time.tick(60);
+    // The count comes with the fifth, and no new one ends by it.
+    ids.push(await open());
     await database.idle();
-    for (const id of ids) assert.ok(await sessions.find(id));
+    assert(await sessions.find(quiet));
+    const left = await Promise.all(ids.map((id) => sessions.find(id)));
+    assert.equal(left.filter(Boolean).length, 2);
+    assert(left.at(-1));
+    assert(await sessions.adopt(quiet, { binding: "ada" }));
+    const lists = await Array.fromAsync(kv.list({
+      prefix: sessionsOfKey("network 1"),
+    }));
+    assert.deepEqual(lists, [], "what is adopted is the person's");
   },
 );
 
@@ -312,6 +351,7 @@ Deno.test("the end of a session moves once a day", async () => {
   using kv = await Deno.openKv(":memory:");
   const sessions = sessionStore(new Database(kv));
   const id = await sessions.save(SESSION);
+  await sessions.find(id);
   const left = async () => {
     await sessions.find(id);
     return (await stored(kv, id))!.expiresAt - now();

@@ -152,6 +152,37 @@ Deno.test("what the host refuses is an error with its code", async () => {
   );
 });
 
+Deno.test("the host opens no link but https, http and mailto", async () => {
+  const opened: string[] = [];
+  const { app } = await withReferenceApp({
+    answer: (_, { url }) => {
+      opened.push(url);
+      return {};
+    },
+  });
+  const good = [
+    "https://a.example/",
+    "http://a.example/",
+    "mailto:a@b.example",
+  ];
+  for (const url of good) await app.openLink({ url });
+  for (
+    const url of [
+      "javascript:alert(1)",
+      " javascript:alert(1)",
+      "data:text/html,x",
+      "file:///etc/passwd",
+      "blob:https://a.example/1",
+      "vscode://open",
+      "https:a.example",
+      "",
+    ]
+  ) {
+    await assert.rejects(app.openLink({ url }), { code: -32602 }, url);
+  }
+  assert.deepEqual(opened, good);
+});
+
 Deno.test("the host lets a view finish, and waits for none that does not", async () => {
   let finished = 0;
   const { host, frame } = await withReferenceApp({}, (app) => {

@@ -12,29 +12,27 @@ import {
   printResult,
   type RpcRequest,
 } from "../../protocol/messages.ts";
-import { isObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { negotiateRevision } from "../../protocol/revisions.ts";
+import type { CountedAs } from "../counted_as.ts";
 import type { Engine } from "../engine.ts";
 
-/**
- * The most characters of a client's description. A session is one record of at
- * most 64 KiB; icons are left out.
- */
-const DESCRIPTION_CHARACTERS = 24_000;
+/** A stranger's session is kept too, so of a client's words only so much is. */
+const NAME_CHARACTERS = 200;
+const CAPABILITIES_CHARACTERS = 2000;
 
 /**
  * Opens a session for a caller and names it in `Mcp-Session-Id`.
  *
- * @throws {import("../../errors.ts").RpcError} -32602 for missing or oversized
- * members
+ * @throws {import("../../errors.ts").RpcError} -32602 for missing members, and
+ * for capabilities of more than 2,000 characters
  */
 export async function initialize(
   { catalogue, sessions }: Pick<Engine, "catalogue" | "sessions">,
   { id, params }: RpcRequest,
-  { caller: { binding, grantId }, isPersons }: {
+  { caller: { binding, grantId }, countedAs }: {
     caller: Caller;
-    /** True if the caller is one person, and not possibly many. */
-    isPersons: boolean;
+    countedAs?: CountedAs;
   },
 ): Promise<Response> {
   const { protocolVersion, capabilities, clientInfo } = params;
@@ -50,9 +48,12 @@ export async function initialize(
   ) {
     throw invalidParams("clientInfo must have a name and a version");
   }
-  const { icons: _, ...info } = clientInfo;
-  if (JSON.stringify([capabilities, info]).length > DESCRIPTION_CHARACTERS) {
-    throw invalidParams("capabilities and clientInfo are too long");
+  const { length } = JSON.stringify(capabilities);
+  if (length > CAPABILITIES_CHARACTERS) {
+    throw invalidParams(
+      `capabilities have ${length} characters of JSON, of at most ` +
+        CAPABILITIES_CHARACTERS,
+    );
   }
   const revision = negotiateRevision(protocolVersion);
   const sessionId = await sessions.save({
@@ -60,8 +61,10 @@ export async function initialize(
     grantId,
     revision,
     capabilities,
-    clientInfo: info as unknown as Implementation,
-  }, isPersons);
+    clientInfo: introductionOf(clientInfo),
+    // Many share a credential, or nothing: each network has its own list.
+    ...countedAs?.isMany && { list: countedAs.name },
+  });
   const result = JSON.stringify({
     protocolVersion: revision,
     capabilities: catalogue.session.capabilities,
@@ -71,4 +74,19 @@ export async function initialize(
   return jsonResponse(printResult(id, result), 200, {
     "mcp-session-id": sessionId,
   });
+}
+
+/** Keeps a client's names, cut, of all that it says of itself. */
+function introductionOf(
+  { name, title, version }: JsonObject,
+): Implementation {
+  return {
+    name: cut(name),
+    version: cut(version),
+    ...typeof title === "string" && { title: cut(title) },
+  };
+}
+
+function cut(text: unknown): string {
+  return String(text).slice(0, NAME_CHARACTERS).toWellFormed();
 }

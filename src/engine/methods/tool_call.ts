@@ -93,7 +93,7 @@ async function runLimited(
   input: JsonObject,
   call: Call,
 ): Promise<object> {
-  const place = call.engine.limits.enter(tool, call.countedAs);
+  const place = await call.engine.limits.enter(tool, call.countedAs);
   try {
     return await runTool(tool, input, call, place);
   } finally {

@@ -1,0 +1,106 @@
+/**
+ * The time an operator waits for `/account` among few people and among many.
+ *
+ *     deno run --allow-all bench/people.ts [people]
+ *
+ * @module
+ */
+import { openPersonalGrant } from "../src/oauth/grant.ts";
+import { createServer } from "../src/server.ts";
+import { accountSessionStore } from "../src/store/account_sessions.ts";
+import { Database } from "../src/store/database.ts";
+import { setGrant } from "../src/store/grants.ts";
+import { peopleGatheredKey } from "../src/store/keys.ts";
+
+const BASE_URL = "http://127.0.0.1:3000";
+const GRANTS_PER_COMMIT = 50;
+const LOADS = 15;
+
+/** The page in milliseconds, by what is asked of it: the median of 15 loads. */
+async function measure(count: number): Promise<Record<string, number>> {
+  const path = await Deno.makeTempFile({ suffix: ".db" });
+  const kv = await Deno.openKv(path);
+  const database = new Database(kv);
+  const now = database.now();
+  for (let start = 0; start < count; start += GRANTS_PER_COMMIT) {
+    await database.commit((transaction) => {
+      for (let n = start; n < start + GRANTS_PER_COMMIT; n++) {
+        const grant = openPersonalGrant({
+          issuer: BASE_URL,
+          resource: `${BASE_URL}/mcp`,
+          scopes: [],
+          subject: `github:${n}`,
+          identity: {
+            subject: String(n),
+            login: `person${n}`,
+            name: `Given${n} Family${n}`,
+            email: `p${n}@example.com`,
+          },
+          name: "Backup",
+          seconds: 30 * 24 * 3600,
+          now,
+        });
+        setGrant(transaction, grant);
+      }
+    });
+  }
+  // They were listed when they were written: there are none of version 0.2.
+  await kv.set(peopleGatheredKey(), { count: 0, isDone: true });
+  const server = createServer({
+    name: "people",
+    version: "1.0.0",
+    env: {
+      BASE_URL,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "dev",
+      OAUTH_ADMINS: "root@example.com",
+    },
+    kv,
+  });
+  const id = await accountSessionStore(database).save({
+    subject: "dev:root",
+    identity: {
+      subject: "root",
+      email: "root@example.com",
+      emailVerified: true,
+    },
+  });
+  const medians: Record<string, number> = {};
+  for (
+    const [what, query] of [
+      ["first page", ""],
+      ["search", `?person=family${count - 1}`],
+      ["subject", `?person=github:${count - 1}`],
+      ["search, many found", "?person=person"],
+    ]
+  ) {
+    const times = [];
+    for (let load = 0; load < LOADS; load++) {
+      const started = performance.now();
+      const response = await server.fetch(
+        new Request(`${BASE_URL}/account${query}`, {
+          headers: { cookie: `account=${id}`, accept: "text/html" },
+        }),
+      );
+      const text = await response.text();
+      if (!text.includes("Everyone")) throw new Error("no page of people");
+      times.push(performance.now() - started);
+    }
+    medians[what] = times.toSorted((a, b) => a - b)[LOADS >> 1];
+  }
+  server.stop();
+  await server.close();
+  kv.close();
+  await Deno.remove(path);
+  return medians;
+}
+
+const many = Number(Deno.args[0] ?? 100_000);
+const [few, all] = [await measure(100), await measure(many)];
+console.log(`ms              100 people   ${many} people   ratio`);
+for (const [what, time] of Object.entries(few)) {
+  console.log(
+    `${what.padEnd(20)} ${time.toFixed(1)}   ${all[what].toFixed(1)}   ` +
+      (all[what] / time).toFixed(2),
+  );
+}

@@ -1,0 +1,233 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * People and their connections, a page at a time, and machines.
+ *
+ * @module
+ */
+import { visible } from "../log_line.ts";
+import type { ConnectionInWords } from "./account_page.tsx";
+import { EndForm, EndPersonForm } from "./connection_forms.tsx";
+import { destinationOf } from "./destination.ts";
+import { displayName } from "./display_name.ts";
+import { Moment } from "./moment.tsx";
+import { Table } from "./table.tsx";
+
+/** A connection of someone. */
+export interface OperatorGrant extends ConnectionInWords {
+  clientName: string;
+}
+
+/** Someone who has connections. */
+export interface OperatorPerson {
+  /** `github:583231`. */
+  subject: string;
+  /** The name at the provider. */
+  name: string;
+  email?: string;
+  /** The newest of their connections. */
+  grants: readonly OperatorGrant[];
+  /** The number of connections. */
+  count: number;
+  /** Set when there are more than were counted. */
+  isMore: boolean;
+}
+
+/** People, as far as they are on this page. */
+export interface OperatorPeopleProps {
+  people: readonly OperatorPerson[];
+  /** The words that were looked for. */
+  search?: string;
+  /** Set on the first page. */
+  isFirst: boolean;
+  /** Names the place where the next page begins; undefined: there is none. */
+  next?: string;
+  /** Old connections that were looked at, while not all have been. */
+  gathering?: number;
+}
+
+/** A client that acts for itself. */
+export interface OperatorMachine {
+  subject: string;
+  name: string;
+  /** The number of live access tokens. */
+  tokens: number;
+  /** Set when there are more than were counted. */
+  isMore: boolean;
+  /** The time of the newest live one, in epoch seconds. */
+  usedAt?: number;
+}
+
+interface Around {
+  /** Path of the public address; empty at a root. */
+  base?: string;
+  csrf: string;
+  now: number;
+}
+
+/** People and their connections. */
+export function OperatorPeople(
+  { people, search = "", isFirst, next, gathering, base = "", csrf, now }:
+    & OperatorPeopleProps
+    & Around,
+) {
+  const address = (query: Record<string, string>) =>
+    `${base}/account?${new URLSearchParams(query)}#people`;
+  return (
+    <Table
+      title="Everyone's connections"
+      id="people"
+      empty={search
+        ? "No one with a connection is found by this."
+        : "No one is connected. A connection is listed here when someone has signed in to a client."}
+      columns={["Person", "Client", "Last used", "Sessions", ""]}
+      rows={people.flatMap((person) =>
+        person.grants.map((grant, index) => [
+          index === 0
+            ? <PersonCell {...person} base={base} csrf={csrf} />
+            : <bdi>{displayName(person.name)}</bdi>,
+          <>
+            “<bdi>{displayName(grant.clientName)}</bdi>”
+            {grant.redirectUri && (
+              <div class="small soft">{destinationOf(grant.redirectUri)}</div>
+            )}
+          </>,
+          <>
+            <Moment at={grant.usedAt} now={now} />
+            {grant.pausedAt !== undefined && (
+              <>
+                {" "}
+                <span class="badge warn">Paused</span>
+              </>
+            )}
+          </>,
+          grant.sessions,
+          <EndForm
+            base={base}
+            grantIds={[grant.grantId]}
+            csrf={csrf}
+            label="End"
+            of={`${displayName(grant.clientName)} of ${
+              displayName(person.name)
+            }`}
+          />,
+        ])
+      )}
+    >
+      <form class="filter" method="get" action={`${base}/account#people`}>
+        <label>
+          Find among all people
+          <input
+            type="search"
+            name="person"
+            value={search}
+            autocomplete="off"
+          />
+        </label>
+        <button type="submit">Find</button>
+      </form>
+      <p class="small soft">
+        Finds people by how their subject, name, a word of their name, their
+        e-mail address or its domain begins. Several words must all be found.
+      </p>
+      {gathering !== undefined && (
+        <p class="note warn" role="status">
+          Connections from before this version are still being listed:{" "}
+          {gathering}{" "}
+          so far. Load the page again in a while; a whole subject is found now.
+        </p>
+      )}
+      {(!isFirst || next !== undefined) && (
+        <p class="small">
+          {isFirst ? "The first " : "The next "}
+          {people.length}
+          {next !== undefined && " of more: search, or go on"}.{" "}
+          {!isFirst && (
+            <a href={address(search ? { person: search } : {})}>
+              Back to the first
+            </a>
+          )} {next !== undefined && (
+            <a
+              href={address({
+                ...search && { person: search },
+                after: next,
+              })}
+            >
+              Next page
+            </a>
+          )}
+        </p>
+      )}
+    </Table>
+  );
+}
+
+function PersonCell(
+  { name, email, subject, grants, count, isMore, base, csrf }:
+    & OperatorPerson
+    & Omit<Around, "now">,
+) {
+  return (
+    <>
+      <bdi>{displayName(name)}</bdi>
+      <br />
+      <code>
+        <bdi>{visible(subject)}</bdi>
+      </code>
+      {email && email !== name && (
+        <div class="small soft">
+          <bdi>{visible(email)}</bdi>
+        </div>
+      )}
+      {count > grants.length && (
+        <div class="small">
+          The newest {grants.length} of {isMore ? `${count} or more` : count}
+        </div>
+      )}
+      <EndPersonForm
+        base={base}
+        subject={subject}
+        csrf={csrf}
+        label="End everything"
+        of={`of ${displayName(name)}`}
+      />
+    </>
+  );
+}
+
+/** The clients that act for themselves. */
+export function OperatorMachines(
+  { machines, base, csrf, now }:
+    & { machines: readonly OperatorMachine[] }
+    & Around,
+) {
+  if (machines.length === 0) return null;
+  return (
+    <Table
+      title="Machines"
+      empty=""
+      columns={["Client", "Access tokens", "The last one", ""]}
+      rows={machines.map(({ subject, name, tokens, isMore, usedAt }) => [
+        <>
+          “<bdi>{displayName(name)}</bdi>”
+          <br />
+          <code>
+            <bdi>{visible(subject)}</bdi>
+          </code>
+        </>,
+        isMore ? `${tokens} or more` : tokens,
+        usedAt === undefined
+          ? "None is alive"
+          : <Moment at={usedAt} now={now} />,
+        tokens > 0 && (
+          <EndPersonForm
+            base={base}
+            subject={subject}
+            csrf={csrf}
+            label="End all"
+            of={`of ${displayName(name)}`}
+          />
+        ),
+      ])}
+    />
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * The lists of people who have grants: by name, and by every word that they are
+ * found by. A person is listed in the commit that makes a grant of theirs live,
+ * and shown for as long as there is one.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto.ts";
+import type { Grant } from "../oauth/grant.ts";
+import { listingOf, personTerms } from "../oauth/person.ts";
+import { personKey, type PersonOrder } from "./keys.ts";
+import type { Expiring } from "./record.ts";
+import type { Transaction } from "./transaction.ts";
+
+const DAY_SECONDS = 24 * 60 * 60;
+const MARK_CHARACTERS = 16;
+
+/** The record of a person in a list. */
+export interface Listed extends Expiring {
+  subject: string;
+}
+
+/** Adds people to a commit with a grant that is live; gives it, marked so. */
+export function listPerson(transaction: Transaction, grant: Grant): Grant {
+  if (grant.status !== "active" || grant.kind === "client") return grant;
+  const terms = personTerms(grant);
+  const listing = listingOf(grant);
+  const listedAs = fingerprint(JSON.stringify([listing, terms]))
+    .slice(0, MARK_CHARACTERS);
+  if (listedAs === grant.listedAs) return grant;
+  const { subject, createdAt, endsAt } = grant;
+  // Those of one length end in the order of their beginning, so none shortens
+  // what another wrote; a day for clocks that differ and commits that are late.
+  const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
+  const listed: Listed = { subject, expiresAt: endsAt + DAY_SECONDS };
+  const add = (by: PersonOrder, text: string) =>
+    transaction.set(personKey({ by, text, subject, days }), listed);
+  add("name", listing);
+  for (const term of terms) add("word", term);
+  return { ...grant, listedAs };
+}

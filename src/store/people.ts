@@ -1,0 +1,225 @@
+/**
+ * The people who have grants, for operators: everyone, by name, and those whom
+ * a search finds. A person is listed in the commit that makes a grant of theirs
+ * live, and is shown for as long as there is one.
+ *
+ * @module
+ */
+import type { Grant } from "../oauth/grant.ts";
+import {
+  isFoundBy,
+  listingOf,
+  personTerms,
+  searchWords,
+} from "../oauth/person.ts";
+import type { Database, Found } from "./database.ts";
+import type { GrantStore } from "./grants.ts";
+import {
+  grantsRange,
+  peopleGatheredKey,
+  peopleRange,
+  type PersonPlace,
+  personPlaceOf,
+} from "./keys.ts";
+import { type Listed, listPerson } from "./listed_people.ts";
+import { pause } from "./persist.ts";
+
+/** Of these a page reads so many at a time, and at most so many. */
+const PLACES_PER_READ = 200;
+const MOST_PLACES = 2000;
+
+/** Of a person's grants a page reads so many. */
+export const GRANTS_READ = 100;
+
+/** Each writes up to 16 rows, and a commit takes a thousand. */
+const GRANTS_PER_PIECE = 50;
+/** A page waits for so many pieces; the rest is done while no one waits. */
+const PIECES_AT_ONCE = 10;
+const PIECE_PAUSE_MILLISECONDS = 20;
+
+/** The progress in listing the people of version 0.2. */
+interface Gathered {
+  /** The last grant that was looked at. */
+  after?: string;
+  /** Grants that were looked at. */
+  count: number;
+  isDone: boolean;
+}
+
+/** A person and their live grants, newest first. */
+export interface Person {
+  subject: string;
+  grants: Grant[];
+}
+
+/** Some people. */
+export interface PeoplePage {
+  people: Person[];
+  /** The place where the next page begins; undefined: these are all. */
+  next?: PersonPlace;
+  /** The number of old grants that were looked at, while not all were. */
+  gathering?: number;
+}
+
+/** A wish for a page of people. */
+export interface PeopleQuery {
+  /** Words that a person's words begin with; everyone by default. */
+  search?: string;
+  after?: PersonPlace;
+  most: number;
+}
+
+export type PeopleStore = ReturnType<typeof peopleStore>;
+
+/** People in a database. */
+export function peopleStore(
+  database: Database,
+  grants: Pick<GrantStore, "listOfSubject">,
+) {
+  const stopping = new AbortController();
+  let isGathering = false;
+
+  /** Lists the people of the next grants that version 0.2 made. */
+  async function gatherPiece(): Promise<Gathered> {
+    const entry = await database.get<Gathered>(peopleGatheredKey());
+    const before = entry.value ?? { count: 0, isDone: false };
+    if (before.isDone) return before;
+    const { found, last } = await database.listSome<Grant>(
+      grantsRange(before.after),
+      GRANTS_PER_PIECE,
+    );
+    const gathered: Gathered = {
+      after: last?.at(-1) as string,
+      count: before.count + found.length,
+      isDone: last === undefined,
+    };
+    // Where another process was faster, this one goes on behind it.
+    await database.commit((transaction) => {
+      transaction.check(entry).setForever(entry.key, gathered);
+      // Marked with the next use of each: here it would disturb that.
+      for (const { value } of found) listPerson(transaction, value);
+    });
+    return gathered;
+  }
+
+  async function gatherRest(): Promise<void> {
+    try {
+      while (!stopping.signal.aborted && !(await gatherPiece()).isDone) {
+        await pause(PIECE_PAUSE_MILLISECONDS, stopping.signal);
+      }
+    } finally {
+      isGathering = false;
+    }
+  }
+
+  /** Begins to list old people; gives the number of grants that were seen. */
+  async function gather(): Promise<number | undefined> {
+    const { value } = await database.get<Gathered>(peopleGatheredKey());
+    if (value?.isDone) return undefined;
+    if (isGathering) return value?.count ?? 0;
+    isGathering = true;
+    let count = 0;
+    let isLong = false;
+    try {
+      for (let piece = 0; piece < PIECES_AT_ONCE; piece++) {
+        const gathered = await gatherPiece();
+        if (gathered.isDone) return undefined;
+        ({ count } = gathered);
+      }
+      isLong = true;
+      database.background(gatherRest);
+      return count;
+    } finally {
+      if (!isLong) isGathering = false;
+    }
+  }
+
+  /** The person at a place, where they are shown there. */
+  async function personAt(
+    { key, value: { subject }, versionstamp }: Found<Listed>,
+    words: readonly string[],
+    lookup: string | undefined,
+  ): Promise<Person | undefined> {
+    const { text } = personPlaceOf(key);
+    const held = (await grants.listOfSubject(subject, GRANTS_READ))
+      .filter(({ kind }) => kind !== "client");
+    if (held.length === 0) {
+      // A grant that comes meanwhile has written this place again.
+      database.background(async () => {
+        await database.commit((transaction) =>
+          transaction.check({ key, versionstamp }).delete(key)
+        );
+      });
+      return undefined;
+    }
+    // Each person is at several places, and shown at the first of them.
+    const places = lookup === undefined
+      ? [listingOf(held[0])]
+      : held.flatMap(personTerms).filter((term) => term.startsWith(lookup));
+    if (places.toSorted().at(0) !== text) return undefined;
+    const isWanted = held.some((grant) => isFoundBy(grant, words));
+    return isWanted ? { subject, grants: held } : undefined;
+  }
+
+  /** The person whose subject is written exactly so. */
+  async function personOf(subject: string): Promise<PeoplePage | undefined> {
+    const held = (await grants.listOfSubject(subject, GRANTS_READ))
+      .filter(({ kind }) => kind !== "client");
+    if (held.length === 0) return undefined;
+    return { people: [{ subject, grants: held }] };
+  }
+
+  async function find(
+    { search = "", after, most }: PeopleQuery,
+  ): Promise<PeoplePage> {
+    const words = searchWords(search);
+    const lookup = words.toSorted((a, b) => b.length - a.length).at(0);
+    const by = lookup === undefined ? "name" : "word";
+    const begins = lookup ?? "";
+    const people: Person[] = [];
+    for (let read = 0; read < MOST_PLACES; read += PLACES_PER_READ) {
+      const { found, last } = await database.listSome<Listed>(
+        peopleRange(by, { begins, after }),
+        PLACES_PER_READ,
+      );
+      const places = found.filter(({ key }, index) =>
+        index === 0 || !isSamePlace(key, found[index - 1].key)
+      );
+      while (places.length > 0) {
+        const some = places.splice(0, most - people.length);
+        const shown = await Promise.all(
+          some.map((place) => personAt(place, words, lookup)),
+        );
+        people.push(...shown.filter((person) => person !== undefined));
+        after = personPlaceOf(some.at(-1)!.key);
+        if (people.length === most) {
+          const isEnd = places.length === 0 && last === undefined;
+          return { people, next: isEnd ? undefined : after };
+        }
+      }
+      if (last === undefined) return { people };
+      after = personPlaceOf(last);
+    }
+    return { people, next: after };
+  }
+
+  return {
+    /** People by name, or those whom a search finds by how words begin. */
+    async list(query: PeopleQuery): Promise<PeoplePage> {
+      const gathering = await gather();
+      const { search, after } = query;
+      const exact = search && !after && await personOf(search.trim());
+      return { ...exact || await find(query), gathering };
+    },
+
+    /** Stops listing old people. */
+    close(): void {
+      stopping.abort();
+    },
+  };
+}
+
+function isSamePlace(one: Deno.KvKey, other: Deno.KvKey): boolean {
+  const [first, second] = [personPlaceOf(one), personPlaceOf(other)];
+  return first.text === second.text && first.person === second.person;
+}
