@@ -32,6 +32,11 @@ export const GRANT_IDLE_TTL_SECONDS = 30 * DAY;
 export const GRANT_TTL_SECONDS = 90 * DAY;
 /** The time for which a used refresh token still gets its successors. */
 export const SUCCESSOR_TTL_SECONDS = 30;
+/**
+ * The time for which an address counts that a rule looks at, before the provider
+ * is asked at a refresh if it is still the person's.
+ */
+export const CONFIRMATION_TTL_SECONDS = DAY;
 /** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**
