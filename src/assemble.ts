@@ -264,6 +264,11 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
 
   async function start(): Promise<void> {
     await lifecycle.start();
+    plan.tellDoubts();
+    const { auth, baseUrl } = config;
+    if (auth.oauth && baseUrl !== undefined) {
+      database.background(() => tellOfOldAddress(database, baseUrl, startLog));
+    }
     // Its faults are reported now, and not to the first visitor.
     if (options.routes && home !== undefined) await placeAt(home).app();
   }
@@ -310,6 +315,26 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       await (closing ??= closeAll());
     },
   };
+}
+
+/** Warns of connections that were made at another `BASE_URL`. */
+async function tellOfOldAddress(
+  database: Database,
+  baseUrl: string,
+  log: Logger,
+): Promise<void> {
+  const { noteStart } = await import("./store/last_start.ts");
+  const elsewhere = await noteStart(database, baseUrl);
+  if (elsewhere === undefined) return;
+  log.warning(
+    "Connections were made at another BASE_URL, and are not good at this one: " +
+      "their people connect again",
+    {
+      baseUrl,
+      formerBaseUrl: elsewhere.baseUrl,
+      connections: elsewhere.connections,
+    },
+  );
 }
 
 function notStarted(log: Logger, error: unknown): Response {

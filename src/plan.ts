@@ -6,12 +6,17 @@
 import type { Implementation } from "@modelcontextprotocol/server";
 import { aboutComplaints } from "./about.ts";
 import { type Needing, needsOf } from "./authoring/needs.ts";
-import { scopeComplaints, type Scopes, scopesOf } from "./authoring/scope.ts";
+import {
+  scopeComplaints,
+  scopeDoubts,
+  type Scopes,
+  scopesOf,
+} from "./authoring/scope.ts";
 import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
-import { Log, type LogOptions } from "./log.ts";
+import { Log, type Logger, type LogOptions } from "./log.ts";
 import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
@@ -25,6 +30,8 @@ export interface Plan {
   config: Config;
   log: Log;
   scopes: Scopes;
+  /** Tells, at a start, what is probably a slip. */
+  tellDoubts(): void;
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
   lifecycle: Lifecycle;
@@ -47,7 +54,8 @@ export function planServer(
   ];
   if (complaints.length > 0) throw new CatalogueError(complaints);
   const { settings } = needs;
-  const scopes = scopesOf(neededScopes(options), options.scopes);
+  const neededHere = neededScopes(options);
+  const scopes = scopesOf(neededHere, options.scopes);
   const config = parseConfig(env, {
     title,
     instructions,
@@ -74,6 +82,11 @@ export function planServer(
     config,
     log,
     scopes,
+    tellDoubts: () =>
+      tellDoubts(
+        log.logger("start"),
+        scopeDoubts(neededHere, options.scopes),
+      ),
     permissions,
     lifecycle,
     get catalogue() {
@@ -95,6 +108,19 @@ function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
     { write: (event) => options.write!(event) },
     standard,
   );
+}
+
+/** Warns of scopes that are probably slips. */
+function tellDoubts(
+  log: Logger,
+  { unneeded, wordless }: ReturnType<typeof scopeDoubts>,
+): void {
+  for (const scope of unneeded) {
+    log.warning("A scope has words, but nothing here needs it", { scope });
+  }
+  for (const scope of wordless) {
+    log.warning("A scope has no words: people are shown its name", { scope });
+  }
 }
 
 /** Lists everything that may declare settings and services. */

@@ -65,6 +65,7 @@ export interface AccountOptions extends OperatorSources {
   serverTitle: string;
   about?: About;
   providerName: string;
+  providerId: string;
   /** `OAUTH_ADMINS`. */
   admins: readonly string[];
   /** The scopes that a new access token may have. */
@@ -233,9 +234,10 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     },
 
     async makeToken(c) {
-      const { id, session, form } = await people.findForm(c);
+      const person = await people.findForm(c);
+      const { id, session, form } = person;
       const grantId = await options.makeToken(
-        session,
+        person,
         form,
         (grantId, token) => accountSessions.keepMade(id, grantId, token),
       );

@@ -6,10 +6,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { isSameSecret, randomId } from "../crypto.ts";
+import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
 import { HttpError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { type Permissions, withoutMemberships } from "../oauth/permissions.ts";
+import type { Confirmation } from "../oauth/confirmation.ts";
 import { isSubjectOfOther, subjectOf } from "../oauth/subject.ts";
 import { codeChallenge } from "../oauth/pkce.ts";
 import {
@@ -56,7 +56,7 @@ export function accountSignIn(
     provider,
     providerId,
     otherIds,
-    permissions,
+    confirmation,
     accountSessions,
     checkRate,
     waiveRate,
@@ -68,7 +68,7 @@ export function accountSignIn(
     providerId: string;
     /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
-    permissions?: Permissions;
+    confirmation: Confirmation;
     accountSessions: AccountSessionStore;
     checkRate: CheckRate;
     waiveRate: WaiveRate;
@@ -77,6 +77,10 @@ export function accountSignIn(
 ): AccountSignIn {
   const cookie = { name: "account-sign-in", baseUrl };
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
+
+  // It names the provider, whose answer is no other provider's business.
+  const stateOf = (handle: string) =>
+    `${STATE_PREFIX}${handle}.${fingerprint(providerId).slice(0, 8)}`;
 
   async function ask<T>(c: Context, question: () => Promise<T>): Promise<T> {
     try {
@@ -137,7 +141,7 @@ export function accountSignIn(
       );
       const url = await ask(c, () =>
         provider.authorizationUrl({
-          state: STATE_PREFIX + handle,
+          state: stateOf(handle),
           nonce,
           codeChallenge: codeChallenge(codeVerifier),
           redirectUri,
@@ -153,7 +157,7 @@ export function accountSignIn(
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
       if (
-        !handle || !browser || !isSameSecret(state, STATE_PREFIX + handle)
+        !handle || !browser || !isSameSecret(state, stateOf(handle))
       ) {
         throw new HttpError(
           400,
@@ -166,9 +170,9 @@ export function accountSignIn(
         dropCookie(c, cookie);
         throw refused();
       }
-      // The tokens are not stored. They are not revoked either: some providers
-      // would end all other connections of this person with them.
-      const { identity } = await ask(c, () =>
+      // The tokens are not revoked: some providers would end all other connections
+      // of this person with them.
+      const { tokens, identity } = await ask(c, () =>
         provider.redeem({
           code,
           ...upstreamSecrets(handle, browser),
@@ -179,8 +183,9 @@ export function accountSignIn(
       const subject = subjectOf(providerId, identity);
       const id = await save({
         subject,
-        identity: permissions?.keep(identity) ?? withoutMemberships(identity),
-      });
+        provider: providerId,
+        identity: confirmation.keep(identity),
+      }, confirmation.isWanted ? tokens : undefined);
       log.info("Signed in to the account page", {
         reference: c.get("reference"),
         subject,

@@ -39,6 +39,7 @@ export interface ConnectionChanges {
 export function connectionChanges(
   options: {
     baseUrl: string;
+    providerId: string;
     accountSessions: AccountSessionStore;
     grants: GrantStore;
     clock: Clock;

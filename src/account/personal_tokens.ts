@@ -12,7 +12,8 @@ import type { MayHold } from "../oauth/held_scopes.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import { type Clock, now } from "../clock.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
-import type { AccountSession } from "../store/account_sessions.ts";
+import type { ConfirmPerson } from "./confirmed_person.ts";
+import type { SignedIn } from "./signed_in.ts";
 import type { Write } from "../store/transaction.ts";
 
 /** The lifetimes that a token may have, in days. */
@@ -33,23 +34,32 @@ const NAME = /^\P{Cc}{1,80}$/u;
  * @throws {HttpError}
  */
 export type MakeToken = (
-  session: AccountSession,
+  person: SignedIn,
   form: Parameters,
   keep: (grantId: string, token: string) => Promise<Write>,
 ) => Promise<string>;
 
 /** Lets people make tokens, with scopes that they have themselves. */
 export function personalTokens(
-  { baseUrl, scopes: { supported }, mayHold, accessTokens, clock }: {
+  {
+    baseUrl,
+    scopes: { supported },
+    confirmPerson,
+    mayHold,
+    accessTokens,
+    clock,
+  }: {
     baseUrl: string;
     scopes: Scopes;
+    confirmPerson: ConfirmPerson;
     /** Tells what a grant's token may be used for here. */
     mayHold: MayHold;
     accessTokens: AccessTokenStore;
     clock: Clock;
   },
 ): MakeToken {
-  return async function makeToken({ subject, identity }, form, keep) {
+  return async function makeToken(person, form, keep) {
+    const { subject, provider } = person.session;
     const name = form.get("name")?.trim() ?? "";
     if (!NAME.test(name)) {
       throw new HttpError(400, "name must be 1 to 80 characters");
@@ -62,7 +72,8 @@ export function personalTokens(
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
-      identity,
+      identity: await confirmPerson(person),
+      provider,
       name,
       // Other scopes in the form were on no page of ours.
       scopes: supported.filter((scope) =>

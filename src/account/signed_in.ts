@@ -8,6 +8,7 @@ import { HttpError } from "../errors.ts";
 import { readParameters } from "../http/body.ts";
 import { readCookie } from "../http/cookie.ts";
 import { isCsrf } from "../http/csrf.ts";
+import { isPersonOf } from "../oauth/grant.ts";
 import type { Parameters } from "../oauth/parameters.ts";
 import type {
   AccountSession,
@@ -22,8 +23,10 @@ export interface SignedIn {
 
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, accountSessions }: {
+  { baseUrl, providerId, accountSessions }: {
     baseUrl: string;
+    /** Of the provider that people sign in at: another's are strangers here. */
+    providerId: string;
     accountSessions: AccountSessionStore;
   },
 ) {
@@ -31,7 +34,8 @@ export function signedInPeople(
     const id = readCookie(c, { name: "account", baseUrl });
     if (id === undefined) return undefined;
     const session = await accountSessions.find(id);
-    return session && { id, session };
+    if (!session || !isPersonOf(session, providerId)) return undefined;
+    return { id, session };
   }
 
   /**

@@ -51,6 +51,25 @@ export function scopesOf(
   };
 }
 
+/**
+ * Finds probable slips in definitions of scopes: one that no tool, resource,
+ * prompt or skill needs, and where there are words, one without. A route of the
+ * author's own may look at either.
+ */
+export function scopeDoubts(
+  needed: readonly string[],
+  definitions: ScopeDefinitions = {},
+): { unneeded: string[]; wordless: string[] } {
+  const defined = Object.keys(definitions);
+  const wordless = defined.length === 0
+    ? []
+    : [...new Set(needed)].filter((scope) => !defined.includes(scope));
+  return {
+    unneeded: defined.filter((scope) => !needed.includes(scope)),
+    wordless,
+  };
+}
+
 /** RFC 6749 appendix A.4. */
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 

@@ -8,9 +8,12 @@ import type { Scopes } from "../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../config/auth.ts";
 import type { Logger } from "../log.ts";
 import { isMachine } from "../oauth/configured_client.ts";
+import { confirmation } from "../oauth/confirmation.ts";
 import { heldScopes } from "../oauth/held_scopes.ts";
+import { knownClients } from "../oauth/known_clients.ts";
 import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
+import { parseScope } from "../oauth/scope.ts";
 import type { ScopeInWords } from "../pages/consent_page.tsx";
 import { accountSessionStore } from "../store/account_sessions.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
@@ -36,6 +39,7 @@ import type { Provider } from "../upstream/provider.ts";
 import type { Gate } from "../gates/gate.ts";
 import type { SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
 import { accountEndpoints } from "../account/account.ts";
+import { personConfirmation } from "../account/confirmed_person.ts";
 import { personalTokens } from "../account/personal_tokens.ts";
 import { connectionChanges } from "../account/connection_changes.ts";
 import { accountSignIn } from "../account/account_sign_in.ts";
@@ -99,8 +103,10 @@ export function authorizationServer(
   const documents = documentStore(database, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(database);
   const assertions = assertionStore(database);
-  const machines = new Set(
-    config.clients.filter(isMachine).map(({ clientId }) => clientId),
+  const machines = new Map(
+    config.clients.filter(isMachine).map(({ clientId, metadata }) =>
+      [clientId, parseScope(metadata.scope)] as const
+    ),
   );
   const [ownId, ...otherIds] = subjectIds(config);
   const services = {
@@ -137,12 +143,27 @@ export function authorizationServer(
     configured: config.clients,
     policy: config.policy,
     providerUrl: providerUrls({ baseUrl, provider }),
-    providerTokens: providerTokens({ provider, grants, upstreamTokens, clock }),
+    providerTokens: providerTokens({
+      provider,
+      providerId: ownId,
+      grants,
+      upstreamTokens,
+      clock,
+    }),
+    confirmation: confirmation({
+      allowedUsers,
+      permissions: options.permissions,
+    }),
     mayHold: heldScopes({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
+      providerId: ownId,
       allowedUsers,
       machines,
+      isKnownClient: knownClients({
+        configured: config.clients,
+        metadataDocuments,
+      }),
       assertionIssuers,
       permissions: options.permissions,
     }),
@@ -170,7 +191,10 @@ export function authorizationServer(
   const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
   const account = accountEndpoints({
     ...services,
-    makeToken: personalTokens(services),
+    makeToken: personalTokens({
+      ...services,
+      confirmPerson: personConfirmation(services),
+    }),
   });
   const change = connectionChanges(services);
   const providerCallback = providerCallbackEndpoint(limited(callbackRate));

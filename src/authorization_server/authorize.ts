@@ -48,6 +48,7 @@ export function authorizeEndpoint(
     serverTitle,
     about,
     providerName,
+    providerId,
     scopes: known,
     inWords,
     clients,
@@ -63,6 +64,7 @@ export function authorizeEndpoint(
     about?: About;
     /** The provider's name for people. */
     providerName: string;
+    providerId: string;
     scopes: Scopes;
     inWords(scopes: readonly string[]): ScopeInWords[];
     clients: ClientDirectory;
@@ -151,7 +153,7 @@ export function authorizeEndpoint(
       clientName: clientName(client),
     };
     if (skipsConsent(client, redirectUri, policy)) {
-      const handle = await requests.save(browser, pending, "upstream");
+      const handle = await requests.save(browser, pending, providerId);
       const url = await providerUrl(handle, browser, request.wishes);
       log.info("Sent to the provider without the consent page", {
         reference: c.get("reference"),

@@ -23,8 +23,10 @@ import { redirect } from "../http/redirect.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, providerUrl, requests, checkRate, log }: {
+  { baseUrl, providerId, providerUrl, requests, checkRate, log }: {
     baseUrl: string;
+    /** Of the provider that people sign in at. */
+    providerId: string;
     providerUrl: ProviderUrl;
     requests: AuthorizationRequestStore;
     checkRate: CheckRate;
@@ -71,7 +73,9 @@ export function consentEndpoint(
     consented: readonly string[],
   ): Promise<void> {
     for (;;) {
-      if (await requests.approve(found, consented)) return;
+      if (await requests.approve(found, { consented, provider: providerId })) {
+        return;
+      }
       // The button was pressed twice, or the provider has answered meanwhile.
       ({ found } = await findOwnRequest(c, found.handle, {
         baseUrl,

@@ -268,6 +268,9 @@ export function providerCallbackEndpoint(
           { situation: "not approved" },
         );
     }
+    const { provider: from = providerId } = found.value;
+    // Its answer is no other provider's business.
+    if (from !== providerId) throw leftElsewhere();
     const error = parameters.get("error");
     if (error === "access_denied") {
       return await refuse(c, found, error, `${provider.name} refused`);
@@ -300,6 +303,15 @@ export function providerCallbackEndpoint(
     const issuer = parameters.get("iss");
     return await redeem(c, leased, { code, issuer, browser, approval });
   };
+}
+
+/** The operator turned to another provider while the person was at the old one. */
+function leftElsewhere(): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in began with another provider: start again in the app",
+    { situation: "expired" },
+  );
 }
 
 function finishedAlready(found?: FoundRequest): OAuthError {

@@ -88,7 +88,7 @@ export function revokeEndpoint(
     // The provider's tokens are deleted with the grant, so they are opened
     // before.
     const tellProvider = await providerTokens.revocation({
-      grantId,
+      grant: found.grant,
       dataKey: () => Promise.resolve(found.dataKey),
       sealed: found.read.upstream,
     });

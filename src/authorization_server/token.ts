@@ -12,10 +12,10 @@ import { shortClientId } from "../oauth/client_id.ts";
 import { parseClientCredentials } from "../oauth/client_authentication.ts";
 import { isMachine } from "../oauth/configured_client.ts";
 import { parseCredential } from "../oauth/credential.ts";
-import { type Grant, openClientGrant } from "../oauth/grant.ts";
+import { type Grant, isGrantOf, openClientGrant } from "../oauth/grant.ts";
+import type { Confirmation } from "../oauth/confirmation.ts";
 import type { MayHold } from "../oauth/held_scopes.ts";
 import type { Parameters } from "../oauth/parameters.ts";
-import type { Permissions } from "../oauth/permissions.ts";
 import { resourceOf } from "../oauth/resource.ts";
 import {
   badAssertion,
@@ -26,10 +26,11 @@ import {
   type IssuedTokens,
   parseTokenRequest,
   printTokenResponse,
-  unsupportedGrantType,
 } from "../oauth/token_request.ts";
 import type { AccessTokenStore } from "../store/access_tokens.ts";
 import type { ClientUseStore } from "../store/client_uses.ts";
+import { isFound } from "../store/database.ts";
+import type { GrantStore } from "../store/grants.ts";
 import type { CodeStore, ReadCode } from "../store/codes.ts";
 import { type Clock, now } from "../clock.ts";
 import type {
@@ -59,9 +60,10 @@ export function tokenEndpoint(
     codes,
     baseUrl,
     mayHold,
-    permissions,
+    confirmation,
     clients,
     grantByAssertion,
+    grants,
     clientUses,
     accessTokens,
     refreshTokens,
@@ -75,10 +77,12 @@ export function tokenEndpoint(
     baseUrl: string;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
-    permissions?: Permissions;
+    /** Decides when the provider is asked who a person is now. */
+    confirmation: Confirmation;
     clients: ClientDirectory;
     /** Undefined: no identity provider is trusted. */
     grantByAssertion?: GrantByAssertion;
+    grants: Pick<GrantStore, "change">;
     clientUses: ClientUseStore;
     accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
@@ -120,23 +124,37 @@ export function tokenEndpoint(
   }
 
   /**
-   * Keeps the provider's tokens valid, then rotates ours. If permissions depend
-   * on memberships, the provider is asked for them in between; its new tokens
-   * are stored before that.
+   * Keeps the provider's tokens valid, then rotates ours. If a rule looks at what
+   * may have changed, the provider is asked in between who the person is now; its
+   * new tokens are stored before that.
    */
   async function keepUpstream<T>(
     { grant, dataKey, read }: RefreshableGrant,
     rotate: (grant: Grant, also?: Write) => Promise<T | undefined>,
   ): Promise<T | undefined> {
     const key = {
-      grantId: grant.id,
+      grant,
       dataKey: () => Promise.resolve(dataKey),
       sealed: read.upstream,
     };
     try {
-      if (permissions && permissions.memberships.size > 0) {
-        const known = await providerTokens.identify(key, grant.identity);
-        return await rotate({ ...grant, identity: permissions.keep(known) });
+      const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+      if (!isGrantOf(grant, here)) throw ended();
+      const time = now(clock);
+      if (confirmation.isDue(grant, time)) {
+        const identity = await providerTokens.identify(key);
+        const update = (known: Grant) =>
+          identity === undefined
+            ? confirmation.doubt(known, time)
+            : confirmation.confirm(known, identity, time);
+        const updated = update(grant);
+        if (mayHold(updated)) return await rotate(updated);
+        // Its access token must not last until it expires.
+        await grants.change(
+          isFound(read.grant) ? read.grant : undefined,
+          update,
+        );
+        throw ended();
       }
       if (!mayHold(grant)) throw ended();
       return await providerTokens.keep(key, (also) => rotate(grant, also));
@@ -207,7 +225,10 @@ export function tokenEndpoint(
     ahead: Ahead,
   ): Promise<IssuedTokens> {
     const { clientId, metadata } = client;
-    const request = parseTokenRequest(parameters, baseUrl);
+    const request = parseTokenRequest(parameters, {
+      baseUrl,
+      takesAssertions: grantByAssertion !== undefined,
+    });
     c.set("grantType", request.grantType);
     switch (request.grantType) {
       case "refresh_token":
@@ -219,13 +240,12 @@ export function tokenEndpoint(
       case "client_credentials":
         return await issueToMachine(client, request.scopes);
       case JWT_BEARER_GRANT_TYPE: {
-        if (!grantByAssertion) throw unsupportedGrantType();
         const { method } = parseClientCredentials(
           c.req.raw.headers.get("authorization"),
           parameters,
         );
         const isProven = method !== "none";
-        const asserted = await grantByAssertion(request, client, isProven);
+        const asserted = await grantByAssertion!(request, client, isProven);
         const { grant } = asserted;
         const tokens = await issueWithout(grant, asserted);
         log.info("Signed in by an assertion", {

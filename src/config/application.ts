@@ -184,8 +184,9 @@ function parseApplication(settings: Settings): ProviderApplication {
 }
 
 /**
- * Makes the prefix that keeps a provider's subjects apart from another's: its
- * name, or its address if the name could mean several.
+ * Makes the stable name of a provider, which keeps its subjects and grants apart
+ * from another's: its name, or its address if the name could mean several. How
+ * the settings spell the address makes no difference.
  */
 export function providerId(config: ProviderConfig): string {
   switch (config.provider) {
@@ -193,6 +194,16 @@ export function providerId(config: ProviderConfig): string {
       return "dev";
     case "custom":
       return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+    case "github":
+      // Nothing else of it is used.
+      return config.issuer === undefined
+        ? config.provider
+        : issuerId({ issuer: new URL(config.issuer).origin });
+    case "microsoft":
+      // Tenants are known in any case of letters.
+      return config.issuer === undefined
+        ? config.provider
+        : issuerId({ issuer: config.issuer.toLowerCase() });
     default:
       return config.issuer === undefined
         ? config.provider

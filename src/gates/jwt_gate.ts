@@ -18,11 +18,12 @@ import type { Authenticated } from "../caller.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { parseBearer, printChallenge } from "../oauth/challenge.ts";
 import { SIGNATURE_ALGORITHMS } from "../oauth/algorithms.ts";
-import { claimAt } from "../oauth/claim.ts";
+import { claimAt, isTrue } from "../oauth/claim.ts";
 import { type Clock, now } from "../clock.ts";
 import { recent } from "../store/recent.ts";
 import { resourceMetadataUrl } from "../oauth/resource.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../oauth/subject.ts";
+import { addressRuleOf } from "../upstream/google.ts";
 import type { Gate } from "./gate.ts";
 
 /** Subjects that stand for no particular person. */
@@ -168,6 +169,8 @@ function callerOf(
   const text = (claim: unknown) =>
     typeof claim === "string" ? claim : undefined;
   const { iss, sub, client_id, azp } = payload;
+  const email = text(payload.email);
+  const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
   const clientId = text(client_id) ?? text(azp);
   if (typeof sub !== "string" || sub === "") {
     throw new errors.JWTInvalid("sub is not a text");
@@ -184,8 +187,9 @@ function callerOf(
     identity: {
       subject: sub,
       name: text(payload.name),
-      email: text(payload.email),
-      emailVerified: payload.email_verified === true,
+      email,
+      emailVerified: isTrue(payload.email_verified) &&
+        isOwnAddress(email ?? "", payload),
     },
     // Tokens and clients come and go; the person stays.
     binding: JSON.stringify([iss, sub]),

@@ -79,7 +79,7 @@ export function oauthGate(
       authenticated: {
         caller: callerOf(grant, held),
         upstream: dataKey &&
-          providerTokens.upstream({ grantId: grant.id, dataKey }),
+          providerTokens.upstream({ grant, dataKey }),
         isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
       },
       expiresAt,

@@ -5,6 +5,11 @@
  */
 import type { Identity } from "../caller.ts";
 
+/** Returns true if an entry is about an e-mail address or a domain. */
+export function isAddressEntry(entry: string): boolean {
+  return entry.includes("@");
+}
+
 /**
  * True if `OAUTH_ALLOWED_USERS` lets the person in. An empty list lets everyone
  * in. An entry is one of:
@@ -27,7 +32,7 @@ export function isAllowed(
   // Readers disagree about an address with a second @.
   const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
   return allowed.some((entry) =>
-    !entry.includes("@")
+    !isAddressEntry(entry)
       ? entry === subject
       : entry.toLowerCase() === (entry.startsWith("@") ? domain : address)
   );

@@ -1,5 +1,5 @@
 /**
- * A claim of a foreign token, found by a name that an operator wrote.
+ * Claims of a foreign token.
  *
  * @module
  */
@@ -21,4 +21,9 @@ export function claimAt(
     found = (found as Record<string, unknown>)[member];
   }
   return found;
+}
+
+/** Returns true for a true claim: some issuers write it as text or a number. */
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || value === "true" || value === "1";
 }

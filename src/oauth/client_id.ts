@@ -18,6 +18,14 @@ export function isSealedClientId(clientId: string): boolean {
   return clientId.length <= CLIENT_ID_MAX_CHARACTERS && SEALED.test(clientId);
 }
 
+/** A short name without a registration, as version 0.1 gave them. */
+const BARE = /^[\w-]{22}$/;
+
+/** Returns true if an ID may be one that a client got by registering itself. */
+export function isRegisteredClientId(clientId: string): boolean {
+  return BARE.test(clientId) || isSealedClientId(clientId);
+}
+
 /** Gives the short name of an ID, for logs and lists. */
 export function shortClientId(clientId: string): string {
   return SEALED.exec(clientId)?.[1] ?? clientId;

@@ -75,9 +75,12 @@ export function skipsConsent(
     return false;
   }
   const { clientId, domain, metadata } = client;
+  const hostname = URL.parse(redirectUri)?.hostname ?? "";
   const isProven = domain !== undefined ||
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      domain !== undefined && trusted.includes(domain));
+      // Who has one document there must not send answers elsewhere.
+      domain !== undefined && trusted.includes(domain) &&
+        `.${hostname}`.endsWith(`.${domain}`));
 }

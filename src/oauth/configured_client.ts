@@ -10,6 +10,7 @@ import { OAuthError } from "../errors.ts";
 import type { Client } from "./client.ts";
 import { MACHINE_GRANT_TYPE, parseClientMetadata } from "./client_metadata.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
+import { parseScope } from "./scope.ts";
 
 /**
  * A client ID: VSCHAR (RFC 6749 appendix A.1), and not the address of a
@@ -94,6 +95,7 @@ function parseClient(
       token_endpoint_auth_method: secretFingerprint && "client_secret_basic",
       ...rest,
     }, { machines: true });
+    parseScope(metadata.scope);
     const method = metadata.token_endpoint_auth_method;
     if (method.startsWith("client_secret_") !== Boolean(secretFingerprint)) {
       refuse(`${method} ${secretFingerprint ? "has no" : "needs a"} secret`);

@@ -30,6 +30,12 @@ export interface Grant {
   /** See {@linkcode subjectOf}: `github:583231`. */
   subject: string;
   identity: Identity;
+  /**
+   * The `providerId` of the provider that the person signed in at, and that its
+   * provider tokens are of. Absent where there is none, and in grants from
+   * before 0.3, whose subject tells.
+   */
+  provider?: string;
   clientId: string;
   /**
    * `client`: a machine acts for itself, without a provider. `token`: a person
@@ -63,6 +69,11 @@ export interface Grant {
   status: "pending" | "active" | "closed";
   createdAt: number;
   /**
+   * The time at which the provider last said who the person is; absent before
+   * that has happened after `createdAt`.
+   */
+  confirmedAt?: number;
+  /**
    * The time of its last token response; for a `token`, of its last use, to the
    * minute.
    */
@@ -78,7 +89,7 @@ export function openGrant(
   request: AuthorizationRequest,
   { issuer, provider, identity, clientName, scopes = request.scopes, now }: {
     issuer: string;
-    /** `OAUTH_PROVIDER`. */
+    /** The `providerId` of the provider that the person signed in at. */
     provider: string;
     identity: Identity;
     clientName: string;
@@ -96,6 +107,7 @@ export function openGrant(
     resource: request.resource,
     subject: subjectOf(provider, identity),
     identity,
+    provider,
     clientId: request.clientId,
     clientName,
     scopes,
@@ -171,7 +183,10 @@ export function openAssertedGrant(
 /** Makes the grant of an access token that a person makes for a program. */
 export function openPersonalGrant(
   { name, seconds, now, ...whose }:
-    & Pick<Grant, "issuer" | "resource" | "subject" | "identity" | "scopes">
+    & Pick<
+      Grant,
+      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
+    >
     & { name: string; seconds: number; now: number },
 ): Grant {
   return {
@@ -247,6 +262,19 @@ export function isGrantOf(
 ): boolean {
   return grant.status === "active" && grant.issuer === issuer &&
     grant.resource === resource;
+}
+
+/** A person as grants and account sessions keep them. */
+export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
+
+/** Returns true if a person signed in at the provider with this `providerId`. */
+export function isPersonOf(
+  { provider, subject, identity }: KnownPerson,
+  providerId: string,
+): boolean {
+  return provider === undefined
+    ? subject === subjectOf(providerId, identity)
+    : provider === providerId;
 }
 
 /**

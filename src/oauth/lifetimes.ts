@@ -35,6 +35,11 @@ export const GRANT_TTL_SECONDS = 90 * DAY;
  * with the pair that it was exchanged for; one with less is replaced.
  */
 export const SUCCESSOR_MARGIN_SECONDS = MINUTE;
+/**
+ * The time for which an address counts that a rule looks at, before the provider
+ * is asked at a refresh if it is still the person's.
+ */
+export const CONFIRMATION_TTL_SECONDS = DAY;
 /** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../caller.ts";
-import { isAllowed } from "./allowed_users.ts";
+import { isAddressEntry, isAllowed } from "./allowed_users.ts";
 
 /**
  * The people a rule is for: one person, everyone, or the members of a group.
@@ -138,6 +138,8 @@ export interface Wanted {
 
 /** The permissions of a server. */
 export interface Permissions extends Wanted {
+  /** True if a rule is about an e-mail address or a domain. */
+  looksAtAddresses: boolean;
   /** Gives the scopes that a person may be granted, in the server's order. */
   ceiling(person: Person): readonly string[];
   /**
@@ -202,6 +204,10 @@ export function permissionsOf(
       );
       return allowed(byRule, decide?.(person) ?? "all");
     },
+    looksAtAddresses:
+      rules?.some(({ who }) =>
+        who.kind === "user" && isAddressEntry(who.entry)
+      ) ?? false,
     memberships: decide ? new Set(MEMBERSHIPS) : named,
     named,
     keep(identity) {

@@ -27,16 +27,21 @@ const NAMES = [
 /** The end of a host and the path behind it, as every URL reader sees it. */
 const PATH = /[/?\\].*/s;
 
+/** The port that a scheme has anyway. */
+const USUAL_PORT =
+  /^(https:\/\/[^/?\\]*):443(?!\d)|^(http:\/\/[^/?\\]*):80(?!\d)/i;
+
 /**
  * Makes the prefix that keeps an issuer's subjects apart from another's: its
  * host, port and path. Colons in the path are encoded, so that the first colon
  * after it ends the path. http and a trailing slash do not make another issuer:
  * http is only for this machine, and the metadata is at the same address with
- * or without the slash.
+ * or without the slash. Nor does the case of the host, or the usual port.
  */
 export function issuerId({ issuer, tenant }: TrustedIssuer): string {
-  const place = issuer.replace(/^https?:\/\//i, "").replace(/\/$/, "");
-  const host = place.replace(PATH, "");
+  const place = issuer.replace(USUAL_PORT, "$1$2")
+    .replace(/^https?:\/\//i, "").replace(/\/$/, "");
+  const host = place.replace(PATH, "").toLowerCase();
   const path = PATH.exec(place)?.[0].replace(
     /%(?:25)*3A|:/gi,
     (colon) => colon === ":" ? "%3A" : `%25${colon.slice(1)}`,

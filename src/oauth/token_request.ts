@@ -44,12 +44,13 @@ export type TokenRequest =
 /**
  * Parses a token request.
  *
+ * @param takesAssertions whether there is anyone who may speak for people
  * @throws {OAuthError} `invalid_request`, `unsupported_grant_type`,
  * `invalid_target` or `invalid_scope`
  */
 export function parseTokenRequest(
   parameters: Parameters,
-  baseUrl: string,
+  { baseUrl, takesAssertions }: { baseUrl: string; takesAssertions: boolean },
 ): TokenRequest {
   const grantType = parameters.require("grant_type");
   checkResources(parameters.resources, baseUrl);
@@ -70,6 +71,7 @@ export function parseTokenRequest(
     case "client_credentials":
       return { grantType, scopes: parseScope(parameters.get("scope")) };
     case JWT_BEARER_GRANT_TYPE:
+      if (!takesAssertions) throw unsupportedGrantType();
       return {
         grantType,
         assertion: parameters.require("assertion"),
@@ -84,7 +86,7 @@ export function parseTokenRequest(
  * Makes the refusal. The grant types depend on the settings: the metadata lists
  * them.
  */
-export function unsupportedGrantType(): OAuthError {
+function unsupportedGrantType(): OAuthError {
   return new OAuthError(
     "unsupported_grant_type",
     "grant_type must be one of grant_types_supported in the metadata",

@@ -184,6 +184,14 @@ function situationWords(
         move: "Sign in, then do it again.",
         button: account("Sign in"),
       };
+    case "sign in again":
+      return {
+        title: "Sign in again first",
+        happened: "The server must ask who you are before it makes an access " +
+          "token, and your sign-in no longer lets it. Nothing was changed.",
+        move: "On your account page, sign out and in again, then make it.",
+        button: account("Open your account"),
+      };
     case "account sign-in expired":
       return {
         title: "This sign-in has expired",

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Identity } from "../caller.ts";
+import type { KnownPerson } from "../oauth/grant.ts";
 import { randomId } from "../crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import {
@@ -15,6 +15,7 @@ import {
 import type { Write } from "./transaction.ts";
 import { deriveKey } from "../oauth/data_key.ts";
 import { seal, unseal } from "../seal.ts";
+import type { UpstreamTokens } from "../upstream/provider.ts";
 
 /**
  * The time for which a person stays signed in to the account page, in seconds.
@@ -22,11 +23,16 @@ import { seal, unseal } from "../seal.ts";
 export const ACCOUNT_SESSION_SECONDS = 60 * 60;
 
 /** The session of a signed-in person. */
-export interface AccountSession extends Expiring {
-  /** The subject as in grants: `github:583231`. */
-  subject: string;
-  identity: Identity;
+export interface AccountSession extends Expiring, KnownPerson {
+  /** The provider's access token, sealed with the cookie. */
+  sealed?: string;
 }
+
+/** The provider's tokens, without those that outlive the session. */
+type SessionTokens = Pick<
+  UpstreamTokens,
+  "accessToken" | "tokenType" | "expiresAt"
+>;
 
 /**
  * The time for which a new access token waits for the page that shows it, in
@@ -44,6 +50,7 @@ interface MadeToken extends Expiring {
 }
 
 const keyOf = (id: string) => deriveKey(id, "made token");
+const tokensKeyOf = (id: string) => deriveKey(id, "provider tokens");
 
 export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
 
@@ -52,9 +59,25 @@ export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
  */
 export function accountSessionStore(database: Database) {
   return {
-    /** Keeps a new session and gives its id: 43 characters, unguessable. */
-    async save(session: Omit<AccountSession, "expiresAt">): Promise<string> {
+    /**
+     * Keeps a new session and gives its id: 43 characters, unguessable.
+     *
+     * @param tokens of the sign-in, where they are needed again
+     */
+    async save(
+      person: KnownPerson,
+      tokens?: SessionTokens,
+    ): Promise<string> {
       const id = randomId();
+      const session: Omit<AccountSession, "expiresAt"> = { ...person };
+      if (tokens) {
+        const { accessToken, tokenType, expiresAt } = tokens;
+        session.sealed = await seal(
+          tokensKeyOf(id),
+          JSON.stringify({ accessToken, tokenType, expiresAt }),
+          person.subject,
+        );
+      }
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
       await database.commit((transaction) =>
         transaction.create(accountSessionKey(id), { ...session, expiresAt })
@@ -66,6 +89,15 @@ export function accountSessionStore(database: Database) {
     async find(id: string): Promise<AccountSession | undefined> {
       return (await database.find<AccountSession>(accountSessionKey(id)))
         ?.value;
+    },
+
+    /** The provider's tokens of a session, where they were kept. */
+    async tokensOf(
+      id: string,
+      { sealed, subject }: AccountSession,
+    ): Promise<SessionTokens | undefined> {
+      if (sealed === undefined) return undefined;
+      return JSON.parse(await unseal(tokensKeyOf(id), sealed, subject));
     },
 
     /** Keeps a token of a grant for the page that the browser loads next. */

@@ -32,6 +32,11 @@ export interface RequestRecord extends Expiring {
   /** The fingerprint of the cookie of the browser in which it began. */
   browserFingerprint: string;
   phase: "consent" | "upstream" | "done";
+  /**
+   * The `providerId` of where the person was sent; absent before that, and in
+   * requests from before 0.3.
+   */
+  provider?: string;
   /** True if it ended with a code, not with a refusal. */
   isSignedIn?: boolean;
   /** The code, sealed with a key derived from the handle. */
@@ -89,17 +94,20 @@ export function authorizationRequestStore(database: Database) {
     /**
      * Stores a new request and gives its handle. It waits for consent, unless
      * no consent is needed.
+     *
+     * @param provider where the person is sent without being asked
      */
     async save(
       browser: string,
       request: Pick<RequestRecord, "request" | "clientName">,
-      phase: "consent" | "upstream" = "consent",
+      provider?: string,
     ): Promise<string> {
       const handle = randomId();
       const record: RequestRecord = {
         ...request,
         browserFingerprint: fingerprint(browser),
-        phase,
+        phase: provider === undefined ? "consent" : "upstream",
+        ...provider !== undefined && { provider },
         expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
       };
       await database.commit((transaction) =>
@@ -129,9 +137,13 @@ export function authorizationRequestStore(database: Database) {
      */
     async approve(
       found: FoundRequest,
-      consented: readonly string[],
+      { consented, provider }: {
+        consented: readonly string[];
+        /** The `providerId` of where the person is sent. */
+        provider: string;
+      },
     ): Promise<boolean> {
-      const changes = { phase: "upstream", consented } as const;
+      const changes = { phase: "upstream", consented, provider } as const;
       return await change(found, changes) !== undefined;
     },
 

@@ -315,3 +315,8 @@ export function probeKey(): Deno.KvKey {
 export function attemptsKey(): Deno.KvKey {
   return ["attempts"];
 }
+
+/** The `BASE_URL` of the last start · for ever. */
+export function lastStartKey(): Deno.KvKey {
+  return ["last-start"];
+}

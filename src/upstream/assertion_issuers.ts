@@ -17,6 +17,7 @@ import {
 import { CLOCK_TOLERANCE_SECONDS } from "../oauth/lifetimes.ts";
 import { discovery } from "./discovery.ts";
 import { keySets } from "./id_token.ts";
+import { addressRuleOf } from "./google.ts";
 import { parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
@@ -79,7 +80,7 @@ export function assertionVerifier(
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(now(clock) * 1000),
       });
-      return { by, claims: payload, identity: identityIn(payload) };
+      return { by, claims: payload, identity: identityIn(by, payload) };
     } catch (cause) {
       if (cause instanceof OAuthError) throw cause;
       throw isAssertionsFault(cause)
@@ -95,9 +96,13 @@ export function assertionVerifier(
     }
   };
 
-  function identityIn(claims: JWTPayload): Identity {
+  function identityIn(
+    { issuer }: TrustedIssuer,
+    claims: JWTPayload,
+  ): Identity {
     try {
-      return parseIdentity(claims, { memberships });
+      const isOwnAddress = addressRuleOf(issuer);
+      return parseIdentity(claims, { isOwnAddress, memberships });
     } catch (cause) {
       throw badAssertion("sub of the assertion must name a person", cause);
     }

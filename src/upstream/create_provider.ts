@@ -10,6 +10,7 @@ import type {
 import { customProvider } from "./custom.ts";
 import type { Wanted } from "../oauth/permissions.ts";
 import type { MembershipClaims } from "./memberships.ts";
+import { addressRuleOf } from "./google.ts";
 import { gitHubProvider } from "./github.ts";
 import { type OpenIdOptions, openIdProvider } from "./openid.ts";
 import { type Preset, PRESETS } from "./presets.ts";
@@ -59,7 +60,10 @@ export function createProvider(
         name,
         extra,
         memberships,
-        claims: { memberships: usualClaims(settings) },
+        claims: {
+          isOwnAddress: addressRuleOf(issuer),
+          memberships: usualClaims(settings),
+        },
       }, fetchUpstream);
     }
     default:

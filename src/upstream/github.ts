@@ -169,6 +169,17 @@ async function identify(
   });
 }
 
+/**
+ * Returns true if GitHub has had enough of us, which is a 403 too.
+ *
+ * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ */
+function isTooMuch({ status, headers }: Response): boolean {
+  return status === 403 &&
+    (headers.has("retry-after") ||
+      headers.get("x-ratelimit-remaining") === "0");
+}
+
 /** Finds the primary address, if it is verified and we may read it. */
 async function verifiedEmail(
   fetchUpstream: UpstreamFetch,
@@ -178,6 +189,10 @@ async function verifiedEmail(
   const response = await fetchUpstream(`${apiUrl}/user/emails`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
+  if (isTooMuch(response)) {
+    const { host } = new URL(apiUrl);
+    throw new UpstreamError("unavailable", `${host} answers no more for now`);
+  }
   // 403 and 404: user:email was not granted.
   if (!response.ok) return undefined;
   const addresses: unknown = await response.json().catch(() => undefined);

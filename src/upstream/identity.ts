@@ -4,6 +4,7 @@
  * @module
  */
 import type { Identity } from "../caller.ts";
+import { isTrue } from "../oauth/claim.ts";
 import { type MembershipClaims, membershipsIn } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
@@ -14,6 +15,11 @@ const MAX_LENGTH = 2048;
 export interface ClaimNames {
   /** The claim that tells that the e-mail address was checked. */
   emailVerified?: string;
+  /** Returns true if the provider gives out an address that it calls verified. */
+  isOwnAddress?(
+    email: string,
+    claims: Readonly<Record<string, unknown>>,
+  ): boolean;
   /** The claims that hold memberships. */
   memberships?: MembershipClaims;
 }
@@ -27,7 +33,11 @@ export interface ClaimNames {
  */
 export function parseIdentity(
   claims: Readonly<Record<string, unknown>>,
-  { emailVerified = "email_verified", memberships = {} }: ClaimNames = {},
+  {
+    emailVerified = "email_verified",
+    isOwnAddress = () => true,
+    memberships = {},
+  }: ClaimNames = {},
 ): Identity {
   const subject = parseSubject(claims.sub ?? claims.id);
   const email = text(claims.email);
@@ -35,7 +45,8 @@ export function parseIdentity(
     subject,
     name: text(claims.name),
     email,
-    emailVerified: email && isTrue(claims[emailVerified]),
+    emailVerified: email && isTrue(claims[emailVerified]) &&
+      isOwnAddress(email, claims),
     login: text(claims.preferred_username) ?? text(claims.nickname) ??
       text(claims.login) ?? text(claims.username),
     picture: link(claims.picture) ?? link(claims.avatar_url),
@@ -62,11 +73,6 @@ function text(value: unknown): string | undefined {
 function link(value: unknown): string | undefined {
   const address = text(value);
   return address?.startsWith("https://") ? address : undefined;
-}
-
-/** True for booleans that some providers write as text or numbers, too. */
-function isTrue(value: unknown): boolean {
-  return value === true || value === 1 || value === "true" || value === "1";
 }
 
 /** Drops the members that are not known. */

@@ -181,15 +181,16 @@ export function openIdProvider(
     async refresh(refreshToken) {
       const { tokens, idToken } = await tokensOf(await discover())
         .refresh(refreshToken);
-      return memberships.size > 0 ? { ...tokens, idToken } : tokens;
+      return { ...tokens, idToken };
     },
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
       const { userinfoEndpoint } = metadata;
-      // A refresh may come without an id_token (OpenID Core §12.2).
-      if (idToken !== undefined || !userinfoEndpoint) {
+      if (idToken !== undefined) {
         return await identify(metadata, idToken, accessToken);
       }
+      // A refresh need not be answered with an id_token (OpenID Core §12.2).
+      if (!userinfoEndpoint || options.userinfo === false) return undefined;
       return await identityIn(
         await requestUserinfo(fetchUpstream, userinfoEndpoint, accessToken),
         accessToken,

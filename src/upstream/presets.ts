@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { GOOGLE_ISSUER, isGoogleAddress } from "./google.ts";
 import { EXACT_ISSUER } from "./issuer.ts";
 import {
   isMicrosoftIssuer,
@@ -30,7 +31,7 @@ export const PRESETS: Readonly<
   /** @see https://developers.google.com/identity/openid-connect/reference */
   google: {
     name: "Google",
-    issuer: "https://accounts.google.com",
+    issuer: GOOGLE_ISSUER,
     scopes: ["openid", "email", "profile"],
     // Only with both parameters is there a refresh token, also at later
     // sign-ins.
@@ -44,7 +45,10 @@ export const PRESETS: Readonly<
     },
     // The Workspace domain as a claim; the parameter of that name is only a
     // hint.
-    claims: { memberships: { organizations: ["hd"] } },
+    claims: {
+      isOwnAddress: isGoogleAddress,
+      memberships: { organizations: ["hd"] },
+    },
   },
   /** @see https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc */
   microsoft: {

@@ -77,10 +77,11 @@ export interface Provider {
    */
   refresh(refreshToken: string): Promise<UpstreamTokens>;
   /**
-   * Identifies the person as of now. Without this method, memberships count
-   * until the first refresh.
+   * Identifies the person as of now; undefined if these tokens do not tell.
+   * Without this method, memberships count until the first refresh, and an
+   * address in a rule for a day.
    */
-  identify?(tokens: UpstreamTokens): Promise<Identity>;
+  identify?(tokens: UpstreamTokens): Promise<Identity | undefined>;
   /**
    * True if the provider still accepts an access token; undefined if it does
    * not tell. A refused API request is not enough: an API refuses for other

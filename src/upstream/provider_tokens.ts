@@ -12,7 +12,7 @@ import {
   REFRESH_WAIT_SECONDS,
   UPSTREAM_MARGIN_SECONDS,
 } from "../oauth/lifetimes.ts";
-import { withoutMemberships } from "../oauth/permissions.ts";
+import { type Grant, isPersonOf, type KnownPerson } from "../oauth/grant.ts";
 import type { GrantStore } from "../store/grants.ts";
 import { type Clock, now } from "../clock.ts";
 import type { Entry } from "../store/database.ts";
@@ -32,13 +32,16 @@ import { providerUnavailable } from "./unavailable.ts";
 
 /** Opens the sealed tokens of one grant. */
 export interface GrantKey {
-  grantId: string;
+  grant: Pick<Grant, "id"> & KnownPerson;
   dataKey(): Promise<Uint8Array>;
   /** The tokens, if they were read together with their key. */
   sealed?: Entry<UpstreamRecord>;
 }
 
-/** The provider's tokens of all grants. */
+/**
+ * The provider's tokens of all grants. Those of another provider's grants are
+ * not opened: they are as good as dead.
+ */
 export interface ProviderTokens {
   /**
    * Refreshes tokens that would soon expire, if they can be refreshed: a grant
@@ -56,12 +59,11 @@ export interface ProviderTokens {
   ): Promise<T | undefined>;
   /**
    * Identifies the person as of now, by tokens that were refreshed for this if
-   * possible. Memberships that the provider cannot be asked for again are
-   * dropped.
+   * possible; undefined if the provider cannot be asked any more.
    *
    * @throws as {@linkcode keep}
    */
-  identify(key: GrantKey, known: Identity): Promise<Identity>;
+  identify(key: GrantKey): Promise<Identity | undefined>;
   /** Makes the API for tools. */
   upstream(key: GrantKey): Upstream;
   /**
@@ -77,6 +79,8 @@ interface Refresh {
   rejected?: string;
   /** Commits new tokens together with another change. */
   commit?: CommitWith;
+  /** True if the provider is to say who the person is. */
+  asks?: boolean;
 }
 
 /** The pause before another try at storing tokens, in milliseconds. */
@@ -85,12 +89,14 @@ const STORE_PAUSE_MILLISECONDS = 200;
 /** Connects grants to the provider. */
 export function providerTokens({
   provider,
+  providerId,
   grants,
   upstreamTokens,
   clock,
   waitSeconds = REFRESH_WAIT_SECONDS,
 }: {
   provider: Provider;
+  providerId: string;
   grants: GrantStore;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
@@ -110,9 +116,10 @@ export function providerTokens({
   }
 
   async function find(
-    { grantId, dataKey, sealed }: GrantKey,
+    { grant, dataKey, sealed }: GrantKey,
   ): Promise<FoundTokens | undefined> {
-    return await upstreamTokens.find(grantId, await dataKey(), sealed);
+    if (!isPersonOf(grant, providerId)) return undefined;
+    return await upstreamTokens.find(grant.id, await dataKey(), sealed);
   }
 
   async function findLive(key: GrantKey): Promise<FoundTokens> {
@@ -124,14 +131,14 @@ export function providerTokens({
   /** Gives valid tokens: the ones found, or refreshed ones. */
   async function keepGood(
     found: FoundTokens,
-    { rejected, commit }: Refresh = {},
+    { rejected, ...how }: Refresh = {},
   ): Promise<UpstreamTokens> {
     const { grantId } = found;
     const current = parse(found);
     if (isGood(current, rejected)) return current;
     let refresh = refreshing.get(grantId);
     if (!refresh) {
-      refresh = refreshOnce(found, { rejected, commit })
+      refresh = refreshOnce(found, { rejected, ...how })
         .finally(() => refreshing.delete(grantId));
       refreshing.set(grantId, refresh);
     }
@@ -140,7 +147,7 @@ export function providerTokens({
 
   async function refreshOnce(
     found: FoundTokens,
-    { rejected, commit }: Refresh,
+    { rejected, ...how }: Refresh,
   ): Promise<UpstreamTokens> {
     const { grantId, dataKey } = found;
     for (;;) {
@@ -158,7 +165,7 @@ export function providerTokens({
         const refreshed = await refreshLeased(
           leased,
           current.refreshToken,
-          commit,
+          how,
         );
         if (refreshed) return refreshed;
       } else {
@@ -178,7 +185,7 @@ export function providerTokens({
   async function refreshLeased(
     leased: FoundTokens,
     refreshToken: string,
-    commit?: CommitWith,
+    { commit, asks }: Refresh,
   ): Promise<UpstreamTokens | undefined> {
     let refreshed: UpstreamTokens;
     try {
@@ -197,7 +204,9 @@ export function providerTokens({
     // A provider that does not rotate sends no refresh token (RFC 6749 §6).
     const kept = { ...refreshed };
     kept.refreshToken ??= refreshToken;
-    const isStored = await store(leased, JSON.stringify(kept), commit);
+    // Who waits at another process for this refresh may want to know it too.
+    const stored = asks ? kept : { ...kept, idToken: undefined };
+    const isStored = await store(leased, JSON.stringify(stored), commit);
     return isStored ? kept : undefined;
   }
 
@@ -261,7 +270,7 @@ export function providerTokens({
     }
     // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
-    throw await close(key.grantId);
+    throw await close(key.grant.id);
   }
 
   /**
@@ -296,24 +305,24 @@ export function providerTokens({
     return died(cause);
   }
 
-  async function identify(
-    key: GrantKey,
-    known: Identity,
-  ): Promise<Identity> {
+  async function identify(key: GrantKey): Promise<Identity | undefined> {
     const found = await findLive(key);
     const current = parse(found);
     const fresh = current.refreshToken === undefined
       // An old id_token does not tell the identity of today.
       ? { ...current, idToken: undefined }
-      : await keepGood(found, { rejected: current.accessToken });
-    if (!provider.identify || !isAlive(fresh)) return withoutMemberships(known);
+      : await keepGood(found, { rejected: current.accessToken, asks: true });
+    if (!provider.identify || !isAlive(fresh)) return undefined;
     try {
       const identity = await provider.identify(fresh);
-      if (identity.subject === known.subject) return identity;
+      const { subject } = key.grant.identity;
+      if (identity === undefined || identity.subject === subject) {
+        return identity;
+      }
       throw new UpstreamError("misbehaved", "It named someone else");
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
-      if (error.kind === "dead") throw await close(key.grantId, error);
+      if (error.kind === "dead") throw await close(key.grant.id, error);
       throw providerUnavailable(provider.name, error);
     }
   }

@@ -66,7 +66,7 @@ for (const step of ["start", "finish"] as const) {
 }
 
 /** Sends a browser to the provider and back to our callback. */
-async function returning(server: OAuthServer) {
+async function returning(server: OAuthServer, to = server) {
   const started = await server.fetch("/account/sign-in", { method: "POST" });
   await started.body?.cancel();
   const cookies = started.headers.getSetCookie();
@@ -80,7 +80,7 @@ async function returning(server: OAuthServer) {
     const query = new URLSearchParams({ state, code, ...parameters });
     // An empty parameter counts as absent.
     for (const [name, value] of [...query]) if (!value) query.delete(name);
-    const response = await server.fetch(`/oauth/provider-callback?${query}`, {
+    const response = await to.fetch(`/oauth/provider-callback?${query}`, {
       headers: {
         cookie: sent.map((cookie) => cookie.split(";")[0]).join("; "),
         accept: "text/html",
@@ -92,6 +92,19 @@ async function returning(server: OAuthServer) {
   };
   return { state, cookies, come };
 }
+
+Deno.test("a person back on the account page from another provider than today's is told to start again", async () => {
+  await using before = await startOAuthServer();
+  await using after = await startOAuthServer({
+    kv: before.kv,
+    environment: { OAUTH_PROVIDER: "gitlab" },
+  });
+  const { come } = await returning(before, after);
+  const { status, text } = await come();
+  assert.equal(status, 400);
+  assert.match(text, /sign-in has expired/);
+  assert.deepEqual(after.provider.log, []);
+});
 
 Deno.test("signing in to the account page checks the state, with both cookies there", async () => {
   await using server = await startOAuthServer();

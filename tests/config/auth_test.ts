@@ -460,3 +460,46 @@ Deno.test("providerId() keeps the subjects of different providers apart", () => 
     "api.example.com",
   );
 });
+
+Deno.test("providerId() does not change with how the settings spell a provider", () => {
+  const idOf = (environment: Environment) => {
+    const { auth } = parseConfig({ ...GITHUB, ...environment });
+    return providerId(auth.oauth!.provider);
+  };
+  const tenant = "https://login.microsoftonline.com/72f988bf-86f1-41af";
+  for (
+    const [OAUTH_PROVIDER, id, ...issuers] of [
+      ["oidc", "id.example.com/T1", [
+        "https://id.example.com/T1",
+        "https://id.example.com/T1/",
+        "https://ID.example.com:443/T1",
+      ]],
+      ["github", "git.example.com", [
+        "https://git.example.com",
+        "https://GIT.example.com/login",
+      ]],
+      ["microsoft", "login.microsoftonline.com/72f988bf-86f1-41af/v2.0", [
+        `${tenant}/v2.0`,
+        `${tenant.toUpperCase().replace("HTTPS", "https")}/v2.0/`,
+      ]],
+    ] as const
+  ) {
+    for (const OAUTH_ISSUER of issuers.flat()) {
+      for (const OAUTH_SCOPES of ["a b", "b a"]) {
+        const settings = { OAUTH_PROVIDER, OAUTH_ISSUER, OAUTH_SCOPES };
+        assert.equal(idOf(settings), id, OAUTH_ISSUER);
+      }
+    }
+  }
+  const custom = (OAUTH_USERINFO_URL: string) =>
+    idOf({ ...CUSTOM, OAUTH_USERINFO_URL });
+  assert.equal(
+    custom("https://API.example.com:443/me"),
+    custom("https://api.example.com/me/"),
+  );
+  // A tenant is not everyone.
+  assert.notEqual(
+    idOf({ OAUTH_PROVIDER: "microsoft" }),
+    idOf({ OAUTH_PROVIDER: "microsoft", OAUTH_ISSUER: `${tenant}/v2.0` }),
+  );
+});

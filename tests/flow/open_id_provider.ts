@@ -13,6 +13,10 @@ export interface OpenIdProvider extends AsyncDisposable {
   issuer: string;
   /** The settings of a server that signs people in there. */
   environment: Record<string, string>;
+  /** The paths that it was asked for. */
+  readonly asked: string[];
+  /** Claims of its people from now on, besides their subjects. */
+  claims: Record<string, unknown>;
 }
 
 const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
@@ -20,8 +24,17 @@ const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
 /** Starts a provider for a server with this public origin. */
 export async function startOpenIdProvider(
   baseUrl: string,
+  { ttlSeconds = 600, givesRefreshTokens = true }: {
+    /** The lifetime of everything; access tokens live an hour at most. */
+    ttlSeconds?: number;
+    givesRefreshTokens?: boolean;
+  } = {},
 ): Promise<OpenIdProvider> {
-  const server = createServer((request, response) => handle(request, response));
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url!.replace(/\?.*/, ""));
+    handle(request, response);
+  });
   await new Promise<void>((resolve) =>
     server.listen(0, "127.0.0.1", () => resolve())
   );
@@ -34,6 +47,7 @@ export async function startOpenIdProvider(
         redirect_uris: [`${baseUrl}/oauth/provider-callback`],
         grant_types: ["authorization_code", "refresh_token"],
       }],
+      issueRefreshToken: () => Promise.resolve(givesRefreshTokens),
       cookies: { keys: ["test"] },
       claims: { profile: ["name"], email: ["email", "email_verified"] },
       findAccount: (_: unknown, id: string) => ({
@@ -43,6 +57,7 @@ export async function startOpenIdProvider(
           name: `${id} of the tests`,
           email: `${id}@example.com`,
           email_verified: true,
+          ...started.claims,
         }),
       }),
       features: {
@@ -56,12 +71,17 @@ export async function startOpenIdProvider(
           "Interaction",
           "RefreshToken",
           "Session",
-        ].map((artifact) => [artifact, 600]),
+        ].map((artifact) => [
+          artifact,
+          artifact === "AccessToken" ? Math.min(ttlSeconds, 3600) : ttlSeconds,
+        ]),
       ),
     }).callback()
   );
-  return {
+  const started: OpenIdProvider = {
     issuer,
+    asked,
+    claims: {},
     environment: {
       AUTH_STRATEGY: "oauth",
       OAUTH_PROVIDER: "oidc",
@@ -74,6 +94,7 @@ export async function startOpenIdProvider(
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return started;
 }
 
 /**

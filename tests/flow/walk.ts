@@ -13,9 +13,9 @@ import { browserOn, type Processes } from "./processes.ts";
 export async function connect(
   server: Answering,
   issuer: string,
+  browser = browserOn(server, issuer),
 ): Promise<{ client: Client; tokens: Json }> {
   const client = await Client.register(server);
-  const browser = browserOn(server, issuer);
   const page = await browser.open(client.authorizationUrl());
   const away = await browser.press(page, "decision", "approve");
   const back = await signInAt(issuer, browser, away);

@@ -209,7 +209,10 @@ export const PARSERS: readonly Property[] = [
     parameters,
     async (entries) => {
       const request = await parsed(() =>
-        parseTokenRequest(new Parameters(entries), BASE_URL)
+        parseTokenRequest(new Parameters(entries), {
+          baseUrl: BASE_URL,
+          takesAssertions: true,
+        })
       );
       if (request?.grantType !== "authorization_code") return;
       assert(request.code !== "" && request.codeVerifier !== "");

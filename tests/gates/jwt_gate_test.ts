@@ -94,7 +94,12 @@ Deno.test("jwtGate() takes scopes from the first claim that says something", asy
 Deno.test("jwtGate() believes an e-mail address that its issuer has checked", async () => {
   await using server = await start();
   for (
-    const [claim, isVerified] of [[true, true], ["true", false], [false, false]]
+    const [claim, isVerified] of [
+      [true, true],
+      ["true", true],
+      [false, false],
+      ["false", false],
+    ]
   ) {
     const token = await server.keys.sign({ ...CLAIMS, email_verified: claim });
     const { caller } = await server.authenticate(token);

@@ -83,6 +83,27 @@ for (
       true,
     ],
     [
+      "a document by its domain, at an address below it",
+      client(DOCUMENT),
+      "https://login.app.example.com/cb",
+      ["app.example.com"],
+      true,
+    ],
+    [
+      "a document by its domain that sends answers elsewhere",
+      client(DOCUMENT),
+      "https://notapp.example.com/cb",
+      ["app.example.com"],
+      false,
+    ],
+    [
+      "a document by its address that sends answers elsewhere",
+      client(DOCUMENT),
+      "https://notapp.example.com/cb",
+      [DOCUMENT.clientId],
+      true,
+    ],
+    [
       "a document of another domain",
       client(DOCUMENT),
       HTTPS,

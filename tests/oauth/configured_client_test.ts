@@ -165,6 +165,11 @@ for (
       [{ ...APP, grant_types: ["implicit"] }],
       /grant_types/,
     ],
+    [
+      "a scope that no one can ask for",
+      [{ ...MACHINE, scope: 'mail:"read"' }],
+      /client ci: scope/,
+    ],
   ] as const
 ) {
   Deno.test(`parseConfiguredClients() refuses ${what}`, () => {

@@ -18,6 +18,7 @@ const GRANT: Grant = {
   id: "g",
   subject: "github:42",
   identity: { subject: "42" },
+  provider: "github",
   clientId: "app",
   clientName: "App",
   scopes: SUPPORTED,
@@ -42,7 +43,9 @@ function held(
   const mayHold = heldScopes({
     ...HERE,
     allowedUsers: [],
-    machines: new Set(["ci"]),
+    providerId: "github",
+    isKnownClient: (clientId) => clientId === "app",
+    machines: new Map([["ci", SUPPORTED]]),
     assertionIssuers: [],
     ...options,
   });
@@ -94,9 +97,9 @@ Deno.test("heldScopes() judges a machine by its client, and no one's rules", () 
     scopes: SUPPORTED,
     ceiling: SUPPORTED,
   });
-  assert.equal(held({ machines: new Set() }, MACHINE), undefined);
+  assert.equal(held({ machines: new Map() }, MACHINE), undefined);
   // A person's grant does not depend on a machine with its client's name.
-  assert.deepEqual(held({ machines: new Set() }), { scopes: SUPPORTED });
+  assert.deepEqual(held({ machines: new Map() }), { scopes: SUPPORTED });
 });
 
 Deno.test("heldScopes() believes an identity provider as long as it is trusted", () => {
@@ -109,4 +112,50 @@ Deno.test("heldScopes() believes an identity provider as long as it is trusted",
   for (const trusted of [[], [{ issuer: acme.issuer }]]) {
     assert.equal(held({ assertionIssuers: trusted }, grant), undefined);
   }
+});
+
+Deno.test("heldScopes() leaves nothing to who signed in at another provider", () => {
+  const token: Grant = { ...GRANT, kind: "token", clientId: "" };
+  for (const grant of [GRANT, token]) {
+    assert.deepEqual(held({}, grant), { scopes: SUPPORTED });
+    assert.equal(held({ providerId: "gitlab" }, grant), undefined);
+    // One tenant is not all of them.
+    assert.equal(held({ providerId: "github.example.com" }, grant), undefined);
+  }
+});
+
+Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and of no other", () => {
+  const { provider: _, ...former } = GRANT;
+  assert.deepEqual(held({}, former), { scopes: SUPPORTED });
+  assert.equal(held({ providerId: "gitlab" }, former), undefined);
+  const at = (subject: string): Grant => ({ ...former, subject });
+  const ported = at("id.example.com:8443:42");
+  assert(held({ providerId: "id.example.com:8443" }, ported));
+  assert.equal(held({ providerId: "id.example.com" }, ported), undefined);
+});
+
+Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {
+  for (const kind of [undefined, "assertion"] as const) {
+    const grant: Grant = { ...GRANT, kind, assertedBy: "https://id.example" };
+    const assertionIssuers = [{ issuer: "https://id.example" }];
+    assert(held({ assertionIssuers }, grant));
+    const options = { assertionIssuers, isKnownClient: () => false };
+    assert.equal(held(options, grant), undefined);
+  }
+});
+
+Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
+  const machines = (...scopes: string[]) => new Map([["ci", scopes]]);
+  assert.deepEqual(held({ machines: machines("files") }, MACHINE), {
+    scopes: ["files"],
+  });
+  const permissions = permitted("*=*");
+  assert.deepEqual(
+    held({ machines: machines("files"), permissions }, MACHINE),
+    { scopes: ["files"], ceiling: ["files"] },
+  );
+  // With nothing left it asks for another token, which tells it so.
+  assert.equal(held({ machines: machines() }, MACHINE), undefined);
+  const bare = { ...MACHINE, scopes: [] };
+  assert.deepEqual(held({ machines: machines() }, bare), { scopes: [] });
 });

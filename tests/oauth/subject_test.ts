@@ -59,6 +59,12 @@ for (
     ["http://localhost:9000", "42", "localhost:9000:42"],
     ["https://id.example.com:8443", "1:a", "id.example.com:8443:1:a"],
     ["https://id.example.com/t1", "1:a", "id.example.com/t1:1:a"],
+    // Spellings of a setting that make no difference.
+    ["https://ID.Example.com:443/T1/", "42", "id.example.com/T1:42"],
+    ["HTTP://LocalHost:80", "42", "localhost:42"],
+    ["https://id.example.com:4430", "42", "id.example.com:4430:42"],
+    ["http://localhost:443", "42", "localhost:443:42"],
+    ["https://GitLab", "42", "https://gitlab:42"],
     // Subjects that could be read in two ways.
     ["https://id.example.com", "8443:a", "id.example.com::8443:a"],
     ["https://id.example.com/t:1", "a", "id.example.com/t%3A1:a"],

@@ -7,10 +7,10 @@ import {
 
 const BASE_URL = "https://tools.example.com";
 
-function parse(parameters: Record<string, string>) {
+function parse(parameters: Record<string, string>, takesAssertions = true) {
   return parseTokenRequest(
     new Parameters(Object.entries(parameters)),
-    BASE_URL,
+    { baseUrl: BASE_URL, takesAssertions },
   );
 }
 
@@ -70,6 +70,14 @@ for (const [what, parameters, code] of REFUSED) {
     assert.throws(() => parse(parameters), { code });
   });
 }
+
+Deno.test("parseTokenRequest() misses no assertion where no one may speak for people", () => {
+  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+  assert.throws(() => parse({ grant_type }), { code: "invalid_request" });
+  const refusal = { code: "unsupported_grant_type" };
+  assert.throws(() => parse({ grant_type }, false), refusal);
+  assert.throws(() => parse({ grant_type, assertion: "a" }, false), refusal);
+});
 
 Deno.test("printTokenResponse() has what RFC 6749 §5.1 has", () => {
   const tokens = { accessToken: "a", scopes: ["x", "y"], expiresAt: 110 };

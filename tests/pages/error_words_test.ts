@@ -23,6 +23,7 @@ const SITUATIONS: Situation[] = [
   "not approved",
   "interrupted",
   "signed out",
+  "sign in again",
   "client document",
 ];
 

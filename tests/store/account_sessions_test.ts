@@ -21,6 +21,23 @@ Deno.test("find() knows a session until it is ended", () =>
     assert.equal(await sessions.find(id), undefined);
   }));
 
+Deno.test("tokensOf() opens a session's tokens by its cookie alone, and none that outlives it", () =>
+  withKv(async (kv) => {
+    const sessions = accountSessionStore(new Database(kv));
+    const tokens = { accessToken: "theirs", tokenType: "Bearer", expiresAt: 9 };
+    const kept = { ...tokens, refreshToken: "for ever", idToken: "who" };
+    const id = await sessions.save(WHO, kept);
+    const session = (await sessions.find(id))!;
+    assert.deepEqual(await sessions.tokensOf(id, session), tokens);
+    assert(!JSON.stringify(session).includes("theirs"));
+    await assert.rejects(sessions.tokensOf(id.slice(1), session));
+    const other = { ...session, subject: "github:2" };
+    await assert.rejects(sessions.tokensOf(id, other));
+    const without = await sessions.save(WHO);
+    const found = (await sessions.find(without))!;
+    assert.equal(await sessions.tokensOf(without, found), undefined);
+  }));
+
 Deno.test("find() knows no session that has expired", () =>
   withKv(async (kv) => {
     const sessions = accountSessionStore(new Database(kv));

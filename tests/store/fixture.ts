@@ -76,7 +76,7 @@ export async function signIn(
   const handle = await requests.save(browser, { request, clientName: "App" });
   await requests.approve(
     (await requests.find(handle, browser))!,
-    request.scopes,
+    { consented: request.scopes, provider: "dev" },
   );
   const leased = await requests.lease((await requests.find(handle, browser))!);
   const grant = openGrant(request, {

@@ -274,7 +274,10 @@ Deno.test("lease() gives a request to one of fifty, and to another when that one
     const handle = await requests.save(browser, { request, clientName: "A" });
     const found = async () => (await requests.find(handle, browser))!;
     assert.equal(await requests.lease(await found()), undefined);
-    await requests.approve(await found(), []);
+    await requests.approve(await found(), {
+      consented: [],
+      provider: "github",
+    });
     const leases = await Promise.all(
       Array.from({ length: 50 }, async () => requests.lease(await found())),
     );
@@ -422,7 +425,10 @@ Deno.test("complete() ends its request, and does nothing once someone else had t
     const request = requestOf(client);
     const handle = await requests.save(browser, { request, clientName: "A" });
     const found = async () => (await requests.find(handle, browser))!;
-    await requests.approve(await found(), request.scopes);
+    await requests.approve(await found(), {
+      consented: request.scopes,
+      provider: "github",
+    });
     const grantOf = (subject: string) =>
       openGrant(request, {
         issuer: ISSUER,

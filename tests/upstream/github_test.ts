@@ -251,3 +251,20 @@ Deno.test("github's Enterprise instance is asked in place of the public one", as
     "https://git.acme.example/login/oauth/authorize",
   );
 });
+
+Deno.test("github's address is not taken away while it answers no more for now", async () => {
+  const limits: HeadersInit[] = [
+    { "retry-after": "60" },
+    { "x-ratelimit-remaining": "0" },
+  ];
+  for (const headers of limits) {
+    await using fake = serveGitHub({
+      [EMAILS]: () => Response.json({}, { status: 403, headers }),
+    });
+    await assertRefused(
+      gitHub(fake).identify!({ accessToken: "a", tokenType: "bearer" }),
+      "unavailable",
+      /answers no more/,
+    );
+  }
+});

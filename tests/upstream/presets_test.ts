@@ -76,6 +76,46 @@ Deno.test("google's id_token may come from no one else", async () => {
   );
 });
 
+for (
+  const [email, hd, counts] of [
+    ["jo@gmail.com", undefined, true],
+    ["jo@GoogleMail.com", undefined, true],
+    ["jo@example.com", "example.com", true],
+    ["jo@Example.com", "EXAMPLE.com", true],
+    ["jo@example.com", undefined, false],
+    ["jo@example.com", "other.example", false],
+    ["jo@sub.example.com", "example.com", false],
+    ["jo@gmail.com@example.com", undefined, false],
+    ["jo@example.com", ["example.com"], false],
+  ] as const
+) {
+  Deno.test(`google's word on ${email} ${counts ? "counts" : "does not count"} with hd ${hd}`, async () => {
+    // Whichever setting names it.
+    for (const name of ["google", "oidc"] as const) {
+      await using fake = serveOpenId({
+        issuer: GOOGLE,
+        claims: { email, hd },
+        userinfo: { sub: "user-1", email, email_verified: true, hd },
+      });
+      const google = createProvider({
+        provider: name,
+        issuer: GOOGLE,
+        clientId: "our-app",
+        clientSecret: "hush-hush",
+        extraAuthParams: {},
+      }, { fetch: fake.fetch });
+      const { identity } = await google.redeem(SIGN_IN);
+      assert.equal(identity.emailVerified, counts);
+      const today = await google.identify!({
+        accessToken: "a",
+        tokenType: "Bearer",
+      });
+      assert.equal(today?.emailVerified, counts);
+      assert.equal(today?.email, email);
+    }
+  });
+}
+
 const TENANT = "72f988bf-86f1-41af-91ab-2d7cd011db47";
 const OTHER_TENANT = "9188040d-6c67-4c5b-b112-36a304b66dad";
 const MICROSOFT = "https://login.microsoftonline.com";

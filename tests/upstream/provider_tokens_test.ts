@@ -37,12 +37,19 @@ async function expiring(waitSeconds?: number) {
   const upstreamTokens = upstreamTokenStore(database);
   const tokens = providerTokens({
     provider,
+    providerId: "github",
     grants: grantStore(database),
     upstreamTokens,
     clock: database.clock,
     waitSeconds,
   });
-  const key = { grantId: GRANT, dataKey: () => Promise.resolve(bytes) };
+  const grant = {
+    id: GRANT,
+    subject: "github:42",
+    identity: { subject: "42" },
+    provider: "github",
+  };
+  const key = { grant, dataKey: () => Promise.resolve(bytes) };
   return {
     provider,
     upstreamTokens,
@@ -50,6 +57,7 @@ async function expiring(waitSeconds?: number) {
     keep: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
       tokens.keep(key, commit),
     token: () => tokens.upstream(key).token(),
+    identify: () => tokens.identify(key),
     stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
     refreshes: () => provider.log.filter((it) => it === "refresh").length,
     [Symbol.dispose]: () => kv.close(),
@@ -188,4 +196,24 @@ Deno.test("keep() commits nothing for a caller who no longer waits", async () =>
     !(await flow.stored())!.includes("provider-refresh-old")
   );
   assert.equal(commits, 0);
+});
+
+Deno.test("an id_token is stored where the provider was asked who someone is, and nowhere else", async () => {
+  for (const asks of [false, true]) {
+    using flow = await expiring();
+    const { provider } = flow;
+    const refresh = provider.refresh.bind(provider);
+    provider.refresh = async (refreshToken) => ({
+      ...await refresh(refreshToken),
+      idToken: "the id_token",
+    });
+    const told: unknown[] = [];
+    provider.identify = ({ idToken }) => {
+      told.push(idToken);
+      return Promise.resolve({ subject: "42" });
+    };
+    await (asks ? flow.identify() : flow.token());
+    assert.deepEqual(told, asks ? ["the id_token"] : []);
+    assert.equal((await flow.stored())!.includes("the id_token"), asks);
+  }
 });
