@@ -230,7 +230,10 @@ for (
   Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {
     const token = mintCredential("refresh_token", newGrantId());
     const { status } = await revokeWith({
-      clients: { authenticate: () => Promise.resolve({ clientId: "app" }) },
+      clients: {
+        authenticate: (_: unknown, act: (client: unknown) => unknown) =>
+          act({ clientId: "app" }),
+      },
       refreshTokens: {
         read: () => Promise.resolve({ grant: { value: { clientId: "app" } } }),
         find: () => Promise.reject(error),

@@ -66,6 +66,8 @@ class Refreshing {
         await pause(Math.random() * 1000);
       }
     })();
+    // It is looked at in the end.
+    this.over.catch(() => {});
   }
 
   end(): Promise<void> {
