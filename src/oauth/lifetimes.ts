@@ -40,6 +40,11 @@ export const SUCCESSOR_MARGIN_SECONDS = MINUTE;
  * is asked at a refresh if it is still the person's.
  */
 export const CONFIRMATION_TTL_SECONDS = DAY;
+/**
+ * The time for which a used refresh token is still answered after the first
+ * call with the access token that it was exchanged for.
+ */
+export const SUCCESSOR_TTL_SECONDS = 30;
 /** The time for which a browser's approvals are remembered. */
 export const APPROVAL_TTL_SECONDS = 90 * DAY;
 /**

@@ -13,7 +13,8 @@ import {
 } from "../oauth/credential.ts";
 import { mintPersonalToken } from "../oauth/personal_token.ts";
 import { grantStore, setGrant } from "./grants.ts";
-import type { AccessRecord } from "./issuance.ts";
+import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
@@ -56,6 +57,28 @@ export function accessTokenStore(database: Database) {
     return won !== undefined;
   }
 
+  /**
+   * Ends the answer that a token came with: its client has it. Another machine
+   * of the client may still be waiting for it.
+   */
+  async function endAnswer(
+    accessToken: string,
+    answer: Deno.KvKey,
+  ): Promise<void> {
+    const [token, kept] = await database.getMany<
+      [AccessRecord, SuccessorRecord]
+    >([accessTokenKey(accessToken), answer]);
+    if (!token.value?.answer) return;
+    const { answer: _, ...record } = token.value;
+    const latest = database.now() + SUCCESSOR_TTL_SECONDS;
+    await database.commit((transaction) => {
+      transaction.check(token, kept).set(token.key, record);
+      if (kept.value && kept.value.expiresAt > latest) {
+        transaction.set(kept.key, { ...kept.value, expiresAt: latest });
+      }
+    });
+  }
+
   return {
     /** Finds a live token of an active grant. */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
@@ -65,7 +88,8 @@ export function accessTokenStore(database: Database) {
         [AccessRecord, Grant]
       >([accessTokenKey(accessToken), grantKey(credential.grantId)]);
       if (!record || grant?.status !== "active") return undefined;
-      const { wrappedKey } = record;
+      const { wrappedKey, answer } = record;
+      if (answer) database.background(() => endAnswer(accessToken, answer));
       return {
         grant,
         scopes: record.scopes ?? grant.scopes,

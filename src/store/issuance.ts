@@ -23,6 +23,11 @@ export interface AccessRecord extends Expiring {
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
+  /**
+   * The answer of the refresh token that it was exchanged for, until the first
+   * call with this token shows that the client has it.
+   */
+  answer?: Deno.KvKey;
 }
 
 /** The record of a token whose grant has a provider. */
@@ -33,6 +38,12 @@ export interface TokenRecord extends AccessRecord {
   usedAt?: number;
   /** The keys of its predecessor, deleted when this one is used. */
   obsolete?: readonly Deno.KvKey[];
+}
+
+/** The answer to a used refresh token, for a client that did not get it. */
+export interface SuccessorRecord extends Expiring {
+  /** The issued tokens, under a key derived from their predecessor. */
+  sealed: string;
 }
 
 /** Tokens that exist once `write` is committed. */
@@ -52,16 +63,18 @@ export interface KeptRefreshToken {
  *
  * @param grant the grant with its new lifetime
  * @param options `kept`: the refresh token to keep, in place of a new one;
- * `obsolete`: the keys to delete when the new one is used
+ * `obsolete`: the keys to delete when the new one is used; `answer`: where the
+ * refresh token that is exchanged keeps the pair
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, now, kept, obsolete }: {
+  { dataKey, scopes, now, kept, obsolete, answer }: {
     dataKey: Uint8Array;
     scopes: readonly string[];
     now: number;
     kept?: KeptRefreshToken;
     obsolete?: readonly Deno.KvKey[];
+    answer?: Deno.KvKey;
   },
 ): Promise<Issuance> {
   const { id: grantId, refreshKey } = grant;
@@ -70,6 +83,7 @@ export async function issueTokens(
     wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
     expiresAt: Math.min(now + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
+    ...answer && { answer },
   };
   const refreshToken = kept?.refreshToken ??
     (refreshKey && mintRefreshToken(grantId, refreshKey));

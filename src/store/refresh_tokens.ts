@@ -1,9 +1,10 @@
 /**
- * Refresh tokens: each is exchanged once, for a new pair. Until the refresh
- * token of that pair is used, the used one still gives that same pair, because
- * responses get lost, databases stall, and some clients refresh from two
- * machines. After that its record is gone, and presenting it is a replay: its
- * tag proves that it was one of the grant's, and the grant ends.
+ * Refresh tokens: each is exchanged once, for a new pair. Until a token of that
+ * pair is used, the used one still gives that same pair, because responses get
+ * lost and databases stall; and for 30 s after the first call with its access
+ * token, because some clients refresh from two machines. After that presenting
+ * it is a replay: its tag proves that it was one of the grant's, and the grant
+ * ends.
  *
  * @see RFC 9700 §4.14.2
  * @module
@@ -17,11 +18,12 @@ import { SUCCESSOR_MARGIN_SECONDS } from "../oauth/lifetimes.ts";
 import { isMinted } from "../oauth/refresh_token.ts";
 import type { IssuedTokens } from "../oauth/token_request.ts";
 import { seal, unseal } from "../seal.ts";
-import type { Database, Entry, Expiring } from "./database.ts";
+import type { Database, Entry } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import {
   issueTokens,
   type KeptRefreshToken,
+  type SuccessorRecord,
   type TokenRecord,
 } from "./issuance.ts";
 import {
@@ -32,11 +34,6 @@ import {
 } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
-
-interface SuccessorRecord extends Expiring {
-  /** The issued tokens, under a key derived from their predecessor. */
-  sealed: string;
-}
 
 /** All records that a refresh token leads to. */
 export interface ReadRefreshToken {
@@ -172,6 +169,7 @@ export function refreshTokenStore(database: Database) {
         scopes,
         now: time,
         kept: repeated,
+        answer: answerKey,
         // Without a tag, that it was used is all that shows a replay.
         obsolete: isTagged(refreshToken, grant)
           ? [usedKey, answerKey]

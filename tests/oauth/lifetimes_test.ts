@@ -13,6 +13,7 @@ Deno.test("everything lives as long as it is said to", () => {
     GRANT_IDLE_TTL_SECONDS: 30 * day,
     GRANT_TTL_SECONDS: 90 * day,
     SUCCESSOR_MARGIN_SECONDS: 60,
+    SUCCESSOR_TTL_SECONDS: 30,
     CONFIRMATION_TTL_SECONDS: day,
     APPROVAL_TTL_SECONDS: 90 * day,
     DOCUMENT_FRESH_SECONDS: { min: 300, max: day },

@@ -143,19 +143,47 @@ testOnDatabases(
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     const first = await refresh(kv, refreshToken, clientId);
+    let latest = first;
     for (let week = 0; week < 6; week++) {
       time.tick(7 * 86400);
       const all = await Promise.all(
         [kv, other, kv].map((kv) => refresh(kv, refreshToken, clientId)),
       );
       for (const tokens of all) assert.deepEqual(tokens, all[0]);
-      const [{ refreshToken: same, accessToken }] = all;
-      assert.equal(same, first.refreshToken);
-      const access = await accessTokenStore(new Database(kv)).find(accessToken);
-      assert.equal(access?.grant.id, grantId);
+      [latest] = all;
+      assert.equal(latest.refreshToken, first.refreshToken);
     }
+    const access = await accessTokenStore(new Database(kv)).find(
+      latest.accessToken,
+    );
+    assert.equal(access?.grant.id, grantId);
     await refresh(kv, first.refreshToken!, clientId);
     await assert.rejects(refresh(kv, refreshToken, clientId), USED);
+  },
+);
+
+testOnDatabases(
+  "find() answers a used token for 30 s after the first call with its successor",
+  async (kv, other) => {
+    using time = new FakeTime();
+    const { refreshToken, clientId, grantId } = await begin(kv);
+    await refresh(kv, refreshToken, clientId);
+    time.tick(3600);
+    const { accessToken } = await refresh(kv, refreshToken, clientId);
+    const database = new Database(kv);
+    assert(await accessTokenStore(database).find(accessToken));
+    await database.idle();
+    time.tick(29);
+    assert.equal(
+      (await refresh(other, refreshToken, clientId)).accessToken,
+      accessToken,
+    );
+    // Later calls do not make it longer.
+    assert(await accessTokenStore(database).find(accessToken));
+    await database.idle();
+    time.tick(1);
+    await assert.rejects(refresh(other, refreshToken, clientId), USED);
+    assert.equal(await statusOf(kv, grantId), "closed");
   },
 );
 

@@ -82,7 +82,7 @@ testBudgets("signing in, refreshing and revoking", walkSignIn, {
   token: ["2 (3)", "2 (2)"],
   refresh: ["2 (3)", "2 (2)"],
   "refresh whose answer was lost": ["1 (2)", "1 (1)"],
-  initialize: ["2 (2)", "2 (2)"],
+  initialize: ["2 (2)", "1 (1)"],
   // The first use of a session moves its end.
   "call with the provider": ["3 (4)", "3 (3)"],
   "revoke an access token": ["2 (3)", "2 (2)"],

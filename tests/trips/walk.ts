@@ -19,6 +19,7 @@ import {
   type Json,
   messagesOf,
   rpc,
+  until,
 } from "../kit.ts";
 import {
   BEARER_TOKEN,
@@ -30,6 +31,14 @@ import {
 
 const DOCUMENT_URL = "https://app.example.com/client.json";
 
+/** True once the first use of every access token has been stored. */
+async function isAnswerEnding(kv: Deno.Kv): Promise<boolean> {
+  const tokens = await Array.fromAsync(
+    kv.list<{ answer?: unknown }>({ prefix: ["access-token"] }),
+  );
+  return tokens.every(({ value }) => value.answer === undefined);
+}
+
 /** Walks from registration to revocation. */
 export async function walkSignIn(surroundings: Surroundings): Promise<void> {
   await using processes = new Processes("oauth", surroundings);
@@ -40,6 +49,8 @@ export async function walkSignIn(surroundings: Surroundings): Promise<void> {
 
   // The session ends with the grant.
   const headers = authorizationOf(refreshed.access_token);
+  await openSession(processes.as("first use of an access token"), headers);
+  await until(() => isAnswerEnding(surroundings.kv));
   const session = await openSession(processes.as("initialize"), headers);
   await call(
     processes.as("call with the provider"),
