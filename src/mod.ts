@@ -128,11 +128,8 @@ export {
   type UpstreamTokens,
 } from "./upstream/provider.ts";
 export type { FetchDocument } from "./store/documents.ts";
-export {
-  type Complaint,
-  ConfigError,
-  type Environment,
-} from "./config/environment.ts";
+export { type Complaint, ConfigError } from "./config/complaint.ts";
+export type { Environment } from "./config/setting.ts";
 export { CatalogueError } from "./protocol/compiled_definitions.ts";
 export { ServiceError } from "./engine/lifecycle.ts";
 

@@ -13,7 +13,7 @@ import {
   scopesOf,
 } from "./authoring/scope.ts";
 import { type Config, parseConfig } from "./config/config.ts";
-import type { Environment } from "./config/environment.ts";
+import type { Environment, Surroundings } from "./config/setting.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
 import { Log, type Logger, type LogOptions } from "./log.ts";
@@ -43,7 +43,7 @@ export interface Plan {
 export function planServer(
   options: ServerOptions,
   env: Environment,
-  denied?: ReadonlySet<string>,
+  surroundings?: Surroundings,
 ): Plan {
   const { name, title = name, instructions } = options;
   const needs = needsOf(needing(options));
@@ -57,11 +57,11 @@ export function planServer(
   const neededHere = neededScopes(options);
   const scopes = scopesOf(neededHere, options.scopes);
   const config = parseConfig(env, {
+    ...surroundings,
     title,
     instructions,
     logLevel: options.log?.level,
     settings,
-    denied,
     scopes: scopes.supported,
   });
   const { oauth } = config.auth;
@@ -83,10 +83,10 @@ export function planServer(
     log,
     scopes,
     tellDoubts: () =>
-      tellDoubts(
-        log.logger("start"),
-        scopeDoubts(neededHere, options.scopes),
-      ),
+      tellDoubts(log.logger("start"), {
+        ...scopeDoubts(neededHere, options.scopes),
+        notes: config.notes,
+      }),
     permissions,
     lifecycle,
     get catalogue() {
@@ -110,11 +110,14 @@ function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
   );
 }
 
-/** Warns of scopes that are probably slips. */
+/** Warns of settings and scopes that are probably slips. */
 function tellDoubts(
   log: Logger,
-  { unneeded, wordless }: ReturnType<typeof scopeDoubts>,
+  { notes, unneeded, wordless }:
+    & Pick<Config, "notes">
+    & ReturnType<typeof scopeDoubts>,
 ): void {
+  for (const note of notes) log.warning(note);
   for (const scope of unneeded) {
     log.warning("A scope has words, but nothing here needs it", { scope });
   }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ConfigError } from "./config/environment.ts";
+import { ConfigError } from "./config/complaint.ts";
 import { isLocal } from "./config/config.ts";
 import { ServiceError } from "./engine/lifecycle.ts";
 import { Log, type Logger } from "./log.ts";
@@ -20,8 +20,8 @@ import type {
 } from "./server_options.ts";
 import { standardOutput } from "./standard_output.ts";
 import { startTelemetry } from "./telemetry.ts";
-import { readClients, readEnvironment } from "./process/environment.ts";
-import { announce, warn, warnOfUnread } from "./process/announcement.ts";
+import { surroundings } from "./process/environment.ts";
+import { announce, warn } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
 import { StartError } from "./process/start_error.ts";
@@ -72,12 +72,11 @@ export async function serve<
   V extends Services = Record<never, never>,
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
-  const { environment, denied } = readEnvironment(options);
+  const { environment, ...rest } = surroundings();
   await startTelemetry();
   let log: Log | undefined;
   try {
-    readClients(environment);
-    const plan = planServer(options, environment, denied);
+    const plan = planServer(options, environment, rest);
     if (options.kv === undefined && drains()) {
       checkDatabase(plan.config, {
         systemdPid: environment.SYSTEMD_EXEC_PID,
@@ -127,7 +126,6 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     });
   }
   warn(config, log);
-  warnOfUnread(config, log);
   const hasViews = plan.catalogue.views.size > 0;
   announce(config, {
     log,
@@ -166,13 +164,20 @@ function listen(
     });
   } catch (error) {
     if (error instanceof Deno.errors.AddrInUse) {
-      throw new StartError(
-        `PORT: ${port} on ${host} is in use. Stop the other program, or use ` +
-          `another port: PORT=${port + 1}.`,
-      );
+      throw new StartError({
+        variable: "PORT",
+        got: `${port}`,
+        wants: `a port that is free on ${host}`,
+        fix: "Stop the other program, or use another port",
+      });
     }
     const { message } = error as Error;
-    throw new StartError(`HOST, PORT: cannot listen on ${host}: ${message}`);
+    throw new StartError({
+      variable: "HOST",
+      got: host,
+      wants: `an address of this machine: ${message}`,
+      fix: "Use 127.0.0.1 for this machine only, or 0.0.0.0 for every network",
+    });
   }
 }
 

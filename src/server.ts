@@ -24,7 +24,7 @@ import type { CreateServerOptions, Server } from "./server_options.ts";
  * });
  * const response = await server.fetch(new Request("http://localhost/health"));
  * ```
- * @throws {import("./config/environment.ts").ConfigError} with every complaint
+ * @throws {import("./config/complaint.ts").ConfigError} with every complaint
  * about the settings
  * @throws {import("./protocol/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
  */

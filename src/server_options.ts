@@ -11,7 +11,7 @@ import type { ScopeDefinitions } from "./authoring/scope.ts";
 import type { Services, ServiceValues } from "./authoring/service.ts";
 import type { SettingSchemas, SettingValues } from "./authoring/setting.ts";
 import type { Authenticated } from "./caller.ts";
-import type { Environment } from "./config/environment.ts";
+import type { Environment } from "./config/setting.ts";
 import type { LogOptions } from "./log.ts";
 import type { ConnectionInfo } from "./http/connection_info.ts";
 import type { DecidePermissions } from "./oauth/permissions.ts";
@@ -35,9 +35,7 @@ export interface ServerOptions<
   title?: string;
   /** Pictures for clients to show. */
   icons?: Icon[];
-  /**
-   * Instructions for models that use it; `MCP_INSTRUCTIONS` takes precedence.
-   */
+  /** Instructions for models that use it. */
   instructions?: string;
   /**
    * Words for scopes on the consent page, and the scopes that wait for a

@@ -73,7 +73,7 @@ export type { Frontmatter } from "./authoring/skill.ts";
  * Starts a server in memory for a test. It takes the options of
  * `createServer`; its database is one of its own, empty, unless you give one.
  *
- * @throws {import("./config/environment.ts").ConfigError} with every complaint
+ * @throws {import("./config/complaint.ts").ConfigError} with every complaint
  * about the settings
  * @throws {import("./protocol/compiled_definitions.ts").CatalogueError} with every
  * complaint about the definitions

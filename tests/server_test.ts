@@ -132,6 +132,18 @@ for (
   });
 }
 
+Deno.test("createServer() tells once that a setting is misspelt", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { log, events } = recordLog();
+  const env = { ALLOWED_ORIGIN: "https://app.example.com" };
+  await using server = createServer({ ...described, kv, log, env });
+  await server.start();
+  await server.start();
+  assert.deepEqual(events.map(({ level, message }) => [level, message]), [
+    ["warning", "ALLOWED_ORIGIN is not read: is ALLOWED_ORIGINS meant?"],
+  ]);
+});
+
 Deno.test("authenticate() in a route refuses with the challenge of /mcp", async () => {
   using kv = await Deno.openKv(":memory:");
   await using server = createServer({

@@ -35,7 +35,24 @@ export function secret<T extends z.ZodType>(schema: T): T {
   return schema.meta({ ...schema.meta(), secret: true }) as T;
 }
 
-/** True if {@linkcode secret} marked the setting. */
+/** True if {@linkcode secret} marked the setting, or a schema inside it. */
 export function isSecret(schema: z.ZodType): boolean {
-  return schema.meta()?.secret === true;
+  return schema.meta()?.secret === true || wrapped(schema).some(isSecret);
+}
+
+/** The description of a setting, or of a schema inside it. */
+export function describe(schema: z.ZodType): string | undefined {
+  return schema.description ??
+    wrapped(schema).map(describe).find((words) => words !== undefined);
+}
+
+/** The schemas in `.optional()`, `.default()`, `.pipe()`, `.or()` and so on. */
+function wrapped(schema: z.ZodType): z.ZodType[] {
+  const { innerType, in: input, out, options = [] } = schema.def as {
+    innerType?: z.ZodType;
+    in?: z.ZodType;
+    out?: z.ZodType;
+    options?: readonly z.ZodType[];
+  };
+  return [innerType, input, out, ...options].filter((it) => it !== undefined);
 }

@@ -5,7 +5,7 @@
  */
 import type { About } from "../about.ts";
 import type { Scopes } from "../authoring/scope.ts";
-import { type OAuthConfig, subjectIds } from "../config/auth.ts";
+import { type OAuthConfig, subjectIds } from "../config/oauth.ts";
 import type { Logger } from "../log.ts";
 import { isMachine } from "../oauth/configured_client.ts";
 import { confirmation } from "../oauth/confirmation.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Endpoint, SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
-import { type AuthConfig, subjectIds } from "../config/auth.ts";
+import type { AuthConfig } from "../config/auth.ts";
+import { subjectIds } from "../config/oauth.ts";
 import { HttpError } from "../errors.ts";
 import type { ProviderConfig } from "../config/application.ts";
 import type { Provider } from "../upstream/provider.ts";

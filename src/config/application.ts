@@ -3,10 +3,9 @@
  *
  * @module
  */
-import * as z from "zod";
-import type { Settings } from "./environment.ts";
-import { isLoopback } from "../loopback.ts";
 import { issuerId } from "../oauth/subject.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import { listOf, matching, oneOf, SERVER_URL, text } from "./shapes.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
@@ -52,135 +51,132 @@ const PROVIDERS = [
   "dev",
 ] as const;
 
-const PROVIDER = {
-  schema: z.enum(PROVIDERS),
-  wants: `one of ${PROVIDERS.join(", ")}`,
-  fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured.",
-};
+const REGISTER = "Register an application at the provider, with the callback " +
+  "address BASE_URL/oauth/provider-callback";
 
-/** Any text. */
-export const TEXT = z.string();
+/** The settings of the provider. */
+export const PROVIDER = settingsOf({
+  OAUTH_PROVIDER: {
+    words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +
+      "provider, with `OAUTH_ISSUER`), `custom` (with the addresses below), " +
+      "or `dev`: a built-in one for trying it out, on loopback only.",
+    shape: oneOf(PROVIDERS),
+    fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured",
+  },
+  OAUTH_PROVIDER_NAME: {
+    words: "The name of the provider on pages.",
+    shape: matching("a name of up to 40 characters", /^.{1,40}$/u),
+    unset: "its own name, or its host",
+    example: "Example ID",
+  },
+  OAUTH_CLIENT_ID: {
+    words: "Your application at the provider. Its callback address there is " +
+      "`BASE_URL/oauth/provider-callback`.",
+    shape: text("our application's client ID at the provider"),
+    default: "",
+    fix: REGISTER,
+  },
+  OAUTH_CLIENT_SECRET: {
+    words: "The secret of that application.",
+    shape: text("our application's client secret at the provider"),
+    default: "",
+    fix: REGISTER,
+    secret: true,
+  },
+  OAUTH_PROVIDER_SCOPES: {
+    words: "Scopes that are asked of the provider.",
+    shape: listOf("scopes of the provider"),
+    unset: "what signing in needs",
+    example: "openid email",
+    formerly: "OAUTH_SCOPES",
+  },
+  OAUTH_EXTRA_AUTH_PARAMS: {
+    words: "More query parameters for the provider's sign-in page.",
+    shape: {
+      wants: "query parameters",
+      parse: (text): Record<string, string> =>
+        Object.fromEntries(new URLSearchParams(text)),
+    },
+    example: "prompt=consent&access_type=offline",
+  },
+  OAUTH_GROUPS_CLAIM: {
+    words: "The claim in which an `oidc` or `custom` provider lists a " +
+      "person's groups: its name, or a path such as " +
+      "`resource_access.tools.roles`.",
+    shape: text("the name of a claim"),
+    unset: "`groups`",
+    example: "roles",
+  },
+  OAUTH_ISSUER: {
+    words: "The issuer of an `oidc` provider; of a tenant or an instance of " +
+      "your own at `microsoft` and `gitlab`.",
+    shape: SERVER_URL,
+    example: "https://id.example.com",
+  },
+  OAUTH_AUTHORIZATION_URL: endpoint("authorization"),
+  OAUTH_TOKEN_URL: endpoint("token"),
+  OAUTH_USERINFO_URL: endpoint("userinfo"),
+  OAUTH_REVOCATION_URL: endpoint("revocation"),
+});
 
-/** Parses words between commas or spaces. */
-export const LIST = z.string().transform((text) =>
-  text.split(/[\s,]+/).filter((item) => item !== "")
-);
-
-/** True if a text is an https URL, or http on this machine. */
-export function isServerUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && !url.hash && !url.username && !url.password &&
-    (url.protocol === "https:" ||
-      url.protocol === "http:" && isLoopback(url));
-}
-
-/** Server addresses, kept as they were written. */
-const SERVER_URL = z.string().refine(isServerUrl);
-
-/** Makes the messages for a setting that is a server's address. */
-export function serverUrl(what: string, example: string) {
+function endpoint(name: string) {
   return {
-    schema: SERVER_URL,
-    wants: `${what}: an https URL`,
-    fix: `It looks like ${example}.`,
+    words: `The ${name} endpoint of a \`custom\` provider` +
+      (name === "revocation" ? ", if it has one." : "."),
+    shape: SERVER_URL,
+    example: `https://id.example.com/${name}`,
   };
 }
-
-const PARAMETERS = {
-  schema: z.string().transform((text) =>
-    Object.fromEntries(new URLSearchParams(text))
-  ),
-  wants: "query parameters",
-  fix: "Write them as in a URL: prompt=consent&access_type=offline.",
-};
 
 /** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProvider(
   settings: Settings,
   { deployed, loopback }: { deployed: boolean; loopback: boolean },
 ): ProviderConfig {
-  const provider = settings.require("OAUTH_PROVIDER", PROVIDER);
+  const provider = settings.require(PROVIDER.OAUTH_PROVIDER);
   if (provider === undefined || provider === "dev") {
     if (provider && (deployed || !loopback)) {
-      settings.complain({
-        variable: "OAUTH_PROVIDER",
+      settings.complain(PROVIDER.OAUTH_PROVIDER, {
         got: provider,
         wants: "a real provider, because other machines can reach this server",
-        fix: "dev lets anyone in under any name: use it on loopback only.",
+        fix: "dev lets anyone in under any name: use it on loopback only",
       });
     }
     return { provider: "dev" };
   }
-  const application = parseApplication(settings);
-  const issuer = serverUrl("the provider's issuer", "https://id.example.com");
+  const application: ProviderApplication = {
+    name: settings.read(PROVIDER.OAUTH_PROVIDER_NAME),
+    clientId: settings.require(PROVIDER.OAUTH_CLIENT_ID),
+    clientSecret: settings.require(PROVIDER.OAUTH_CLIENT_SECRET),
+    scopes: settings.read(PROVIDER.OAUTH_PROVIDER_SCOPES),
+    extraAuthParams: settings.read(PROVIDER.OAUTH_EXTRA_AUTH_PARAMS) ?? {},
+    groupsClaim: settings.read(PROVIDER.OAUTH_GROUPS_CLAIM),
+  };
+  const needed = (setting: typeof PROVIDER.OAUTH_TOKEN_URL) =>
+    settings.require(setting) ?? "";
   switch (provider) {
     case "oidc":
       return {
         ...application,
         provider,
-        issuer: settings.require("OAUTH_ISSUER", issuer) ?? "",
+        issuer: needed(PROVIDER.OAUTH_ISSUER),
       };
-    case "custom": {
-      const endpoint = (name: string) =>
-        serverUrl(
-          `the provider's ${name} endpoint`,
-          `https://id.example.com/${name}`,
-        );
+    case "custom":
       return {
         ...application,
         provider,
-        authorizationUrl: settings.require(
-          "OAUTH_AUTHORIZATION_URL",
-          endpoint("authorization"),
-        ) ?? "",
-        tokenUrl: settings.require("OAUTH_TOKEN_URL", endpoint("token")) ?? "",
-        userinfoUrl: settings.require(
-          "OAUTH_USERINFO_URL",
-          endpoint("userinfo"),
-        ) ?? "",
-        revocationUrl: settings.read(
-          "OAUTH_REVOCATION_URL",
-          endpoint("revocation"),
-        ),
+        authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
+        tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
+        userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
+        revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
       };
-    }
     default:
       return {
         ...application,
         provider,
-        issuer: settings.read("OAUTH_ISSUER", issuer),
+        issuer: settings.read(PROVIDER.OAUTH_ISSUER),
       };
   }
-}
-
-function parseApplication(settings: Settings): ProviderApplication {
-  const fix = "Register an application at the provider, with the callback " +
-    "address BASE_URL/oauth/provider-callback.";
-  return {
-    name: settings.read("OAUTH_PROVIDER_NAME", {
-      schema: z.string().max(40),
-      wants: "what people know the provider as, in 40 characters",
-      fix: "For example: Example ID. Leave it unset for its host.",
-    }),
-    clientId: settings.require("OAUTH_CLIENT_ID", {
-      schema: TEXT,
-      wants: "our application's client ID at the provider",
-      fix,
-    }) ?? "",
-    clientSecret: settings.require("OAUTH_CLIENT_SECRET", {
-      schema: TEXT,
-      wants: "our application's client secret at the provider",
-      fix,
-      secret: true,
-    }) ?? "",
-    scopes: settings.read("OAUTH_SCOPES", {
-      schema: LIST,
-      wants: "scopes of the provider, separated by spaces",
-      fix: "Leave it unset for what signing in needs.",
-    }),
-    extraAuthParams: settings.read("OAUTH_EXTRA_AUTH_PARAMS", PARAMETERS) ?? {},
-    groupsClaim: settings.text("OAUTH_GROUPS_CLAIM"),
-  };
 }
 
 /**

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import * as z from "zod";
-import { isServerUrl, LIST } from "./application.ts";
-import type { Settings } from "./environment.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import { listOf, SERVER_URL, wholeNumber } from "./shapes.ts";
 
 /** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */
 export interface JwtConfig {
@@ -26,72 +25,76 @@ export interface JwtConfig {
  */
 const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
-const NAMES = LIST.refine((names) => names.length > 0);
+const SERVER_URLS = listOf("https URLs", SERVER_URL.parse);
 
-/** Makes the messages for a setting that lists servers' addresses. */
-function serverUrls(what: string, example: string) {
-  return {
-    schema: NAMES.refine((urls) => urls.every(isServerUrl)),
-    wants: `${what}: https URLs, separated by commas`,
-    fix: `It looks like ${example}.`,
-  };
-}
+/** The settings of accepted tokens. */
+export const JWT = settingsOf({
+  JWT_ISSUER: {
+    words: "The authorization servers whose tokens are taken: their issuers, " +
+      "such as `https://login.example.com`.",
+    shape: SERVER_URLS,
+    default: [],
+    fix: "It looks like https://login.example.com",
+  },
+  JWT_AUDIENCE: {
+    words: "The audience of tokens for this server, usually the address of " +
+      "its `/mcp`; of several, a token names one.",
+    shape: listOf("audiences of the tokens"),
+    default: [],
+    example: "https://tools.example.com/mcp",
+  },
+  JWT_JWKS_URL: {
+    words: "The address of each issuer's keys, in the same order.",
+    shape: SERVER_URLS,
+    default: [],
+    example: "https://login.example.com/.well-known/jwks.json",
+  },
+  JWT_LEEWAY: {
+    words: "How many seconds clocks may differ, up to 300.",
+    shape: wholeNumber("seconds", 300),
+    default: 60,
+  },
+  JWT_TYPE: {
+    words: "The `typ` that tokens must have, or several.",
+    shape: listOf(
+      "types of tokens",
+      (typ) => typ.toLowerCase().replace(/^application\//, ""),
+    ),
+    unset: "at+jwt, JWT or none",
+    example: "at+jwt",
+  },
+  JWT_SCOPE_CLAIM: {
+    words: "The claims that hold scopes: the first that is there counts, a " +
+      "dot leads into an object.",
+    shape: listOf("names of claims"),
+    default: ["scope", "scp"],
+  },
+});
 
 /**
  * Parses the issuers of accepted tokens; complains of missing and wrong
  * settings.
  */
 export function parseJwt(settings: Settings): JwtConfig {
-  const issuers = settings.require(
-    "JWT_ISSUER",
-    serverUrls("the issuers of the tokens", "https://login.example.com"),
-  );
-  const audiences = settings.require("JWT_AUDIENCE", {
-    schema: NAMES,
-    wants: "what the tokens name as their audience",
-    fix: "It is usually the address of this server's /mcp.",
-  });
-  const jwksUrls = settings.require(
-    "JWT_JWKS_URL",
-    serverUrls(
-      "the issuers' keys",
-      "https://login.example.com/.well-known/jwks.json",
-    ),
-  );
-  if (issuers && jwksUrls && issuers.length !== jwksUrls.length) {
-    settings.complain({
-      variable: "JWT_JWKS_URL",
+  const issuers = settings.require(JWT.JWT_ISSUER);
+  const audiences = settings.require(JWT.JWT_AUDIENCE);
+  const jwksUrls = settings.require(JWT.JWT_JWKS_URL);
+  const isWhole = issuers.length > 0 && jwksUrls.length > 0;
+  if (isWhole && issuers.length !== jwksUrls.length) {
+    settings.complain(JWT.JWT_JWKS_URL, {
       got: jwksUrls.join(","),
       wants: "one address for each of JWT_ISSUER, in the same order",
-      fix: `JWT_ISSUER names ${issuers.length}.`,
+      fix: `JWT_ISSUER names ${issuers.length}`,
     });
   }
-  const leewaySeconds = settings.read("JWT_LEEWAY", {
-    schema: z.string().regex(/^\d{1,3}$/).transform(Number)
-      .refine((seconds) => seconds <= 300),
-    wants: "seconds from 0 to 300",
-    fix: "Leave it unset for 60.",
-  });
-  const types = settings.read("JWT_TYPE", {
-    schema: NAMES.transform((types) =>
-      types.map((typ) => typ.toLowerCase().replace(/^application\//, ""))
-    ),
-    wants: "the typ that tokens must have; several, separated by commas",
-    fix: "Leave it unset for at+jwt, JWT or none.",
-  });
-  const scopeClaims = settings.read("JWT_SCOPE_CLAIM", {
-    schema: NAMES,
-    wants: "the name of a claim; several, separated by commas",
-    fix: "Leave it unset for scope and scp.",
-  });
   return {
-    issuers: (issuers ?? []).map((issuer, index) => ({
+    issuers: issuers.map((issuer, index) => ({
       issuer,
-      jwksUrl: jwksUrls?.[index] ?? "",
+      jwksUrl: jwksUrls[index] ?? "",
     })),
-    audiences: audiences ?? [],
-    leewaySeconds: leewaySeconds ?? 60,
-    types: types ?? USUAL_TYPES,
-    scopeClaims: scopeClaims ?? ["scope", "scp"],
+    audiences,
+    leewaySeconds: settings.read(JWT.JWT_LEEWAY),
+    types: settings.read(JWT.JWT_TYPE) ?? USUAL_TYPES,
+    scopeClaims: settings.read(JWT.JWT_SCOPE_CLAIM),
   };
 }

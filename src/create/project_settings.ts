@@ -1,5 +1,5 @@
 /**
- * `.env.example` and `deno.json` of a project, brought up to date with the
+ * `.env.example`, `deno.json` and `docs/settings.md` of a project, brought up to date with the
  * settings that its definitions declare.
  *
  * @module
@@ -8,7 +8,12 @@ import { needsOf } from "../authoring/needs.ts";
 import { needing } from "../plan.ts";
 import type { ServerOptions } from "../server_options.ts";
 import { CreateError } from "./files.ts";
-import { envExample, grantedVariables, namesIn } from "./settings.ts";
+import {
+  envExample,
+  grantedVariables,
+  namesIn,
+  settingsPage,
+} from "./settings.ts";
 
 /** The members of a `deno.json` that list the variables a project may read. */
 interface Configuration {
@@ -24,43 +29,44 @@ interface Configuration {
 export async function updateSettings({ isCheck }: { isCheck: boolean }) {
   const { settings, complaints } = needsOf(needing(await readServer()));
   if (complaints.length > 0) throw new CreateError(complaints.join("\n"));
-  const before = await Deno.readTextFile(".env.example").catch(() => "");
-  const configuration: Configuration = JSON.parse(
-    await Deno.readTextFile("deno.json"),
-  );
+  const read = (path: string) => Deno.readTextFile(path).catch(() => "");
+  const before = {
+    ".env.example": await read(".env.example"),
+    "docs/settings.md": await read("docs/settings.md"),
+    "deno.json": await read("deno.json"),
+  };
+  const configuration: Configuration = JSON.parse(before["deno.json"]);
   const env = configuration.permissions?.default?.env;
   if (typeof env !== "object" || env.allow === undefined) {
     throw new CreateError(
       "deno.json has no list permissions.default.env.allow to write to.",
     );
   }
-  const gone = namesIn(before).filter((name) => !settings.has(name));
-  const example = envExample(settings);
+  const gone = namesIn(before[".env.example"])
+    .filter((name) => !settings.has(name));
   const allow = grantedVariables(env.allow, settings, gone);
-  const outdated = [
-    ...(example === before ? [] : [".env.example"]),
-    ...(allow.join() === env.allow.join() ? [] : ["deno.json"]),
-  ];
-  if (isCheck) {
-    if (outdated.length === 0) return;
+  const isGranted = allow.join() === env.allow.join();
+  env.allow = allow;
+  const after = {
+    ".env.example": envExample(settings),
+    // The page is kept where there is one.
+    "docs/settings.md": before["docs/settings.md"] && settingsPage(settings),
+    "deno.json": isGranted
+      ? before["deno.json"]
+      : `${JSON.stringify(configuration, null, 2)}\n`,
+  };
+  const paths = Object.keys(after) as (keyof typeof after)[];
+  const outdated = paths.filter((path) => after[path] !== before[path]);
+  const named = outdated.join(" and ");
+  if (isCheck && named) {
     throw new CreateError(
-      `${outdated.join(" and ")} must say what settings there are: run ` +
-        "deno task settings.",
+      `${named} must say what settings there are: run deno task settings.`,
     );
   }
-  env.allow = allow;
-  if (outdated.includes(".env.example")) {
-    await Deno.writeTextFile(".env.example", example);
+  for (const path of outdated) await Deno.writeTextFile(path, after[path]);
+  if (!isCheck) {
+    console.log(named ? `Wrote ${named}.` : "Everything is up to date.");
   }
-  if (outdated.includes("deno.json")) {
-    const text = JSON.stringify(configuration, null, 2);
-    await Deno.writeTextFile("deno.json", `${text}\n`);
-  }
-  console.log(
-    outdated.length === 0
-      ? "Everything is up to date."
-      : `Wrote ${outdated.join(" and ")}.`,
-  );
 }
 
 /** Reads the server that `server.ts` declares. @throws {CreateError} */

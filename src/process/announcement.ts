@@ -12,9 +12,15 @@ import { telemetry } from "../telemetry.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warn(
-  { host, baseUrl, kvPath, auth, deployed }: Config,
+  { host, baseUrl, kvPath, auth, deployed, unread }: Config,
   log: Logger,
 ): void {
+  if (unread.length > 0) {
+    log.warning(
+      `${unread.join(", ")} may not be read and have their defaults: run ` +
+        "deno task settings, or add them to --allow-env",
+    );
+  }
   const isPublic = baseUrl !== undefined && !isLoopback(new URL(baseUrl));
   if (isPublic && kvPath === undefined && !deployed) {
     log.warning(
@@ -37,15 +43,6 @@ export function warn(
   if (baseUrl === undefined) {
     log.warning("Pages cannot tell how to connect: set BASE_URL");
   }
-}
-
-/** Warns of settings that have their default because they may not be read. */
-export function warnOfUnread({ unread }: Config, log: Logger): void {
-  if (unread.length === 0) return;
-  log.warning(
-    `${unread.join(", ")} may not be read and have their defaults: run ` +
-      "deno task settings, or add them to --allow-env",
-  );
 }
 
 /** Prints the address of the server and how to connect a client. */

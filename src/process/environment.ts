@@ -1,64 +1,37 @@
 /**
- * The environment of the process, as far as it can be read.
+ * The environment and the files of the process, as far as they may be read.
  *
  * @module
  */
-import { needsOf } from "../authoring/needs.ts";
-import { VARIABLES } from "../config/environment.ts";
-import { secretVariables } from "../oauth/configured_client.ts";
-import { needing } from "../plan.ts";
-import type { ServerOptions } from "../server_options.ts";
-import { StartError } from "./start_error.ts";
+import type { Environment, Surroundings } from "../config/setting.ts";
 
-/**
- * Reads the variables that need no prompt for permission, and lists the others.
- */
-export function readEnvironment(
-  options: ServerOptions,
-): {
-  environment: Record<string, string | undefined>;
-  denied: ReadonlySet<string>;
-} {
-  const declared = needsOf(needing(options)).settings.keys();
-  const environment: Record<string, string | undefined> = {};
-  const denied = new Set<string>();
-  for (const variable of [...VARIABLES, ...declared]) {
-    const { state } = Deno.permissions.querySync({ name: "env", variable });
-    if (state === "granted") environment[variable] = Deno.env.get(variable);
-    else denied.add(variable);
-  }
-  return { environment, denied };
+/** Reads without a prompt for permission. */
+export function surroundings(): Surroundings & { environment: Environment } {
+  const stateOf = (descriptor: Deno.PermissionDescriptor) =>
+    Deno.permissions.querySync(descriptor).state;
+  const isDenied = (variable: string) =>
+    stateOf({ name: "env", variable }) !== "granted";
+  return {
+    environment: readAll(stateOf({ name: "env" })) ?? new Proxy({}, {
+      get: (_, variable: string) =>
+        isDenied(variable) ? undefined : Deno.env.get(variable),
+    }),
+    isDenied,
+    readFile(path) {
+      if (stateOf({ name: "read", path }) === "granted") {
+        return Deno.readTextFileSync(path);
+      }
+      throw new Error("there is no --allow-read");
+    },
+  };
 }
 
-/**
- * Reads the file that `OAUTH_CLIENTS` may name, and the variables that it may
- * name.
- *
- * @throws {StartError}
- */
-export function readClients(
-  environment: Record<string, string | undefined>,
-): void {
-  let text = environment.OAUTH_CLIENTS?.trim();
-  if (!text) return;
-  if (!text.startsWith("[")) {
-    const path = text;
-    const { state } = Deno.permissions.querySync({ name: "read", path });
-    try {
-      // Otherwise Deno would ask on the terminal.
-      if (state !== "granted") throw new Error("there is no --allow-read");
-      text = Deno.readTextFileSync(path).trim();
-    } catch (error) {
-      const { message } = error as Error;
-      throw new StartError(
-        `OAUTH_CLIENTS: ${path} cannot be read: ${message}. Use a path such ` +
-          "as data/clients.json, or a JSON array.",
-      );
-    }
-    environment.OAUTH_CLIENTS = text;
-  }
-  for (const variable of secretVariables(text)) {
-    const { state } = Deno.permissions.querySync({ name: "env", variable });
-    if (state === "granted") environment[variable] = Deno.env.get(variable);
+/** Everything that may be read, misspelt names too, where Deno tells it. */
+function readAll(state: Deno.PermissionState): Environment | undefined {
+  try {
+    // Otherwise Deno would ask on the terminal.
+    if (state !== "prompt") return Deno.env.toObject();
+  } catch {
+    return undefined;
   }
 }

@@ -29,11 +29,14 @@ export function checkDatabase(
   const isKept = typeof Deno.openKv === "function";
   if (kvPath !== undefined || deployed || !isKept) return;
   if (!isService({ pid: Deno.pid, ppid: Deno.ppid, ...origin })) return;
-  throw new StartError(
-    "KV_PATH: a service must say where its database is, for Deno's default " +
-      "one belongs to this folder and is lost with it. Use a file outside of " +
-      "the release, such as /var/lib/tool-server/tools.db.",
-  );
+  throw new StartError({
+    variable: "KV_PATH",
+    wants:
+      "the place of a service's database, for Deno's default one belongs " +
+      "to this folder and is lost with it",
+    fix: "Use a file outside of the release, such as " +
+      "/var/lib/tool-server/tools.db",
+  });
 }
 
 /** @throws {StartError} */
@@ -44,9 +47,12 @@ export async function openKv(
   // Without --unstable-kv there is none, whatever the types say.
   if (typeof Deno.openKv !== "function") {
     if (kvPath !== undefined && kvPath !== ":memory:") {
-      throw new StartError(
-        "KV_PATH: a database needs Deno KV. Run with --unstable-kv.",
-      );
+      throw new StartError({
+        variable: "KV_PATH",
+        got: kvPath,
+        wants: "Deno KV, which a database needs",
+        fix: "Run with --unstable-kv",
+      });
     }
     log.warning(
       "Everything is kept in memory and lost at the end: run with " +
@@ -72,9 +78,12 @@ export async function openKv(
   } catch (error) {
     if (error instanceof StartError) throw error;
     const { message } = error as Error;
-    throw new StartError(
-      `KV_PATH: ${database} cannot be opened: ${message}`,
-    );
+    throw new StartError({
+      variable: "KV_PATH",
+      got: kvPath,
+      wants: `a database that can be opened: ${message}`,
+      fix: "Use data/tools.db, or look at that file or address",
+    });
   } finally {
     clearTimeout(waiting);
   }
@@ -88,13 +97,15 @@ export async function openKv(
 async function prepareFile(path: string, log: Logger): Promise<void> {
   const directory = path.replace(/[^/\\]*$/, "");
   if (!await mayUse(path)) {
-    throw new StartError(
-      `KV_PATH: ${path} may not be opened. Use data/tools.db, or add ` +
-        `--allow-read=${directory || "."} --allow-write=${
-          directory || "."
-        } to deno run, or "${directory || "."}" to read and write of ` +
-        `permissions.default in deno.json.`,
-    );
+    const place = directory || ".";
+    throw new StartError({
+      variable: "KV_PATH",
+      got: path,
+      wants: "a file that may be opened",
+      fix: `Use data/tools.db, or add --allow-read=${place} ` +
+        `--allow-write=${place} to deno run, or "${place}" to read and write ` +
+        "of permissions.default in deno.json",
+    });
   }
   if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   try {

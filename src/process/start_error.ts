@@ -3,8 +3,13 @@
  *
  * @module
  */
+import { type Complaint, printComplaint } from "../config/complaint.ts";
 
-/** A start that failed for a reason that the operator can fix. */
+/** A start that failed because of a setting, which the operator can fix. */
 export class StartError extends Error {
   override name = "StartError";
+  /** Tells the complaint in one line. */
+  constructor(complaint: Complaint) {
+    super(printComplaint(complaint));
+  }
 }

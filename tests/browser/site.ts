@@ -9,7 +9,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { randomId } from "../../src/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";

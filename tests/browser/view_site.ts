@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { assemble } from "../../src/assemble.ts";
 import { planServer } from "../../src/plan.ts";
 import type { Server } from "../../src/server_options.ts";

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { parseConfig } from "../../src/config/config.ts";
-import {
-  ConfigError,
-  type Environment,
-  Settings,
-} from "../../src/config/environment.ts";
-import { parseProvider, providerId } from "../../src/config/application.ts";
+import { ConfigError } from "../../src/config/complaint.ts";
+import type { Environment } from "../../src/config/setting.ts";
+import { providerId } from "../../src/config/application.ts";
 
 function complaints(environment: Environment): string[] {
   try {
@@ -258,6 +255,22 @@ const REFUSALS: [string, Environment, string[]][] = [
     JWT_AUDIENCE: "tools",
     JWT_JWKS_URL: "https://other.example.com/jwks,https://id.example.com/jwks",
   }, ["JWT_ISSUER"]],
+  ["users, domains and claims that are only commas", {
+    ...GITHUB,
+    OAUTH_ALLOWED_USERS: ",",
+    OAUTH_ADMINS: ",",
+    OAUTH_TRUSTED_CLIENTS: ",",
+    CIMD_ALLOWED_DOMAINS: ", ,",
+  }, [
+    "OAUTH_ALLOWED_USERS",
+    "OAUTH_ADMINS",
+    "OAUTH_TRUSTED_CLIENTS",
+    "CIMD_ALLOWED_DOMAINS",
+  ]],
+  ["a provider's name that no page has room for", {
+    ...GITHUB,
+    OAUTH_PROVIDER_NAME: "a".repeat(41),
+  }, ["OAUTH_PROVIDER_NAME"]],
   ["none besides another strategy", { AUTH_STRATEGY: "none,bearer" }, [
     "AUTH_STRATEGY",
   ]],
@@ -417,24 +430,6 @@ Deno.test("parseAuth() fetches no documents with the dev provider, unless it is 
     isEnabled({ OAUTH_PROVIDER: "dev", CIMD_ENABLED: "true" }),
     true,
   );
-});
-
-Deno.test("parseProvider() marks the client secret as one", () => {
-  // Any text can be a client secret, so the test looks at how it is read.
-  const read: [string, boolean | undefined][] = [];
-  class Watched extends Settings {
-    override require<T>(
-      variable: string,
-      setting: Parameters<Settings["require"]>[1],
-    ): T | undefined {
-      read.push([variable, setting.secret]);
-      return super.require(variable, setting) as T | undefined;
-    }
-  }
-  parseProvider(new Watched(GITHUB), { deployed: false, loopback: true });
-  assert.deepEqual(read.filter(([, secret]) => secret), [
-    ["OAUTH_CLIENT_SECRET", true],
-  ]);
 });
 
 Deno.test("providerId() keeps the subjects of different providers apart", () => {

@@ -3,12 +3,9 @@ import { needsOf } from "../../src/authoring/needs.ts";
 import server from "../../server.ts";
 import { needing } from "../../src/plan.ts";
 import { parseConfig } from "../../src/config/config.ts";
-import { ENV_EXAMPLE } from "../../src/create/env_example.ts";
-import {
-  ConfigError,
-  type Environment,
-  VARIABLES,
-} from "../../src/config/environment.ts";
+import { ConfigError } from "../../src/config/complaint.ts";
+import type { Environment } from "../../src/config/setting.ts";
+import { VARIABLES } from "../../src/config/table.ts";
 
 function configError(environment: Environment): ConfigError {
   try {
@@ -39,6 +36,7 @@ Deno.test("parseConfig() needs nothing", () => {
     openaiChallenge: undefined,
     own: {},
     unread: [],
+    notes: [],
   });
 });
 
@@ -98,10 +96,7 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
       { bits: 0n, width: 32, length: 0 },
     ],
   }],
-  [{ MCP_TITLE: "Mail", MCP_INSTRUCTIONS: "Ask first." }, {
-    title: "Mail",
-    instructions: "Ask first.",
-  }],
+  [{ MCP_TITLE: "Mail" }, { title: "Mail" }],
   [{ SERVER_CARD: "false" }, { serverCard: false }],
   [{ OPENAI_APPS_CHALLENGE: "t0k-en" }, { openaiChallenge: "t0k-en" }],
   [{ DENO_DEPLOYMENT_ID: "d1" }, { deployed: true }],
@@ -128,7 +123,7 @@ const REFUSED: Environment[] = [
   { PORT: "30.5" },
   { TRUSTED_PROXIES: "proxy.internal" },
   { TRUSTED_PROXIES: "10.0.0.0/33" },
-  { TRUSTED_PROXIES: "10.0.0.0/8," },
+  { TRUSTED_PROXIES: "," },
   { TRUSTED_PROXIES: "10.0.0.0/8/8" },
   { TRUSTED_PROXIES: "10.0.0.0/-1" },
   { TRUSTED_PROXIES: "::/129" },
@@ -141,7 +136,7 @@ const REFUSED: Environment[] = [
   { BASE_URL: "ftp://localhost" },
   { ALLOWED_ORIGINS: "app.example.com" },
   { ALLOWED_ORIGINS: "https://a.example/" },
-  { ALLOWED_ORIGINS: "https://a.example,," },
+  { ALLOWED_ORIGINS: "https://a.example,x" },
   { LOG_LEVEL: "loud" },
   { CALLS_PER_MINUTE: "-1" },
   { CALLS_PER_MINUTE: "many" },
@@ -202,37 +197,18 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
     PORT: "http",
     LOG_LEVEL: "loud",
     AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "hunter2",
   });
   assert.equal(
     message,
     `These settings need fixing:
-  PORT: got "http", wants a port from 0 to 65535. Use PORT=3000, or 0 to let the system pick one.
-  LOG_LEVEL: got "loud", wants one of debug, info, warning, error, off. Use LOG_LEVEL=info, or leave it unset.
-  BEARER_TOKEN: got nothing, wants the token that clients must send, of at least 16 ASCII characters. Make one with: openssl rand -base64 32.`,
+  PORT: got "http", wants a port from 0 to 65535. Fix: Use PORT=3000, or leave it unset.
+  LOG_LEVEL: got "loud", wants one of debug, info, warning, error, off. Fix: Use LOG_LEVEL=info, or leave it unset.
+  BEARER_TOKEN: got "(hidden)", wants credentials of at least 16 ASCII characters, separated by commas. Fix: Make one with: openssl rand -base64 32.`,
   );
 });
 
 const ROOT = new URL("../../", import.meta.url);
-
-/** Variables of the platform, which no person sets. */
-const PLATFORM = ["DENO_DEPLOYMENT_ID", "DENO_USE_CGROUPS", "SYSTEMD_EXEC_PID"];
-
-Deno.test("ENV_EXAMPLE names every variable of the server once", () => {
-  const named = [...ENV_EXAMPLE.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]
-    .map(([, name]) => name);
-  assert.deepEqual(
-    named.toSorted(),
-    VARIABLES.filter((variable) => !PLATFORM.includes(variable)).toSorted(),
-  );
-});
-
-Deno.test("README.md explains every variable", async () => {
-  const text = await Deno.readTextFile(new URL("README.md", ROOT));
-  const missing = VARIABLES.filter((variable) =>
-    !PLATFORM.includes(variable) && !text.includes(`\`${variable}\``)
-  );
-  assert.deepEqual(missing, []);
-});
 
 Deno.test("the tasks grant what main.ts needs, by name and nothing else", async () => {
   const { tasks, permissions } = JSON.parse(

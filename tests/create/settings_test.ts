@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { secret } from "../../src/authoring/setting.ts";
-import { VARIABLES } from "../../src/config/environment.ts";
+import { VARIABLES } from "../../src/config/table.ts";
 import { PACKAGE, projectFiles } from "../../src/create/project.ts";
 import {
   envExample,
   grantedVariables,
   namesIn,
+  settingsPage,
 } from "../../src/create/settings.ts";
 import { needing } from "../../src/plan.ts";
 import server from "../../server.ts";
@@ -18,33 +19,97 @@ function declare(settings: Record<string, z.ZodType>) {
   return new Map(Object.entries(settings));
 }
 
-Deno.test("envExample() tells what a setting is, whether it must be set, and its default", () => {
+Deno.test("envExample() tells a setting's words, its default or an example, and whether it must be set", () => {
   const example = envExample(declare({
     CITY: z.string().default("Paris").describe("Where it is."),
+    COLOR: z.string().default("#fff"),
     KEY: secret(z.string().describe("Key of the weather API.")),
-    LEVEL: z.coerce.number().optional(),
+    LEVEL: z.coerce.number().optional().describe("how loud"),
+    PARTS: z.string().transform((it) => ({ it })).default({ it: "" }),
+    SALT: secret(z.string()).default("hunter2"),
   }));
   const own = example.slice(example.indexOf("# --- Your own"));
   assert.equal(
     own.replace(/^.*\n/, ""),
     `
-# Where it is.
+# Where it is. Default:
 # CITY=Paris
+
+# Default:
+# COLOR='#fff'
 
 # Key of the weather API. (secret) (required)
 KEY=
 
+# how loud.
 # LEVEL=
+
+# PARTS=
+
+# (secret)
+# SALT=
 `,
   );
-  assert.deepEqual(namesIn(example), ["CITY", "KEY", "LEVEL"]);
+  assert.deepEqual(
+    namesIn(example),
+    ["CITY", "COLOR", "KEY", "LEVEL", "PARTS", "SALT"],
+  );
+  assert.match(
+    example,
+    /\n# Port to listen on; 0 lets the system pick one\. Default:\n# PORT=3000\n/,
+  );
+  assert.match(
+    example,
+    /\n# Who sees .* Unset: no one\. For example:\n# OAUTH_ADMINS=jo@/,
+  );
 });
 
-Deno.test("envExample() never tells the default of a secret", () => {
+Deno.test("envExample() prints values as Deno reads them from a file", async () => {
   const example = envExample(declare({
-    KEY: secret(z.string().default("hunter2")),
+    COLOR: z.string().default("#fff $HOME 'x'").describe("A"),
+    SPACED: z.string().default("a b=c; d").describe("B"),
   }));
-  assert.doesNotMatch(example, /hunter2/);
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(
+      path,
+      example.replaceAll(/^# (?=[A-Z_]+=.)/gm, ""),
+    );
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "eval",
+        `--env-file=${path}`,
+        "console.log(JSON.stringify(Deno.env.toObject()))",
+      ],
+      clearEnv: true,
+    }).output();
+    const read = JSON.parse(new TextDecoder().decode(stdout));
+    assert.equal(read.COLOR, "#fff $HOME 'x'");
+    assert.equal(read.SPACED, "a b=c; d");
+    assert.equal(read.OAUTH_PERMISSIONS, "@example.com=*; group:staff=*");
+    assert.equal(
+      read.OAUTH_EXTRA_AUTH_PARAMS,
+      "prompt=consent&access_type=offline",
+    );
+    assert.equal(read.TRUSTED_PROXIES, "127.0.0.1,10.0.0.0/8,fd00::/8");
+    assert.equal(read.MCP_TITLE, "Tools (staging)");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("settingsPage() explains every variable of people, and what is declared", () => {
+  const page = settingsPage(declare({
+    KEY: secret(z.string().describe("Key | of the weather API.")),
+  }));
+  assert.match(page, /^\| `PORT` +\| `3000` +\| Port to listen on; .*\|$/m);
+  assert.match(page, /^\| `BASE_URL` +\| the loopback address .*\|$/m);
+  assert.match(page, /See \[docs\/access\.md\]\(access\.md\)/);
+  assert.match(page, /Formerly `OAUTH_SCOPES`\. +\|$/m);
+  assert.match(
+    page,
+    /## Your own settings[^]*\| `KEY` +\| +\| Key \\\| of .* Secret\. Required\. \|/,
+  );
 });
 
 Deno.test("envExample() wraps what it says at 80 columns", () => {
@@ -53,8 +118,20 @@ Deno.test("envExample() wraps what it says at 80 columns", () => {
   assert(example.split("\n").every((line) => line.length <= 80));
 });
 
-Deno.test("envExample() has no section where nothing is declared", () => {
-  assert.deepEqual(namesIn(envExample(new Map())), []);
+Deno.test("envExample() has no section where nothing is declared but what is there already", () => {
+  const settings = declare({ PORT: z.string(), DENO_REGION: z.string() });
+  assert.equal(envExample(settings), envExample(new Map()));
+  assert.deepEqual(namesIn(envExample(settings)), []);
+});
+
+Deno.test("grantedVariables() names what may be read, and reads misspelt names of our own", () => {
+  const granted = grantedVariables([], new Map(), []);
+  assert.deepEqual(granted.filter((it) => it.endsWith("*")), [
+    "OAUTH_*",
+    "CIMD_*",
+    "JWT_*",
+  ]);
+  assert(granted.includes("BASE_URL"));
 });
 
 Deno.test("grantedVariables() covers every variable of the server", () => {
@@ -86,8 +163,9 @@ Deno.test("deno task settings has been run here", async () => {
   assert.equal(
     await read(".env.example"),
     envExample(settings),
-    "change src/create/env_example.ts or a setting, then run deno task settings",
+    "change a setting, then run deno task settings",
   );
+  assert.equal(await read("docs/settings.md"), settingsPage(settings));
   const { permissions } = JSON.parse(await read("deno.json"));
   const { allow } = permissions.default.env;
   assert.deepEqual(grantedVariables(allow, settings, []), allow);

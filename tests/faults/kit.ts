@@ -11,7 +11,7 @@ import { assemble } from "../../src/assemble.ts";
 import { planServer } from "../../src/plan.ts";
 import type { Server } from "../../src/server_options.ts";
 import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
 import { BASE_URL, INTRODUCTION, Sender } from "../kit.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";

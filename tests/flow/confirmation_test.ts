@@ -1,6 +1,6 @@
 /** The time for which a provider's word about a person counts. */
 import assert from "node:assert/strict";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { AccountVisitor } from "../account/kit.ts";
 import { FakeTime } from "../store/fake_time.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
 import type { CreateServerOptions } from "../../src/server_options.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { randomId } from "../../src/crypto.ts";
 import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
 import { codeChallenge } from "../../src/oauth/pkce.ts";

@@ -3,7 +3,7 @@ import { ChallengeError } from "../../src/errors.ts";
 import { gateOfDoors } from "../../src/gates/doors.ts";
 import type { Gate } from "../../src/gates/gate.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { BASE_URL, Client, startOAuthServer } from "../flow/kit.ts";
 import { type HeadersOf, startServer, type TestServer } from "../kit.ts";
 import { keyServer } from "./key_server.ts";

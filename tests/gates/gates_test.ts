@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
-import type { Environment } from "../../src/config/environment.ts";
+import type { Environment } from "../../src/config/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { LogOptions } from "../../src/log.ts";
 import { recordLog } from "../log.ts";

@@ -45,6 +45,6 @@ Deno.test("a start says which file of clients cannot be read", async () => {
     startServer({
       env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev", OAUTH_CLIENTS },
     }).then((server) => server[Symbol.asyncDispose]()),
-    /OAUTH_CLIENTS: data\/no-such-clients\.json cannot be read/,
+    /OAUTH_CLIENTS: got "data\/no-such-clients\.json", wants .*: No such file/,
   );
 });

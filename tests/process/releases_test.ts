@@ -158,7 +158,10 @@ async function startAsService(
 Deno.test("a service that is not told where its database is does not start", async () => {
   await using server = await startAsService([], { KV_PATH: "" });
   assert.equal(await server.end(), 1);
-  assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
+  assert.match(
+    server.output,
+    /^KV_PATH: got nothing, wants the place of a service's database.*\n$/,
+  );
 });
 
 /** The arguments of `unshare` for a process with the id 1. */
@@ -191,7 +194,10 @@ Deno.test({
         env: { ...env, KV_PATH: "" },
       });
       assert.equal(await server.end(), 1, server.output);
-      assert.match(server.output, /^KV_PATH: a service must say .*\n$/);
+      assert.match(
+        server.output,
+        /^KV_PATH: got nothing, wants the place of a service's database.*\n$/,
+      );
     }
   },
 });

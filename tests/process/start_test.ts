@@ -37,7 +37,7 @@ Deno.test("a port in use is one clear line", async () => {
   assert.equal(await second.end(), 1);
   assert.match(
     second.output,
-    new RegExp(`^PORT: ${port} on 127\\.0\\.0\\.1 is in use\\..*\\n$`),
+    new RegExp(`^PORT: got "${port}", wants a port that is free .*\\n$`),
   );
 });
 
@@ -46,7 +46,7 @@ Deno.test("an address of another machine is one clear line", async () => {
   assert.equal(await server.end(), 1);
   assert.match(
     server.output,
-    /^HOST, PORT: cannot listen on 192\.0\.2\.1.*\n$/,
+    /^HOST: got "192\.0\.2\.1", wants an address of this machine.*\n$/,
   );
 });
 
@@ -60,6 +60,29 @@ Deno.test("wrong settings are told all at once, and end the process with 1", asy
   for (const variable of ["PORT", "LOG_LEVEL", "AUTH_STRATEGY"]) {
     assert(lines.some((line) => line.startsWith(`  ${variable}: got `)));
   }
+});
+
+Deno.test("a misspelt name of a setting is told at the start, under the permissions of the tasks", async () => {
+  await using server = await startProcess({
+    env: { OAUTH_ALLOWED_USER: "jo@example.com", OAUTH_SCOPES: "openid" },
+  });
+  await server.prints(/"Listening"/);
+  assert.match(
+    server.output,
+    /WARNING.*OAUTH_ALLOWED_USER is not read: is OAUTH_ALLOWED_USERS meant\?/,
+  );
+  assert.match(server.output, /WARNING.*now called OAUTH_PROVIDER_SCOPES/);
+  assert.doesNotMatch(server.output, /jo@example/);
+});
+
+Deno.test("a start reads what --allow-env names, and never asks for more", async () => {
+  const [run, ...args] = await startArgs();
+  const named = args.filter((it) => it !== "-P" && it !== "--no-prompt");
+  await using server = new Process(
+    [run, "--allow-net", "--allow-env=PORT,KV_PATH,MCP_TITLE", ...named],
+    { env: { KV_PATH: ":memory:", MCP_TITLE: "Rain" }, terminal: true },
+  );
+  await server.prints(/Rain listens on/);
 });
 
 Deno.test("a deployment with wrong settings answers 500 and logs the details", async () => {
@@ -111,7 +134,10 @@ Deno.test("a database outside of what may be read is one clear line", async () =
     terminal: true,
   });
   assert.equal(await server.end(), 1);
-  assert.match(server.output, /^KV_PATH: \S+ may not be opened\..*\r\n$/);
+  assert.match(
+    server.output,
+    /^KV_PATH: got \S+, wants a file that may be opened\..*\r\n$/,
+  );
   // The flags in the message are the ones that help.
   const flags = server.output.match(/--allow-(read|write)=\S+/g)!;
   const [run, ...args] = await startArgs();
@@ -234,7 +260,10 @@ Deno.test("a database that is none is one clear line", async () => {
     env: { KV_PATH: path },
   });
   assert.equal(await server.end(), 1);
-  assert.match(server.output, /^KV_PATH: \S+ cannot be opened: .*\n$/);
+  assert.match(
+    server.output,
+    /^KV_PATH: got \S+, wants a database that can be opened: .*\n$/,
+  );
 });
 
 Deno.test("an open server on every network warns the person who started it", async () => {

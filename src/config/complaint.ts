@@ -1,0 +1,45 @@
+/**
+ * Complaints about settings, in one form.
+ *
+ * @module
+ */
+
+/** A variable that is wrong, and how to fix it. */
+export interface Complaint {
+  /** Its name, as it is set. */
+  variable: string;
+  /** The value found; undefined if nothing was set. Never a secret. */
+  got?: string;
+  /** The value wanted instead. */
+  wants: string;
+  /** The way to fix it. */
+  fix: string;
+}
+
+/** All complaints about an environment. */
+export class ConfigError extends Error {
+  /** The name of the class. */
+  override name = "ConfigError";
+  /** Tells every complaint, one to a line. */
+  constructor(readonly complaints: readonly Complaint[]) {
+    super(
+      ["These settings need fixing:", ...complaints.map(printComplaint)]
+        .join("\n  "),
+    );
+  }
+}
+
+/** Prints a complaint in one line: `PORT: got "x", wants a port. Fix: …`. */
+export function printComplaint(
+  { variable, got, wants, fix }: Complaint,
+): string {
+  const seen = got === undefined ? "nothing" : JSON.stringify(got);
+  return `${variable}: got ${seen}, wants ${sentence(wants)} Fix: ${
+    sentence(fix)
+  }`;
+}
+
+/** Words in one line, with one full stop. */
+export function sentence(words: string): string {
+  return words.replaceAll(/\s+/g, " ").replace(/[\s.]*$/, ".");
+}

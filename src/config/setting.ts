@@ -1,0 +1,167 @@
+/**
+ * One setting: a variable of the environment with all that is known of it, and
+ * the reader of such variables.
+ *
+ * @module
+ */
+import { lazily } from "../lazily.ts";
+import type { Complaint } from "./complaint.ts";
+import { misspellings } from "./misspelt.ts";
+import { Refusal, type Shape } from "./shapes.ts";
+
+/** A row of the table of settings. */
+export interface Setting {
+  /** Sentences for operators; code is between backticks. */
+  words: string;
+  shape: Shape<unknown>;
+  /** The value of an unset variable. */
+  default?: unknown;
+  /** The same in words, where no text says it. */
+  unset?: string;
+  /** A text of the shape. */
+  example?: string;
+  /** Advice, where neither the default nor the example is. */
+  fix?: string;
+  /** True if no one may see the text. */
+  secret?: boolean;
+  /** A name that it had, which is still read. */
+  formerly?: string;
+}
+
+/** A setting with the name of its variable. */
+export type NamedSetting = Setting & { name: string };
+
+type Named<R> = { readonly [N in keyof R]: R[N] & { name: string } };
+
+/** Gives the settings of a table their names. */
+export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
+  rows: R,
+): Named<R> {
+  for (const [name, row] of Object.entries(rows)) Object.assign(row, { name });
+  return rows as Named<R>;
+}
+
+/** The value of a setting, which is its default where it is unset. */
+export type ValueOf<S extends Setting> =
+  | (S["shape"] extends Shape<infer T> ? T : never)
+  | (S extends { default: infer D } ? D : undefined);
+
+/** The text that says the same as an unset variable, where there is one. */
+export function defaultText(setting: Setting): string | undefined {
+  const { default: value, secret, shape } = setting;
+  const isText = Object(value) !== value || Array.isArray(value);
+  if (secret || value === undefined || !isText) return undefined;
+  const text = String(value);
+  try {
+    return text && String(shape.parse(text)) === text ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The variables as found: unset and empty mean the same. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Everything that the reader of an environment is told besides. */
+export interface Surroundings {
+  /** Every setting there is. */
+  known?: readonly NamedSetting[];
+  /** True if the process has no permission to read the variable. */
+  isDenied?: (variable: string) => boolean;
+  /** Reads a file, or throws. */
+  readFile?: (path: string) => string;
+}
+
+/** Reads settings one by one and remembers what was wrong with them. */
+export class Settings {
+  readonly complaints: Complaint[] = [];
+  readonly #misspelt = lazily(() =>
+    misspellings(
+      Object.keys(this.environment).filter((name) => this.text({ name })),
+      new Set(this.surroundings.known?.flatMap((it) => [it.name, it.formerly])),
+    )
+  );
+
+  constructor(
+    readonly environment: Environment,
+    readonly surroundings: Surroundings = {},
+  ) {}
+
+  /** The text of a variable; undefined when it is unset or blank. */
+  text(
+    { name, formerly = name }: Pick<NamedSetting, "name" | "formerly">,
+  ): string | undefined {
+    return (this.environment[name]?.trim() ||
+      this.environment[formerly]?.trim()) || undefined;
+  }
+
+  /** The parsed value; the default when unset or (with a complaint) wrong. */
+  read<S extends NamedSetting>(setting: S): ValueOf<S>;
+  read(setting: NamedSetting): unknown {
+    const got = this.text(setting);
+    try {
+      return got === undefined ? setting.default : setting.shape.parse(got);
+    } catch (error) {
+      const detail = error instanceof Refusal && error.message;
+      const { wants } = setting.shape;
+      this.complain(setting, {
+        got,
+        wants: detail ? `${wants} (${detail})` : wants,
+      });
+      return setting.default;
+    }
+  }
+
+  /** {@linkcode read}, with a complaint when the variable is unset. */
+  require<S extends NamedSetting>(setting: S): ValueOf<S> {
+    if (this.text(setting) === undefined) this.complain(setting);
+    return this.read(setting);
+  }
+
+  /** Complains of a setting, in its own words where no others are given. */
+  complain(
+    setting: NamedSetting,
+    { got, wants = setting.shape.wants, fix = this.#fixOf(setting) }: Partial<
+      Complaint
+    > = {},
+  ): void {
+    // An address may have a user and a password in front of its host.
+    const hide = (text: string) => text.replaceAll(/\/\/\S*@/g, "//(hidden)@");
+    this.complaints.push({
+      variable: setting.name,
+      got: got && (setting.secret ? "(hidden)" : hide(got)),
+      wants: hide(wants),
+      fix,
+    });
+  }
+
+  #fixOf(setting: NamedSetting): string {
+    const { name, example, fix } = setting;
+    const isUnset = this.text(setting) === undefined;
+    if (isUnset && this.surroundings.isDenied?.(name)) {
+      return "It may not be read: add it to permissions.default.env in " +
+        `deno.json, or run with --allow-env=${name}`;
+    }
+    const misspelt = isUnset && this.#misspelt()(name);
+    if (misspelt) return `${misspelt} is not read: rename it`;
+    if (fix !== undefined) return fix;
+    const usual = defaultText(setting);
+    if (usual !== undefined) return `Use ${name}=${usual}, or leave it unset`;
+    return example === undefined
+      ? "Set it in .env or in the environment"
+      : `Use ${name}=${example}, for example`;
+  }
+
+  /** Lists names that are misspelt or were changed, a sentence each. */
+  notes(): string[] {
+    return (this.surroundings.known ?? []).flatMap((setting) => {
+      const { name, formerly } = setting;
+      if (formerly !== undefined && this.text({ name: formerly })) {
+        return [`${formerly} is now called ${name}: rename it`];
+      }
+      if (this.text(setting) !== undefined) return [];
+      const misspelt = this.#misspelt()(name);
+      return misspelt ? [`${misspelt} is not read: is ${name} meant?`] : [];
+    });
+  }
+}
