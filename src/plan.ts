@@ -16,6 +16,7 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment, Surroundings } from "./config/setting.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
+import { lazily } from "./lazily.ts";
 import { Log, type Logger, type LogOptions } from "./log.ts";
 import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
@@ -30,7 +31,7 @@ export interface Plan {
   config: Config;
   log: Log;
   scopes: Scopes;
-  /** Tells, at a start, what is probably a slip. */
+  /** Tells, at the first start, what is probably a slip. */
   tellDoubts(): void;
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
@@ -82,11 +83,12 @@ export function planServer(
     config,
     log,
     scopes,
-    tellDoubts: () =>
+    tellDoubts: lazily(() =>
       tellDoubts(log.logger("start"), {
         ...scopeDoubts(neededHere, options.scopes),
         notes: config.notes,
-      }),
+      })
+    ),
     permissions,
     lifecycle,
     get catalogue() {
