@@ -51,11 +51,14 @@ export async function prepareLogin(
   }
 }
 
+/** A client ID as this server gives them. */
+const CLIENT_ID = "b".repeat(22);
+
 /** Saves the records of a person's sign-in, and gives the tokens. */
 export async function saveGrant(
   kv: Deno.Kv,
   baseUrl: string,
-  clientId = "bench",
+  clientId = CLIENT_ID,
 ): Promise<IssuedTokens> {
   const opened = openGrant({
     clientId,

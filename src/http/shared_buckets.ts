@@ -10,6 +10,7 @@ import type { MaybePromise } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
 import type { Database } from "../store/database.ts";
 import { type RateStore, rateStore } from "../store/rate.ts";
+import { detached } from "../telemetry.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 
 /** Most callers never come so far, and no database need hear of them. */
@@ -107,7 +108,8 @@ export class SharedBuckets {
 
   async #ask(share: Share, name: string, time: number): Promise<number> {
     for (;;) {
-      await (share.asking ??= this.#fill(share, name, time)
+      // Other requests wait for it too: it belongs to none of them.
+      await (share.asking ??= detached(() => this.#fill(share, name, time))
         .finally(() => share.asking = undefined));
       const wait = this.#takeOf(share, name, time);
       if (wait !== undefined) return wait;

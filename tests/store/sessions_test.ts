@@ -294,6 +294,8 @@ testOnDatabases(
     const sessions = sessionStore(database, { most: 6, uncounted: 3 });
     const save = async () => {
       const id = await sessions.save(SESSION);
+      // What is ended for it ends before its first use.
+      await database.idle();
       await sessions.find(id);
       return id;
     };
@@ -307,7 +309,6 @@ testOnDatabases(
       time.tick(1);
       later.push(await save());
     }
-    await database.idle();
     time.tick(1);
     assert.equal(await sessions.find(unused), undefined);
     for (const id of [used, ...later]) assert.ok(await sessions.find(id));
