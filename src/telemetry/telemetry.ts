@@ -16,6 +16,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { methodName } from "../method.ts";
+import { nameOf } from "../thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
@@ -245,6 +246,6 @@ export class Telemetry {
 
 /** Gives the class of an exception; its message may hold anyone's text. */
 function typeOf(error: unknown): string {
-  const name = error instanceof Error ? error.name : "";
+  const name = nameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }
