@@ -16,7 +16,7 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
-import { Log, type Logger, type LogOptions } from "./log.ts";
+import { Log, type Logger, type LogLevel, type LogOptions } from "./log.ts";
 import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
@@ -70,7 +70,10 @@ export function planServer(
     decide: options.permissions,
     supported: scopes.supported,
   });
-  const log = openLog(config, options.log);
+  // Where console calls are captured, each is to be an event of its own.
+  const captured = config.deployed ||
+    isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
+  const log = openLog(config.logLevel, captured, options.log);
   const lifecycle = new Lifecycle(
     needs.services,
     config.own,
@@ -98,13 +101,16 @@ export function planServer(
   };
 }
 
-/** Opens the log of a server with these settings. */
-function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
-  // If console calls are captured, each must be an event of its own.
-  const standard = standardOutput(isCollected() || deployed);
-  if (!options?.write) return new Log(logLevel, standard);
+/** The log of a server. */
+function openLog(
+  level: LogLevel,
+  captured: boolean,
+  options?: LogOptions,
+): Log {
+  const standard = standardOutput(captured);
+  if (!options?.write) return new Log(level, standard);
   return new Log(
-    logLevel,
+    level,
     { write: (event) => options.write!(event) },
     standard,
   );

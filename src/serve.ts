@@ -21,6 +21,7 @@ import type {
 import { standardOutput } from "./standard_output.ts";
 import { startTelemetry } from "./telemetry.ts";
 import { readClients, readEnvironment } from "./process/environment.ts";
+import { checkPropagators, warnOfCollecting } from "./process/collecting.ts";
 import { announce, warn, warnOfUnread } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
@@ -86,8 +87,10 @@ export async function serve<
       });
     }
     log = plan.log;
+    checkPropagators(plan.config);
+    warnOfCollecting(plan.config, environment, log.logger("main"));
     await start(plan, options);
-    surviveStrayRejections(plan.log.logger("main"));
+    surviveStrays(plan.log.logger("main"));
   } catch (error) {
     await log?.flush();
     const isMistake = error instanceof ConfigError ||
@@ -198,12 +201,14 @@ function serveMisconfigured({ message }: Error): void {
     .error("Misconfigured", { details: message });
 }
 
-/**
- * Logs stray rejections: one that a tool left behind must not end the server.
- */
-function surviveStrayRejections(log: Logger): void {
+/** What a tool left behind must not take everyone's server down. */
+function surviveStrays(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("Unhandled rejection", { error: event.reason });
+  });
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("Unhandled exception", { error: event.error });
   });
 }

@@ -59,6 +59,8 @@ export const VARIABLES = [
   "DENO_DEPLOYMENT_ID",
   "DENO_USE_CGROUPS",
   "SYSTEMD_EXEC_PID",
+  "OTEL_DENO_CONSOLE",
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
 ] as const;
 
 /** One of {@linkcode VARIABLES}. */

@@ -214,8 +214,15 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Variables of the platform, which no person sets. */
-const PLATFORM = ["DENO_DEPLOYMENT_ID", "DENO_USE_CGROUPS", "SYSTEMD_EXEC_PID"];
+/** Set by the platform, not by people. */
+const PLATFORM = [
+  "DENO_DEPLOYMENT_ID",
+  "DENO_USE_CGROUPS",
+  "SYSTEMD_EXEC_PID",
+  // Deno's own: docs/telemetry.md.
+  "OTEL_DENO_CONSOLE",
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+];
 
 Deno.test("ENV_EXAMPLE names every variable of the server once", () => {
   const named = [...ENV_EXAMPLE.matchAll(/^#?\s?([A-Z][A-Z_]+)=/gm)]
@@ -258,4 +265,20 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
     granted.filter((it) => !needed.some((name) => isMatch(it, name))),
     [],
   );
+});
+
+Deno.test("whatever starts a service for others sets what telemetry needs", async () => {
+  for (
+    const path of [
+      "Dockerfile",
+      "src/create/container_files.ts",
+      "deploy/tool-server.service",
+      "deploy/compose.yaml",
+      "src/process/cores.ts",
+    ]
+  ) {
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    assert.match(text, /OTEL_PROPAGATORS\b.*\btracecontext/, path);
+    assert.match(text, /OTEL_EXPORTER_OTLP_TIMEOUT\b[^]*\b2000/, path);
+  }
 });

@@ -642,7 +642,36 @@ Deno.test("OTEL_DENO=true alone is enough, and says what else is wanted", async 
   for (
     const name of ["tools/call fail", "tool_error", "POST /mcp"]
   ) assert(collector.exported.includes(name), name);
-  assert.match(output, /set OTEL_PROPAGATORS=tracecontext/);
+  for (
+    const setting of [
+      "OTEL_PROPAGATORS=tracecontext",
+      "OTEL_EXPORTER_OTLP_TIMEOUT=2000",
+      "OTEL_DENO_CONSOLE=ignore",
+    ]
+  ) assert(output.includes(`set ${setting}`), setting);
+});
+
+Deno.test("a server that others reach does not start with telemetry that a stranger could end it with", async () => {
+  const env = { OTEL_DENO: "true", BASE_URL: "https://tools.example.com" };
+  await using process = await startProcess({ env });
+  assert.equal(await process.end(), 1);
+  assert.match(process.output, /^OTEL_PROPAGATORS: got .*tracecontext\.$/m);
+});
+
+Deno.test("a log that is not captured is written, with the ids of its trace", async () => {
+  const { collector, output } = await observeFailure({
+    OTEL_DENO_CONSOLE: "ignore",
+    OTEL_PROPAGATORS: "tracecontext",
+    OTEL_EXPORTER_OTLP_TIMEOUT: "2000",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+  });
+  await using _ = collector;
+  assert.deepEqual(collector.records, []);
+  assert.doesNotMatch(output, /"WARNING"/);
+  const line = output.split("\n").find((line) => line.includes("tools/call"))!;
+  const { traceId, spanId } = JSON.parse(line);
+  const [span] = collector.named("tools/call fail");
+  assert.deepEqual([traceId, spanId], [span.traceId, span.spanId]);
 });
 
 Deno.test("calls are measured without their traces too", async () => {
