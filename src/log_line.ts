@@ -28,7 +28,9 @@ export interface LogEvent {
   level: Severity;
   /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
-  /** The message, in the code's own words. */
+  /** Whether a person, a client or an operator changed what may be done. */
+  audit?: true;
+  /** What happened, in the code's own words. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Properties;
@@ -47,10 +49,12 @@ const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
  * as printing a whole object.
  */
 export function jsonLine(event: LogEvent): string {
-  const { timestamp, level, category, message, properties } = event;
+  const { timestamp, level, category, audit, message, properties } = event;
   let line = `{"@timestamp":"${isoTime(timestamp)}","level":"${
     LEVEL_WORDS[level]
-  }","logger":"tool-server.${category}","message":${jsonText(message)}`;
+  }","logger":"tool-server.${category}"${
+    audit ? `,"audit":true` : ""
+  },"message":${jsonText(message)}`;
   for (const name in properties) {
     const value = properties[name];
     if (value !== undefined) line += `,"${name}":${jsonValue(value)}`;

@@ -16,7 +16,7 @@ import { type Config, parseConfig } from "./config/config.ts";
 import type { Environment } from "./config/environment.ts";
 import { Lifecycle } from "./engine/lifecycle.ts";
 import { provideNeeds } from "./engine/provide.ts";
-import { Log, type Logger, type LogLevel, type LogOptions } from "./log.ts";
+import { Log, type Logger, type LogOptions } from "./log.ts";
 import { type Permissions, permissionsOf } from "./oauth/permissions.ts";
 import { type Catalogue, compileCatalogue } from "./protocol/catalogue.ts";
 import { CatalogueError } from "./protocol/compiled_definitions.ts";
@@ -59,7 +59,7 @@ export function planServer(
   const config = parseConfig(env, {
     title,
     instructions,
-    logLevel: options.log?.level,
+    log: options.log,
     settings,
     denied,
     scopes: scopes.supported,
@@ -73,7 +73,7 @@ export function planServer(
   // Where console calls are captured, each is to be an event of its own.
   const captured = config.deployed ||
     isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
-  const log = openLog(config.logLevel, captured, options.log);
+  const log = openLog(config.log, captured, options.log);
   const lifecycle = new Lifecycle(
     needs.services,
     config.own,
@@ -103,14 +103,14 @@ export function planServer(
 
 /** The log of a server. */
 function openLog(
-  level: LogLevel,
+  what: Config["log"],
   captured: boolean,
   options?: LogOptions,
 ): Log {
   const standard = standardOutput(captured);
-  if (!options?.write) return new Log(level, standard);
+  if (!options?.write) return new Log(what, standard);
   return new Log(
-    level,
+    what,
     { write: (event) => options.write!(event) },
     standard,
   );

@@ -197,7 +197,7 @@ function serveMisconfigured({ message }: Error): void {
     { onListen() {} },
     () => Response.json(body, { status: 500, headers }),
   );
-  new Log("info", standardOutput(true)).logger("main")
+  new Log({ level: "info" }, standardOutput(true)).logger("main")
     .error("Misconfigured", { details: message });
 }
 

@@ -12,7 +12,7 @@ Deno.test("standardOutput() makes one call of the right level for each event whe
       void made.push([method, JSON.parse(text).message]);
   }
   try {
-    const log = new Log("debug", standardOutput(true));
+    const log = new Log({ level: "debug" }, standardOutput(true));
     const logger = log.logger("mcp");
     logger.debug("one");
     logger.info("two");

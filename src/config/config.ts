@@ -32,8 +32,9 @@ export interface Config {
   kvPath?: string;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
-  logLevel: LogLevel;
-  /** `serverInfo.title`: the name that clients show. */
+  /** What is logged; see `LogOptions`. */
+  log: { level: LogLevel; audit: boolean };
+  /** `serverInfo.title`: what clients show. */
   title: string;
   /** Instructions for models that use this server. */
   instructions?: string;
@@ -58,8 +59,8 @@ export interface ConfigOptions {
   title?: string;
   /** Used in place of an unset `MCP_INSTRUCTIONS`. */
   instructions?: string;
-  /** In place of `LOG_LEVEL` where that is unset: `info`. */
-  logLevel?: LogLevel;
+  /** In place of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
+  log?: Partial<Config["log"]>;
   /** Settings that authors declared, by the name of their variable. */
   settings?: ReadonlyMap<string, z.ZodType>;
   /** Variables that the process has no permission to read. */
@@ -182,7 +183,7 @@ const LOG_LEVEL = {
  */
 export function parseConfig(
   environment: Environment,
-  { title = "Tool Server", instructions, logLevel = "info", scopes, ...own }:
+  { title = "Tool Server", instructions, log = {}, scopes, ...own }:
     ConfigOptions = {},
 ): Config {
   const settings = new Settings(environment);
@@ -204,7 +205,10 @@ export function parseConfig(
       (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
     kvPath,
     allowedOrigins: settings.read("ALLOWED_ORIGINS", ALLOWED_ORIGINS) ?? [],
-    logLevel: settings.read("LOG_LEVEL", LOG_LEVEL) ?? logLevel,
+    log: {
+      level: settings.read("LOG_LEVEL", LOG_LEVEL) ?? log.level ?? "info",
+      audit: settings.read("AUDIT_LOG", BOOLEAN) ?? log.audit ?? true,
+    },
     title: settings.text("MCP_TITLE") ?? title,
     instructions: settings.text("MCP_INSTRUCTIONS") ?? instructions,
     auth: parseAuth(settings, { deployed, loopback }, scopes),

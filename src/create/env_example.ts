@@ -53,6 +53,10 @@ export const ENV_EXAMPLE =
 # debug, info, warning, error or off.
 # LOG_LEVEL=info
 
+# Whether sign-ins and what people and operators change on /account is logged
+# at every LOG_LEVEL but off.
+# AUDIT_LOG=true
+
 # What clients call this server. Unset: the title in server.ts.
 # MCP_TITLE=
 

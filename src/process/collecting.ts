@@ -45,7 +45,7 @@ export function warnOfCollecting(
   if (!environment.OTEL_EXPORTER_OTLP_TIMEOUT) {
     log.warning(
       "A collector that does not answer would hold up the end of this " +
-        "process: set OTEL_EXPORTER_OTLP_TIMEOUT=2000",
+        "process: set OTEL_EXPORTER_OTLP_TIMEOUT=1000",
     );
   }
   const { OTEL_DENO_CONSOLE: mode = "capture" } = environment;

@@ -168,7 +168,7 @@ function collecting(): Record<string, string> {
     OTEL_RESOURCE_ATTRIBUTES: given ? `${given},${own}` : own,
     OTEL_PROPAGATORS: Deno.env.get("OTEL_PROPAGATORS") || "tracecontext",
     OTEL_EXPORTER_OTLP_TIMEOUT: Deno.env.get("OTEL_EXPORTER_OTLP_TIMEOUT") ||
-      "2000",
+      "1000",
   };
 }
 
@@ -247,7 +247,7 @@ async function main(args: readonly string[]): Promise<never> {
   } catch (error) {
     refuse(`PORT: ${port} on ${hostname}: ${(error as Error).message}`);
   }
-  const log = new Log("info", {
+  const log = new Log({ level: "info" }, {
     write: (event) => stdout.push(jsonLine(event)),
   });
   const cores = new Cores({

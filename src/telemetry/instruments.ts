@@ -44,7 +44,9 @@ export const TRANSPORT = {
 /** The tracer and the histograms. */
 export interface Instruments {
   tracer: Tracer;
-  /** The time from a client's message to its answer. */
+  /** HTTP requests, until the head of their answer. */
+  requests: Histogram;
+  /** Messages of clients, until they are answered. */
   operations: Histogram;
   /** The time from `initialize` to the end of a session. */
   sessions: Histogram;
@@ -71,6 +73,11 @@ export function makeInstruments(): Instruments {
     });
   return {
     tracer: trace.getTracer(SCOPE, VERSION),
+    requests: seconds(
+      "tool_server.request.duration",
+      "HTTP requests, by known methods and routes alone",
+      OPERATION_SECONDS,
+    ),
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",

@@ -15,12 +15,14 @@ const REFERENCE = /\(reference ([\w-]+)\)/;
  */
 export class CrashLog implements LogOptions {
   readonly level: LogOptions["level"];
+  readonly audit: LogOptions["audit"];
   readonly #passOn: LogOptions["write"];
   readonly #errors = new Map<unknown, unknown>();
 
   /** @param options the log that the test asks for */
   constructor(options?: LogOptions) {
     this.level = options ? options.level : "warning";
+    this.audit = options ? options.audit : false;
     const output = options?.write ? options : standardOutput();
     this.#passOn = options ? (event) => output.write!(event) : warnAuthor;
   }
