@@ -208,7 +208,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         await Promise.all(some.map((found) => endGrant(found.value, found)));
       }
     }
-    log.info("Everything of a subject ended on the account page", {
+    log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,
       ended: subject,
