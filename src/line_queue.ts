@@ -10,17 +10,17 @@ import { detached } from "./telemetry.ts";
 /** Writes bytes, all or the first of them, and tells how many. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
 
-/** Written alone, each line would cost a system call. */
+/** The wait for more lines: written alone, each would cost a system call. */
 const WAIT_MILLISECONDS = 50;
-/** So many do not wait for more. */
+/** The size that waits no longer. */
 const FULL_CHARACTERS = 64 * 1024;
-/** All that may wait; as much again may be half written. */
+/** The bound for all that waits; as much again may be half written. */
 const MOST_CHARACTERS = 1024 * 1024;
-/** What strangers cause leaves room for what went wrong. */
+/** The bound for routine lines, which leave room for warnings and errors. */
 const MOST_ROUTINE_CHARACTERS = MOST_CHARACTERS * 3 / 4;
-/** A full disk is not tried again sooner. */
+/** The time until a write that failed is tried again. */
 const PAUSE_MILLISECONDS = 1000;
-/** An end waits no longer than this for a reader. */
+/** The longest that an end waits for a reader. */
 const FLUSH_MILLISECONDS = 500;
 
 /** A queue in front of one file or pipe. */
@@ -30,7 +30,7 @@ export class LineQueue {
   #waiting = "";
   #isUrgent = false;
   #dropped = 0;
-  /** What a failed write left. */
+  /** The bytes that a failed write left. */
   #rest: Uint8Array = new Uint8Array();
   #failedMilliseconds = 0;
   #timer?: ReturnType<typeof setTimeout>;
@@ -71,7 +71,7 @@ export class LineQueue {
       this.#rest.length === 0;
   }
 
-  /** Whether the last write was not possible. */
+  /** True after a write that was not possible. */
   get #hasFailed(): boolean {
     return !this.#writing && this.#rest.length > 0;
   }

@@ -43,15 +43,15 @@ export interface LogOptions {
    */
   level?: LogLevel;
   /**
-   * Whether audit events are written at every level but `off`: sign-ins, and
-   * what people and operators changed. `true` by default; with `false` they are
-   * events of `info`. `AUDIT_LOG` goes before it.
+   * `true`, the default, writes audit events at every level but `off`: sign-ins,
+   * and changes that people and operators make. With `false` they are events of
+   * `info`. `AUDIT_LOG` goes before it.
    */
   audit?: boolean;
   /**
-   * Takes each event, in place of a line on standard output. It is called
-   * while requests wait: what takes long is its own to put off. What it throws
-   * or rejects with stays in the log, and the event is lost.
+   * Receives each event, in place of a line on standard output. It is called
+   * while requests wait, so it must put off slow work itself. An exception or
+   * rejection of it stays within the log, and the event is lost.
    */
   write?(event: LogEvent): void | Promise<void>;
 }
@@ -87,7 +87,7 @@ export class Log {
   #lost = 0;
   #toldMilliseconds = -Infinity;
 
-  /** @param fallback is told when `output` fails */
+  /** @param fallback receives a report when `output` fails */
   constructor(
     { level = "info", audit = true }: Omit<LogOptions, "write">,
     output: LogOutput,

@@ -28,9 +28,9 @@ export interface LogEvent {
   level: Severity;
   /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
-  /** Whether a person, a client or an operator changed what may be done. */
+  /** The mark of an audit event: a sign-in, or a change of what is allowed. */
   audit?: true;
-  /** What happened, in the code's own words. */
+  /** The words of the code for it. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Properties;

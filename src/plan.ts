@@ -101,7 +101,7 @@ export function planServer(
   };
 }
 
-/** The log of a server. */
+/** Opens the log of a server. */
 function openLog(
   what: Config["log"],
   captured: boolean,

@@ -201,7 +201,10 @@ function serveMisconfigured({ message }: Error): void {
     .error("Misconfigured", { details: message });
 }
 
-/** What a tool left behind must not take everyone's server down. */
+/**
+ * Logs stray rejections and exceptions: one that a tool left behind must not end
+ * the server.
+ */
 function surviveStrays(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();

@@ -23,7 +23,7 @@ function read(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** Whether it is an error, as `instanceof` says where that can tell. */
+/** Tells errors, as `instanceof` does where that can be asked. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;

@@ -14,7 +14,7 @@ import {
 /** The log of a server whose test is about something else. */
 export const SILENT: LogOptions = { level: "off" };
 
-/** A voice that no one hears. */
+/** A logger that writes nothing. */
 export const silentLogger: Logger = new Log({ level: "off" }, { write() {} })
   .logger("test");
 

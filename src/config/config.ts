@@ -32,9 +32,9 @@ export interface Config {
   kvPath?: string;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
-  /** What is logged; see `LogOptions`. */
+  /** The level of the log, and whether audit events go past it; see `LogOptions`. */
   log: { level: LogLevel; audit: boolean };
-  /** `serverInfo.title`: what clients show. */
+  /** `serverInfo.title`: the name that clients show. */
   title: string;
   /** Instructions for models that use this server. */
   instructions?: string;
@@ -59,7 +59,7 @@ export interface ConfigOptions {
   title?: string;
   /** Used in place of an unset `MCP_INSTRUCTIONS`. */
   instructions?: string;
-  /** In place of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
+  /** The values of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
   log?: Partial<Config["log"]>;
   /** Settings that authors declared, by the name of their variable. */
   settings?: ReadonlyMap<string, z.ZodType>;

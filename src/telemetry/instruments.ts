@@ -44,9 +44,9 @@ export const TRANSPORT = {
 /** The tracer and the histograms. */
 export interface Instruments {
   tracer: Tracer;
-  /** HTTP requests, until the head of their answer. */
+  /** The time from an HTTP request to the head of its answer. */
   requests: Histogram;
-  /** Messages of clients, until they are answered. */
+  /** The time from a client's message to its answer. */
   operations: Histogram;
   /** The time from `initialize` to the end of a session. */
   sessions: Histogram;

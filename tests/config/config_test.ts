@@ -215,7 +215,7 @@ Deno.test("ConfigError tells every complaint with its fix, one to a line", () =>
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Set by the platform, not by people. */
+/** Variables of the platform, which no person sets. */
 const PLATFORM = [
   "DENO_DEPLOYMENT_ID",
   "DENO_USE_CGROUPS",

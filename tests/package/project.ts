@@ -21,7 +21,7 @@ export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
 /** The package, as others import it. */
 export const NAME = "@tool-server/tool-server";
 
-/** A directory with an empty home beside it. */
+/** A directory with an empty home next to it. */
 export class Project implements AsyncDisposable {
   readonly #directory = new TemporaryDirectory();
   readonly #home = new TemporaryDirectory();
@@ -84,7 +84,7 @@ export async function callBoth(
   return texts;
 }
 
-/** Installs the npm package as `deno task pack` makes it. */
+/** Installs the npm package that `deno task pack` makes. */
 export async function installPacked(project: Project): Promise<void> {
   const file = `${project.path}/package.tgz`;
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
