@@ -44,6 +44,7 @@ import {
   type WatchedProvider,
   watchProvider,
 } from "./upstream/reachability.ts";
+import { isError } from "./thrown.ts";
 import { createProvider } from "./upstream/create_provider.ts";
 import { observedProvider } from "./upstream/observed_provider.ts";
 
@@ -137,6 +138,16 @@ export function createApp(options: AppOptions): App {
   });
   app.use(requestLog(log));
   app.use(observedRoutes(baseUrl));
+  app.use(async (_c, next) => {
+    try {
+      await next();
+    } catch (thrown) {
+      // Hono answers errors only, and a route may throw anything.
+      throw isError(thrown)
+        ? thrown
+        : new Error("A route threw what is no error", { cause: thrown });
+    }
+  });
 
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));
   app.delete("/mcp", (c) => mcp.delete(c.req.raw, c.env));

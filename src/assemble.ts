@@ -258,7 +258,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     info: ConnectionInfo,
   ): Response | Promise<Response> {
     return telemetry
-      ? telemetry.serve(() => serve(request, info))
+      ? telemetry.serve(request.method, () => serve(request, info))
       : serve(request, info);
   }
 

@@ -6,12 +6,11 @@
  */
 import type { Logger } from "./log.ts";
 import type { Properties } from "./log_line.ts";
+import { headOf, reasonsOf } from "./thrown.ts";
 
 const QUIET_MILLISECONDS = 1000;
 /** The most causes that are remembered; beyond it all are logged again. */
 const MOST_CAUSES = 100;
-/** The most links of a chain of causes, which may be a circle. */
-const MOST_LINKS = 10;
 
 interface Told {
   atMilliseconds: number;
@@ -53,10 +52,6 @@ export function logFailure(
 
 /** Finds the root cause, which all failures of one cause share. */
 function rootOf(error: unknown): string {
-  let root = error;
-  for (let links = 0; links < MOST_LINKS && root instanceof Error; links++) {
-    if (root.cause === undefined) break;
-    root = root.cause;
-  }
-  return String(root).slice(0, 200);
+  const root = reasonsOf(error).at(-1) ?? error;
+  return headOf(root).slice(0, 200);
 }

@@ -43,6 +43,12 @@ export interface LogOptions {
    */
   level?: LogLevel;
   /**
+   * `true`, the default, writes audit events at every level but `off`: sign-ins,
+   * and changes that people and operators make. With `false` they are events of
+   * `info`. `AUDIT_LOG` goes before it.
+   */
+  audit?: boolean;
+  /**
    * Receives each event, in place of a line on standard output. It is called
    * while requests wait, so it must put off slow work itself. An exception or
    * rejection of it stays within the log, and the event is lost.
@@ -57,6 +63,8 @@ export interface Logger {
   info(message: string, properties?: Properties): void;
   warning(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
+  /** Tells who changed what may be done: at any level but `off`. */
+  audit(message: string, properties?: Properties): void;
 }
 
 /** A destination of events. */
@@ -72,6 +80,7 @@ const QUIET_MILLISECONDS = 60_000;
 /** The log of one server. */
 export class Log {
   readonly #least: number;
+  readonly #audits: boolean;
   readonly #output: LogOutput;
   readonly #fallback: LogOutput;
   /** The number of events that were lost since the last report. */
@@ -79,8 +88,14 @@ export class Log {
   #toldMilliseconds = -Infinity;
 
   /** @param fallback receives a report when `output` fails */
-  constructor(level: LogLevel, output: LogOutput, fallback = output) {
+  constructor(
+    { level = "info", audit = true }: Omit<LogOptions, "write">,
+    output: LogOutput,
+    fallback = output,
+  ) {
     this.#least = LOG_LEVELS.indexOf(level);
+    const isInfo = this.#least <= LOG_LEVELS.indexOf("info");
+    this.#audits = level !== "off" && (audit || isInfo);
     this.#output = output;
     this.#fallback = fallback;
   }
@@ -89,13 +104,14 @@ export class Log {
   logger(category: string): Logger {
     const isEnabledFor = (level: Severity) =>
       LOG_LEVELS.indexOf(level) >= this.#least;
-    const at = (level: Severity) => {
-      if (!isEnabledFor(level)) return () => {};
+    const at = (level: Severity, audit?: true) => {
+      if (!(audit ? this.#audits : isEnabledFor(level))) return () => {};
       return (message: string, properties: Properties = {}) =>
         this.#take({
           timestamp: Date.now(),
           level,
           category,
+          ...(audit && { audit }),
           message,
           // Read here, where the active trace is that of the event.
           properties: telemetry
@@ -109,6 +125,7 @@ export class Log {
       info: at("info"),
       warning: at("warning"),
       error: at("error"),
+      audit: at("info", true),
     };
   }
 

@@ -5,6 +5,14 @@
  *
  * @module
  */
+import {
+  framesOf,
+  headOf,
+  isError,
+  plainOf,
+  reasonsOf,
+  textOf,
+} from "./thrown.ts";
 
 /** The severity of an event. */
 export type Severity = "debug" | "info" | "warning" | "error";
@@ -20,7 +28,9 @@ export interface LogEvent {
   level: Severity;
   /** The part of the server that logs it, such as `mcp` or `oauth`. */
   category: string;
-  /** The message, in the code's own words. */
+  /** The mark of an audit event: a sign-in, or a change of what is allowed. */
+  audit?: true;
+  /** The words of the code for it. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Properties;
@@ -39,10 +49,12 @@ const LEVEL_WORDS: Readonly<Record<Severity, string>> = {
  * as printing a whole object.
  */
 export function jsonLine(event: LogEvent): string {
-  const { timestamp, level, category, message, properties } = event;
+  const { timestamp, level, category, audit, message, properties } = event;
   let line = `{"@timestamp":"${isoTime(timestamp)}","level":"${
     LEVEL_WORDS[level]
-  }","logger":"tool-server.${category}","message":${jsonText(message)}`;
+  }","logger":"tool-server.${category}"${
+    audit ? `,"audit":true` : ""
+  },"message":${jsonText(message)}`;
   for (const name in properties) {
     const value = properties[name];
     if (value !== undefined) line += `,"${name}":${jsonValue(value)}`;
@@ -54,7 +66,8 @@ export function jsonLine(event: LogEvent): string {
 const PLAIN_JSON = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
 function jsonText(text: string): string {
-  return PLAIN_JSON.test(text) ? `"${text}"` : visible(JSON.stringify(text));
+  const kept = textOf(text);
+  return PLAIN_JSON.test(kept) ? `"${kept}"` : visible(JSON.stringify(kept));
 }
 
 function jsonValue(value: unknown): string {
@@ -63,15 +76,10 @@ function jsonValue(value: unknown): string {
       return jsonText(value);
     case "number":
       return Number.isFinite(value) ? String(value) : "null";
-    case "bigint":
-      return `"${value}"`;
-    case "object":
-      if (value === null) return "null";
-      return visible(JSON.stringify(plain(value)) ?? "null");
     case "boolean":
       return String(value);
     default:
-      return jsonText(String(value));
+      return visible(JSON.stringify(plainOf(value)) ?? "null");
   }
 }
 
@@ -85,65 +93,28 @@ export function terminalLine(event: LogEvent): string {
     const value = properties[name];
     if (value === undefined) continue;
     line += ` ${name}=${fieldOf(value)}`;
-    if (value instanceof Error) frames += framesOf(value);
+    frames += indented(framesOf(value));
   }
   return line + frames;
 }
 
-/** Prints an error with its stack and its causes, as one text. */
-function errorText(error: Error): string {
-  let text = error.stack ?? String(error);
-  for (const cause of causesOf(error)) {
-    text += `\nCaused by: ${
-      cause instanceof Error ? cause.stack ?? cause : String(cause)
-    }`;
-  }
-  return text;
-}
-
-/** The most causes that are printed; a chain may be a circle. */
-const MOST_CAUSES = 5;
-
-function* causesOf(error: Error): Generator<unknown> {
-  let { cause } = error;
-  for (let count = 0; cause !== undefined && count < MOST_CAUSES; count++) {
-    yield cause;
-    cause = cause instanceof Error ? cause.cause : undefined;
-  }
-}
-
-/** Makes a value that JSON can hold, because logging must never fail. */
-function plain(value: object): unknown {
-  if (value instanceof Error) return errorText(value);
-  try {
-    JSON.stringify(value);
-    return value;
-  } catch {
-    return String(value);
-  }
-}
-
 /** Prints a value with clear bounds: plain words as they are, others quoted. */
 function fieldOf(value: unknown): string {
-  if (value instanceof Error) {
+  if (isError(value)) {
     return visible(
-      [value, ...causesOf(value)].map(String).join(", caused by "),
+      [value, ...reasonsOf(value)].map(headOf).join(", caused by "),
     );
   }
   if (typeof value === "object" && value !== null) {
-    return visible(JSON.stringify(plain(value)));
+    return visible(JSON.stringify(plainOf(value)) ?? "null");
   }
-  const text = String(value);
+  const text = textOf(value);
   return /^[\w./:@+-]+$/.test(text) ? text : visible(JSON.stringify(text));
 }
 
-/** Finds the stack below an error's message, which could hold anything. */
-function framesOf(error: Error): string {
-  const head = String(error);
-  if (!error.stack?.startsWith(head)) return "";
-  return error.stack.slice(head.length).split("\n")
-    .map((frame) => visible(frame.trim())).filter(Boolean)
-    .map((frame) => `\n    ${frame}`).join("");
+function indented(frames: string): string {
+  return frames.split("\n").map((frame) => visible(frame.trim()))
+    .filter(Boolean).map((frame) => `\n    ${frame}`).join("");
 }
 
 /**

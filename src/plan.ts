@@ -61,7 +61,7 @@ export function planServer(
     ...surroundings,
     title,
     instructions,
-    logLevel: options.log?.level,
+    log: options.log,
     settings,
     scopes: scopes.supported,
   });
@@ -71,7 +71,10 @@ export function planServer(
     decide: options.permissions,
     supported: scopes.supported,
   });
-  const log = openLog(config, options.log);
+  // Where console calls are captured, each is to be an event of its own.
+  const captured = config.deployed ||
+    isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
+  const log = openLog(config.log, captured, options.log);
   const lifecycle = new Lifecycle(
     needs.services,
     config.own,
@@ -100,13 +103,16 @@ export function planServer(
   };
 }
 
-/** Opens the log of a server with these settings. */
-function openLog({ logLevel, deployed }: Config, options?: LogOptions): Log {
-  // If console calls are captured, each must be an event of its own.
-  const standard = standardOutput(isCollected() || deployed);
-  if (!options?.write) return new Log(logLevel, standard);
+/** Opens the log of a server. */
+function openLog(
+  what: Config["log"],
+  captured: boolean,
+  options?: LogOptions,
+): Log {
+  const standard = standardOutput(captured);
+  if (!options?.write) return new Log(what, standard);
   return new Log(
-    logLevel,
+    what,
     { write: (event) => options.write!(event) },
     standard,
   );

@@ -21,6 +21,7 @@ import type {
 import { standardOutput } from "./standard_output.ts";
 import { startTelemetry } from "./telemetry.ts";
 import { surroundings } from "./process/environment.ts";
+import { checkPropagators, warnOfCollecting } from "./process/collecting.ts";
 import { announce, warn } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
 import { type Handler, Socket } from "./process/socket.ts";
@@ -85,8 +86,10 @@ export async function serve<
       });
     }
     log = plan.log;
+    checkPropagators(plan.config);
+    warnOfCollecting(plan.config, environment, log.logger("main"));
     await start(plan, options);
-    surviveStrayRejections(plan.log.logger("main"));
+    surviveStrays(plan.log.logger("main"));
   } catch (error) {
     await log?.flush();
     const isMistake = error instanceof ConfigError ||
@@ -199,16 +202,21 @@ function serveMisconfigured({ message }: Error): void {
     { onListen() {} },
     () => Response.json(body, { status: 500, headers }),
   );
-  new Log("info", standardOutput(true)).logger("main")
+  new Log({ level: "info" }, standardOutput(true)).logger("main")
     .error("Misconfigured", { details: message });
 }
 
 /**
- * Logs stray rejections: one that a tool left behind must not end the server.
+ * Logs stray rejections and exceptions: one that a tool left behind must not end
+ * the server.
  */
-function surviveStrayRejections(log: Logger): void {
+function surviveStrays(log: Logger): void {
   addEventListener("unhandledrejection", (event) => {
     event.preventDefault();
     log.error("Unhandled rejection", { error: event.reason });
+  });
+  addEventListener("error", (event) => {
+    event.preventDefault();
+    log.error("Unhandled exception", { error: event.error });
   });
 }

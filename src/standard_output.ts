@@ -2,59 +2,101 @@
  * Standard output: where a log goes unless its author says otherwise. One
  * event, one line: JSON when no one watches, readable words on a terminal.
  *
+ * `console.log` would stop the whole process for a reader that stalls, and end
+ * it for a full disk. Writes that are waited for do neither.
+ *
  * @module
  */
+import { LineQueue, type WriteBytes } from "./line_queue.ts";
 import type { LogOutput } from "./log.ts";
 import { jsonLine, type LogEvent, terminalLine } from "./log_line.ts";
 
-/** The process's standard output as it is known here. */
-interface Process {
+/** The part of Node's `process` that is used here. */
+interface NodeProcess {
   stdout?: { isTTY?: boolean };
+  getBuiltinModule?(name: "node:fs"): NodeFiles;
 }
+
+interface NodeFiles {
+  write(
+    file: number,
+    bytes: Uint8Array,
+    done: (error: { code?: string } | null, count: number) => void,
+  ): void;
+}
+
+/** The queue in front of standard output: one, for all logs of a process. */
+let queue: LineQueue | undefined;
 
 /**
  * Standard output for a log.
  *
- * @param captured whether every console call is captured as a record of its own
+ * @param captured whether each console call becomes a record of its own
  */
-export function standardOutput(captured: boolean): LogOutput {
-  if (captured) return { write: oneByOne };
-  if (isTerminal()) {
-    return { write: (event) => console.log(terminalLine(event)) };
-  }
-  return { write: together, flush: () => Promise.resolve(flush()) };
+export function standardOutput(captured = false): LogOutput {
+  const isDeno = "Deno" in globalThis;
+  const write = captured && isDeno ? undefined : writeBytes();
+  if (!write) return new CapturedConsole();
+  const lines = queue ??= new LineQueue(write, printDropped);
+  const print = isTerminal() ? terminalLine : jsonLine;
+  return {
+    write: (event) =>
+      lines.push(
+        print(event),
+        event.level === "warning" || event.level === "error",
+      ),
+    flush: () => lines.flush(),
+  };
+}
+
+/** Tells that a log has a hole, and how large it is. */
+export function printDropped(count: number): string {
+  return (isTerminal() ? terminalLine : jsonLine)({
+    timestamp: Date.now(),
+    level: "warning",
+    category: "log",
+    message: "Lines are missing here: no one took them in time",
+    properties: { lines: count },
+  });
 }
 
 function isTerminal(): boolean {
-  if ("Deno" in globalThis) return Deno.stdout.isTerminal();
-  const { process } = globalThis as { process?: Process };
-  return process?.stdout?.isTTY === true;
+  return "Deno" in globalThis
+    ? Deno.stdout.isTerminal()
+    : nodeProcess()?.stdout?.isTTY === true;
 }
 
-/** Lines that wait for company: written alone, each would cost a system call. */
-let waiting = "";
-let waitingCount = 0;
-const WAIT_MILLISECONDS = 50;
-const MOST_WAITING = 500;
-let timer: ReturnType<typeof setTimeout> | undefined;
-
-/** Warnings and errors are written at once, with what waited before them. */
-function together(event: LogEvent): void {
-  const line = jsonLine(event);
-  waiting += waitingCount++ === 0 ? line : `\n${line}`;
-  const canWait = event.level === "info" || event.level === "debug";
-  if (!canWait || waitingCount >= MOST_WAITING) flush();
-  else timer ??= setTimeout(flush, WAIT_MILLISECONDS);
+function nodeProcess(): NodeProcess | undefined {
+  return (globalThis as { process?: NodeProcess }).process;
 }
 
-function flush(): void {
-  clearTimeout(timer);
-  timer = undefined;
-  if (waitingCount === 0) return;
-  const text = waiting;
-  waiting = "";
-  waitingCount = 0;
-  console.log(text);
+/** Writes that neither block nor throw here; undefined where there are none. */
+function writeBytes(): WriteBytes | undefined {
+  if ("Deno" in globalThis) return (bytes) => Deno.stdout.write(bytes);
+  const files = nodeProcess()?.getBuiltinModule?.("node:fs");
+  return files && ((bytes) => writeOnNode(files, bytes));
+}
+
+const STANDARD_OUTPUT = 1;
+const AGAIN_MILLISECONDS = 50;
+
+/**
+ * Not by `process.stdout`, whose error event would end the application around
+ * this server.
+ */
+function writeOnNode(files: NodeFiles, bytes: Uint8Array): Promise<number> {
+  return new Promise((resolve, reject) => {
+    files.write(STANDARD_OUTPUT, bytes, (error, count) => {
+      if (!error) return resolve(count);
+      if (error.code !== "EAGAIN") return reject(error);
+      // The pipe is full, and does not block since `process.stdout` was used.
+      const timer: { unref?(): void } | number = setTimeout(
+        () => resolve(0),
+        AGAIN_MILLISECONDS,
+      );
+      if (typeof timer === "object") timer.unref?.();
+    });
+  });
 }
 
 /**
@@ -62,9 +104,24 @@ function flush(): void {
  * (OpenTelemetry, Deno Deploy) makes a record of each call, in the trace it was
  * made in. Anyone who reads the lines instead finds the trace in them.
  */
-function oneByOne(event: LogEvent): void {
-  const line = jsonLine(event);
-  switch (event.level) {
+class CapturedConsole implements LogOutput {
+  #dropped = 0;
+
+  write(event: LogEvent): void {
+    const line = jsonLine(event);
+    try {
+      print(event, line);
+      if (this.#dropped > 0) console.warn(printDropped(this.#dropped));
+      this.#dropped = 0;
+    } catch {
+      // The disk behind standard output is full.
+      this.#dropped++;
+    }
+  }
+}
+
+function print({ level }: LogEvent, line: string): void {
+  switch (level) {
     case "debug":
       return console.debug(line);
     case "info":

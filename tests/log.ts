@@ -15,7 +15,7 @@ import {
 export const SILENT: LogOptions = { level: "off" };
 
 /** A logger that writes nothing. */
-export const silentLogger: Logger = new Log("off", { write() {} })
+export const silentLogger: Logger = new Log({ level: "off" }, { write() {} })
   .logger("test");
 
 /** A server's events, as they come. */
@@ -31,6 +31,6 @@ export interface RecordedLog {
 export function recordLog(level: LogLevel = "info"): RecordedLog {
   const events: LogEvent[] = [];
   const write = (event: LogEvent) => void events.push(event);
-  const logger = new Log(level, { write }).logger("test");
+  const logger = new Log({ level }, { write }).logger("test");
   return { log: { level, write }, events, logger };
 }

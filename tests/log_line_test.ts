@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { jsonLine, terminalLine } from "../src/log_line.ts";
+import { logFailure } from "../src/failures.ts";
 import type { LogEvent } from "../src/log.ts";
+import { recordLog } from "./log.ts";
 
 const EVENT: LogEvent = {
   timestamp: 0,
@@ -133,3 +135,114 @@ Deno.test("times are right to the millisecond", () => {
     assert.equal(Date.parse(JSON.parse(line)["@timestamp"]), time);
   }
 });
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function throwing(): never {
+  throw new Error("not this one");
+}
+
+/** An error some of whose members are something else. */
+function errorWith(members: Record<string, PropertyDescriptor>): Error {
+  return Object.defineProperties(new Error("reason"), members);
+}
+
+const circle: Record<string, unknown> = { why: "reason" };
+circle.self = circle;
+
+/** By name: what may be thrown, and what a log must still say of it. */
+const THROWN: Record<string, [thrown: unknown, says: RegExp]> = {
+  "an object without a prototype": [
+    Object.assign(Object.create(null), { why: "reason" }),
+    /reason/,
+  ],
+  "the groups of a match": [/(?<why>r.*)/.exec("reason")!.groups, /reason/],
+  "an object that is in itself": [circle, /reason/],
+  "a getter that throws beside the reason": [
+    Object.defineProperty({ why: "reason" }, "other", {
+      enumerable: true,
+      get: throwing,
+    }),
+    /reason/,
+  ],
+  "a toJSON() that throws": [{ toJSON: throwing, why: "reason" }, /reason/],
+  "a toString() that throws": [{ toString: throwing, why: "reason" }, /reason/],
+  "an object with words only": [
+    Object.create({ toString: () => "reason" }),
+    /reason/,
+  ],
+  "a class whose name throws": [
+    errorWith({ name: { get: throwing } }),
+    /reason/,
+  ],
+  "a message that throws": [
+    errorWith({ message: { get: throwing }, cause: { value: "reason" } }),
+    /reason/,
+  ],
+  "a message that is no text": [
+    errorWith({ message: { value: { why: "reason" } } }),
+    /reason/,
+  ],
+  "a stack that throws": [errorWith({ stack: { get: throwing } }), /reason/],
+  "a stack that is no text": [errorWith({ stack: { value: 1 } }), /reason/],
+  "a message that was changed": [
+    Object.assign(new Error("first"), { message: "reason" }),
+    /reason/,
+  ],
+  "causes of every kind": [
+    new Error("outer", {
+      cause: new AggregateError([{ inner: new Error("reason") }], "several"),
+    }),
+    /several.*reason/s,
+  ],
+  "what a disposal suppressed": [
+    new SuppressedError(new Error("disposal"), new Error("reason")),
+    /disposal.*reason/s,
+  ],
+  "text": ["reason", /reason/],
+  "a symbol": [Symbol("reason"), /Symbol\(reason\)/],
+  "a BigInt": [12n, /12/],
+  "a BigInt in an object": [{ big: 12n }, /12/],
+  "a function": [() => "reason", /reason/],
+  "undefined": [undefined, /Request/],
+  "null": [null, /null/],
+  "a revoked proxy": [revoked(), /Request/],
+  "a proxy that answers nothing": [
+    new Proxy({}, {
+      ownKeys: throwing,
+      get: throwing,
+      getPrototypeOf: throwing,
+    }),
+    /Request/,
+  ],
+  "far too much text": ["reason ".repeat(1e6), /reason.*more characters/s],
+  "far too many members": [
+    { ...Array.from({ length: 1e5 }, () => "reason") },
+    /reason.*more/s,
+  ],
+  "a message that is far too long": [
+    new Error("reason ".repeat(1e6)),
+    /reason.*more characters/s,
+  ],
+};
+
+for (const [what, [thrown, says]] of Object.entries(THROWN)) {
+  Deno.test(`a log tells of ${what} without throwing, in bounds`, () => {
+    const uses = { thrown, cause: new Error("outer", { cause: thrown }) };
+    for (const error of Object.values(uses)) {
+      for (const print of Object.values(PRINTERS)) {
+        const line = print({ ...EVENT, properties: { error } });
+        assert.match(line, says);
+        assert(line.length < 200_000, `${line.length} characters`);
+        if (print === jsonLine) JSON.parse(line);
+      }
+      const { logger, events } = recordLog();
+      logFailure(logger, error, {});
+      assert.equal(events.length, 1);
+    }
+  });
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Log, type LogEvent } from "../src/log.ts";
+import { Log, LOG_LEVELS, type LogEvent } from "../src/log.ts";
 import { type LogOptions, tool } from "../src/mod.ts";
 import { outcome, startServer } from "./kit.ts";
 import { recordLog } from "./log.ts";
@@ -17,6 +17,19 @@ Deno.test("Log leaves out what is below its level", () => {
   assert.deepEqual(counts, [4, 3, 2, 1, 0]);
 });
 
+Deno.test("Log writes audit events at any level but off, unless they are not wanted apart", () => {
+  const counts = (audit?: boolean) =>
+    LOG_LEVELS.map((level) => {
+      const events: LogEvent[] = [];
+      const write = (event: LogEvent) => void events.push(event);
+      new Log({ level, audit }, { write }).logger("test").audit("Signed in");
+      assert(events.every(({ audit }) => audit));
+      return events.length;
+    });
+  assert.deepEqual(counts(), [1, 1, 1, 1, 0]);
+  assert.deepEqual(counts(false), [1, 1, 0, 0, 0]);
+});
+
 Deno.test("Log neither throws nor rejects where its events cannot be written, and tells so once", async () => {
   const told: LogEvent[] = [];
   const failures = [
@@ -27,7 +40,7 @@ Deno.test("Log neither throws nor rejects where its events cannot be written, an
   ];
   for (const write of failures) {
     told.length = 0;
-    const log = new Log("info", { write, flush: write }, {
+    const log = new Log({ level: "info" }, { write, flush: write }, {
       write: (event) => void told.push(event),
     });
     for (let n = 0; n < 3; n++) log.logger("test").info("Request");

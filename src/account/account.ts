@@ -173,9 +173,11 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     // Another person's grant is treated like one that does not exist.
     if (grant.subject !== session.subject && !isOperator(session)) return false;
     await endGrant(grant, found);
-    log.info("Connection ended on the account page", {
+    log.audit("Connection ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,
+      // An operator may end those of others.
+      owner: grant.subject === session.subject ? undefined : grant.subject,
       grantId,
       client: grant.clientName,
     });
@@ -206,7 +208,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         await Promise.all(some.map((found) => endGrant(found.value, found)));
       }
     }
-    log.info("Everything of a subject ended on the account page", {
+    log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,
       ended: subject,
@@ -241,7 +243,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         form,
         (grantId, token) => accountSessions.keepMade(id, grantId, token),
       );
-      log.info("Access token made on the account page", {
+      log.audit("Access token made on the account page", {
         reference: c.get("reference"),
         subject: session.subject,
         grantId,

@@ -186,7 +186,7 @@ export function accountSignIn(
         provider: providerId,
         identity: confirmation.keep(identity),
       }, confirmation.isWanted ? tokens : undefined);
-      log.info("Signed in to the account page", {
+      log.audit("Signed in to the account page", {
         reference: c.get("reference"),
         subject,
       });

@@ -64,7 +64,7 @@ export function connectionChanges(
         (grant) => change(grant, form),
       );
       if (after) {
-        log.info(`Connection ${changed} on the account page`, {
+        log.audit(`Connection ${changed} on the account page`, {
           reference: c.get("reference"),
           subject,
           grantId: after.id,

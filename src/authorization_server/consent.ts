@@ -36,7 +36,7 @@ export function consentEndpoint(
   async function deny(c: Context, found: FoundRequest): Promise<Response> {
     if (!await requests.finish(found)) throw answeredAlready();
     const { request, clientName } = found.value;
-    log.info("Consent denied", {
+    log.audit("Consent denied", {
       reference: c.get("reference"),
       clientId: shortClientId(request.clientId),
       client: clientName,

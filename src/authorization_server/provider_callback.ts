@@ -198,7 +198,7 @@ export function providerCallbackEndpoint(
       await completedAlready(leased, browser);
     if (ours === undefined) throw finishedAlready();
     waiveRate(c);
-    log.info("Signed in", {
+    log.audit("Signed in", {
       reference: c.get("reference"),
       clientId: shortClientId(request.clientId),
       client: clientName,

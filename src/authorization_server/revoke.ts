@@ -94,7 +94,7 @@ export function revokeEndpoint(
     });
     await endGrant(found.grant, found.read.grant);
     const reference = c.get("reference");
-    log.info("Grant revoked", {
+    log.audit("Grant revoked", {
       reference,
       clientId: shortClientId(clientId),
       grantId,
@@ -120,7 +120,7 @@ export function revokeEndpoint(
     if (!access) return;
     await endGrant(access.grant);
     waiveRate(c);
-    log.info("Access token revoked", {
+    log.audit("Access token revoked", {
       reference: c.get("reference"),
       grantId: access.grant.id,
     });

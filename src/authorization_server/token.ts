@@ -248,7 +248,7 @@ export function tokenEndpoint(
         const asserted = await grantByAssertion!(request, client, isProven);
         const { grant } = asserted;
         const tokens = await issueWithout(grant, asserted);
-        log.info("Signed in by an assertion", {
+        log.audit("Signed in by an assertion", {
           reference: c.get("reference"),
           clientId: shortClientId(clientId),
           client: grant.clientName,

@@ -35,7 +35,8 @@ export interface Config {
   kvPath?: string;
   /** Browser origins besides our own and loopback; `*` allows all. */
   allowedOrigins: readonly string[];
-  logLevel: LogLevel;
+  /** The level of the log, and whether audit events go past it; see `LogOptions`. */
+  log: { level: LogLevel; audit: boolean };
   /** `serverInfo.title`: the name that clients show. */
   title: string;
   /** Instructions for models that use this server. */
@@ -63,8 +64,8 @@ export interface ConfigOptions extends Omit<Surroundings, "known"> {
   title?: string;
   /** Instructions for models that use the server. */
   instructions?: string;
-  /** Used in place of an unset `LOG_LEVEL`. */
-  logLevel?: LogLevel;
+  /** The values of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
+  log?: Partial<Config["log"]>;
   /** Settings that authors declared, by the name of their variable. */
   settings?: ReadonlyMap<string, z.ZodType>;
   /** All scopes of the server. */
@@ -81,7 +82,7 @@ export function parseConfig(
   {
     title = "Tool Server",
     instructions,
-    logLevel = "info",
+    log = {},
     scopes,
     settings: declared = new Map(),
     ...process
@@ -114,9 +115,10 @@ export function parseConfig(
       (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
     kvPath,
     allowedOrigins: settings.read(SERVER.ALLOWED_ORIGINS),
-    logLevel: settings.text(SERVER.LOG_LEVEL)
-      ? settings.read(SERVER.LOG_LEVEL)
-      : logLevel,
+    log: {
+      level: settings.read(SERVER.LOG_LEVEL) ?? log.level ?? "info",
+      audit: settings.read(SERVER.AUDIT_LOG) ?? log.audit ?? true,
+    },
     title: settings.read(SERVER.MCP_TITLE) ?? title,
     instructions,
     auth: parseAuth(settings, { deployed, loopback }, scopes),

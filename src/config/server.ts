@@ -115,7 +115,15 @@ export const SERVER = settingsOf({
   LOG_LEVEL: {
     words: "`debug`, `info`, `warning`, `error` or `off`.",
     shape: oneOf(LOG_LEVELS),
-    default: "info",
+    unset: "the level in `server.ts`, or `info`",
+    example: "debug",
+  },
+  AUDIT_LOG: {
+    words: "Whether sign-ins and changes that people and operators make on " +
+      "`/account` are logged at every `LOG_LEVEL` but `off`.",
+    shape: ON_OFF,
+    unset: "as `server.ts` has it, or `true`",
+    example: "false",
   },
   MCP_TITLE: {
     words: "The name that people see, where one program runs as several.",

@@ -27,7 +27,14 @@ export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
 export const SETTINGS: readonly NamedSetting[] = Object.values(TABLE).flat();
 
 /** Variables that the platform sets, not people. */
-const PLATFORM = ["DENO_DEPLOYMENT_ID", "DENO_USE_CGROUPS", "SYSTEMD_EXEC_PID"];
+const PLATFORM = [
+  "DENO_DEPLOYMENT_ID",
+  "DENO_USE_CGROUPS",
+  "SYSTEMD_EXEC_PID",
+  // Deno's own: docs/telemetry.md.
+  "OTEL_DENO_CONSOLE",
+  "OTEL_EXPORTER_OTLP_TIMEOUT",
+];
 
 /** Every variable that is ever read. */
 export const VARIABLES: readonly string[] = [

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { wholeTextOf } from "../thrown.ts";
 import { isLoopback } from "../loopback.ts";
 import { Fault, Skipped } from "./finding.ts";
 
@@ -84,7 +85,7 @@ export class Site {
       const { status, headers } = response;
       return { status, headers, text: await readBody(response, init.method) };
     } catch (error) {
-      throw unreachable(url, error as Error);
+      throw unreachable(url, error);
     }
   }
 
@@ -411,8 +412,8 @@ const OBSTACLES: readonly Obstacle[] = [
   },
 ];
 
-function unreachable({ origin }: URL, error: Error): Fault {
-  const words = `${error} ${error.cause}`;
+function unreachable({ origin }: URL, error: unknown): Fault {
+  const words = wholeTextOf(error);
   const { found, fix } = OBSTACLES.find(({ said }) => said.test(words))!;
   return new Fault(`${origin} ${found}`, fix);
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { askable } from "../thrown.ts";
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller, Upstream } from "../caller.ts";
 import { ChallengeError, LimitError } from "../errors.ts";
@@ -307,7 +308,8 @@ export abstract class Call implements Work, Running {
   }
 
   /** Ends with a refusal, unless there is an answer already. */
-  protected refuse(error: unknown): void {
+  protected refuse(thrown: unknown): void {
+    const error = askable(thrown);
     if (error instanceof Suspended || this.#hasEnded) return;
     const { message: { id, method }, engine: { gate }, stateless } = this;
     const { request } = this.admitted;

@@ -7,6 +7,7 @@
 import type { Needing } from "../authoring/needs.ts";
 import type { Service } from "../authoring/service.ts";
 import type { Logger } from "../log.ts";
+import { messageOf } from "../thrown.ts";
 import { detached, isCollected, startTelemetry } from "../telemetry.ts";
 
 /** A service did not start; `cause` is its exception. */
@@ -19,10 +20,6 @@ export class ServiceError extends Error {
       cause,
     });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The services of one server. */

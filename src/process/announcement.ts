@@ -8,7 +8,6 @@ import type { Config } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import { isLoopback } from "../loopback.ts";
 import { clientGuides, entryOf } from "../pages/client_guides.ts";
-import { telemetry } from "../telemetry.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warn(
@@ -26,12 +25,6 @@ export function warn(
     log.warning(
       "The database is Deno's default one, which belongs to this folder: set " +
         "KV_PATH to keep sign-ins when the service moves to another",
-    );
-  }
-  if (telemetry?.readsBaggage && !deployed) {
-    log.warning(
-      "A request with a malformed baggage header is never answered, which is " +
-        "a bug of Deno: set OTEL_PROPAGATORS=tracecontext",
     );
   }
   if (!deployed && isLoopback({ hostname: host })) return;

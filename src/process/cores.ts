@@ -14,7 +14,9 @@
  * @module
  */
 import { Log, type Logger } from "../log.ts";
-import { standardOutput } from "../standard_output.ts";
+import { LineQueue } from "../line_queue.ts";
+import { jsonLine } from "../log_line.ts";
+import { printDropped } from "../standard_output.ts";
 import { watchParent, WITH_PARENT } from "./parent.ts";
 
 /**
@@ -27,8 +29,8 @@ const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 /** The time for the last lines, which no one may read. */
 const LAST_LINES_MILLISECONDS = 500;
-const MOST_WAITING_BYTES = 1024 * 1024;
-const NEWLINE = 0x0a;
+/** The characters of a line; longer ones are cut in pieces. */
+const LONGEST_LINE = 64 * 1024;
 
 /** The command, and the number of processes. */
 export interface CoresOptions {
@@ -96,7 +98,7 @@ export class Cores {
     const startedMilliseconds = Date.now();
     const child = new Deno.Command(program, {
       args: [...args, `${WITH_PARENT}=${Deno.pid}`],
-      env: { REUSE_PORT: "true", OTEL_RESOURCE_ATTRIBUTES: ofOneProcess() },
+      env: { REUSE_PORT: "true", ...collecting() },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -155,77 +157,48 @@ export class Cores {
 }
 
 /**
- * Adds an id to the attributes of metrics, which must differ between processes.
+ * Gives the variables that Deno reads for telemetry, unless they are set: metrics
+ * of two processes must differ in something, and docs/telemetry.md has the
+ * reasons for the rest.
  */
-function ofOneProcess(): string {
+function collecting(): Record<string, string> {
   const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
   const own = `service.instance.id=${crypto.randomUUID()}`;
-  return given ? `${given},${own}` : own;
+  return {
+    OTEL_RESOURCE_ATTRIBUTES: given ? `${given},${own}` : own,
+    OTEL_PROPAGATORS: Deno.env.get("OTEL_PROPAGATORS") || "tracecontext",
+    OTEL_EXPORTER_OTLP_TIMEOUT: Deno.env.get("OTEL_EXPORTER_OTLP_TIMEOUT") ||
+      "1000",
+  };
 }
 
 /** Passes whole lines on, so that the lines of several processes do not mix. */
 async function passOn(
   from: ReadableStream<Uint8Array<ArrayBuffer>>,
-  to: Output,
+  to: LineQueue,
 ): Promise<void> {
-  let rest = new Uint8Array();
-  for await (const chunk of from) {
-    const end = chunk.lastIndexOf(NEWLINE) + 1;
-    if (end > 0) {
-      to.write(joined(rest, chunk.subarray(0, end)));
-      rest = new Uint8Array();
-    }
-    rest = joined(rest, chunk.subarray(end));
-  }
-  await to.write(rest);
-}
-
-function joined(
-  one: Uint8Array<ArrayBuffer>,
-  other: Uint8Array<ArrayBuffer>,
-): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
-}
-
-/**
- * An output that several write to, one after the other. What a slow reader
- * leaves waiting is bounded: lines beyond that are lost, and no one is held up.
- */
-class Output {
-  readonly #to: { write(bytes: Uint8Array): Promise<number> };
-  #last: Promise<void> = Promise.resolve();
-  #waitingBytes = 0;
-
-  constructor(to: { write(bytes: Uint8Array): Promise<number> }) {
-    this.#to = to;
-  }
-
-  /** Writes whole lines; resolves when all before are written or lost. */
-  write(bytes: Uint8Array): Promise<void> {
-    if (this.#waitingBytes + bytes.length > MOST_WAITING_BYTES) {
-      return this.#last;
-    }
-    this.#waitingBytes += bytes.length;
-    return this.#last = this.#last.then(() => this.#write(bytes))
-      .finally(() => this.#waitingBytes -= bytes.length);
-  }
-
-  async #write(bytes: Uint8Array): Promise<void> {
-    try {
-      while (bytes.length > 0) {
-        bytes = bytes.subarray(await this.#to.write(bytes));
-      }
-    } catch {
-      // The output is no longer read, or its disk is full: the servers go on.
+  let rest = "";
+  for await (const chunk of from.pipeThrough(new TextDecoderStream())) {
+    const text = rest + chunk;
+    const end = text.lastIndexOf("\n");
+    if (end >= 0) to.push(text.slice(0, end));
+    rest = text.slice(end + 1);
+    if (rest.length > LONGEST_LINE) {
+      to.push(rest);
+      rest = "";
     }
   }
+  if (rest !== "") to.push(rest);
 }
 
-const stdout = new Output(Deno.stdout);
-const stderr = new Output(Deno.stderr);
+const stdout = new LineQueue(
+  (bytes) => Deno.stdout.write(bytes),
+  printDropped,
+);
+const stderr = new LineQueue(
+  (bytes) => Deno.stderr.write(bytes),
+  printDropped,
+);
 
 async function within(
   milliseconds: number,
@@ -274,7 +247,9 @@ async function main(args: readonly string[]): Promise<never> {
   } catch (error) {
     refuse(`PORT: ${port} on ${hostname}: ${(error as Error).message}`);
   }
-  const log = new Log("info", standardOutput(false));
+  const log = new Log({ level: "info" }, {
+    write: (event) => stdout.push(jsonLine(event)),
+  });
   const cores = new Cores({
     command,
     processes,
@@ -288,7 +263,7 @@ async function main(args: readonly string[]): Promise<never> {
   // What the command has of its own is its affair.
   if (hasParent) watchParent([WITH_PARENT], () => cores.stop("SIGHUP"));
   const code = await cores.run();
-  await log.flush();
+  await Promise.all([stdout.flush(), stderr.flush()]);
   Deno.exit(code);
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context, Described } from "../authoring/context.ts";
+import { messageOf } from "../thrown.ts";
 import type { Prompt } from "../authoring/prompt.ts";
 import type { Resource } from "../authoring/resource.ts";
 import type { Skill } from "../authoring/skill.ts";
@@ -111,7 +112,7 @@ export function compileDefinitions(
     try {
       return step();
     } catch (error) {
-      complaints.push(`${what}: ${(error as Error).message}`);
+      complaints.push(`${what}: ${messageOf(error)}`);
     }
   };
   checkUnique("tool", tools, complaints);

@@ -44,6 +44,8 @@ export const TRANSPORT = {
 /** The tracer and the histograms. */
 export interface Instruments {
   tracer: Tracer;
+  /** The time from an HTTP request to the head of its answer. */
+  requests: Histogram;
   /** The time from a client's message to its answer. */
   operations: Histogram;
   /** The time from `initialize` to the end of a session. */
@@ -71,6 +73,11 @@ export function makeInstruments(): Instruments {
     });
   return {
     tracer: trace.getTracer(SCOPE, VERSION),
+    requests: seconds(
+      "tool_server.request.duration",
+      "HTTP requests, by known methods and routes alone",
+      OPERATION_SECONDS,
+    ),
     operations: seconds(
       "mcp.server.operation.duration",
       "Requests and notifications of MCP clients",

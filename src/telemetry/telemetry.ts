@@ -16,6 +16,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { methodName } from "../method.ts";
+import { nameOf } from "../thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
@@ -86,14 +87,36 @@ export class Telemetry {
     return traceId && spanId ? { traceId, spanId } : undefined;
   }
 
-  /** Serves an HTTP request, without its sender's baggage. */
-  serve<T>(serve: () => T): T {
+  /**
+   * Serves an HTTP request, without the baggage that its sender gave it, and
+   * counts it. Deno's own metrics have methods as they were sent: a stranger
+   * who makes some up fills them.
+   */
+  async serve(
+    method: string,
+    serve: () => Response | Promise<Response>,
+  ): Promise<Response> {
     const received = propagation.deleteBaggage(context.active());
-    return context.with(new Work().in(received), serve);
+    const work = new Work();
+    const startedMilliseconds = performance.now();
+    const response = await context.with(work.in(received), serve);
+    this.#instruments.requests.record(
+      (performance.now() - startedMilliseconds) / 1000,
+      {
+        // As the conventions for HTTP have it.
+        "http.request.method": method === methodName(method)
+          ? method
+          : "_OTHER",
+        "http.response.status_code": response.status,
+        ...(work.route !== undefined && { "http.route": work.route }),
+      },
+    );
+    return response;
   }
 
   /** Names the span of an HTTP request by its route. */
   nameRoute(method: string, route: string): void {
+    if (Work.current) Work.current.route = route;
     const span = trace.getActiveSpan();
     span?.updateName(`${methodName(method)} ${route}`);
     span?.setAttribute("http.route", route);
@@ -245,6 +268,6 @@ export class Telemetry {
 
 /** Gives the class of an exception; its message may hold anyone's text. */
 function typeOf(error: unknown): string {
-  const name = error instanceof Error ? error.name : "";
+  const name = nameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }

@@ -23,6 +23,8 @@ export class Work {
   /** Operations on the database. */
   databaseOperations = 0;
   isOver = false;
+  /** The route of the request, where it leads somewhere. */
+  route?: string;
 
   /** The work that is being done here; undefined in the background. */
   static get current(): Work | undefined {

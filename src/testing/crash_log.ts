@@ -4,6 +4,7 @@
  * @module
  */
 import type { LogEvent, LogOptions } from "../log.ts";
+import { headOf, reasonsOf } from "../thrown.ts";
 import { standardOutput } from "../standard_output.ts";
 
 const REFERENCE = /\(reference ([\w-]+)\)/;
@@ -14,13 +15,15 @@ const REFERENCE = /\(reference ([\w-]+)\)/;
  */
 export class CrashLog implements LogOptions {
   readonly level: LogOptions["level"];
+  readonly audit: LogOptions["audit"];
   readonly #passOn: LogOptions["write"];
   readonly #errors = new Map<unknown, unknown>();
 
   /** @param options the log that the test asks for */
   constructor(options?: LogOptions) {
     this.level = options ? options.level : "warning";
-    const output = options?.write ? options : standardOutput(false);
+    this.audit = options ? options.audit : false;
+    const output = options?.write ? options : standardOutput();
     this.#passOn = options ? (event) => output.write!(event) : warnAuthor;
   }
 
@@ -41,7 +44,7 @@ export class CrashLog implements LogOptions {
     const reference = REFERENCE.exec(text)?.[1];
     const error = this.#errors.get(reference);
     if (error === undefined) return;
-    const causes = describe(error);
+    const causes = [error, ...reasonsOf(error)].map(headOf).join("\n");
     throw new Error(`${what} threw ${causes}`, { cause: error });
   }
 }
@@ -51,10 +54,4 @@ function warnAuthor({ level, message, properties }: LogEvent): void {
   if (level !== "warning") return;
   const whose = properties.tool ?? properties.prompt;
   console.warn(whose === undefined ? message : `${whose}: ${message}`);
-}
-
-/** Prints an exception with its causes, one per line. */
-function describe(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? `${error}` : `${error}\n${describe(cause)}`;
 }

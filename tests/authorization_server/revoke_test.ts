@@ -10,6 +10,7 @@ import {
   mintPersonalToken,
   newPersonalGrantId,
 } from "../../src/oauth/personal_token.ts";
+import { silentLogger } from "../log.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
@@ -261,7 +262,7 @@ for (const isKnown of [true, false]) {
         find: () => Promise.resolve(isKnown ? { grant: { id } } : undefined),
       },
       endGrant: (grant: unknown) => void ended.push(grant),
-      log: { info() {} },
+      log: silentLogger,
     }, mintPersonalToken(id));
     assert.equal(status, 200);
     assert.deepEqual(ended, isKnown ? [{ id }] : []);

@@ -27,7 +27,7 @@ Deno.test("parseConfig() needs nothing", () => {
     callsPerMinute: 0,
     kvPath: undefined,
     allowedOrigins: [],
-    logLevel: "info",
+    log: { level: "info", audit: true },
     title: "Tool Server",
     instructions: undefined,
     auth: {},
@@ -88,7 +88,8 @@ const TAKEN: [Environment, Partial<ReturnType<typeof parseConfig>>][] = [
     allowedOrigins: ["https://a.example", "http://b.example:8080"],
   }],
   [{ ALLOWED_ORIGINS: "*" }, { allowedOrigins: ["*"] }],
-  [{ LOG_LEVEL: "debug" }, { logLevel: "debug" }],
+  [{ LOG_LEVEL: "debug" }, { log: { level: "debug", audit: true } }],
+  [{ AUDIT_LOG: "false" }, { log: { level: "info", audit: false } }],
   [{ TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,::ffff:0:0/96" }, {
     trustedProxies: [
       { bits: 0x7f000001n, width: 32, length: 32 },
@@ -234,4 +235,20 @@ Deno.test("the tasks grant what main.ts needs, by name and nothing else", async 
     granted.filter((it) => !needed.some((name) => isMatch(it, name))),
     [],
   );
+});
+
+Deno.test("whatever starts a service for others sets what telemetry needs", async () => {
+  for (
+    const path of [
+      "Dockerfile",
+      "src/create/container_files.ts",
+      "deploy/tool-server.service",
+      "deploy/compose.yaml",
+      "src/process/cores.ts",
+    ]
+  ) {
+    const text = await Deno.readTextFile(new URL(path, ROOT));
+    assert.match(text, /OTEL_PROPAGATORS\b.*\btracecontext/, path);
+    assert.match(text, /OTEL_EXPORTER_OTLP_TIMEOUT\b[^]*\b1000/, path);
+  }
 });

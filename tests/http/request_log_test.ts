@@ -329,3 +329,20 @@ Deno.test("a client's document that cannot be fetched is told with its cause, wh
   assert(answer.includes(String(properties.reference)));
   assert(!answer.includes("no route"));
 });
+
+Deno.test("who signed in, and what people changed, is told at every level", async () => {
+  const { log, events } = recordLog("error");
+  await using server = await startOAuthServer({ log });
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.press("/account/pause");
+  const form = { token: refresh_token, client_id: client.clientId };
+  await (await server.form("/revoke", form)).body?.cancel();
+  assert.deepEqual(events.map(({ message, audit }) => [message, audit]), [
+    ["Signed in", true],
+    ["Signed in to the account page", true],
+    ["Connection paused on the account page", true],
+    ["Grant revoked", true],
+  ]);
+});

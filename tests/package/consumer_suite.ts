@@ -5,9 +5,13 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
-
-const NAME = "@tool-server/tool-server";
+import {
+  callBoth,
+  installPacked,
+  NAME,
+  PACKAGE_PATH,
+  Project,
+} from "./project.ts";
 
 /** Prints a whole server in one import. */
 function main(from: string): string {
@@ -88,22 +92,6 @@ Deno.test("with deno serve: a default export", async () => {
   server.kill("SIGTERM");
   assert.equal(await server.end(), 0);
 });
-
-/** Installs the npm package that `deno task pack` makes. */
-async function installPacked(project: Project): Promise<void> {
-  const file = `${project.path}/package.tgz`;
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "scripts/pack.ts", file],
-    cwd: PACKAGE_PATH,
-  }).output();
-  assert(success, new TextDecoder().decode(stderr));
-  await project.write("package.json", '{ "type": "module" }');
-  await using npm = project.start("npm", [
-    ..."install --silent --no-audit --no-fund ./package.tgz".split(" "),
-    ...["@deno/kv", "@hono/node-server@2"],
-  ]);
-  assert.equal(await npm.end(), 0, npm.output);
-}
 
 Deno.test("as an npm package: on Deno, and on Node 24 with npm:@deno/kv", async () => {
   await using project = new Project();

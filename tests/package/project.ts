@@ -18,6 +18,9 @@ import {
 /** The repository's path, as another project's `links` name it. */
 export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
 
+/** The package, as others import it. */
+export const NAME = "@tool-server/tool-server";
+
 /** A directory with an empty home next to it. */
 export class Project implements AsyncDisposable {
   readonly #directory = new TemporaryDirectory();
@@ -79,4 +82,20 @@ export async function callBoth(
     await client.close();
   }
   return texts;
+}
+
+/** Installs the npm package that `deno task pack` makes. */
+export async function installPacked(project: Project): Promise<void> {
+  const file = `${project.path}/package.tgz`;
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "scripts/pack.ts", file],
+    cwd: PACKAGE_PATH,
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  await project.write("package.json", '{ "type": "module" }');
+  await using npm = project.start("npm", [
+    ..."install --silent --no-audit --no-fund ./package.tgz".split(" "),
+    ...["@deno/kv", "@hono/node-server@2"],
+  ]);
+  assert.equal(await npm.end(), 0, npm.output);
 }

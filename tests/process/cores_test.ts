@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
 import { Cores as Supervisor } from "../../src/process/cores.ts";
-import { Log } from "../../src/log.ts";
+import { silentLogger } from "../log.ts";
 import { rpc, until } from "../kit.ts";
 import { Collector } from "./collector.ts";
 import {
@@ -156,7 +156,7 @@ Deno.test({
       processes: 2,
       hostname: "127.0.0.1",
       port,
-      log: new Log("off", { write() {} }).logger("cores"),
+      log: silentLogger,
       longestPauseMilliseconds: 400,
     });
     assert.equal(await supervisor.run(), 3);

@@ -279,6 +279,12 @@ for (const [program, startProxy] of Object.entries(PROXIES)) {
       },
     );
 
+    await t.step("a method that there is not ends at the proxy", async () => {
+      const response = await client.fetch("/health", { method: "DREAMT" });
+      assert.equal(response.status, 405);
+      assert(!(await response.text()).includes("must be one of"));
+    });
+
     await t.step(
       "a body of 4 MB arrives, and one of 6 MB does not",
       async () => {

@@ -218,7 +218,9 @@ Deno.test("two releases have two default databases, and the one that KV_PATH nam
   await using cache = new TemporaryDirectory();
   await using first = await Release.make();
   await using second = await Release.make();
-  const args = (await startArgs(cache.path)).with(-1, "dist/main.js");
+  const args = (await startArgs(cache.path)).map((arg) =>
+    arg === "main.ts" ? "dist/main.js" : arg
+  );
   const run = (release: Release, kvPath: string) =>
     release.run(args, { DENO_DIR: cache.path, KV_PATH: kvPath });
   for (

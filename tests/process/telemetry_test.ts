@@ -192,6 +192,11 @@ async function observe() {
     result: { action: "accept", content: { many: PLANTED.answer } },
   });
   assert.match(JSON.stringify(await events.read()), /accept/);
+  for (const method of ["MADE-UP", "DREAMT"]) {
+    const response = await observed.fetch("/nowhere", { method });
+    await response.body?.cancel();
+    assert.equal(response.status, 404);
+  }
   assert.equal((await events.next()).done, true);
   const { events: abandoned } = await ask(session, "abandoned");
   await tell(session, {
@@ -304,6 +309,23 @@ Deno.test("a collector of telemetry", async (t) => {
     assert.equal(
       countOf("http.server.request.duration", { "http.route": "/token" }),
       3,
+    );
+  });
+
+  await t.step("counts HTTP requests, made-up methods as one", () => {
+    const count = (attributes: Record<string, unknown>) =>
+      countOf("tool_server.request.duration", attributes);
+    assert.equal(count({ "http.route": "/token" }), 3);
+    assert.equal(
+      count({
+        "http.request.method": "_OTHER",
+        "http.response.status_code": 404,
+      }),
+      2,
+    );
+    assert.equal(
+      count({ "http.route": "/mcp" }),
+      countOf("http.server.request.duration", { "http.route": "/mcp" }),
     );
   });
 
@@ -642,7 +664,36 @@ Deno.test("OTEL_DENO=true alone is enough, and says what else is wanted", async 
   for (
     const name of ["tools/call fail", "tool_error", "POST /mcp"]
   ) assert(collector.exported.includes(name), name);
-  assert.match(output, /set OTEL_PROPAGATORS=tracecontext/);
+  for (
+    const setting of [
+      "OTEL_PROPAGATORS=tracecontext",
+      "OTEL_EXPORTER_OTLP_TIMEOUT=1000",
+      "OTEL_DENO_CONSOLE=ignore",
+    ]
+  ) assert(output.includes(`set ${setting}`), setting);
+});
+
+Deno.test("a server that others reach does not start with telemetry that a stranger could end it with", async () => {
+  const env = { OTEL_DENO: "true", BASE_URL: "https://tools.example.com" };
+  await using process = await startProcess({ env });
+  assert.equal(await process.end(), 1);
+  assert.match(process.output, /^OTEL_PROPAGATORS: got .*tracecontext\.$/m);
+});
+
+Deno.test("a log that is not captured is written, with the ids of its trace", async () => {
+  const { collector, output } = await observeFailure({
+    OTEL_DENO_CONSOLE: "ignore",
+    OTEL_PROPAGATORS: "tracecontext",
+    OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+  });
+  await using _ = collector;
+  assert.deepEqual(collector.records, []);
+  assert.doesNotMatch(output, /"WARNING"/);
+  const line = output.split("\n").find((line) => line.includes("tools/call"))!;
+  const { traceId, spanId } = JSON.parse(line);
+  const [span] = collector.named("tools/call fail");
+  assert.deepEqual([traceId, spanId], [span.traceId, span.spanId]);
 });
 
 Deno.test("calls are measured without their traces too", async () => {

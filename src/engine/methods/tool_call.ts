@@ -5,6 +5,7 @@
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
+import { askable, messageOf } from "../../thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
@@ -48,7 +49,8 @@ export function callTool(call: Call): MaybePromise<string> {
     if ("isError" in result && result.isError) call.outcome = "tool_error";
     return printer.result(result);
   };
-  const fail = (error: unknown) => {
+  const fail = (thrown: unknown) => {
+    const error = askable(thrown);
     if (isRefusal(error)) throw error;
     return printer.result(errorResult(messageFor(error, call)));
   };
@@ -195,7 +197,7 @@ function judge(
     try {
       return resultOf(answer);
     } catch (error) {
-      throw new TypeError(`tool ${name} ${(error as Error).message}`);
+      throw new TypeError(`tool ${name} ${messageOf(error)}`);
     }
   }
   const { data, extra } = answer instanceof ResultWith

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { askable } from "../../thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
@@ -313,7 +314,8 @@ export class TaskRunner {
       await authenticated.isLive?.(grantId) === true;
   }
 
-  #endOf(error: unknown, taskId: string): End {
+  #endOf(thrown: unknown, taskId: string): End {
+    const error = askable(thrown);
     if (error instanceof ToolError) return told(error.message, "tool_error");
     if (error instanceof LimitError) return told(error.message, "refused");
     if (error instanceof HttpError || error instanceof ChallengeError) {

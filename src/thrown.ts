@@ -1,0 +1,206 @@
+/**
+ * The words of whatever was thrown. Anything can be: an object that cannot be
+ * made into a string, a proxy that was revoked, an error whose message throws.
+ * Nothing here throws, and all of it is bounded.
+ *
+ * @module
+ */
+
+/** Characters of one text; the rest is counted. */
+const LONGEST_TEXT = 16 * 1024;
+/** A chain of causes may be a circle. */
+const MOST_REASONS = 5;
+/** Of an object that is no error. */
+const DEEPEST = 4;
+const MOST_MEMBERS = 50;
+
+/** Reads a member, if that is possible. */
+function read(value: unknown, name: PropertyKey): unknown {
+  try {
+    return (value as Record<PropertyKey, unknown>)[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells errors, as `instanceof` does where that can be asked. */
+export function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    // A proxy that was revoked.
+    return false;
+  }
+}
+
+/** The name of an error's class; undefined for what is no error. */
+export function nameOf(thrown: unknown): string | undefined {
+  const name = isError(thrown) ? read(thrown, "name") : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** An error's message; of anything else all that there is to say. */
+export function messageOf(thrown: unknown): string {
+  if (!isError(thrown)) return textOf(thrown);
+  const message = read(thrown, "message");
+  return typeof message === "string" ? bounded(message) : textOf(message);
+}
+
+/** The name and the message of an error; of anything else its text. */
+export function headOf(thrown: unknown): string {
+  if (!isError(thrown)) return textOf(thrown);
+  const [name, message] = [nameOf(thrown) ?? "Error", messageOf(thrown)];
+  return message === "" ? name : name === "" ? message : `${name}: ${message}`;
+}
+
+/** The stack below an error's own words, which could hold anything. */
+export function framesOf(thrown: unknown): string {
+  const stack = isError(thrown) ? read(thrown, "stack") : undefined;
+  if (typeof stack !== "string") return "";
+  const message = read(thrown, "message");
+  const start = typeof message === "string" ? stack.indexOf(message) : -1;
+  const below = start < 0 ? stack : stack.slice(start + `${message}`.length);
+  const frames = /(?:^|\n)( {4}at [^]*)$/.exec(below)?.[1] ?? "";
+  return bounded(frames);
+}
+
+/**
+ * The same, or an error in place of what nothing can be asked of, not even
+ * what it is an instance of.
+ */
+export function askable(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error("A proxy was thrown that had been revoked");
+  }
+}
+
+/** An error with its stack and its reasons, or any value, as one text. */
+export function wholeTextOf(thrown: unknown): string {
+  let text = withFrames(thrown);
+  for (const reason of reasonsOf(thrown)) {
+    text += `\nCaused by: ${withFrames(reason)}`;
+  }
+  return text;
+}
+
+function withFrames(thrown: unknown): string {
+  const frames = framesOf(thrown);
+  return frames === "" ? headOf(thrown) : `${headOf(thrown)}\n${frames}`;
+}
+
+/** The errors that led to an error: its causes, and those that it gathers. */
+export function reasonsOf(thrown: unknown): unknown[] {
+  const reasons: unknown[] = [];
+  const seen = new Set<unknown>([thrown]);
+  for (let error = thrown, next = 0; isError(error); error = reasons[next++]) {
+    const errors = read(error, "errors");
+    const found = [
+      read(error, "cause"),
+      ...firstOf(errors),
+      // Of a SuppressedError.
+      read(error, "error"),
+      read(error, "suppressed"),
+    ];
+    for (const reason of found) {
+      if (reason === undefined || seen.has(reason)) continue;
+      if (reasons.length === MOST_REASONS) return reasons;
+      seen.add(reason);
+      reasons.push(reason);
+    }
+  }
+  return reasons;
+}
+
+function firstOf(list: unknown): unknown[] {
+  try {
+    return Array.isArray(list) ? list.slice(0, MOST_REASONS) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Anything as text: JSON, where it has members. */
+export function textOf(value: unknown): string {
+  try {
+    if (isError(value)) return headOf(value);
+    if (typeof value === "string") return bounded(value);
+    if (typeof value !== "object" || value === null) {
+      return bounded(String(value));
+    }
+    const plain = plainOf(value);
+    return bounded(typeof plain === "string" ? plain : JSON.stringify(plain));
+  } catch {
+    return `a value that cannot be printed (${typeof value})`;
+  }
+}
+
+/**
+ * Anything as what JSON can hold, to a few levels: errors as text, and
+ * whatever cannot be read left out.
+ */
+export function plainOf(
+  value: unknown,
+  around: readonly unknown[] = [],
+): unknown {
+  switch (typeof value) {
+    case "string":
+      return bounded(value);
+    case "number":
+    case "boolean":
+    case "undefined":
+      return value;
+    case "object":
+      break;
+    default:
+      return textOf(value);
+  }
+  if (value === null) return null;
+  if (isError(value)) return wholeTextOf(value);
+  if (around.includes(value)) return "(itself)";
+  if (around.length === DEEPEST) return "…";
+  const inner = [...around, value];
+  try {
+    const { toJSON } = value as { toJSON?: unknown };
+    if (typeof toJSON === "function") {
+      return plainOf(toJSON.call(value), inner);
+    }
+  } catch {
+    // Its members may still tell.
+  }
+  try {
+    if (Array.isArray(value)) {
+      const kept = value.slice(0, MOST_MEMBERS)
+        .map((item) => plainOf(item, inner) ?? null);
+      const more = value.length - kept.length;
+      return more > 0 ? [...kept, `… ${more} more`] : kept;
+    }
+    const names = Object.keys(value);
+    if (names.length === 0) return stringOf(value);
+    const kept = names.slice(0, MOST_MEMBERS)
+      .map((name) => [bounded(name), plainOf(read(value, name), inner)]);
+    const more = names.length - kept.length;
+    if (more > 0) kept.push(["…", `${more} more`]);
+    return Object.fromEntries(kept);
+  } catch {
+    return "an object that cannot be read";
+  }
+}
+
+/** An object without members of its own: it may have words all the same. */
+function stringOf(value: object): unknown {
+  try {
+    const text = String(value);
+    return text.startsWith("[object ") ? {} : bounded(text);
+  } catch {
+    return {};
+  }
+}
+
+function bounded(text: string): string {
+  const more = text.length - LONGEST_TEXT;
+  if (more <= 0) return text;
+  return `${text.slice(0, LONGEST_TEXT)}… (${more} more characters)`;
+}

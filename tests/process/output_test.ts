@@ -1,0 +1,133 @@
+/** Standard output that no one takes, and what tools leave behind. */
+import assert from "node:assert/strict";
+import { until } from "../kit.ts";
+import {
+  callHealth,
+  openSession,
+  post,
+  Process,
+  REPOSITORY,
+  startArgs,
+  startProcess,
+} from "./kit.ts";
+import { rpc } from "../kit.ts";
+
+/** Enough lines of strangers to fill a pipe, which holds 64 KiB. */
+const REQUESTS = 500;
+
+async function refuseMany(url: string): Promise<void> {
+  for (let n = 0; n < REQUESTS; n++) {
+    const response = await fetch(`${url}/token`, { method: "POST" });
+    assert.equal(response.status, 501);
+    await response.body?.cancel();
+  }
+}
+
+async function assertServes(url: string): Promise<void> {
+  for (const path of ["/health", "/ready"]) {
+    const response = await fetch(url + path);
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  }
+  assert.equal(await callHealth(url, await openSession(url)), 200);
+}
+
+/** The text that a server prints, read only when asked for. */
+class Output {
+  #reader: ReadableStreamDefaultReader<string>;
+  text = "";
+
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    this.#reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  async readUntil(isEnough: () => boolean): Promise<void> {
+    while (!isEnough()) {
+      const { done, value } = await this.#reader.read();
+      if (done) break;
+      this.text += value;
+    }
+  }
+}
+
+Deno.test("a reader of standard output that stalls holds nothing up, and gets every line later", async () => {
+  const args = await startArgs();
+  await using child = new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: REPOSITORY,
+    env: { PORT: "0", KV_PATH: ":memory:" },
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const output = new Output(child.stdout);
+  const address = /(http:\/\/[\w.]+:\d+)\/mcp/;
+  await output.readUntil(() => address.test(output.text));
+  const url = address.exec(output.text)![1];
+  await refuseMany(url);
+  await assertServes(url);
+  const told = () => output.text.match(/"method":"POST \/token"/g)?.length;
+  await output.readUntil(() => told() === REQUESTS);
+
+  await refuseMany(url);
+  child.kill("SIGTERM");
+  assert.equal((await child.status).code, 0);
+  await output.readUntil(() => false);
+});
+
+/** A port that no one uses. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+for (
+  const [what, script] of [
+    ["a full disk", 'exec "$0" "$@" > /dev/full'],
+    ["a pipe that was closed", '"$0" "$@" | true'],
+    ["no file at all", 'exec "$0" "$@" >&-'],
+  ]
+) {
+  Deno.test(`a server with ${what} behind its standard output starts, serves and stops`, async () => {
+    const url = `http://127.0.0.1:${freePort()}`;
+    await using server = new Process(
+      ["-c", script, Deno.execPath(), ...await startArgs()],
+      {
+        command: "sh",
+        env: { PORT: new URL(url).port, KV_PATH: ":memory:" },
+      },
+    );
+    await until(() =>
+      fetch(`${url}/health`).then(
+        (response) => response.body!.cancel().then(() => true),
+        () => false,
+      )
+    );
+    await refuseMany(url);
+    await assertServes(url);
+    server.kill("SIGTERM");
+    await server.end();
+    assert.equal(server.output, "");
+  });
+}
+
+Deno.test("what a tool leaves behind is told with its reason, whatever it is, and ends nothing", async () => {
+  await using server = await startProcess({
+    entry: "tests/process/stray_server.ts",
+  });
+  const url = await server.url();
+  const session = await openSession(url);
+  for (const kind of ["rejection", "exception", "thrown"]) {
+    const call = rpc("tools/call", { name: "leave", arguments: { kind } });
+    const response = await post(url, call, session);
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  }
+  await server.prints(/Unhandled rejection.*the reason of a rejection/);
+  await server.prints(/Unhandled exception.*the reason of an exception/);
+  await server.prints(/Internal error.*the reason that was thrown/);
+  const response = await fetch(`${url}/health`);
+  assert.equal(response.status, 200);
+  await response.body?.cancel();
+  server.kill("SIGTERM");
+  assert.equal(await server.end(), 0);
+});
