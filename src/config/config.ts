@@ -116,8 +116,8 @@ export function parseConfig(
     kvPath,
     allowedOrigins: settings.read(SERVER.ALLOWED_ORIGINS),
     log: {
-      level: settings.read(SERVER.LOG_LEVEL) ?? log.level ?? "info",
-      audit: settings.read(SERVER.AUDIT_LOG) ?? log.audit ?? true,
+      level: settings.readOr(SERVER.LOG_LEVEL, log.level),
+      audit: settings.readOr(SERVER.AUDIT_LOG, log.audit),
     },
     title: settings.read(SERVER.MCP_TITLE) ?? title,
     instructions,

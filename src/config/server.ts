@@ -115,15 +115,13 @@ export const SERVER = settingsOf({
   LOG_LEVEL: {
     words: "`debug`, `info`, `warning`, `error` or `off`.",
     shape: oneOf(LOG_LEVELS),
-    unset: "the level in `server.ts`, or `info`",
-    example: "debug",
+    default: "info",
   },
   AUDIT_LOG: {
     words: "Whether sign-ins and changes that people and operators make on " +
       "`/account` are logged at every `LOG_LEVEL` but `off`.",
     shape: ON_OFF,
-    unset: "as `server.ts` has it, or `true`",
-    example: "false",
+    default: true,
   },
   MCP_TITLE: {
     words: "The name that people see, where one program runs as several.",

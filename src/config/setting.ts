@@ -112,6 +112,15 @@ export class Settings {
     }
   }
 
+  /** {@linkcode read}, or the author's value when the variable is unset. */
+  readOr<S extends NamedSetting>(
+    setting: S,
+    authors: ValueOf<S> | undefined,
+  ): ValueOf<S> {
+    const isSet = this.text(setting) !== undefined;
+    return isSet || authors === undefined ? this.read(setting) : authors;
+  }
+
   /** {@linkcode read}, with a complaint when the variable is unset. */
   require<S extends NamedSetting>(setting: S): ValueOf<S> {
     if (this.text(setting) === undefined) this.complain(setting);

@@ -244,7 +244,7 @@ Deno.test("whatever starts a service for others sets what telemetry needs", asyn
       "src/create/container_files.ts",
       "deploy/tool-server.service",
       "deploy/compose.yaml",
-      "src/process/cores.ts",
+      "src/process/core_processes.ts",
     ]
   ) {
     const text = await Deno.readTextFile(new URL(path, ROOT));

@@ -1,7 +1,7 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
-import { Cores as Supervisor } from "../../src/process/cores.ts";
+import { Cores as Supervisor } from "../../src/process/core_processes.ts";
 import { silentLogger } from "../log.ts";
 import { rpc, until } from "../kit.ts";
 import { Collector } from "./collector.ts";

@@ -1,0 +1,206 @@
+/**
+ * The processes of one command, all on one port.
+ *
+ * @module
+ */
+import { LineQueue } from "../line_queue.ts";
+import type { Logger } from "../log.ts";
+import { printDropped } from "../standard_output.ts";
+import { WITH_PARENT } from "./parent.ts";
+
+/**
+ * Longer than a start takes: a process that ends sooner will probably do so
+ * again.
+ */
+const STEADY_MILLISECONDS = 5000;
+const FIRST_PAUSE_MILLISECONDS = 100;
+const LONGEST_PAUSE_MILLISECONDS = 10_000;
+const LOOK_MILLISECONDS = 20;
+/** The time for the last lines, which no one may read. */
+const LAST_LINES_MILLISECONDS = 500;
+/** The characters of a line; longer ones are cut in pieces. */
+const LONGEST_LINE = 64 * 1024;
+
+/** The command, and the number of processes. */
+export interface CoresOptions {
+  command: readonly string[];
+  processes: number;
+  hostname: string;
+  port: number;
+  log: Logger;
+  /** The pause between two starts of a process that does not stay; 10 s by default. */
+  longestPauseMilliseconds?: number;
+}
+
+/** The processes of one command. A process that ends is started again. */
+export class Cores {
+  readonly #options: CoresOptions;
+  readonly #longestPauseMilliseconds: number;
+  readonly #children = new Set<Deno.ChildProcess>();
+  readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
+  readonly #over = Promise.withResolvers<number>();
+  /** Until then an end is a mistake, in the settings for example. */
+  #hasListened = false;
+  #stopSignal?: Deno.Signal;
+  #hasFailed = false;
+
+  constructor(options: CoresOptions) {
+    this.#options = options;
+    this.#longestPauseMilliseconds = options.longestPauseMilliseconds ??
+      LONGEST_PAUSE_MILLISECONDS;
+  }
+
+  /**
+   * Runs until a signal, or until no process can be kept alive; gives the exit
+   * code.
+   */
+  async run(): Promise<number> {
+    // The first process alone: it reports mistakes in the settings once, and
+    // makes the database that the others find.
+    this.#start();
+    await this.#listening();
+    if (this.#stopSignal === undefined && this.#children.size > 0) {
+      this.#hasListened = true;
+      for (let n = 1; n < this.#options.processes; n++) this.#start();
+    }
+    return await this.#over.promise;
+  }
+
+  /** Passes a signal on, and waits for all processes; none is started again. */
+  stop(signal: Deno.Signal): void {
+    this.#stopSignal = signal;
+    for (const pause of this.#pauses) clearTimeout(pause);
+    for (const child of this.#children) {
+      // The process may have ended just now.
+      try {
+        child.kill(signal);
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error;
+      }
+    }
+    if (this.#children.size === 0) this.#over.resolve(0);
+  }
+
+  /** @param pauseMilliseconds before the next start, should it not stay */
+  async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
+    const [program, ...args] = this.#options.command;
+    const startedMilliseconds = Date.now();
+    const child = new Deno.Command(program, {
+      args: [...args, `${WITH_PARENT}=${Deno.pid}`],
+      env: { REUSE_PORT: "true", ...collecting() },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    this.#children.add(child);
+    const printed = Promise.all([
+      passOn(child.stdout, stdout),
+      passOn(child.stderr, stderr),
+    ]);
+    const { code, signal } = await child.status;
+    await within(LAST_LINES_MILLISECONDS, printed);
+    this.#children.delete(child);
+    const isLast = this.#children.size === 0;
+    if (this.#stopSignal !== undefined) {
+      // One that was only starting knows of no good order yet.
+      this.#hasFailed ||= code !== 0 && signal !== this.#stopSignal;
+      if (isLast) this.#over.resolve(this.#hasFailed ? 1 : 0);
+      return;
+    }
+    const isSteady = Date.now() - startedMilliseconds >= STEADY_MILLISECONDS;
+    const isHopeless = !isSteady &&
+      pauseMilliseconds >= this.#longestPauseMilliseconds;
+    if (isLast && (isHopeless || !this.#hasListened)) {
+      for (const pause of this.#pauses) clearTimeout(pause);
+      return this.#over.resolve(code || 1);
+    }
+    this.#options.log.error("A process ended and is started again", {
+      pid: child.pid,
+      code,
+      signal,
+    });
+    this.#startLater(isSteady ? FIRST_PAUSE_MILLISECONDS : pauseMilliseconds);
+  }
+
+  #startLater(milliseconds: number): void {
+    const pause = setTimeout(() => {
+      this.#pauses.delete(pause);
+      this.#start(Math.min(2 * milliseconds, this.#longestPauseMilliseconds));
+    }, milliseconds);
+    this.#pauses.add(pause);
+  }
+
+  /** Resolves when connections are accepted, or no process is left. */
+  async #listening(): Promise<void> {
+    const { hostname, port } = this.#options;
+    while (this.#children.size > 0) {
+      try {
+        (await Deno.connect({ hostname, port })).close();
+        return;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+      }
+      await pause(LOOK_MILLISECONDS);
+    }
+  }
+}
+
+/**
+ * Gives the variables that Deno reads for telemetry, unless they are set: metrics
+ * of two processes must differ in something, and docs/telemetry.md has the
+ * reasons for the rest.
+ */
+function collecting(): Record<string, string> {
+  const given = Deno.env.get("OTEL_RESOURCE_ATTRIBUTES");
+  const own = `service.instance.id=${crypto.randomUUID()}`;
+  return {
+    OTEL_RESOURCE_ATTRIBUTES: given ? `${given},${own}` : own,
+    OTEL_PROPAGATORS: Deno.env.get("OTEL_PROPAGATORS") || "tracecontext",
+    OTEL_EXPORTER_OTLP_TIMEOUT: Deno.env.get("OTEL_EXPORTER_OTLP_TIMEOUT") ||
+      "1000",
+  };
+}
+
+/** Passes whole lines on, so that the lines of several processes do not mix. */
+async function passOn(
+  from: ReadableStream<Uint8Array<ArrayBuffer>>,
+  to: LineQueue,
+): Promise<void> {
+  let rest = "";
+  for await (const chunk of from.pipeThrough(new TextDecoderStream())) {
+    const text = rest + chunk;
+    const end = text.lastIndexOf("\n");
+    if (end >= 0) to.push(text.slice(0, end));
+    rest = text.slice(end + 1);
+    if (rest.length > LONGEST_LINE) {
+      to.push(rest);
+      rest = "";
+    }
+  }
+  if (rest !== "") to.push(rest);
+}
+
+/** Lines on standard output. */
+export const stdout = new LineQueue(
+  (bytes) => Deno.stdout.write(bytes),
+  printDropped,
+);
+/** Lines on standard error. */
+export const stderr = new LineQueue(
+  (bytes) => Deno.stderr.write(bytes),
+  printDropped,
+);
+
+async function within(
+  milliseconds: number,
+  ending: Promise<unknown>,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([ending, promise]);
+  clearTimeout(timer);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
