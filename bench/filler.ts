@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { randomId } from "../src/crypto.ts";
-import { bindingOf, openGrant, useGrant } from "../src/oauth/grant.ts";
-import { APPROVAL_TTL_SECONDS } from "../src/oauth/lifetimes.ts";
-import { seal } from "../src/seal.ts";
+import { randomId } from "../src/crypto/crypto.ts";
+import { bindingOf, openGrant, useGrant } from "../src/auth/rules/grant.ts";
+import { APPROVAL_TTL_SECONDS } from "../src/auth/rules/lifetimes.ts";
+import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";
 import { issueTokens } from "../src/store/issuance.ts";

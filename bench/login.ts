@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { openGrant, useGrant } from "../src/oauth/grant.ts";
-import type { IssuedTokens } from "../src/oauth/token_request.ts";
+import { openGrant, useGrant } from "../src/auth/rules/grant.ts";
+import type { IssuedTokens } from "../src/auth/rules/token_request.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";
 import { now } from "../src/clock.ts";

@@ -33,8 +33,8 @@ export type {
   RoutesContext,
   Server,
   ServerOptions,
-} from "./server_options.ts";
-export type { Definitions } from "./protocol/compiled_definitions.ts";
+} from "./server/server_options.ts";
+export type { Definitions } from "./mcp/catalogue/compiled_definitions.ts";
 export type { ConnectionInfo } from "./http/connection_info.ts";
 export type {
   LogEvent,
@@ -42,7 +42,7 @@ export type {
   LogOptions,
   Properties as LogProperties,
   Severity as LogSeverity,
-} from "./log.ts";
+} from "./log/log.ts";
 
 export {
   type CallToolResult,
@@ -107,7 +107,7 @@ export {
   type SettingSchemas,
   type SettingValues,
 } from "./authoring/setting.ts";
-export type { About } from "./about.ts";
+export type { About } from "./authoring/about.ts";
 export type { ToolLimit } from "./authoring/tool_limit.ts";
 export type { Around, ToolCall } from "./authoring/around.ts";
 export type {
@@ -118,7 +118,7 @@ export type {
   Upstream,
 } from "./caller.ts";
 export type { ScopeDefinition, ScopeDefinitions } from "./authoring/scope.ts";
-export type { DecidePermissions, Person } from "./oauth/permissions.ts";
+export type { DecidePermissions, Person } from "./auth/rules/permissions.ts";
 export {
   type Provider,
   UpstreamError,
@@ -126,12 +126,12 @@ export {
   type UpstreamRequest,
   type UpstreamResponse,
   type UpstreamTokens,
-} from "./upstream/provider.ts";
+} from "./auth/provider/provider.ts";
 export type { FetchDocument } from "./store/documents.ts";
-export { type Complaint, ConfigError } from "./config/complaint.ts";
-export type { Environment } from "./config/setting.ts";
-export { CatalogueError } from "./protocol/compiled_definitions.ts";
-export { ServiceError } from "./engine/lifecycle.ts";
+export { type Complaint, ConfigError } from "./settings/complaint.ts";
+export type { Environment } from "./settings/setting.ts";
+export { CatalogueError } from "./mcp/catalogue/compiled_definitions.ts";
+export { ServiceError } from "./server/lifecycle.ts";
 
 /** Zod, in which schemas are written: the same copy that checks them. */
 export * as z from "zod";

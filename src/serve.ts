@@ -4,22 +4,22 @@
  *
  * @module
  */
-import { ConfigError } from "./config/complaint.ts";
-import { isLocal } from "./config/config.ts";
-import { ServiceError } from "./engine/lifecycle.ts";
-import { Log, type Logger } from "./log.ts";
+import { ConfigError } from "./settings/complaint.ts";
+import { isLocal } from "./settings/config.ts";
+import { ServiceError } from "./server/lifecycle.ts";
+import { Log, type Logger } from "./log/log.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { CatalogueError } from "./protocol/compiled_definitions.ts";
-import { assemble } from "./assemble.ts";
-import { type Plan, planServer } from "./plan.ts";
+import { CatalogueError } from "./mcp/catalogue/compiled_definitions.ts";
+import { assemble } from "./server/assemble.ts";
+import { type Plan, planServer } from "./server/plan.ts";
 import type {
   CreateServerOptions,
   Server,
   ServerOptions,
-} from "./server_options.ts";
-import { standardOutput } from "./standard_output.ts";
-import { startTelemetry } from "./telemetry.ts";
+} from "./server/server_options.ts";
+import { standardOutput } from "./log/standard_output.ts";
+import { startTelemetry } from "./telemetry/current.ts";
 import { surroundings } from "./process/environment.ts";
 import { checkPropagators, warnOfCollecting } from "./process/collecting.ts";
 import { announce, warn } from "./process/announcement.ts";

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { assemble } from "./assemble.ts";
+import { assemble } from "./server/assemble.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
-import { planServer } from "./plan.ts";
-import type { CreateServerOptions, Server } from "./server_options.ts";
+import { planServer } from "./server/plan.ts";
+import type { CreateServerOptions, Server } from "./server/server_options.ts";
 
 /**
  * Builds a server.
@@ -24,9 +24,9 @@ import type { CreateServerOptions, Server } from "./server_options.ts";
  * });
  * const response = await server.fetch(new Request("http://localhost/health"));
  * ```
- * @throws {import("./config/complaint.ts").ConfigError} with every complaint
+ * @throws {import("./settings/complaint.ts").ConfigError} with every complaint
  * about the settings
- * @throws {import("./protocol/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
+ * @throws {import("./mcp/catalogue/compiled_definitions.ts").CatalogueError} with every complaint about the definitions
  */
 export function createServer<
   S extends SettingSchemas = Record<never, never>,

@@ -23,8 +23,10 @@ async function* listSources(folder: string): AsyncGenerator<string> {
   for await (
     const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
   ) {
-    if (isDirectory) yield* listSources(`${folder}${name}/`);
-    else if (/(?<!_test)\.tsx?$/.test(name)) yield `${folder}${name}`;
+    if (isDirectory && name !== "tests") {
+      yield* listSources(`${folder}${name}/`);
+    }
+    if (/(?<!_test)\.tsx?$/.test(name)) yield `${folder}${name}`;
   }
 }
 
@@ -43,7 +45,7 @@ function withoutComments(text: string): string {
 async function readImports(path: string): Promise<Import[]> {
   let text = withoutComments(await readText(path));
   // Templates of files for a new project are not code of ours.
-  if (path.startsWith("src/create/")) {
+  if (path.startsWith("packages/create/")) {
     text = text.replaceAll(/`(?:\\.|[^`\\])*`/g, "");
   }
   return [...text.matchAll(IMPORT)].map(
@@ -79,7 +81,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^src\/(serve\.ts$|standard_output\.ts$|process\/|testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
+  /^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
@@ -90,23 +92,50 @@ const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
  * directly in it.
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ["packages/client/", "src/", "src/telemetry/"],
+  [
+    "packages/client/",
+    "src/",
+    "src/crypto/",
+    "src/net/",
+    "src/log/",
+    "src/telemetry/",
+  ],
   ["src/authoring/", "src/view/"],
-  ["src/config/", "src/protocol/", "src/oauth/"],
-  ["src/store/", "src/upstream/", "src/client_documents/", "src/http/"],
-  ["src/gates/", "src/pages/", "src/discovery/", "src/upstream/dev/"],
-  ["src/view_host/"],
-  ["src/engine/", "src/authorization_server/", "src/account/", "src/doctor/"],
-  ["src/request_log.ts", "src/error_answer.ts", "src/observed_routes.ts"],
-  ["src/app.ts"],
-  ["src/server_options.ts"],
-  ["src/plan.ts"],
-  ["src/assemble.ts"],
+  ["src/settings/", "src/mcp/wire/", "src/auth/rules/"],
+  ["src/mcp/catalogue/"],
+  ["src/store/", "src/auth/provider/", "src/http/"],
+  ["src/auth/doors/", "src/pages/", "src/discovery/", "src/auth/provider/dev/"],
+  ["packages/dev/", "packages/doctor/"],
+  ["src/server/lifecycle.ts", "src/server/provide.ts"],
+  [
+    "src/mcp/exchange/",
+    "src/mcp/work/",
+    "src/auth/clients/",
+    "src/auth/grants/",
+  ],
+  ["src/auth/account/"],
+  ["src/mcp/methods/", "src/auth/server/"],
+  ["src/mcp/generations/"],
+  ["src/mcp/"],
+  [
+    "src/server/request_log.ts",
+    "src/server/error_answer.ts",
+    "src/server/observed_routes.ts",
+  ],
+  ["src/server/app.ts"],
+  ["src/server/server_options.ts"],
+  ["src/server/plan.ts"],
+  ["src/server/assemble.ts"],
   ["src/server.ts"],
   ["src/process/"],
   ["src/serve.ts"],
-  ["src/mod.ts", "src/view.ts", "src/skill.ts", "src/create/", "src/testing/"],
-  ["src/testing.ts"],
+  [
+    "src/mod.ts",
+    "src/view.ts",
+    "src/skill.ts",
+    "packages/create/",
+    "packages/testing/",
+  ],
   ["src/tools/", "src/resources/", "src/prompts/"],
   ["health.ts"],
   ["server.ts"],
@@ -114,14 +143,20 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 
 function layerOf(path: string): number {
-  const file = LAYERS.findIndex((line) => line.includes(path));
-  if (file >= 0) return file;
-  const folder = path.replace(/[^/]*$/, "");
-  const layer = LAYERS.findLastIndex((line) =>
-    line.some((room) =>
-      room === "src/" ? folder === room : folder.startsWith(room)
-    )
-  );
+  let layer = -1;
+  let longest = "";
+  for (const [index, line] of LAYERS.entries()) {
+    for (const room of line) {
+      const isIn = room.endsWith("/")
+        ? room === "src/"
+          ? path.replace(/[^/]*$/, "") === room
+          : path.startsWith(room)
+        : path === room;
+      if (isIn && room.length > longest.length) {
+        [layer, longest] = [index, room];
+      }
+    }
+  }
   assert(layer >= 0, `${path} is in no room`);
   return layer;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { testServer } from "../src/testing.ts";
+import { testServer } from "../packages/testing/mod.ts";
 import health from "../health.ts";
 
 Deno.test("health tells how the server is", async () => {

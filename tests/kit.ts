@@ -4,12 +4,15 @@
  * @module
  */
 import { createServer } from "../src/server.ts";
-import type { CreateServerOptions, Server } from "../src/server_options.ts";
+import type {
+  CreateServerOptions,
+  Server,
+} from "../src/server/server_options.ts";
 import type { JsonObject } from "../src/json.ts";
-import { SILENT } from "./log.ts";
+import { SILENT } from "./log/fixture.ts";
 import { VERSION } from "../src/version.ts";
-import { Meta } from "../src/protocol/request_meta.ts";
-import { STATELESS_REVISION } from "../src/protocol/revisions.ts";
+import { Meta } from "../src/mcp/wire/request_meta.ts";
+import { STATELESS_REVISION } from "../src/mcp/wire/revisions.ts";
 
 /** The address that the test server has. */
 export const BASE_URL = "http://127.0.0.1:3000";

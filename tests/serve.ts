@@ -4,11 +4,11 @@
  *
  * @module
  */
-import { parseConfig } from "../src/config/config.ts";
-import type { Definitions } from "../src/protocol/compiled_definitions.ts";
-import { assemble } from "../src/assemble.ts";
-import { planServer } from "../src/plan.ts";
-import type { Server } from "../src/server_options.ts";
+import { parseConfig } from "../src/settings/config.ts";
+import type { Definitions } from "../src/mcp/catalogue/compiled_definitions.ts";
+import { assemble } from "../src/server/assemble.ts";
+import { planServer } from "../src/server/plan.ts";
+import type { Server } from "../src/server/server_options.ts";
 import { INTRODUCTION } from "./kit.ts";
 
 /** Serves until the process is told to end, and prints its address. */

@@ -1,6 +1,6 @@
 /** The parts of this service that do not depend on a clone's own tools. */
 import assert from "node:assert/strict";
-import { testServer } from "../src/testing.ts";
+import { testServer } from "../packages/testing/mod.ts";
 import server from "../server.ts";
 
 Deno.test("what server.ts offers starts, health among it", async () => {

@@ -1,7 +1,7 @@
 /** The checks that every POST passes before its message is parsed. */
-import { originCheck } from "../../src/gates/origin.ts";
-import { checkStandardHeaders } from "../../src/protocol/headers.ts";
-import { checkAccept, checkContentType } from "../../src/protocol/transport.ts";
+import { originCheck } from "../../src/auth/doors/origin.ts";
+import { checkStandardHeaders } from "../../src/mcp/wire/headers.ts";
+import { checkAccept, checkContentType } from "../../src/mcp/wire/transport.ts";
 
 const headers = new Headers({
   "host": "127.0.0.1:3000",

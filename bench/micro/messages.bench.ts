@@ -1,6 +1,6 @@
 /** Parsing and printing messages. */
-import { parseMessage, printResult } from "../../src/protocol/messages.ts";
-import { metaOf, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
+import { parseMessage, printResult } from "../../src/mcp/wire/messages.ts";
+import { metaOf, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
 import { callHealth, request } from "../client.ts";
 
 const session = request(

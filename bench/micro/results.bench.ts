@@ -2,8 +2,8 @@
 import {
   sessionPrinter,
   statelessPrinter,
-} from "../../src/protocol/printer.ts";
-import { structuredResult } from "../../src/protocol/tool_result.ts";
+} from "../../src/mcp/wire/printer.ts";
+import { structuredResult } from "../../src/mcp/wire/tool_result.ts";
 import { health } from "../peers/catalogue.mjs";
 import { readHealth } from "../peers/health.mjs";
 

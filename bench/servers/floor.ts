@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { jsonResponse } from "../../src/engine/response.ts";
+import { jsonResponse } from "../../src/mcp/exchange/response.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 const READ = [

@@ -5,7 +5,7 @@
  * @see https://llmstxt.org
  * @module
  */
-import type { About } from "../about.ts";
+import type { About } from "../authoring/about.ts";
 import type { ServerCard } from "./server_card.ts";
 
 /** Makes the document at `/llms.txt`, in Markdown. */

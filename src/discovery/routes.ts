@@ -4,11 +4,11 @@
  * @module
  */
 import { type Context, Hono } from "@hono/hono";
-import type { About } from "../about.ts";
-import type { Config } from "../config/config.ts";
-import { fingerprint } from "../crypto.ts";
-import type { Catalogue } from "../protocol/catalogue.ts";
-import { isForModels } from "../protocol/view_resource.ts";
+import type { About } from "../authoring/about.ts";
+import type { Config } from "../settings/config.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
+import { isForModels } from "../mcp/catalogue/view_resource.ts";
 import { aiCatalog, CATALOG_TYPE } from "./ai_catalog.ts";
 import { llmsText } from "./llms_text.ts";
 import { CARD_TYPE, serverCard } from "./server_card.ts";

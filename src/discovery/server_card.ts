@@ -5,9 +5,9 @@
  * @module
  */
 import type { Icon, Implementation } from "@modelcontextprotocol/server";
-import type { About } from "../about.ts";
-import { REVISIONS } from "../protocol/revisions.ts";
-import { resourceOf } from "../oauth/resource.ts";
+import type { About } from "../authoring/about.ts";
+import { REVISIONS } from "../mcp/wire/revisions.ts";
+import { resourceOf } from "../auth/rules/resource.ts";
 
 /** The media type of the card. */
 export const CARD_TYPE = "application/mcp-server-card+json";

@@ -6,7 +6,7 @@
  */
 import { type Clock, systemClock } from "../clock.ts";
 import { HttpError } from "../errors.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 
 /**
  * The seconds for a whole body: 4 MiB in a minute is half a megabit per second.

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { readBytes } from "../body_bytes.ts";
+import { readBytes } from "../net/body_bytes.ts";
 import { OAuthError } from "../errors.ts";
 import { isObject } from "../json.ts";
 import { ArrivingBodies } from "./arriving_bodies.ts";
-import { Parameters } from "../oauth/parameters.ts";
+import { Parameters } from "../auth/rules/parameters.ts";
 
 /** The largest body: no OAuth client sends more. */
 const MAX_BYTES = 16 * 1024;

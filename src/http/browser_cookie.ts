@@ -5,8 +5,8 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { randomId } from "../crypto.ts";
-import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { randomId } from "../crypto/crypto.ts";
+import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import { keepCookie, readCookie } from "./cookie.ts";
 
 const name = "browser";

@@ -10,7 +10,7 @@ import {
   isWithin,
   type Network,
   parseAddress,
-} from "../address.ts";
+} from "../net/address.ts";
 
 /**
  * Finds the address of a client: that of its connection, or, if that is a

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
+import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 
 /** Makes a token for the forms of one rendering. `sessionId` is secret. */
 export function mintCsrf(sessionId: string): string {

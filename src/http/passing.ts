@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Address } from "../address.ts";
+import type { Address } from "../net/address.ts";
 import type { ConnectionInfo } from "./connection_info.ts";
 
 /** Hono's environment: values of the socket, and values that handlers add. */

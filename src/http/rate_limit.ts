@@ -5,9 +5,9 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { Address } from "../address.ts";
+import type { Address } from "../net/address.ts";
 import { HttpError } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 import { networkName } from "./client_address.ts";

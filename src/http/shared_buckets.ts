@@ -7,10 +7,10 @@
  * @module
  */
 import type { MaybePromise } from "../authoring/service.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 import type { Database } from "../store/database.ts";
 import { type RateStore, rateStore } from "../store/rate.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 import { Buckets, type Rate } from "./buckets.ts";
 
 /** Most callers never come so far, and no database need hear of them. */

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { AuthConfig } from "../config/auth.ts";
-import { isLoopback } from "../loopback.ts";
+import type { AuthConfig } from "../settings/auth.ts";
+import { isLoopback } from "../net/loopback.ts";
 
 /** The kind of access, as far as it changes how a person connects. */
 export type Entry =

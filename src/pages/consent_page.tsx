@@ -11,7 +11,7 @@
 import {
   GRANT_IDLE_TTL_SECONDS,
   GRANT_TTL_SECONDS,
-} from "../oauth/lifetimes.ts";
+} from "../auth/rules/lifetimes.ts";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 

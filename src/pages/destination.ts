@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { redirectKind } from "../oauth/redirect_uri.ts";
+import { redirectKind } from "../auth/rules/redirect_uri.ts";
 
 /**
  * Names the destination, to tell clients of the same name apart: `claude.ai`,

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../about.ts";
-import { basePathOf } from "../base_path.ts";
+import type { About } from "../authoring/about.ts";
+import { basePathOf } from "../net/base_path.ts";
 import { HttpError, OAuthError } from "../errors.ts";
 import { ErrorPage } from "./error_page.tsx";
 import { wordsFor } from "./error_words.ts";

@@ -4,10 +4,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../about.ts";
-import type { Config } from "../config/config.ts";
-import type { Catalogue } from "../protocol/catalogue.ts";
-import { isForModels } from "../protocol/view_resource.ts";
+import type { About } from "../authoring/about.ts";
+import type { Config } from "../settings/config.ts";
+import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
+import { isForModels } from "../mcp/catalogue/view_resource.ts";
 import { entryOf } from "./client_guides.ts";
 import { LandingPage } from "./landing_page.tsx";
 import { page } from "./respond.ts";

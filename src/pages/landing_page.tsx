@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { basePathOf } from "../base_path.ts";
+import { basePathOf } from "../net/base_path.ts";
 import { clientGuides, type Entry } from "./client_guides.ts";
 import { ClientPicker } from "./client_picker.tsx";
 import { CopyLine } from "./copy_line.tsx";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isFailure, type Outcome } from "../outcome.ts";
+import { isFailure, type Outcome } from "../log/outcome.ts";
 import { Moment } from "./moment.tsx";
 
 /** Calls of one tool within an hour that ended the same way. */

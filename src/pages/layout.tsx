@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { raw } from "@hono/hono/html";
-import type { About } from "../about.ts";
+import type { About } from "../authoring/about.ts";
 import { STYLE } from "./style.ts";
 
 const MARK = "M5 4h14a1 1 0 0 1 1 1v4.5a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V5a1 1 " +

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../log_line.ts";
+import { visible } from "../log/log_line.ts";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, OutcomeBadge } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { visible } from "../log_line.ts";
+import { visible } from "../log/log_line.ts";
 import type { ConnectionInWords } from "./account_page.tsx";
 import { EndForm, EndPersonForm } from "./connection_forms.tsx";
 import { destinationOf } from "./destination.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { visible } from "../log_line.ts";
+import { visible } from "../log/log_line.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
 import {

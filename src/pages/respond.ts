@@ -6,7 +6,7 @@
 import type { Context } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
-import { base64, digest } from "../crypto.ts";
+import { base64, digest } from "../crypto/crypto.ts";
 import { CALLBACK_SCRIPT, COPY_SCRIPT } from "./scripts.ts";
 import { STYLE } from "./style.ts";
 

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { OFFLINE_ACCESS } from "../oauth/scope.ts";
-import type { ScopeUse } from "../protocol/catalogue.ts";
+import { OFFLINE_ACCESS } from "../auth/rules/scope.ts";
+import type { ScopeUse } from "../mcp/catalogue/catalogue.ts";
 import type { ScopeInWords } from "./consent_page.tsx";
 
 /**

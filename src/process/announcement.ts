@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { isOpen } from "../config/auth.ts";
-import type { Config } from "../config/config.ts";
-import type { Logger } from "../log.ts";
-import { isLoopback } from "../loopback.ts";
+import { isOpen } from "../settings/auth.ts";
+import type { Config } from "../settings/config.ts";
+import type { Logger } from "../log/log.ts";
+import { isLoopback } from "../net/loopback.ts";
 import { clientGuides, entryOf } from "../pages/client_guides.ts";
 
 /** Warns of settings that work but are probably not wanted. */

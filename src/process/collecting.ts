@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { type Config, isLocal } from "../config/config.ts";
-import type { Environment } from "../config/setting.ts";
-import type { Logger } from "../log.ts";
-import { isCollected, telemetry } from "../telemetry.ts";
+import { type Config, isLocal } from "../settings/config.ts";
+import type { Environment } from "../settings/setting.ts";
+import type { Logger } from "../log/log.ts";
+import { isCollected, telemetry } from "../telemetry/current.ts";
 import { StartError } from "./start_error.ts";
 
 /**

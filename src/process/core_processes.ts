@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { LineQueue } from "../line_queue.ts";
-import type { Logger } from "../log.ts";
-import { printDropped } from "../standard_output.ts";
+import { LineQueue } from "../log/line_queue.ts";
+import type { Logger } from "../log/log.ts";
+import { printDropped } from "../log/standard_output.ts";
 import { WITH_PARENT } from "./parent.ts";
 
 /**

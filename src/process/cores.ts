@@ -13,8 +13,8 @@
  *
  * @module
  */
-import { Log } from "../log.ts";
-import { jsonLine } from "../log_line.ts";
+import { Log } from "../log/log.ts";
+import { jsonLine } from "../log/log_line.ts";
 import { Cores, stderr, stdout } from "./core_processes.ts";
 import { watchParent, WITH_PARENT } from "./parent.ts";
 

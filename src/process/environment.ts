@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Environment, Surroundings } from "../config/setting.ts";
+import type { Environment, Surroundings } from "../settings/setting.ts";
 
 /** Reads without a prompt for permission. */
 export function surroundings(): Surroundings & { environment: Environment } {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Config } from "../config/config.ts";
-import type { Logger } from "../log.ts";
+import type { Config } from "../settings/config.ts";
+import type { Logger } from "../log/log.ts";
 import { whileLocked } from "../store/locked.ts";
 import { isService, type Origin } from "./service.ts";
 import { StartError } from "./start_error.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Log } from "../log.ts";
-import type { Server } from "../server_options.ts";
+import type { Log } from "../log/log.ts";
+import type { Server } from "../server/server_options.ts";
 import { watchParent } from "./parent.ts";
 import type { Socket } from "./socket.ts";
 

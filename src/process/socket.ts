@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Logger } from "../log.ts";
+import type { Logger } from "../log/log.ts";
 
 /** Answers requests. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Complaint, printComplaint } from "../config/complaint.ts";
+import { type Complaint, printComplaint } from "../settings/complaint.ts";
 
 /** A start that failed because of a setting, which the operator can fix. */
 export class StartError extends Error {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import explain from "./explain.ts";
-import { testServer } from "../testing.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 
 Deno.test("explain fills in its arguments and completes its readers", async () => {
   await using server = await testServer({ prompts: [explain] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import addingATool from "./adding_a_tool.ts";
-import { testServer } from "../testing.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 
 Deno.test("docs://adding-a-tool tells where tools are listed", async () => {
   await using server = await testServer({ resources: [addingATool] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import time from "./time.ts";
-import { testServer } from "../testing.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 
 Deno.test("time:// knows its zones and no others", async () => {
   await using server = await testServer({ resources: [time] });

@@ -3,17 +3,17 @@
  *
  * @module
  */
-import type { Grant } from "../oauth/grant.ts";
-import { unwrapDataKey } from "../oauth/data_key.ts";
+import type { Grant } from "../auth/rules/grant.ts";
+import { unwrapDataKey } from "../auth/rules/data_key.ts";
 import type { Database } from "./database.ts";
 import {
   type CredentialKind,
   mintCredential,
   parseCredential,
-} from "../oauth/credential.ts";
-import { mintPersonalToken } from "../oauth/personal_token.ts";
+} from "../auth/rules/credential.ts";
+import { mintPersonalToken } from "../auth/rules/personal_token.ts";
 import { grantStore, setGrant } from "./grants.ts";
-import { SUCCESSOR_TTL_SECONDS } from "../oauth/lifetimes.ts";
+import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
 import { accessTokenKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";

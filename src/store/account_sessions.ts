@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { KnownPerson } from "../oauth/grant.ts";
-import { randomId } from "../crypto.ts";
+import type { KnownPerson } from "../auth/rules/grant.ts";
+import { randomId } from "../crypto/crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import {
   accountSessionKey,
@@ -13,9 +13,9 @@ import {
   madeTokenKey,
 } from "./keys.ts";
 import type { Write } from "./transaction.ts";
-import { deriveKey } from "../oauth/data_key.ts";
-import { seal, unseal } from "../seal.ts";
-import type { UpstreamTokens } from "../upstream/provider.ts";
+import { deriveKey } from "../auth/rules/data_key.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import type { UpstreamTokens } from "../auth/provider/provider.ts";
 
 /**
  * The time for which a person stays signed in to the account page, in seconds.

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
-import { APPROVAL_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { unionOfScopes } from "../oauth/scope.ts";
+import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Database, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";

@@ -5,8 +5,8 @@
  *
  * @module
  */
-import type { Logger } from "../log.ts";
-import { detached } from "../telemetry.ts";
+import type { Logger } from "../log/log.ts";
+import { detached } from "../telemetry/current.ts";
 import { addAttempt, type Attempt } from "./attempt_list.ts";
 import type { Database, Expiring } from "./database.ts";
 import { attemptsKey } from "./keys.ts";

@@ -6,16 +6,16 @@
  *
  * @module
  */
-import { fingerprint, isSameSecret, randomId } from "../crypto.ts";
-import type { AuthorizationRequest } from "../oauth/authorization_request.ts";
-import { mintCredential } from "../oauth/credential.ts";
-import { deriveKey, newDataKey, wrapDataKey } from "../oauth/data_key.ts";
-import type { Grant } from "../oauth/grant.ts";
+import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
+import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
+import { mintCredential } from "../auth/rules/credential.ts";
+import { deriveKey, newDataKey, wrapDataKey } from "../auth/rules/data_key.ts";
+import type { Grant } from "../auth/rules/grant.ts";
 import {
   AUTHORIZATION_REQUEST_TTL_SECONDS,
   SIGN_IN_LEASE_SECONDS,
-} from "../oauth/lifetimes.ts";
-import { seal, unseal } from "../seal.ts";
+} from "../auth/rules/lifetimes.ts";
+import { seal, unseal } from "../crypto/seal.ts";
 import type { CodeRecord } from "./codes.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { setGrant } from "./grants.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isFailure, type Outcome } from "../outcome.ts";
+import { isFailure, type Outcome } from "../log/outcome.ts";
 
 /**
  * Calls of one tool within an hour that ended the same way. Never their

@@ -6,7 +6,7 @@
  * @see MCP 2026-07-28, Subscriptions
  */
 import type { ChangingList } from "../authoring/context.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
 import { pause } from "./persist.ts";

@@ -6,14 +6,14 @@
  * @module
  */
 import { OAuthError, StorageError } from "../errors.ts";
-import { parseCredential } from "../oauth/credential.ts";
-import { type Grant, useGrant } from "../oauth/grant.ts";
-import type { MayHold } from "../oauth/held_scopes.ts";
-import { USED_CODE_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { checkCodeVerifier } from "../oauth/pkce.ts";
-import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
-import type { IssuedTokens } from "../oauth/token_request.ts";
-import { seal, unseal } from "../seal.ts";
+import { parseCredential } from "../auth/rules/credential.ts";
+import { type Grant, useGrant } from "../auth/rules/grant.ts";
+import type { MayHold } from "../auth/rules/held_scopes.ts";
+import { USED_CODE_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { checkCodeVerifier } from "../auth/rules/pkce.ts";
+import { deriveKey, unwrapDataKey } from "../auth/rules/data_key.ts";
+import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import { seal, unseal } from "../crypto/seal.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import { issueTokens } from "./issuance.ts";

@@ -7,7 +7,7 @@
  */
 import { type Clock, now, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 import { type Attempt, Fence } from "./fence.ts";
 import { givenUpKey } from "./keys.ts";
 import { isLocked } from "./locked.ts";

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { randomId } from "../crypto.ts";
+import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 

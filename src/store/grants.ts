@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { closeGrant, type Grant, ledgerIdOf } from "../oauth/grant.ts";
+import { closeGrant, type Grant, ledgerIdOf } from "../auth/rules/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { mintCredential } from "../oauth/credential.ts";
-import type { Grant } from "../oauth/grant.ts";
-import { ACCESS_TOKEN_TTL_SECONDS } from "../oauth/lifetimes.ts";
-import { wrapDataKey } from "../oauth/data_key.ts";
-import { mintRefreshToken } from "../oauth/refresh_token.ts";
-import type { IssuedTokens } from "../oauth/token_request.ts";
+import { mintCredential } from "../auth/rules/credential.ts";
+import type { Grant } from "../auth/rules/grant.ts";
+import { ACCESS_TOKEN_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { wrapDataKey } from "../auth/rules/data_key.ts";
+import { mintRefreshToken } from "../auth/rules/refresh_token.ts";
+import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import type { Expiring } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";

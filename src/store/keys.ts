@@ -6,7 +6,7 @@
  * @module
  */
 
-import { fingerprint } from "../crypto.ts";
+import { fingerprint } from "../crypto/crypto.ts";
 
 const OWN_ID_CHARACTERS = 64;
 

@@ -6,9 +6,9 @@
  *
  * @module
  */
-import type { Logger } from "../log.ts";
-import { type Grant, isPassing, ledgerIdOf } from "../oauth/grant.ts";
-import { detached } from "../telemetry.ts";
+import type { Logger } from "../log/log.ts";
+import { type Grant, isPassing, ledgerIdOf } from "../auth/rules/grant.ts";
+import { detached } from "../telemetry/current.ts";
 import {
   addCall,
   type EndedCall,

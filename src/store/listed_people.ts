@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { fingerprint } from "../crypto.ts";
-import type { Grant } from "../oauth/grant.ts";
-import { listingOf, personTerms } from "../oauth/person.ts";
+import { fingerprint } from "../crypto/crypto.ts";
+import type { Grant } from "../auth/rules/grant.ts";
+import { listingOf, personTerms } from "../auth/rules/person.ts";
 import { personKey, type PersonOrder } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 import type { Transaction } from "./transaction.ts";

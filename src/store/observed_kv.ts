@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isCollected, telemetry } from "../telemetry.ts";
+import { isCollected, telemetry } from "../telemetry/current.ts";
 
 /** Makes an observed version of a database, if telemetry is collected. */
 export function observedKv(kv: Deno.Kv): Deno.Kv {

@@ -6,7 +6,7 @@
  * @module
  */
 import { StorageError } from "../errors.ts";
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 import { whileLocked } from "./locked.ts";
 
 /** The time an operation may take, queue included, in milliseconds. */

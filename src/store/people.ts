@@ -5,13 +5,13 @@
  *
  * @module
  */
-import type { Grant } from "../oauth/grant.ts";
+import type { Grant } from "../auth/rules/grant.ts";
 import {
   isFoundBy,
   listingOf,
   personTerms,
   searchWords,
-} from "../oauth/person.ts";
+} from "../auth/rules/person.ts";
 import type { Database, Found } from "./database.ts";
 import type { GrantStore } from "./grants.ts";
 import {

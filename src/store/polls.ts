@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { detached } from "../telemetry.ts";
+import { detached } from "../telemetry/current.ts";
 
 const FIRST_POLL_MILLISECONDS = 20;
 const SLOW_POLL_MILLISECONDS = 100;

@@ -10,14 +10,14 @@
  * @module
  */
 import { OAuthError } from "../errors.ts";
-import type { Client } from "../oauth/client.ts";
-import { parseCredential } from "../oauth/credential.ts";
-import { deriveKey, unwrapDataKey } from "../oauth/data_key.ts";
-import { type Grant, useGrant } from "../oauth/grant.ts";
-import { SUCCESSOR_MARGIN_SECONDS } from "../oauth/lifetimes.ts";
-import { isMinted } from "../oauth/refresh_token.ts";
-import type { IssuedTokens } from "../oauth/token_request.ts";
-import { seal, unseal } from "../seal.ts";
+import type { Client } from "../auth/rules/client.ts";
+import { parseCredential } from "../auth/rules/credential.ts";
+import { deriveKey, unwrapDataKey } from "../auth/rules/data_key.ts";
+import { type Grant, useGrant } from "../auth/rules/grant.ts";
+import { SUCCESSOR_MARGIN_SECONDS } from "../auth/rules/lifetimes.ts";
+import { isMinted } from "../auth/rules/refresh_token.ts";
+import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import { seal, unseal } from "../crypto/seal.ts";
 import type { Database, Entry } from "./database.ts";
 import { grantStore } from "./grants.ts";
 import {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Client } from "../oauth/client.ts";
+import type { Client } from "../auth/rules/client.ts";
 import type { Database, Expiring } from "./database.ts";
 import { clientKey } from "./keys.ts";
 

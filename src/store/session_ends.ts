@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { telemetry } from "../telemetry.ts";
+import { telemetry } from "../telemetry/current.ts";
 import {
   type Database,
   type Expiring,

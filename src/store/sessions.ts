@@ -10,9 +10,9 @@ import type {
   LoggingLevel,
 } from "@modelcontextprotocol/server";
 import { type Bound, mayAdopt } from "../caller.ts";
-import { fingerprint, randomId } from "../crypto.ts";
+import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
-import type { SessionRevision } from "../protocol/revisions.ts";
+import type { SessionRevision } from "../mcp/wire/revisions.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";

@@ -8,7 +8,7 @@
  */
 import { type Bound, type Caller, formerBinding } from "../caller.ts";
 import { RpcCode } from "../errors.ts";
-import type { InputRequest } from "../protocol/inquiry.ts";
+import type { InputRequest } from "../mcp/wire/inquiry.ts";
 import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { randomId } from "../crypto.ts";
+import { randomId } from "../crypto/crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { REFRESH_LEASE_SECONDS } from "../oauth/lifetimes.ts";
-import { seal, unseal } from "../seal.ts";
+import { REFRESH_LEASE_SECONDS } from "../auth/rules/lifetimes.ts";
+import { seal, unseal } from "../crypto/seal.ts";
 import {
   type Database,
   type Entry,

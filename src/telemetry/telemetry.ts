@@ -15,8 +15,8 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { methodName } from "../method.ts";
-import { nameOf } from "../thrown.ts";
+import { methodName } from "../net/method.ts";
+import { nameOf } from "../log/thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";

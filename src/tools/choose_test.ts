@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { eachRevision, type TestAnswer, testServer } from "../testing.ts";
+import {
+  eachRevision,
+  type TestAnswer,
+  testServer,
+} from "../../packages/testing/mod.ts";
 import choose from "./choose.ts";
 
 const input = { question: "Tea?", options: ["yes", "no"] };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { eachRevision, testServer } from "../testing.ts";
+import { eachRevision, testServer } from "../../packages/testing/mod.ts";
 import countdown from "./countdown.ts";
 
 Deno.test("countdown tells how far it is", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { testServer } from "../testing.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 import profile from "./provider_profile.ts";
 
 Deno.test("provider_profile reads the caller's profile", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { testServer } from "../testing.ts";
+import { testServer } from "../../packages/testing/mod.ts";
 import whoami from "./whoami.ts";
 
 Deno.test("whoami tells who is calling, and the client's own word", async () => {

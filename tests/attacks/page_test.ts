@@ -1,9 +1,9 @@
 /** Strangers' texts on pages and in the log. */
 import assert from "node:assert/strict";
-import type { LogEvent } from "../../src/log.ts";
-import { recordLog } from "../log.ts";
+import type { LogEvent } from "../../src/log/log.ts";
+import { recordLog } from "../log/fixture.ts";
 import { FakeTime } from "../store/fake_time.ts";
-import { jsonLine, terminalLine } from "../../src/log_line.ts";
+import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
 import { attacks, BASE_URL, each, startTarget, type Target } from "./kit.ts";
 
 const MARKUP = [

@@ -1,6 +1,6 @@
 /** Sessions, tasks and states of other people, and states that were changed. */
 import assert from "node:assert/strict";
-import { REQUEST_STATE_SECONDS } from "../../src/protocol/request_state.ts";
+import { REQUEST_STATE_SECONDS } from "../../src/mcp/wire/request_state.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Events, type Json, rpc, statelessMeta } from "../kit.ts";
 import {

@@ -1,12 +1,12 @@
 /** Access and refresh tokens in the wrong hands, or in the wrong place. */
 import assert from "node:assert/strict";
 import { Events, rpc, statelessMeta } from "../kit.ts";
-import { randomId } from "../../src/crypto.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
   GRANT_IDLE_TTL_SECONDS,
-} from "../../src/oauth/lifetimes.ts";
+} from "../../src/auth/rules/lifetimes.ts";
 import {
   attacks,
   Client,

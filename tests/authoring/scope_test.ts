@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { scopeDoubts } from "../../src/authoring/scope.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { startServer } from "../kit.ts";
-import { recordLog } from "../log.ts";
+import { recordLog } from "../log/fixture.ts";
 
 Deno.test("scopeDoubts() finds words without a scope and, where there are words, scopes without", () => {
   const words = { "mail:read": "Read your mail", "mail:sned": "Send mail" };

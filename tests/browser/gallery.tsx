@@ -5,7 +5,7 @@
  * @module
  */
 import { Hono } from "@hono/hono";
-import type { About } from "../../src/about.ts";
+import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
   AccountPage,
@@ -21,7 +21,7 @@ import {
 import type { CallInWords } from "../../src/pages/latest_calls.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
 import { failuresFirst } from "../../src/store/call_list.ts";
-import { DevSignInPage } from "../../src/upstream/dev/dev_sign_in_page.tsx";
+import { DevSignInPage } from "../../src/auth/provider/dev/dev_sign_in_page.tsx";
 import { ErrorPage } from "../../src/pages/error_page.tsx";
 import { LandingPage } from "../../src/pages/landing_page.tsx";
 import {

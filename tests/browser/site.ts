@@ -7,14 +7,14 @@
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createServer } from "../../src/server.ts";
-import type { Server } from "../../src/server_options.ts";
+import type { Server } from "../../src/server/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
-import type { Environment } from "../../src/config/setting.ts";
-import { randomId } from "../../src/crypto.ts";
+import type { Environment } from "../../src/settings/setting.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import { startChromium } from "./chromium.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 const TOOLS = [
   tool({

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { withViewScript } from "../../src/protocol/view_document.ts";
+import { withViewScript } from "../../src/mcp/catalogue/view_document.ts";
 import { until } from "../kit.ts";
 import { startChromium } from "./chromium.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";

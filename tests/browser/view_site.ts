@@ -6,13 +6,13 @@
 import * as z from "zod";
 import { result } from "../../src/authoring/result.ts";
 import { type Tool, tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/config/setting.ts";
-import { assemble } from "../../src/assemble.ts";
-import { planServer } from "../../src/plan.ts";
-import type { Server } from "../../src/server_options.ts";
+import type { Environment } from "../../src/settings/setting.ts";
+import { assemble } from "../../src/server/assemble.ts";
+import { planServer } from "../../src/server/plan.ts";
+import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { INTRODUCTION } from "../kit.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 /** Makes the page of a tool that charts something, with more in its script. */
 export function page(script: string, title = "Bars"): string {

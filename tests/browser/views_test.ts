@@ -7,7 +7,7 @@ import type {
 } from "playwright-core";
 import * as z from "zod";
 import type { Tool } from "../../src/authoring/tool.ts";
-import type { Environment } from "../../src/config/setting.ts";
+import type { Environment } from "../../src/settings/setting.ts";
 import { until } from "../kit.ts";
 import { Process, REPOSITORY } from "../process/kit.ts";
 import { startChromium } from "./chromium.ts";

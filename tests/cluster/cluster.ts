@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Server } from "../../src/server_options.ts";
+import type { Server } from "../../src/server/server_options.ts";
 import { type ServerProcess, startServer } from "../interop/server_process.ts";
 import { type Json, resultOf, TestServer } from "../kit.ts";
 

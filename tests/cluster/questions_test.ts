@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fingerprint } from "../../src/crypto.ts";
+import { fingerprint } from "../../src/crypto/crypto.ts";
 import { Events, type Json, resultOf, type TestSession } from "../kit.ts";
 import { type Cluster, type Member, startCluster } from "./cluster.ts";
 

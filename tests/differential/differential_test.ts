@@ -14,7 +14,7 @@ import {
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { Peer } from "./peer.ts";
 import { randomNumbers } from "./random.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 const SEED = 20260728;
 

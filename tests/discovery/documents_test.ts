@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { createServer } from "../../src/server.ts";
-import type { ServerOptions } from "../../src/server_options.ts";
+import type { ServerOptions } from "../../src/server/server_options.ts";
 import {
   registryComplaints,
   registryEntry,
 } from "../../src/discovery/registry_entry.ts";
 import type { ServerCard } from "../../src/discovery/server_card.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 async function withServer(
   test: (get: (path: string, headers?: HeadersInit) => Promise<Response>) =>

@@ -7,15 +7,15 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { assemble } from "../../src/assemble.ts";
-import { planServer } from "../../src/plan.ts";
-import type { Server } from "../../src/server_options.ts";
-import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
-import type { Environment } from "../../src/config/setting.ts";
+import { assemble } from "../../src/server/assemble.ts";
+import { planServer } from "../../src/server/plan.ts";
+import type { Server } from "../../src/server/server_options.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Environment } from "../../src/settings/setting.ts";
 import { FakeProvider } from "../flow/fake_provider.ts";
 import { BASE_URL, INTRODUCTION, Sender } from "../kit.ts";
 import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 /** A short deadline, so that hanging operations fail soon. */
 const DEADLINE_MILLISECONDS = 500;

@@ -4,7 +4,7 @@
  * @module
  */
 import { SignJWT } from "jose";
-import { randomId } from "../../src/crypto.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { BASE_URL } from "../kit.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** The time for which a provider's word about a person counts. */
 import assert from "node:assert/strict";
-import type { Environment } from "../../src/config/setting.ts";
+import type { Environment } from "../../src/settings/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { AccountVisitor } from "../account/kit.ts";
+import { AccountVisitor } from "../auth/account/kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { Client, startOAuthServer } from "./kit.ts";
 import { FakeProvider } from "./fake_provider.ts";

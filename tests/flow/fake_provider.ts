@@ -6,14 +6,14 @@
  */
 import assert from "node:assert/strict";
 import type { Identity, Membership } from "../../src/caller.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import {
   type Provider,
   UpstreamError,
   type UpstreamErrorKind,
   type UpstreamRequest,
   type UpstreamTokens,
-} from "../../src/upstream/provider.ts";
+} from "../../src/auth/provider/provider.ts";
 
 export const PROVIDER_URL = "https://id.example.com";
 

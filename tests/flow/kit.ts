@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
-import type { CreateServerOptions } from "../../src/server_options.ts";
-import type { Environment } from "../../src/config/setting.ts";
-import { randomId } from "../../src/crypto.ts";
-import type { Definitions } from "../../src/protocol/compiled_definitions.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import type { CreateServerOptions } from "../../src/server/server_options.ts";
+import type { Environment } from "../../src/settings/setting.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import { codeChallenge } from "../../src/auth/rules/pkce.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import type { FetchDocument } from "../../src/store/documents.ts";
 import {
   INTRODUCTION,
@@ -23,7 +23,7 @@ import { type Arrival, Browser } from "./browser.ts";
 import { FakeProvider, PROVIDER_URL } from "./fake_provider.ts";
 
 export { FakeProvider } from "./fake_provider.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 export const BASE_URL = "http://127.0.0.1:3000";
 export const REDIRECT_URI = "https://app.example.com/cb";

@@ -6,13 +6,13 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { ToolLimit } from "../../src/authoring/tool_limit.ts";
 import type { ConnectionInfo } from "../../src/http/connection_info.ts";
-import { CALLS_PER_CALLER } from "../../src/engine/running.ts";
-import { SUBSCRIPTIONS_PER_CALLER } from "../../src/engine/subscriptions.ts";
+import { CALLS_PER_CALLER } from "../../src/mcp/exchange/running.ts";
+import { SUBSCRIPTIONS_PER_CALLER } from "../../src/mcp/exchange/subscriptions.ts";
 import {
   TASKS_KEPT,
   TASKS_PER_CALLER,
-} from "../../src/engine/tasks/task_runner.ts";
-import { MANY } from "../../src/engine/counted_as.ts";
+} from "../../src/mcp/work/task_runner.ts";
+import { MANY } from "../../src/mcp/exchange/counted_as.ts";
 import { Database } from "../../src/store/database.ts";
 import { tasksOfKey } from "../../src/store/keys.ts";
 import { TASK_SECONDS } from "../../src/store/task_record.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
 import { INTRODUCTION } from "../kit.ts";
 import { Browser } from "./browser.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 Deno.test("without BASE_URL people sign in at each name of their machine", async () => {
   using kv = await Deno.openKv(":memory:");

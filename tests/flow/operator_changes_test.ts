@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/clock.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
-import { AccountVisitor } from "../account/kit.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
+import { AccountVisitor } from "../auth/account/kit.ts";
 import { type HeadersOf, until } from "../kit.ts";
-import { recordLog } from "../log.ts";
+import { recordLog } from "../log/fixture.ts";
 import { startAssertionProvider } from "./assertion_provider.ts";
 import {
   BASE_URL,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Identity } from "../../src/caller.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { FakeTime } from "../store/fake_time.ts";
-import type { Environment } from "../../src/config/setting.ts";
+import type { Environment } from "../../src/settings/setting.ts";
 import { startServer } from "../kit.ts";
 import { BASE_URL, browserOf, Client, startOAuthServer } from "./kit.ts";
 import { FakeProvider } from "./fake_provider.ts";

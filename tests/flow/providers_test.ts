@@ -1,7 +1,7 @@
 /** Two real providers, one after the other, on one database. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { formOf } from "../account/kit.ts";
+import { formOf } from "../auth/account/kit.ts";
 import { initialize, rpc, startServer, type TestServer } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
 import { BASE_URL, Client } from "./kit.ts";

@@ -7,41 +7,41 @@ import { scopesOf } from "../../src/authoring/scope.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
-import { parseAddress, parseNetwork } from "../../src/address.ts";
-import { isPublicAddress } from "../../src/client_documents/address.ts";
-import { freshSeconds } from "../../src/client_documents/freshness.ts";
+import { parseAddress, parseNetwork } from "../../src/net/address.ts";
+import { isPublicAddress } from "../../src/auth/clients/address.ts";
+import { freshSeconds } from "../../src/auth/clients/freshness.ts";
 import { clientAddress } from "../../src/http/client_address.ts";
-import { jsonLine, terminalLine } from "../../src/log_line.ts";
-import { parseAuthorizationRequest } from "../../src/oauth/authorization_request.ts";
-import { authorizationResponseUrl } from "../../src/oauth/authorization_response.ts";
-import { parseBearer, printChallenge } from "../../src/oauth/challenge.ts";
-import { registerClient } from "../../src/oauth/client.ts";
+import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
+import { parseAuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
+import { authorizationResponseUrl } from "../../src/auth/rules/authorization_response.ts";
+import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
+import { registerClient } from "../../src/auth/rules/client.ts";
 import {
   parseClientCredentials,
   verifyClientAssertion,
-} from "../../src/oauth/client_authentication.ts";
-import { parseClientMetadata } from "../../src/oauth/client_metadata.ts";
-import { parseCredential } from "../../src/oauth/credential.ts";
-import { isDocumentUrl } from "../../src/oauth/document_url.ts";
-import { parseMetadataDocument } from "../../src/oauth/metadata_document.ts";
-import { Parameters } from "../../src/oauth/parameters.ts";
-import { checkCodeVerifier, codeChallenge } from "../../src/oauth/pkce.ts";
+} from "../../src/auth/rules/client_authentication.ts";
+import { parseClientMetadata } from "../../src/auth/rules/client_metadata.ts";
+import { parseCredential } from "../../src/auth/rules/credential.ts";
+import { isDocumentUrl } from "../../src/auth/rules/document_url.ts";
+import { parseMetadataDocument } from "../../src/auth/rules/metadata_document.ts";
+import { Parameters } from "../../src/auth/rules/parameters.ts";
+import { checkCodeVerifier, codeChallenge } from "../../src/auth/rules/pkce.ts";
 import {
   checkRedirectUri,
   isRegisteredRedirectUri,
-} from "../../src/oauth/redirect_uri.ts";
-import { openClient } from "../../src/oauth/sealed_client.ts";
-import { parseScope, printScope } from "../../src/oauth/scope.ts";
-import { parseTokenRequest } from "../../src/oauth/token_request.ts";
+} from "../../src/auth/rules/redirect_uri.ts";
+import { openClient } from "../../src/auth/rules/sealed_client.ts";
+import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
+import { parseTokenRequest } from "../../src/auth/rules/token_request.ts";
 import { displayName } from "../../src/pages/display_name.ts";
-import { parseAnswer } from "../../src/protocol/elicitation.ts";
-import { FormError } from "../../src/protocol/elicitation.ts";
-import { decodeHeaderValue } from "../../src/protocol/headers.ts";
-import { parseMessage, salvageId } from "../../src/protocol/messages.ts";
-import { Meta, parseStatelessMeta } from "../../src/protocol/request_meta.ts";
-import { openRequestState } from "../../src/protocol/request_state.ts";
-import { readBody } from "../../src/protocol/transport.ts";
-import { parseUriTemplate } from "../../src/protocol/uri_template.ts";
+import { parseAnswer } from "../../src/mcp/wire/elicitation.ts";
+import { FormError } from "../../src/mcp/wire/elicitation.ts";
+import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
+import { parseMessage, salvageId } from "../../src/mcp/wire/messages.ts";
+import { Meta, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
+import { openRequestState } from "../../src/mcp/wire/request_state.ts";
+import { readBody } from "../../src/mcp/wire/transport.ts";
+import { parseUriTemplate } from "../../src/mcp/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/errors.ts";
 import { BASE_URL, REDIRECT_URI } from "../flow/kit.ts";
 import {

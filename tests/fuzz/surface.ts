@@ -10,11 +10,11 @@ import { resource } from "../../src/authoring/resource.ts";
 import {
   DocumentError,
   NoDocument,
-} from "../../src/client_documents/document_error.ts";
+} from "../../src/auth/clients/document_error.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import * as z from "zod";
-import { checkRedirectUri } from "../../src/oauth/redirect_uri.ts";
+import { checkRedirectUri } from "../../src/auth/rules/redirect_uri.ts";
 import {
   BASE_URL,
   Client,

@@ -6,11 +6,11 @@ import {
   BODY_SECONDS,
 } from "../../src/http/arriving_bodies.ts";
 import { createServer } from "../../src/server.ts";
-import type { Server } from "../../src/server_options.ts";
+import type { Server } from "../../src/server/server_options.ts";
 import { startOAuthServer } from "../flow/kit.ts";
 import { until } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 /** Sends half a body and reads the answer when its time is over. */
 async function stall(

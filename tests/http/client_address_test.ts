@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseAddress, parseNetwork } from "../../src/address.ts";
+import { parseAddress, parseNetwork } from "../../src/net/address.ts";
 import { clientAddress, networkName } from "../../src/http/client_address.ts";
 
 const TRUSTED = ["127.0.0.1", "10.0.0.0/8", "fd00::/8"].map((text) =>

@@ -1,10 +1,10 @@
 /** The charges of a limit, without a server around it. */
 import { Hono } from "@hono/hono";
 import assert from "node:assert/strict";
-import { type Address, parseAddress } from "../../src/address.ts";
+import { type Address, parseAddress } from "../../src/net/address.ts";
 import type { HttpError } from "../../src/errors.ts";
 import { rateLimit } from "../../src/http/rate_limit.ts";
-import { silentLogger } from "../log.ts";
+import { silentLogger } from "../log/fixture.ts";
 import { Database } from "../../src/store/database.ts";
 import { FakeTime } from "../store/fake_time.ts";
 

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import type { Passing } from "../../src/http/passing.ts";
 import { readiness } from "../../src/http/readiness.ts";
 import { createServer } from "../../src/server.ts";
-import { customProvider } from "../../src/upstream/custom.ts";
-import { gitHubProvider } from "../../src/upstream/github.ts";
-import { UpstreamError } from "../../src/upstream/provider.ts";
-import { watchProvider } from "../../src/upstream/reachability.ts";
-import { upstreamFetch } from "../../src/upstream/upstream_fetch.ts";
+import { customProvider } from "../../src/auth/provider/custom.ts";
+import { gitHubProvider } from "../../src/auth/provider/github.ts";
+import { UpstreamError } from "../../src/auth/provider/provider.ts";
+import { watchProvider } from "../../src/auth/provider/reachability.ts";
+import { upstreamFetch } from "../../src/auth/provider/upstream_fetch.ts";
 import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
 import { startServer } from "../kit.ts";
 import { FakeTime } from "../store/fake_time.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 /** Makes a database that can be away or full, and that counts its operations. */
 function counted(kv: Deno.Kv) {

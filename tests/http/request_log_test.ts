@@ -1,11 +1,11 @@
 /** The log of requests outside /mcp, and the data that must not be in it. */
 import assert from "node:assert/strict";
-import { DocumentError } from "../../src/client_documents/document_error.ts";
-import { UpstreamError } from "../../src/upstream/provider.ts";
-import { shortClientId } from "../../src/oauth/client_id.ts";
-import { parseCredential } from "../../src/oauth/credential.ts";
-import type { LogEvent } from "../../src/log.ts";
-import { recordLog } from "../log.ts";
+import { DocumentError } from "../../src/auth/clients/document_error.ts";
+import { UpstreamError } from "../../src/auth/provider/provider.ts";
+import { shortClientId } from "../../src/auth/rules/client_id.ts";
+import { parseCredential } from "../../src/auth/rules/credential.ts";
+import type { LogEvent } from "../../src/log/log.ts";
+import { recordLog } from "../log/fixture.ts";
 import {
   BASE_URL,
   Client,
@@ -13,7 +13,7 @@ import {
   type OAuthServer,
   startOAuthServer,
 } from "../flow/kit.ts";
-import { AccountVisitor } from "../account/kit.ts";
+import { AccountVisitor } from "../auth/account/kit.ts";
 import { startServer } from "../kit.ts";
 import { switchableKv } from "../flow/switchable_kv.ts";
 import { FakeTime } from "../store/fake_time.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Rate } from "../../src/http/buckets.ts";
 import { SharedBuckets } from "../../src/http/shared_buckets.ts";
-import type { Logger } from "../../src/log.ts";
+import type { Logger } from "../../src/log/log.ts";
 import { Database } from "../../src/store/database.ts";
 
 const NOW = 1_800_000_000_000;

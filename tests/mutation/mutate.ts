@@ -1,5 +1,5 @@
 /**
- * `deno task mutate --only=src/oauth`: breaks one rule at a time and checks if
+ * `deno task mutate --only=src/auth/rules`: breaks one rule at a time and checks if
  * a test notices.
  *
  *     --only=PATH      a file or folder; may be given several times
@@ -27,14 +27,13 @@ import { filesBelow, Workplace } from "./workplace.ts";
 
 /** The folders with rules, gates, stores, endpoints and the wire. */
 const RULES = [
-  "src/oauth",
-  "src/gates",
-  "src/authorization_server",
-  "src/account",
-  "src/client_documents",
+  "src/auth/rules",
+  "src/auth/doors",
+  "src/auth/server",
+  "src/auth/account",
+  "src/auth/clients",
   "src/http",
-  "src/protocol",
-  "src/engine",
+  "src/mcp",
   "src/store",
 ];
 

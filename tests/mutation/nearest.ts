@@ -4,24 +4,13 @@
  * @module
  */
 
-/** Further folders with a folder's own tests. */
-const OWN: Readonly<Record<string, readonly string[]>> = {
-  engine: ["tests/endpoint/"],
-};
-
-/** Further folders with tests that use a folder's rules. */
+/** Further folders with tests that use a folder's rules, below `tests/`. */
 const WIDER: Readonly<Record<string, readonly string[]>> = {
-  oauth: ["authorization_server", "gates", "client_documents", "attacks"],
-  authorization_server: ["account", "attacks", "flow"],
-  account: ["authorization_server", "attacks"],
-  client_documents: ["authorization_server", "oauth", "attacks"],
-  upstream: ["authorization_server", "account", "flow"],
-  gates: ["authorization_server", "endpoint", "attacks"],
-  http: ["authorization_server", "account", "pages", "attacks"],
-  protocol: ["endpoint", "engine", "attacks", "fuzz"],
-  engine: ["protocol", "flow", "attacks"],
-  store: ["authorization_server", "endpoint", "flow", "faults", "attacks"],
-  pages: ["authorization_server", "account", "attacks"],
+  auth: ["attacks", "flow", "mcp/endpoint"],
+  http: ["auth", "pages", "attacks"],
+  mcp: ["flow", "attacks", "fuzz"],
+  store: ["auth", "mcp/endpoint", "flow", "faults", "attacks"],
+  pages: ["auth", "attacks"],
 };
 
 /**
@@ -42,7 +31,6 @@ export function nearestTests(
     .map((_, at, all) => `tests/${all.slice(0, at + 1).join("/")}/`)
     .reverse();
   const [area] = inner.split("/");
-  folders.push(...OWN[area] ?? []);
   const wider = (WIDER[area] ?? ["attacks", "flow"])
     .map((folder) => `tests/${folder}/`);
   return [[own, `${own}x`], folders, isNearOnly ? [] : wider]

@@ -3,21 +3,20 @@ import { nearestTests, rankOf } from "./nearest.ts";
 
 Deno.test("nearestTests() begins with a file's own test and goes outwards", () => {
   const there = [
-    "tests/engine/methods/completion_test.ts",
-    "tests/engine/methods/",
-    "tests/engine/",
-    "tests/endpoint/",
-    "tests/protocol/",
+    "tests/mcp/methods/completion_test.ts",
+    "tests/mcp/methods/",
+    "tests/mcp/",
+    "tests/flow/",
   ];
   const found = (isNearOnly: boolean) =>
     nearestTests(
-      "src/engine/methods/completion.ts",
+      "src/mcp/methods/completion.ts",
       (path) => there.includes(path),
       isNearOnly,
     );
-  const near = [[there[0]], [there[1], there[2], there[3]]];
+  const near = [[there[0]], [there[1], there[2]]];
   assert.deepEqual(found(true), near);
-  assert.deepEqual(found(false), [...near, [there[4]]]);
+  assert.deepEqual(found(false), [...near, [there[3]]]);
 });
 
 Deno.test("rankOf() tells how near a test is", () => {
@@ -25,5 +24,5 @@ Deno.test("rankOf() tells how near a test is", () => {
   assert.equal(rank("tests/store/rate_test.ts"), 0);
   assert.equal(rank("tests/store/tasks_test.ts"), 1);
   assert.equal(rank("tests/flow/limits_test.ts"), 2);
-  assert.equal(rank("tests/oauth/scope_test.ts"), 3);
+  assert.equal(rank("tests/pages/routes_test.ts"), 3);
 });

@@ -4,10 +4,10 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { PACKAGE } from "../../src/create/project.ts";
+import { PACKAGE } from "../../packages/create/project.ts";
 import { callBoth, PACKAGE_PATH, Project } from "./project.ts";
 
-const CREATE = `${PACKAGE_PATH}/src/create/mod.ts`;
+const CREATE = `${PACKAGE_PATH}/packages/create/mod.ts`;
 
 /** Creates a new project, in a directory of its own. */
 async function createProject(): Promise<Project> {

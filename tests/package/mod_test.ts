@@ -167,7 +167,7 @@ Deno.test("the examples in the documentation compile", async () => {
       "src/serve.ts",
       "src/server.ts",
     ],
-    "src/testing.ts",
+    "packages/testing/mod.ts",
     "src/skill.ts",
     "src/view.ts",
     ...["around", "prompt", "resource", "result", "service", "setting", "tool"]

@@ -13,7 +13,7 @@ import assert from "node:assert/strict";
 import { createServer, type Server, tool } from "../../src/mod.ts";
 import { Browser } from "../flow/browser.ts";
 import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 const whoami = tool({
   name: "whoami",

@@ -3,7 +3,7 @@ import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { About } from "../../src/about.ts";
+import type { About } from "../../src/authoring/about.ts";
 import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";
 import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {

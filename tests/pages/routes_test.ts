@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { startServer } from "../kit.ts";
 import { createServer } from "../../src/server.ts";
-import type { Server } from "../../src/server_options.ts";
+import type { Server } from "../../src/server/server_options.ts";
 import { INTRODUCTION } from "../kit.ts";
-import { parseResponse } from "../../src/authorization_server/client_callback.ts";
+import { parseResponse } from "../../src/auth/server/client_callback.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { SILENT } from "../log.ts";
+import { SILENT } from "../log/fixture.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 

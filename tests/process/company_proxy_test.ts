@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createAuthority } from "../client_documents/authority.ts";
+import { createAuthority } from "../auth/clients/authority.ts";
 import { BASE_URL, Client } from "../flow/kit.ts";
 import { browserOn, freePort } from "../flow/processes.ts";
 import { startProcess, TemporaryDirectory } from "./kit.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
 import { Cores as Supervisor } from "../../src/process/core_processes.ts";
-import { silentLogger } from "../log.ts";
+import { silentLogger } from "../log/fixture.ts";
 import { rpc, until } from "../kit.ts";
 import { Collector } from "./collector.ts";
 import {

@@ -5,7 +5,7 @@
  *     deno task test:kills 100
  */
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { DIED } from "../../src/store/tasks.ts";
 import type { Arrival } from "../flow/browser.ts";
 import { BASE_URL, Client } from "../flow/kit.ts";

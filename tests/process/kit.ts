@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { VARIABLES } from "../../src/config/table.ts";
+import { VARIABLES } from "../../src/settings/table.ts";
 import { initialize, type Json, rpc } from "../kit.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { browserOn, freePort } from "../flow/processes.ts";
 import { BASE_URL, Client } from "../flow/kit.ts";
-import { keyServer } from "../gates/key_server.ts";
+import { keyServer } from "../auth/doors/key_server.ts";
 import { type HeadersOf, messagesOf, resultOf, Sender } from "../kit.ts";
 import { Process, TemporaryDirectory } from "./kit.ts";
 

@@ -4,7 +4,7 @@
  *     deno task test:restarts 20
  */
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { type Answering, BASE_URL, Client } from "../flow/kit.ts";
 import { browserOn, freePort } from "../flow/processes.ts";
 import {

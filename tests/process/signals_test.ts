@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { Events, rpc, statelessMeta, until } from "../kit.ts";
 import { callHealth, openSession, post, Process, startProcess } from "./kit.ts";
 

@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
-import { fingerprint } from "../../src/reference.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { fingerprint } from "../../src/log/reference.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { BASE_URL, Client } from "../flow/kit.ts";
 import { browserOn, freePort } from "../flow/processes.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type TestSession,
   until,
 } from "../kit.ts";
-import { serveProvider } from "../upstream/fake_provider.ts";
+import { serveProvider } from "../auth/provider/fake_provider.ts";
 import { type CollectedSpan, Collector } from "./collector.ts";
 import { startProcess } from "./kit.ts";
 import { askable, askedBy, queries } from "./promql.ts";

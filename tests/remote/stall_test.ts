@@ -15,7 +15,7 @@ import { signInAt } from "../flow/open_id_provider.ts";
 import { browserOn, type Processes } from "../flow/processes.ts";
 import { connect } from "../flow/walk.ts";
 import { type Json, messagesOf, rpc, statelessMeta, until } from "../kit.ts";
-import { STATELESS_REVISION } from "../../src/protocol/revisions.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { remoteTest } from "./kit.ts";
 
 const STALL_SECONDS = 40;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { fingerprint } from "../../src/crypto.ts";
+import { fingerprint } from "../../src/crypto/crypto.ts";
 import type { Member } from "../cluster/cluster.ts";
 import {
   Events,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { silentLogger } from "../log.ts";
+import { silentLogger } from "../log/fixture.ts";
 import {
   addAttempt,
   type Attempt,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyRecords } from "../../bench/copies.ts";
 import { TemporaryDirectory } from "../process/kit.ts";
-import { fingerprint, randomId } from "../../src/crypto.ts";
+import { fingerprint, randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { sessionKey, sessionsOfKey } from "../../src/store/keys.ts";
 import { type Session, sessionStore } from "../../src/store/sessions.ts";

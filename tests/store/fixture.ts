@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { randomId } from "../../src/crypto.ts";
-import type { Client } from "../../src/oauth/client.ts";
-import { registerClient } from "../../src/oauth/client.ts";
-import type { AuthorizationRequest } from "../../src/oauth/authorization_request.ts";
-import { type Grant, openGrant } from "../../src/oauth/grant.ts";
-import { codeChallenge } from "../../src/oauth/pkce.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
+import type { Client } from "../../src/auth/rules/client.ts";
+import { registerClient } from "../../src/auth/rules/client.ts";
+import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
+import { type Grant, openGrant } from "../../src/auth/rules/grant.ts";
+import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import { Database } from "../../src/store/database.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { now } from "../../src/clock.ts";

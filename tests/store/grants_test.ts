@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { openClientGrant, openPersonalGrant } from "../../src/oauth/grant.ts";
+import {
+  openClientGrant,
+  openPersonalGrant,
+} from "../../src/auth/rules/grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { codeStore } from "../../src/store/codes.ts";
-import { closeGrant } from "../../src/oauth/grant.ts";
+import { closeGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";

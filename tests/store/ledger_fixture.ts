@@ -3,8 +3,11 @@
  *
  * @module
  */
-import { silentLogger } from "../log.ts";
-import { openClientGrant, openPersonalGrant } from "../../src/oauth/grant.ts";
+import { silentLogger } from "../log/fixture.ts";
+import {
+  openClientGrant,
+  openPersonalGrant,
+} from "../../src/auth/rules/grant.ts";
 import type { EndedCall } from "../../src/store/call_list.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../log.ts";
-import { useGrant } from "../../src/oauth/grant.ts";
+import { silentLogger } from "../log/fixture.ts";
+import { useGrant } from "../../src/auth/rules/grant.ts";
 import {
   addCall,
   CALLS,

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { silentLogger } from "../log.ts";
+import { silentLogger } from "../log/fixture.ts";
 import { Database } from "../../src/store/database.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
 import { ledgerStore } from "../../src/store/ledger.ts";

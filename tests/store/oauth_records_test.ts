@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomId } from "../../src/crypto.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
@@ -13,11 +13,11 @@ import { grantStore } from "../../src/store/grants.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { openGrant } from "../../src/oauth/grant.ts";
+import { openGrant } from "../../src/auth/rules/grant.ts";
 import {
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
-} from "../../src/oauth/lifetimes.ts";
+} from "../../src/auth/rules/lifetimes.ts";
 import { until } from "../kit.ts";
 import { FakeTime } from "./fake_time.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Grant, openPersonalGrant } from "../../src/oauth/grant.ts";
+import { type Grant, openPersonalGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
 import {

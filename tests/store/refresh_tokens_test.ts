@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mintCredential } from "../../src/oauth/credential.ts";
-import { unwrapDataKey, wrapDataKey } from "../../src/oauth/data_key.ts";
-import type { Grant } from "../../src/oauth/grant.ts";
-import { isMinted } from "../../src/oauth/refresh_token.ts";
-import type { IssuedTokens } from "../../src/oauth/token_request.ts";
+import { mintCredential } from "../../src/auth/rules/credential.ts";
+import { unwrapDataKey, wrapDataKey } from "../../src/auth/rules/data_key.ts";
+import type { Grant } from "../../src/auth/rules/grant.ts";
+import { isMinted } from "../../src/auth/rules/refresh_token.ts";
+import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { sessionKey } from "../../src/store/keys.ts";
 import { type Session, sessionStore } from "../../src/store/sessions.ts";
-import { telemetry } from "../../src/telemetry.ts";
+import { telemetry } from "../../src/telemetry/current.ts";
 import type { EndedSession } from "../../src/telemetry/telemetry.ts";
 import { startCollecting } from "../telemetry/collecting.ts";
 import { testOnDatabases } from "./databases.ts";

@@ -11,12 +11,12 @@ import {
   ROOT_CONTEXT,
 } from "@opentelemetry/api";
 import { service } from "../../src/authoring/service.ts";
-import type { CountedAs } from "../../src/engine/counted_as.ts";
-import { Limits } from "../../src/engine/limits.ts";
-import { Lifecycle } from "../../src/engine/lifecycle.ts";
-import { RunningCalls } from "../../src/engine/running.ts";
+import type { CountedAs } from "../../src/mcp/exchange/counted_as.ts";
+import { Limits } from "../../src/mcp/exchange/limits.ts";
+import { Lifecycle } from "../../src/server/lifecycle.ts";
+import { RunningCalls } from "../../src/mcp/exchange/running.ts";
 import { ArrivingBodies } from "../../src/http/arriving_bodies.ts";
-import { silentLogger } from "../log.ts";
+import { silentLogger } from "../log/fixture.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { changeStore } from "../../src/store/changes.ts";
 import { Database } from "../../src/store/database.ts";
@@ -25,7 +25,7 @@ import { ledgerStore } from "../../src/store/ledger.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
 import { Operations } from "../../src/store/operations.ts";
-import { startTelemetry, telemetry } from "../../src/telemetry.ts";
+import { startTelemetry, telemetry } from "../../src/telemetry/current.ts";
 import { until } from "../kit.ts";
 
 const log = silentLogger;

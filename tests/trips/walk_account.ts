@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { AccountVisitor } from "../account/kit.ts";
+import { AccountVisitor } from "../auth/account/kit.ts";
 import { Client } from "../flow/kit.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { signIn } from "./walk.ts";

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
 import { clientAssertion } from "../flow/client_assertion.ts";
-import { JWT_BEARER_GRANT_TYPE } from "../../src/oauth/identity_assertion.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { startAssertionProvider } from "../flow/assertion_provider.ts";
 import { BASE_URL, Client, postForm } from "../flow/kit.ts";
 import type { Json } from "../kit.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { base64, fromBase64 } from "../../src/crypto.ts";
+import { base64, fromBase64 } from "../../src/crypto/crypto.ts";
 
 /** An open session with an open question of its server. */
 export interface OpenSession {

@@ -6,8 +6,8 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { randomId } from "../../src/crypto.ts";
-import { silentLogger } from "../log.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
+import { silentLogger } from "../log/fixture.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { Database } from "../../src/store/database.ts";
 import { replyStore } from "../../src/store/replies.ts";

@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import { resource } from "../../../src/authoring/resource.ts";
+import { BASE_URL, type Json, startServer, until } from "../../../tests/kit.ts";
+import { Client, type ClientOptions, type TaskState } from "../client.ts";
+
+const where = z.object({
+  region: z.string().meta({ "x-mcp-header": "Region" }),
+  place: z.object({
+    floor: z.int().meta({ "x-mcp-header": "Floor" }).optional(),
+  }).optional(),
+});
+const tools = [
+  tool({
+    name: "place",
+    input: where,
+    run: ({ region, place }) => `${region} ${place?.floor}`,
+  }),
+  tool({
+    name: "brew",
+    input: where,
+    task: "required",
+    async run({ region }, { progress, signal }) {
+      await progress(1, 2, "Brewing");
+      if (region === "dry") throw new ToolError("No water");
+      if (region === "stuck") {
+        await new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      }
+      return `Tea from ${region}`;
+    },
+  }),
+  tool({
+    name: "order",
+    input: z.object({ slow: z.boolean().optional() }),
+    async run({ slow }, { ask, progress, signal }) {
+      await progress(1, 2, "Asking");
+      const answer = await ask({
+        message: "Which tea?",
+        schema: z.object({ tea: z.string() }),
+      });
+      if (slow) {
+        await new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+        });
+      }
+      return JSON.stringify(answer);
+    },
+  }),
+];
+const resources = [
+  resource({ uri: "note://tee/grün", name: "note", read: () => "note" }),
+];
+
+/** Makes a client of a server, with the headers it sends. */
+async function withClient(
+  test: (parts: {
+    client: Client;
+    sent: Headers[];
+    told: TaskState[];
+    notified: Json[];
+  }) => Promise<void>,
+  options: Partial<ClientOptions> = {},
+): Promise<void> {
+  await using server = await startServer({ tools, resources });
+  const { tools: listed } = (await (await server.call("tools/list")).json())
+    .result;
+  const sent: Headers[] = [];
+  const told: TaskState[] = [];
+  const notified: Json[] = [];
+  const client = new Client({
+    url: `${BASE_URL}/mcp`,
+    tools: listed,
+    capabilities: {
+      elicitation: { form: {} },
+      extensions: { "io.modelcontextprotocol/tasks": {} },
+    },
+    onTask: (task) => void told.push(task),
+    onNotification: (method, params) => void notified.push({ method, params }),
+    fetch(request) {
+      sent.push(request.headers);
+      return server.app.fetch(request);
+    },
+    ...options,
+  });
+  await test({ client, sent, told, notified });
+  await client.close();
+}
+
+for (
+  const [what, args, headers, text] of [
+    [
+      "plain",
+      { region: "eu west" },
+      { region: "eu west" },
+      "eu west undefined",
+    ],
+    [
+      "nested",
+      { region: "eu", place: { floor: -1 } },
+      { region: "eu", floor: "-1" },
+      "eu -1",
+    ],
+    [
+      "that is not there",
+      { region: "eu", place: {} },
+      { region: "eu" },
+      "eu undefined",
+    ],
+    [
+      "that no header may hold",
+      { region: "Grünau" },
+      { region: "=?base64?R3LDvG5hdQ==?=" },
+      "Grünau undefined",
+    ],
+    [
+      "that looks encoded",
+      { region: "=?base64?YQ==?=" },
+      { region: "=?base64?PT9iYXNlNjQ/WVE9PT89?=" },
+      "=?base64?YQ==?= undefined",
+    ],
+    ["empty", { region: "" }, { region: "=?base64??=" }, " undefined"],
+  ] as const
+) {
+  Deno.test(`Client repeats an argument in its header: one ${what}`, () =>
+    withClient(async ({ client, sent }) => {
+      const { content } = await client.request("tools/call", {
+        name: "place",
+        arguments: args,
+      });
+      assert.equal((content as Json)[0].text, text);
+      const found = [...sent[0]].filter(([name]) =>
+        name.startsWith("mcp-param-")
+      ).map(([name, value]) => [name.slice("mcp-param-".length), value]);
+      assert.deepEqual(Object.fromEntries(found), headers);
+    }));
+}
+
+Deno.test("Client reads a resource whose address no header may hold", () =>
+  withClient(async ({ client }) => {
+    const { contents } = await client.request("resources/read", {
+      uri: "note://tee/grün",
+    });
+    assert.equal((contents as Json)[0].text, "note");
+  }));
+
+Deno.test("Client follows a task to its result", () =>
+  withClient(async ({ client, told: tasks }) => {
+    const { content } = await client.request("tools/call", {
+      name: "brew",
+      arguments: { region: "Assam" },
+    });
+    assert.equal((content as Json)[0].text, "Tea from Assam");
+    assert.equal(tasks[0].status, "working");
+    assert.equal(tasks.at(-1)!.status, "completed");
+    assert.equal(tasks.at(-1)!.statusMessage, "Brewing");
+  }));
+
+Deno.test("Client gives what a tool says when its task goes wrong", () =>
+  withClient(async ({ client }) => {
+    const { isError, content } = await client.request("tools/call", {
+      name: "brew",
+      arguments: { region: "dry" },
+    });
+    assert(isError);
+    assert.equal((content as Json)[0].text, "No water");
+  }));
+
+Deno.test("Client says so when a task was cancelled", () =>
+  withClient(async ({ client, told: tasks }) => {
+    const called = client.request("tools/call", {
+      name: "brew",
+      arguments: { region: "stuck" },
+    });
+    const refused = assert.rejects(called, /The task was cancelled/);
+    await until(() => tasks.length > 0);
+    await client.begin("tasks/cancel", { taskId: tasks[0].taskId });
+    await refused;
+  }));
+
+for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+  Deno.test(`Client answers what a tool asks in ${revision}, and hears its progress`, () =>
+    withClient(async ({ client, notified }) => {
+      const { content } = await client.request("tools/call", {
+        name: "order",
+        arguments: {},
+      });
+      assert.equal(
+        (content as Json)[0].text,
+        '{"action":"accept","content":{"tea":"Assam"}}',
+      );
+      assert.equal(notified[0].method, "notifications/progress");
+      assert.equal(notified[0].params.message, "Asking");
+    }, {
+      revision,
+      onQuestion: ({ method, params }) => {
+        assert.equal(method, "elicitation/create");
+        assert.equal(params.message, "Which tea?");
+        return { action: "accept", content: { tea: "Assam" } };
+      },
+    }));
+
+  Deno.test(`Client rejects in ${revision} with the server's error`, () =>
+    withClient(async ({ client }) => {
+      await assert.rejects(
+        client.request("tools/call", { name: "none" }),
+        { message: "Unknown tool: none", code: -32602 },
+      );
+    }, { revision }));
+
+  Deno.test(`Client cancels in ${revision} when its signal fires`, () =>
+    withClient(async ({ client }) => {
+      const abort = new AbortController();
+      const called = client.request(
+        "tools/call",
+        { name: "order", arguments: { slow: true } },
+        { signal: abort.signal },
+      );
+      const refused = assert.rejects(called, /enough/);
+      await until(() => answered.length > 0);
+      abort.abort(new Error("enough"));
+      await refused;
+    }, {
+      revision,
+      onQuestion: () => {
+        answered.push(revision);
+        return { action: "accept", content: { tea: "Assam" } };
+      },
+    }));
+  const answered: string[] = [];
+}
+
+Deno.test("Client says what it cannot answer", () =>
+  withClient(async ({ client }) => {
+    await assert.rejects(
+      client.request("tools/call", { name: "order", arguments: {} }),
+      /The server asks elicitation\/create: nothing answers here/,
+    );
+  }));
+
+Deno.test("Client tells what is no answer of an MCP server", async () => {
+  const client = new Client({
+    url: "http://127.0.0.1/mcp",
+    fetch: () =>
+      new Response("<h1>Bad gateway</h1>", {
+        status: 502,
+        headers: { "content-type": "text/html" },
+      }),
+  });
+  await assert.rejects(
+    client.request("tools/list"),
+    /no JSON-RPC message: 502 text\/html/,
+  );
+});

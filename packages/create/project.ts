@@ -1,0 +1,178 @@
+/**
+ * A new project, file by file.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { VERSION } from "../../src/version.ts";
+import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
+import { titleOf } from "./names.ts";
+import { agentsFile, readmeFile } from "./project_words.ts";
+import { envExample, grantedVariables } from "./settings.ts";
+
+/** The name under which projects import this package. */
+export const PACKAGE = "@tool-server/tool-server";
+
+/** The choices for a new project. */
+export interface ProjectOptions {
+  /** The name for programs: `my-tools`. */
+  name: string;
+  /** A copy of the package to use in place of the published one. */
+  link?: string;
+}
+
+/** Makes the files of a new project, by their path in it. */
+export function projectFiles(options: ProjectOptions): Record<string, string> {
+  const { name } = options;
+  return {
+    "deno.json": printJson(configuration(options)),
+    "main.ts": MAIN,
+    "server.ts": serverFile(name),
+    "tools/mod.ts": TOOLS,
+    "tools/greet.ts": GREET,
+    "tools/greet_test.ts": GREET_TEST,
+    ".env.example": envExample(SETTINGS),
+    ".gitignore": "/.env\n/data/\n/dist/\n/node_modules/\n",
+    "README.md": readmeFile(name),
+    "AGENTS.md": agentsFile(name),
+    ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
+    ".vscode/mcp.json": printJson({ servers: { [name]: CONNECTION } }),
+    ".vscode/settings.json": printJson({ "deno.enable": true }),
+    "Dockerfile": DOCKERFILE,
+    ".dockerignore": DOCKERIGNORE,
+    ".github/workflows/ci.yml": WORKFLOW,
+  };
+}
+
+function printJson(value: unknown): string {
+  return JSON.stringify(value, null, 2) + "\n";
+}
+
+const CONNECTION = { type: "http", url: "http://127.0.0.1:3000/mcp" };
+
+const RUN =
+  "deno run --quiet -P --no-prompt --env-file=.env main.ts --with-parent";
+const CORES = "deno run --quiet --allow-run --allow-net " +
+  "--allow-env=HOST,PORT,PROCESSES,OTEL_RESOURCE_ATTRIBUTES,OTEL_PROPAGATORS,OTEL_EXPORTER_OTLP_TIMEOUT " +
+  `--env-file=.env ${PACKAGE}/cores --with-parent ` +
+  "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
+const BUNDLE =
+  "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
+const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
+const WATCH =
+  "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
+  "main.ts --no-drain --views";
+
+function configuration({ link }: ProjectOptions) {
+  return {
+    imports: { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` },
+    ...(link && { links: [link] }),
+    unstable: ["kv", "no-legacy-abort"],
+    permissions: {
+      default: {
+        env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
+        net: true,
+        read: ["data"],
+        write: ["data"],
+      },
+    },
+    tasks: {
+      "dev": `${CHECK} & ${WATCH}`,
+      "dev:oauth": `${CHECK} & AUTH_STRATEGY=oauth OAUTH_PROVIDER=dev ${WATCH}`,
+      "start": RUN,
+      "start:cores": CORES,
+      "bundle": BUNDLE,
+      "test": "deno test --quiet -P --no-prompt",
+      "check": "deno check",
+      "tool": `deno run -A ${PACKAGE}/create tool`,
+      "settings": `deno run -A ${PACKAGE}/create settings`,
+      "skills": `deno run -A ${PACKAGE}/create skills`,
+      "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
+      "ci": "deno fmt --check && deno lint && deno task check && " +
+        "deno task test && deno task settings --check && " +
+        "deno task skills --check",
+    },
+  };
+}
+
+const MAIN = `import { serve } from "${PACKAGE}";
+import server from "./server.ts";
+
+await serve(server);
+`;
+
+function serverFile(name: string): string {
+  return `import type { ServerOptions } from "${PACKAGE}";
+import { tools } from "./tools/mod.ts";
+
+/** The name, version and tools of this server. */
+const server: ServerOptions = {
+  name: "${name}",
+  title: "${titleOf(name)}",
+  version: "0.1.0",
+  tools,
+};
+
+export default server;
+`;
+}
+
+const TOOLS = `import type { Tool } from "${PACKAGE}";
+import greet from "./greet.ts";
+
+/** Every tool, in the order in which clients list them. */
+export const tools: Tool[] = [greet];
+`;
+
+/** The setting of the first tool, as its file declares it. */
+const SETTINGS = new Map([[
+  "GREETING",
+  z.string().default("Hello").describe("How people are greeted."),
+]]);
+
+const GREET = `import { tool, z } from "${PACKAGE}";
+
+export default tool({
+  name: "greet",
+  title: "Greet",
+  description: "Greets someone by name.",
+  input: z.object({ name: z.string().min(1).describe("Who is greeted.") }),
+  settings: {
+    GREETING: z.string().default("Hello").describe("How people are greeted."),
+  },
+  run: ({ name }, { settings }) => \`\${settings.GREETING}, \${name}!\`,
+});
+`;
+
+const GREET_TEST = `import assert from "node:assert/strict";
+import { testServer } from "${PACKAGE}/testing";
+import greet from "./greet.ts";
+
+Deno.test("greet greets by name", async () => {
+  await using server = await testServer({ tools: [greet] });
+  const { text } = await server.call(greet, { name: "Ada" });
+  assert.equal(text, "Hello, Ada!");
+});
+
+Deno.test("greet says what GREETING says", async () => {
+  const env = { GREETING: "Good morning" };
+  await using server = await testServer({ tools: [greet], env });
+  const { text } = await server.call(greet, { name: "Ada" });
+  assert.equal(text, "Good morning, Ada!");
+});
+`;
+
+const WORKFLOW = `name: ci
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  ci:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: denoland/setup-deno@v2
+        with:
+          deno-version: v2.x
+      - run: deno task ci
+`;

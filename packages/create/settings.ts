@@ -1,0 +1,157 @@
+/**
+ * The files of a project that list its settings, written from the table of
+ * settings and from its definitions: `.env.example`, a page, and the variables
+ * that `deno.json` lets it read.
+ *
+ * @module
+ */
+import type * as z from "zod";
+import { type OwnSetting, ownSetting } from "../../src/settings/own.ts";
+import { defaultText, type NamedSetting } from "../../src/settings/setting.ts";
+import { sentence } from "../../src/settings/complaint.ts";
+import { isGiven, TABLE, VARIABLES } from "../../src/settings/table.ts";
+
+/** The schemas of declared settings, by the name of their variable. */
+export type DeclaredSettings = ReadonlyMap<string, z.ZodType>;
+
+const OWN = "Your own settings";
+
+const HEAD = "Copy to .env and remove the # of each setting that you change. " +
+  "`deno task dev` and `deno task start` read it. Several values are " +
+  "separated by commas. A value with # or $ in it goes between two '. This " +
+  "file is written by `deno task settings`.";
+
+/** Lists the groups of settings, the declared ones last. */
+function groupsOf(
+  settings: DeclaredSettings,
+): [string, readonly (NamedSetting & Partial<OwnSetting>)[]][] {
+  const own = [...settings].filter(([name]) => !isGiven(name))
+    .map((entry) => ownSetting(...entry));
+  return own.length === 0
+    ? Object.entries(TABLE)
+    : [...Object.entries(TABLE), [OWN, own]];
+}
+
+/** Prints the whole `.env.example`. */
+export function envExample(settings: DeclaredSettings): string {
+  const groups = groupsOf(settings).map(([title, rows]) =>
+    [heading(title), ...rows.map(printSetting)].join("\n")
+  );
+  return [wrap(HEAD, "# "), ...groups].join("\n");
+}
+
+function heading(title: string): string {
+  return `# --- ${title} `.padEnd(78, "-") + "\n";
+}
+
+/** Prints one setting; only a required one is not commented out. */
+function printSetting(
+  { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
+): string {
+  const { name, words, secret, example = "" } = setting;
+  const unset = setting.unset && sentence(`Unset: ${setting.unset}`);
+  const usual = defaultText(setting);
+  const value = usual ?? (secret ? "" : example);
+  const comment = [
+    words,
+    unset,
+    secret && "(secret)",
+    isRequired && "(required)",
+    usual ? "Default:" : value && "For\u00a0example:",
+  ];
+  const quote = /[#$"\\]/.test(value) ? "'" : "";
+  return wrap(comment.filter(Boolean).join(" ").replaceAll("`", ""), "# ") +
+    `${isRequired ? "" : "# "}${name}=${quote}${value}${quote}\n`;
+}
+
+/** Wraps text into lines of at most 80 columns. */
+function wrap(words: string, prefix = ""): string {
+  const lines: string[] = [];
+  for (const word of words.split(/[ \n]+/).filter(Boolean)) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + word.length < 80) {
+      lines[lines.length - 1] = `${line} ${word}`;
+    } else lines.push(prefix + word);
+  }
+  return lines.map((line) => `${line.replaceAll("\u00a0", " ")}\n`).join("");
+}
+
+const INTRODUCTION = "Variables of the environment, or of a file `.env`. An " +
+  "empty one is unset; several values are separated by commas. Every mistake " +
+  "is told at the start, all at once, with its fix. This page is written by " +
+  "`deno task settings`, as is `.env.example`.";
+
+/** Prints a page that explains every setting, in Markdown. */
+export function settingsPage(settings: DeclaredSettings): string {
+  const groups = groupsOf(settings).map(([title, rows]) => {
+    const table = [["Variable", "Default", "Meaning"], ...rows.map(cellsOf)];
+    return `## ${title}\n\n${printTable(table)}`;
+  });
+  return ["# Settings\n", wrap(INTRODUCTION), ...groups].join("\n");
+}
+
+function cellsOf(
+  { isRequired, ...setting }: NamedSetting & Partial<OwnSetting>,
+): string[] {
+  const { name, words, unset, secret, example, formerly } = setting;
+  const usual = defaultText(setting);
+  const meaning = [
+    words.replaceAll(/docs\/([\w-]+\.md)/g, "[docs/$1]($1)"),
+    example && `For example \`${example}\`.`,
+    secret && "Secret.",
+    isRequired && "Required.",
+    formerly && `Formerly \`${formerly}\`.`,
+  ];
+  return [
+    `\`${name}\``,
+    usual === undefined ? unset ?? "" : `\`${usual}\``,
+    meaning.filter(Boolean).join(" ").replaceAll("|", "\\|"),
+  ];
+}
+
+/** Prints a table as `deno fmt` leaves it. */
+function printTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0].map((_, column) =>
+    Math.max(...rows.map((cells) => cells[column].length))
+  );
+  const [head, ...others] = rows.map((cells) =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at])).join(" | ")} |\n`
+  );
+  const line = `| ${widths.map((it) => "-".repeat(it)).join(" | ")} |\n`;
+  return [head, line, ...others].join("");
+}
+
+/** Finds the names in the section of own settings of an `.env.example`. */
+export function namesIn(example: string): string[] {
+  const start = example.indexOf(heading(OWN));
+  if (start < 0) return [];
+  return [...example.slice(start).matchAll(/^(?:# )?([A-Za-z_]\w*)=/gm)]
+    .map(([, name]) => name);
+}
+
+/** Prefixes of nothing but our own, so that a misspelt name can be told. */
+const PATTERNS = ["OAUTH_*", "CIMD_*", "JWT_*"];
+
+/**
+ * Computes the variables that a project may read: the ones it may read already,
+ * minus those it no longer declares, plus those it declares now.
+ */
+export function grantedVariables(
+  granted: readonly string[],
+  settings: DeclaredSettings,
+  noLongerDeclared: readonly string[],
+): string[] {
+  const names = granted.filter((name) => !noLongerDeclared.includes(name));
+  for (const name of [...VARIABLES, ...settings.keys()]) {
+    const isGranted = names.some((it) => isCovered(name, it));
+    const pattern = PATTERNS.find((it) => isCovered(name, it));
+    if (!isGranted) names.push(pattern ?? name);
+  }
+  return names;
+}
+
+/** True if a pattern such as `JWT_*` covers the name. */
+function isCovered(name: string, pattern: string): boolean {
+  return name === pattern ||
+    pattern.endsWith("*") && name.startsWith(pattern.slice(0, -1));
+}

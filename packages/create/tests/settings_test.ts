@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { needsOf } from "../../../src/authoring/needs.ts";
+import { secret } from "../../../src/authoring/setting.ts";
+import { VARIABLES } from "../../../src/settings/table.ts";
+import { PACKAGE, projectFiles } from "../project.ts";
+import {
+  envExample,
+  grantedVariables,
+  namesIn,
+  settingsPage,
+} from "../settings.ts";
+import { needing } from "../../../src/server/plan.ts";
+import server from "../../../server.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+
+function declare(settings: Record<string, z.ZodType>) {
+  return new Map(Object.entries(settings));
+}
+
+Deno.test("envExample() tells a setting's words, its default or an example, and whether it must be set", () => {
+  const example = envExample(declare({
+    CITY: z.string().default("Paris").describe("Where it is."),
+    COLOR: z.string().default("#fff"),
+    KEY: secret(z.string().describe("Key of the weather API.")),
+    LEVEL: z.coerce.number().optional().describe("how loud"),
+    PARTS: z.string().transform((it) => ({ it })).default({ it: "" }),
+    SALT: secret(z.string()).default("hunter2"),
+  }));
+  const own = example.slice(example.indexOf("# --- Your own"));
+  assert.equal(
+    own.replace(/^.*\n/, ""),
+    `
+# Where it is. Default:
+# CITY=Paris
+
+# Default:
+# COLOR='#fff'
+
+# Key of the weather API. (secret) (required)
+KEY=
+
+# how loud.
+# LEVEL=
+
+# PARTS=
+
+# (secret)
+# SALT=
+`,
+  );
+  assert.deepEqual(
+    namesIn(example),
+    ["CITY", "COLOR", "KEY", "LEVEL", "PARTS", "SALT"],
+  );
+  assert.match(
+    example,
+    /\n# Port to listen on; 0 lets the system pick one\. Default:\n# PORT=3000\n/,
+  );
+  assert.match(
+    example,
+    /\n# Who sees .* Unset: no one\. For example:\n# OAUTH_ADMINS=jo@/,
+  );
+});
+
+Deno.test("envExample() prints values as Deno reads them from a file", async () => {
+  const example = envExample(declare({
+    COLOR: z.string().default("#fff $HOME 'x'").describe("A"),
+    SPACED: z.string().default("a b=c; d").describe("B"),
+  }));
+  const path = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(
+      path,
+      example.replaceAll(/^# (?=[A-Z_]+=.)/gm, ""),
+    );
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "eval",
+        `--env-file=${path}`,
+        "console.log(JSON.stringify(Deno.env.toObject()))",
+      ],
+      clearEnv: true,
+    }).output();
+    const read = JSON.parse(new TextDecoder().decode(stdout));
+    assert.equal(read.COLOR, "#fff $HOME 'x'");
+    assert.equal(read.SPACED, "a b=c; d");
+    assert.equal(read.OAUTH_PERMISSIONS, "@example.com=*; group:staff=*");
+    assert.equal(
+      read.OAUTH_EXTRA_AUTH_PARAMS,
+      "prompt=consent&access_type=offline",
+    );
+    assert.equal(read.TRUSTED_PROXIES, "127.0.0.1,10.0.0.0/8,fd00::/8");
+    assert.equal(read.MCP_TITLE, "Tools (staging)");
+  } finally {
+    await Deno.remove(path);
+  }
+});
+
+Deno.test("settingsPage() explains every variable of people, and what is declared", () => {
+  const page = settingsPage(declare({
+    KEY: secret(z.string().describe("Key | of the weather API.")),
+  }));
+  assert.match(page, /^\| `PORT` +\| `3000` +\| Port to listen on; .*\|$/m);
+  assert.match(page, /^\| `BASE_URL` +\| the loopback address .*\|$/m);
+  assert.match(page, /See \[docs\/access\.md\]\(access\.md\)/);
+  assert.match(page, /Formerly `OAUTH_SCOPES`\. +\|$/m);
+  assert.match(
+    page,
+    /## Your own settings[^]*\| `KEY` +\| +\| Key \\\| of .* Secret\. Required\. \|/,
+  );
+});
+
+Deno.test("envExample() wraps what it says at 80 columns", () => {
+  const words = "word ".repeat(60).trim();
+  const example = envExample(declare({ A: z.string().describe(words) }));
+  assert(example.split("\n").every((line) => line.length <= 80));
+});
+
+Deno.test("envExample() has no section where nothing is declared but what is there already", () => {
+  const settings = declare({ PORT: z.string(), DENO_REGION: z.string() });
+  assert.equal(envExample(settings), envExample(new Map()));
+  assert.deepEqual(namesIn(envExample(settings)), []);
+});
+
+Deno.test("grantedVariables() names what may be read, and reads misspelt names of our own", () => {
+  const granted = grantedVariables([], new Map(), []);
+  assert.deepEqual(granted.filter((it) => it.endsWith("*")), [
+    "OAUTH_*",
+    "CIMD_*",
+    "JWT_*",
+  ]);
+  assert(granted.includes("BASE_URL"));
+});
+
+Deno.test("grantedVariables() covers every variable of the server", () => {
+  const granted = grantedVariables([], new Map(), []);
+  const isCovered = (name: string) =>
+    granted.some((it) =>
+      it === name || it.endsWith("*") && name.startsWith(it.slice(0, -1))
+    );
+  assert.deepEqual(VARIABLES.filter((name) => !isCovered(name)), []);
+});
+
+Deno.test("grantedVariables() adds what is declared, once", () => {
+  const settings = declare({ KEY: z.string(), MCP_THING: z.string() });
+  const granted = grantedVariables(["MCP_*"], settings, []);
+  assert.equal(granted.at(-1), "KEY");
+  assert(!granted.includes("MCP_THING"), "MCP_* covers it");
+  assert.deepEqual(grantedVariables(granted, settings, []), granted);
+});
+
+Deno.test("grantedVariables() takes away what is no longer declared, and nothing else", () => {
+  const granted = grantedVariables(["OLD", "AWS_REGION"], new Map(), ["OLD"]);
+  assert(!granted.includes("OLD"));
+  assert(granted.includes("AWS_REGION"));
+});
+
+Deno.test("deno task settings has been run here", async () => {
+  const { settings } = needsOf(needing(server));
+  const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));
+  assert.equal(
+    await read(".env.example"),
+    envExample(settings),
+    "change a setting, then run deno task settings",
+  );
+  assert.equal(await read("docs/settings.md"), settingsPage(settings));
+  const { permissions } = JSON.parse(await read("deno.json"));
+  const { allow } = permissions.default.env;
+  assert.deepEqual(grantedVariables(allow, settings, []), allow);
+});
+
+Deno.test("a new project has the tasks of this one", async () => {
+  const { tasks } = JSON.parse(
+    await Deno.readTextFile(new URL("deno.json", ROOT)),
+  );
+  const project = JSON.parse(projectFiles({ name: "a" })["deno.json"]);
+  for (const name of ["dev", "dev:oauth", "start", "bundle"]) {
+    assert.equal(project.tasks[name], tasks[name], name);
+  }
+  assert.equal(
+    project.tasks["start:cores"].replace(`${PACKAGE}/cores`, "CORES"),
+    tasks["start:cores"].replace("src/process/cores.ts", "CORES"),
+  );
+});
+
+Deno.test("a new project's container is built as this one's", async () => {
+  const project = projectFiles({ name: "a" });
+  for (const path of ["Dockerfile", ".dockerignore"]) {
+    const own = await Deno.readTextFile(new URL(path, ROOT));
+    assert.equal(
+      own,
+      project[path],
+      "packages/create/container_files.ts has both",
+    );
+  }
+});

@@ -1,0 +1,107 @@
+/**
+ * The MCP client of the page for development: 2026-07-28, in a browser, with
+ * a sign-in where the server wants one.
+ *
+ * @module
+ */
+import type { Client, SignIn, TaskState } from "../client/mod.ts";
+
+// deno-lint-ignore no-explicit-any
+type Loose = any;
+
+/** Requests of the page's server. */
+export interface DevClient {
+  /**
+   * Sends a request and gives its result. @throws {Error} with the server's
+   * message
+   */
+  request(method: string, params: Loose): Promise<Loose>;
+  /** Goes to sign in; where the server has no sign-in, takes a token. */
+  signIn(token?: string): Promise<void>;
+  /** Comes back from the sign-in, if that is where the page was opened from. */
+  comeBack(): Promise<void>;
+}
+
+/** The parts of the client, and the tools and callbacks of the page. */
+interface Surroundings {
+  Client: typeof Client;
+  SignIn: typeof SignIn;
+  /** The tools as the server lists them. */
+  tools: readonly Loose[];
+  onRefused(kind: "sign-in" | "token"): void;
+  /** Called with each state of a call that goes on as a task. */
+  onTask(task: TaskState): void;
+}
+
+/**
+ * Makes the client. The source text of this function runs in the page, so it
+ * uses nothing from outside.
+ */
+export function devClient(
+  page: Loose,
+  { Client, SignIn, tools, onRefused, onTask }: Surroundings,
+): DevClient {
+  const { sessionStorage: kept, location } = page;
+  const here = location.origin + location.pathname;
+  const url = new URL("mcp", here).href;
+  let scope = "";
+
+  async function hasSignIn(): Promise<boolean> {
+    const metadata = new URL(".well-known/oauth-authorization-server", here);
+    return (await fetch(metadata)).ok;
+  }
+
+  const prefix = "io.modelcontextprotocol/";
+  const client = new Client({
+    url,
+    tools,
+    onTask,
+    clientInfo: { name: "Views", version: "1" },
+    capabilities: {
+      extensions: {
+        [`${prefix}tasks`]: {},
+        [`${prefix}ui`]: { mimeTypes: ["text/html;profile=mcp-app"] },
+      },
+    },
+    headers(): Record<string, string> {
+      const token = kept.getItem("token");
+      return token ? { authorization: `Bearer ${token}` } : {};
+    },
+    async fetch(request) {
+      const response = await page.fetch(request);
+      const challenge = response.headers.get("www-authenticate");
+      if (response.status === 401 || response.status === 403 && challenge) {
+        scope = /scope="([^"]*)"/.exec(challenge ?? "")?.[1] ?? "";
+        kept.removeItem("token");
+        onRefused(await hasSignIn() ? "sign-in" : "token");
+      }
+      return response;
+    },
+  });
+
+  return {
+    request: (method, params) => client.request(method, params),
+
+    async signIn(token) {
+      if (token !== undefined) return kept.setItem("token", token);
+      const request = await SignIn.begin({
+        url,
+        redirectUri: here,
+        clientName: "Views",
+        ...(scope && { scope }),
+      });
+      kept.setItem("signing-in", JSON.stringify(request));
+      location.assign(request.url);
+    },
+
+    async comeBack() {
+      const answer = new URLSearchParams(location.search);
+      const asked = JSON.parse(kept.getItem("signing-in") ?? "null");
+      if (!asked || answer.get("state") !== asked.state) return;
+      kept.removeItem("signing-in");
+      page.history.replaceState(null, "", here);
+      const { accessToken } = await SignIn.finish(asked, answer);
+      kept.setItem("token", accessToken);
+    },
+  };
+}

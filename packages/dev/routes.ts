@@ -1,0 +1,143 @@
+/**
+ * The routes that show views while they are written: only in development, only
+ * on loopback.
+ *
+ * @module
+ */
+import { type Context, Hono } from "@hono/hono";
+import { streamSSE } from "@hono/hono/streaming";
+import { base64, digest, randomId } from "../../src/crypto/crypto.ts";
+import { HttpError } from "../../src/errors.ts";
+import type { CheckOrigin } from "../../src/auth/doors/origin.ts";
+import { isObject, type JsonObject } from "../../src/json.ts";
+import { STYLE } from "../../src/pages/style.ts";
+import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
+import type { ViewPolicy } from "../../src/mcp/catalogue/view_resource.ts";
+import { Client, SignIn } from "../client/mod.ts";
+import { devClient } from "./dev_client.ts";
+import { HostPage, type ShownTool } from "./host_page.tsx";
+import { HOST_OPTIONS, hostView } from "./host_view.ts";
+import { HOST_STYLE } from "./host_style.ts";
+import { PALETTE } from "./palette.ts";
+import { PROBLEM_SCRIPT } from "./problem_script.ts";
+import { runHostPage } from "./run_host_page.ts";
+
+/** Some bundlers wrap functions in a call of __name to keep their names. */
+const SCRIPT = `((__name) => (${runHostPage})(globalThis, {
+  hostView: ${hostView},
+  devClient: ${devClient},
+  Client: ${Client},
+  SignIn: ${SignIn},
+  options: ${JSON.stringify(HOST_OPTIONS)},
+  palette: ${JSON.stringify(PALETTE)},
+}))((f) => f);`;
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src ${source(STYLE)} ${source(HOST_STYLE)} 'unsafe-hashes'`,
+  `script-src ${source(SCRIPT)}`,
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function source(text: string): string {
+  return `'sha256-${base64(digest(text))}'`;
+}
+
+/**
+ * Routes for the page, the views within it, and the event that tells if the
+ * server was restarted.
+ */
+export function viewHostRoutes(
+  { catalogue, serverTitle, checkOrigin, stopping }: {
+    catalogue: Catalogue;
+    serverTitle: string;
+    checkOrigin: CheckOrigin;
+    /** Fires when the server is about to end. */
+    stopping: AbortSignal;
+  },
+): Hono {
+  const boot = randomId(9);
+  const app = new Hono();
+
+  app.use("/views/*", (c, next) => {
+    checkOrigin(c.req.raw);
+    c.header("Cache-Control", "no-store");
+    c.header("X-Content-Type-Options", "nosniff");
+    c.header("Referrer-Policy", "no-referrer");
+    return next();
+  });
+
+  app.get("/views", (c) => {
+    c.header("Content-Security-Policy", POLICY);
+    const tools = shownTools(catalogue);
+    const props = { serverTitle, tools, script: SCRIPT, style: HOST_STYLE };
+    return c.html(`<!doctype html>${HostPage(props)}`);
+  });
+
+  app.get("/views/page/:tool", (c) => {
+    const tool = catalogue.tools.get(c.req.param("tool"));
+    const view = tool?.compiledView;
+    if (!view) throw new HttpError(404, "This tool has no view");
+    c.header("Content-Security-Policy", viewPolicy(view.csp));
+    const beginning = /^\s*(<!doctype[^>]*>)?/i;
+    return c.html(view.html.replace(beginning, `$&${PROBLEM_SCRIPT}`));
+  });
+
+  app.get("/views/boot", (c: Context) =>
+    streamSSE(c, async (stream) => {
+      await stream.writeSSE({ event: "boot", data: boot, retry: 300 });
+      await new Promise<void>((resolve) => {
+        stream.onAbort(resolve);
+        stopping.addEventListener("abort", () => resolve(), { once: true });
+        if (stopping.aborted) resolve();
+      });
+    }));
+  return app;
+}
+
+/** Lists the tools, with details that only this page gets. */
+function shownTools(catalogue: Catalogue): ShownTool[] {
+  const { tools } = JSON.parse(catalogue.stateless.tools.at(undefined)) as {
+    tools: (JsonObject & { name: string })[];
+  };
+  return tools.map((listed) => {
+    const { compiledView, samples } = catalogue.tools.get(listed.name)!;
+    return {
+      ...listed,
+      hasView: compiledView !== undefined,
+      ...(isObject(samples) && { samples }),
+    };
+  });
+}
+
+/**
+ * Prints the policy that the standard gives a view, plus a sandbox for a view
+ * that is opened by itself.
+ *
+ * @see MCP Apps 2026-01-26, Content Security Policy Enforcement
+ */
+function viewPolicy(
+  { connectDomains, resourceDomains, frameDomains = [] }: ViewPolicy,
+): string {
+  const from = resourceDomains.join(" ");
+  const orNone = (origins: readonly string[]) => origins.join(" ") || "'none'";
+  return [
+    "default-src 'none'",
+    `script-src 'unsafe-inline' ${from}`,
+    `style-src 'unsafe-inline' ${from}`,
+    `img-src data: ${from}`,
+    `media-src data: ${from}`,
+    `font-src data: ${from}`,
+    `connect-src ${orNone(connectDomains)}`,
+    `frame-src ${orNone(frameDomains)}`,
+    "object-src 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+    "sandbox allow-scripts allow-forms",
+  ].join("; ");
+}

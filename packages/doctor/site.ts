@@ -1,0 +1,419 @@
+/**
+ * A server from outside, one request at a time.
+ *
+ * @module
+ */
+import { wholeTextOf } from "../../src/log/thrown.ts";
+import { isLoopback } from "../../src/net/loopback.ts";
+import { Fault, Skipped } from "./finding.ts";
+
+/** Another origin, which is the Inspector's in a browser. */
+export const OTHER_ORIGIN = "http://localhost:6274";
+
+const TIMEOUT_MILLISECONDS = 10_000;
+
+/** A JSON object from the other side; its members may be anything. */
+export type Json = Record<string, unknown>;
+
+/** An answer, read. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** The server under examination. Answers are kept. */
+export class Site {
+  /** The origin, without a trailing slash. */
+  readonly origin: string;
+  #mcp: string;
+  readonly #url: string;
+  readonly #fetch: typeof fetch;
+  readonly #kept = new Map<string, Promise<unknown>>();
+
+  constructor(url: string, fetcher: typeof fetch = fetch) {
+    this.origin = new URL(url).origin;
+    this.#mcp = endpointsFor(url)[0];
+    this.#url = url;
+    this.#fetch = fetcher;
+  }
+
+  /** The address to which clients POST. */
+  get mcp(): string {
+    return this.#mcp;
+  }
+
+  /** The server's own address: that of `mcp` without its last segment. */
+  get base(): string {
+    return this.#mcp.replace(/\/(mcp)?$/, "");
+  }
+
+  /**
+   * Finds the address to which clients POST. People give the address of the
+   * server, and servers have their endpoint at different paths below it.
+   *
+   * @throws {Fault} when nothing answers
+   */
+  async locate(): Promise<void> {
+    for (const endpoint of endpointsFor(this.#url)) {
+      this.#kept.delete("first answer");
+      this.#mcp = endpoint;
+      const { status } = await this.#firstAnswer();
+      if (status !== 404 && status !== 405) return;
+    }
+    [this.#mcp] = endpointsFor(this.#url);
+  }
+
+  /** True if only this machine reaches it. */
+  get isLocal(): boolean {
+    return isLoopback(new URL(this.origin));
+  }
+
+  /**
+   * Sends one request and follows no redirect.
+   *
+   * @throws {Fault} when no answer comes
+   */
+  async send(target: string, init: RequestInit = {}): Promise<Answer> {
+    const url = new URL(target, this.origin);
+    try {
+      const response = await this.#fetch(url, {
+        redirect: "manual",
+        signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+        ...init,
+      });
+      const { status, headers } = response;
+      return { status, headers, text: await readBody(response, init.method) };
+    } catch (error) {
+      throw unreachable(url, error);
+    }
+  }
+
+  /**
+   * Reads a JSON object at an address.
+   *
+   * @throws {Fault}
+   */
+  async readJson(target: string, fix: string): Promise<Json> {
+    const { status, text } = await this.send(target, {
+      headers: { accept: "application/json" },
+    });
+    if (status !== 200) {
+      throw new Fault(`${target} answers ${status}`, fix);
+    }
+    return parseObject(target, text, fix);
+  }
+
+  /**
+   * Gives the answer to a request without credentials; its challenge names the
+   * sign-in.
+   *
+   * @throws {Fault} when no one may call at this address
+   */
+  greeting(): Promise<Answer> {
+    return this.#keep("greeting", async () => {
+      const answer = await this.#firstAnswer();
+      if (answer.status !== 403) return answer;
+      throw new Fault(
+        `answers 403 to who calls it by ${this.origin}`,
+        baseUrlFix(this),
+      );
+    });
+  }
+
+  #firstAnswer(): Promise<Answer> {
+    return this.#keep("first answer", async () => {
+      const answer = await this.greet();
+      if (answer.status !== 400) return answer;
+      // A server with 2026-07-28 alone has no initialize.
+      const discovered = await this.discover();
+      return discovered.status === 200 ? discovered : answer;
+    });
+  }
+
+  /**
+   * Sends the request of {@linkcode Site.greeting} again, with more headers.
+   */
+  greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.post({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: CLIENT,
+      },
+    }, headers);
+  }
+
+  /** Sends `server/discover` of 2026-07-28, without credentials. */
+  discover(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.post(
+      statelessRequest("server/discover"),
+      { ...statelessHeaders("server/discover"), ...headers },
+    );
+  }
+
+  /** Sends one message to the endpoint. */
+  post(
+    message: Json,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    return this.send(this.mcp, {
+      method: "POST",
+      headers: {
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+        "origin": this.origin,
+        ...headers,
+      },
+      body: JSON.stringify(message),
+    });
+  }
+
+  /** Gives the address in the challenge (RFC 9728 §5.1). */
+  resourceMetadataUrl(): Promise<string> {
+    return this.#keep("resource metadata URL", async () => {
+      const { status, headers } = await this.greeting();
+      const url = /resource_metadata="([^"]*)"/.exec(
+        headers.get("www-authenticate") ?? "",
+      )?.[1];
+      if (status === 401 && url) return url;
+      throw new Skipped("no one signs in here");
+    });
+  }
+
+  /** Reads the protected resource's metadata (RFC 9728). */
+  resourceMetadata(): Promise<Json> {
+    return this.#keep("resource metadata", async () => {
+      const url = await this.resourceMetadataUrl();
+      const fix = "Serve the document at the address in the challenge.";
+      const { origin } = URL.parse(url, this.origin) ?? this;
+      if (origin === this.origin) return await this.readJson(url, fix);
+      try {
+        return await this.readJson(url, fix);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        throw new Fault(
+          `this server believes it is at ${origin}: ${error.found}`,
+          baseUrlFix(this),
+        );
+      }
+    });
+  }
+
+  /** Gives the first authorization server that the resource names. */
+  issuer(): Promise<string> {
+    return this.#keep("issuer", async () => {
+      const { authorization_servers } = await this.resourceMetadata();
+      const [issuer] = Array.isArray(authorization_servers)
+        ? authorization_servers
+        : [];
+      if (typeof issuer === "string" && URL.canParse(issuer)) return issuer;
+      throw new Fault(
+        "the resource's metadata names no authorization server",
+        "Put the issuer into authorization_servers.",
+      );
+    });
+  }
+
+  /** Reads the authorization server's metadata (RFC 8414). */
+  serverMetadata(): Promise<Json> {
+    return this.#keep("server metadata", async () => {
+      const issuer = new URL(await this.issuer());
+      const path = issuer.pathname === "/" ? "" : issuer.pathname;
+      return await this.readJson(
+        `${issuer.origin}/.well-known/oauth-authorization-server${path}`,
+        "Serve the metadata of RFC 8414 there.",
+      );
+    });
+  }
+
+  /**
+   * Gives an endpoint that the server metadata names.
+   *
+   * @throws {Fault}
+   */
+  async endpoint(name: string): Promise<string> {
+    const url = (await this.serverMetadata())[`${name}_endpoint`];
+    if (typeof url === "string" && URL.canParse(url)) return url;
+    throw new Fault(
+      `the server metadata names no ${name}_endpoint`,
+      `Add ${name}_endpoint to it.`,
+    );
+  }
+
+  /**
+   * Gives the address at which clients register themselves.
+   *
+   * @throws {Fault} a warning: it may be what the operator wants
+   */
+  registrationEndpoint(): Promise<string> {
+    return this.#keep("registration endpoint", async () => {
+      const metadata = await this.serverMetadata();
+      if (metadata.registration_endpoint !== undefined) {
+        return await this.endpoint("registration");
+      }
+      const others = metadata.client_id_metadata_document_supported === true
+        ? "with a metadata document (Claude, VS Code), or set up in OAUTH_CLIENTS,"
+        : "that are set up in OAUTH_CLIENTS";
+      throw new Fault(
+        `clients cannot register themselves: only those ${others} can sign in`,
+        "Leave OAUTH_REGISTRATION unset, if others are to sign in.",
+        "warning",
+      );
+    });
+  }
+
+  #keep<T>(name: string, read: () => Promise<T>): Promise<T> {
+    const kept = this.#kept.get(name) as Promise<T> | undefined;
+    if (kept) return kept;
+    const promise = read();
+    this.#kept.set(name, promise);
+    return promise;
+  }
+}
+
+/** The fix of whatever comes from another `BASE_URL` than clients use. */
+export function baseUrlFix({ base }: Pick<Site, "base">): string {
+  return `Set BASE_URL=${base}, or call it by the address that it has now.`;
+}
+
+const CLIENT = { name: "doctor", version: "1.0.0" };
+
+const STATELESS = "2026-07-28";
+
+/** Makes a request of 2026-07-28. */
+export function statelessRequest(method: string, params: Json = {}): Json {
+  const meta = "io.modelcontextprotocol";
+  return {
+    jsonrpc: "2.0",
+    id: 1,
+    method,
+    params: {
+      ...params,
+      _meta: {
+        [`${meta}/protocolVersion`]: STATELESS,
+        [`${meta}/clientCapabilities`]: {},
+        [`${meta}/clientInfo`]: CLIENT,
+      },
+    },
+  };
+}
+
+/** Makes the headers that repeat the request. */
+export function statelessHeaders(method: string): Record<string, string> {
+  return { "mcp-protocol-version": STATELESS, "mcp-method": method };
+}
+
+/**
+ * Lists the addresses to which clients may have to POST, the likeliest first.
+ * `/` is a server of ours at a root; a path is the endpoint itself, or that of
+ * a server which has it below.
+ */
+function endpointsFor(url: string): string[] {
+  const { origin, pathname } = new URL(url);
+  const path = pathname.replace(/\/$/, "");
+  if (path === "") return [`${origin}/mcp`, `${origin}/`];
+  if (path.endsWith("/mcp")) return [origin + path];
+  return [`${origin}${path}/mcp`, origin + path];
+}
+
+/**
+ * Reads a body as text. From a stream it reads only the first message that
+ * answers, because servers may keep a stream open for ever.
+ */
+async function readBody(
+  response: Response,
+  method = "GET",
+): Promise<string> {
+  const type = response.headers.get("content-type") ?? "";
+  if (!type.startsWith("text/event-stream") || !response.body) {
+    return await response.text();
+  }
+  if (method === "GET") {
+    // Nothing was asked that it could answer.
+    await response.body.cancel();
+    return "";
+  }
+  let text = "";
+  for await (
+    const chunk of response.body.pipeThrough(new TextDecoderStream())
+  ) {
+    text += chunk;
+    const message = answerIn(text);
+    if (message !== undefined) return message;
+  }
+  return "";
+}
+
+/** Finds the first answer among the events of a stream; undefined: none yet. */
+function answerIn(text: string): string | undefined {
+  // The last part may still be on its way.
+  for (const event of text.split(/\r?\n\r?\n/).slice(0, -1)) {
+    const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:"))
+      .map((line) => line.slice(5).trimStart()).join("\n");
+    if (/"(result|error)"\s*:/.test(data)) return data;
+  }
+}
+
+/**
+ * Parses a JSON object.
+ *
+ * @throws {Fault}
+ */
+export function parseObject(target: string, text: string, fix: string): Json {
+  try {
+    const value = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value;
+    }
+  } catch {
+    // Reported below, like any other text that is not an object.
+  }
+  throw new Fault(`${target} does not answer with a JSON object`, fix);
+}
+
+/** The reason why a server is not reached, and its fix. */
+interface Obstacle {
+  /** A pattern for the message of `fetch`. */
+  said: RegExp;
+  found: string;
+  fix: string;
+}
+
+const OBSTACLES: readonly Obstacle[] = [
+  {
+    said: /TimeoutError/,
+    found: "does not answer within 10 seconds",
+    fix: "Look at the server's log, and at any proxy in front of it.",
+  },
+  {
+    said: /certificate/,
+    found: "has no certificate that clients trust",
+    fix: "Install one for this very host name, with its intermediates.",
+  },
+  {
+    said: /dns error/,
+    found: "is no name that leads anywhere",
+    fix: "Mind the spelling, and the domain's records.",
+  },
+  {
+    said: /invalid HTTP version|InvalidContentType|corrupt message/,
+    found: "speaks another protocol",
+    fix: "Mind https and http in the address.",
+  },
+  {
+    said: /./,
+    found: "cannot be reached",
+    fix:
+      "Start the server (deno task dev), and mind HOST, PORT and any firewall.",
+  },
+];
+
+function unreachable({ origin }: URL, error: unknown): Fault {
+  const words = wholeTextOf(error);
+  const { found, fix } = OBSTACLES.find(({ said }) => said.test(words))!;
+  return new Fault(`${origin} ${found}`, fix);
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { type Defects, fakeServer } from "./fake_server.ts";
+
+/** Runs the doctor as a person does. */
+async function runDoctor(
+  ...args: string[]
+): Promise<{ code: number; text: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--allow-net", "packages/doctor/mod.ts", ...args],
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, text: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+async function examine(defects: Defects) {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    (request) => answer(new URL(request.url), request),
+  );
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const answer = fakeServer(origin, defects);
+  return await runDoctor(origin);
+}
+
+Deno.test("doctor exits 0 for a server that is well", async () => {
+  const { code, text } = await examine({});
+  assert.equal(code, 0, text);
+  assert.match(text, /Nothing to fix\b/);
+});
+
+Deno.test("doctor exits 1 and says how to fix what is not", async () => {
+  const { code, text } = await examine({
+    serverMetadata: { code_challenge_methods_supported: [] },
+  });
+  assert.equal(code, 1, text);
+  assert.match(text, /FAILED +PKCE .*\n +Fix: Add S256/);
+  assert.match(text, /1 thing to fix\b/);
+});
+
+Deno.test("doctor adds http:// on this machine", async () => {
+  const { text } = await runDoctor("localhost:1");
+  assert.match(text, /Examining http:\/\/localhost:1\//);
+});
+
+Deno.test("doctor exits 2 for what it does not understand", async () => {
+  for (
+    const [args, said] of [
+      [["ftp://tools.example.com"], /Not an address: ftp:/],
+      [["nonsense"], /Not an address: nonsense/],
+      [["--store", "claude,apple"], /Not a store: apple\. Known are claude/],
+      [["--token"], /--token needs a token/],
+      [["a.example", "b.example"], /Not understood: b\.example/],
+      [["--loud"], /Not understood: --loud/],
+    ] as const
+  ) {
+    const { code, text } = await runDoctor(...args);
+    assert.equal(code, 2);
+    assert.match(text, said);
+  }
+});

@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import { examine } from "../examine.ts";
+import { STORES } from "../checks_store.ts";
+import { type Finding, printFinding } from "../finding.ts";
+
+/** A server that is not of this project, as `fetch`. */
+type Stranger = (request: Request) => Response | Promise<Response>;
+
+const TOOL = {
+  name: "search",
+  title: "Search",
+  description: "Finds messages.",
+  inputSchema: { type: "object", properties: {} },
+  annotations: {
+    readOnlyHint: true,
+    destructiveHint: false,
+    openWorldHint: true,
+  },
+};
+
+const CORS = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-headers":
+    "authorization,content-type,mcp-protocol-version,mcp-session-id",
+};
+
+/** Answers messages by method; everything else is 404. */
+function stranger(
+  answers: Record<string, unknown>,
+  print: (message: unknown) => Response,
+  path = "/mcp",
+): Stranger {
+  return async (request) => {
+    if (new URL(request.url).pathname !== path) {
+      return new Response("", { status: 404 });
+    }
+    if (request.method === "OPTIONS") {
+      return new Response(null, { status: 204, headers: CORS });
+    }
+    if (request.method === "GET") {
+      return new Response("", { status: 405, headers: { allow: "POST" } });
+    }
+    const { id, method } = await request.json();
+    if (id === undefined) return new Response(null, { status: 202 });
+    if (!(method in answers)) {
+      return Response.json(
+        { jsonrpc: "2.0", id, error: { code: -32601, message: "unknown" } },
+        { status: 400, headers: CORS },
+      );
+    }
+    return print({ jsonrpc: "2.0", id, result: answers[method] });
+  };
+}
+
+const asJson = (message: unknown) => Response.json(message, { headers: CORS });
+
+/** Prints a stream with one message before the answer, which never ends. */
+const asStream = (message: unknown) =>
+  new Response(
+    new ReadableStream({
+      start(controller) {
+        const events = [
+          ": ping",
+          `event: message\ndata: ${
+            JSON.stringify({ jsonrpc: "2.0", method: "notifications/message" })
+          }`,
+          `event: message\r\ndata: ${JSON.stringify(message)}`,
+        ];
+        const text = events.map((event) => `${event}\n\n`).join("");
+        // The pieces end anywhere.
+        for (const piece of text.match(/.{1,7}/gs)!) {
+          controller.enqueue(new TextEncoder().encode(piece));
+        }
+      },
+    }),
+    { headers: { ...CORS, "content-type": "text/event-stream" } },
+  );
+
+async function findings(
+  server: Stranger,
+  url = "https://other.example",
+): Promise<Finding[]> {
+  return await Array.fromAsync(examine(url, {
+    stores: STORES,
+    fetch: ((input: URL, init?: RequestInit) =>
+      Promise.resolve(server(new Request(input, init)))) as typeof fetch,
+  }));
+}
+
+function named(all: readonly Finding[], name: string): Finding {
+  const found = all.find((finding) => finding.name.startsWith(name));
+  assert.ok(found, `${name} in ${all.map(printFinding).join("\n")}`);
+  return found;
+}
+
+const SESSIONS = {
+  "initialize": {
+    protocolVersion: "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "other", version: "1" },
+  },
+  "tools/list": { tools: [TOOL] },
+};
+
+/** Checks that nothing is missing that any MCP client needs. */
+function assertReached(all: readonly Finding[]): void {
+  for (const name of ["POST /mcp", "GET /mcp", "CORS of /mcp", "Tools"]) {
+    assert.equal(named(all, name).result, "ok", printFinding(named(all, name)));
+  }
+  const health = named(all, "Health");
+  assert.equal(health.result, "skipped");
+  assert.match(health.found, /no standard asks for/);
+}
+
+Deno.test("examine() understands a server that answers with streams, without sessions or /health", async () => {
+  assertReached(await findings(stranger(SESSIONS, asStream)));
+});
+
+Deno.test("examine() understands a server of 2026-07-28 alone", async () => {
+  const all = await findings(stranger({
+    "server/discover": {
+      supportedVersions: ["2026-07-28"],
+      capabilities: { tools: {} },
+      serverInfo: { name: "other", version: "1" },
+    },
+    "tools/list": { tools: [TOOL] },
+  }, asJson));
+  assertReached(all);
+  assert.match(named(all, "POST /mcp").found, /without a session/);
+});
+
+Deno.test("examine() finds the endpoint at the address given, below it, or at the root", async () => {
+  for (
+    const [path, given] of [
+      ["/", "https://other.example"],
+      ["/api/tools", "https://other.example/api/tools"],
+      ["/api/mcp", "https://other.example/api"],
+      ["/api/mcp", "https://other.example/api/mcp/"],
+    ]
+  ) {
+    assertReached(await findings(stranger(SESSIONS, asJson, path), given));
+  }
+});
+
+Deno.test("examine() takes a stream on GET for what it is", async () => {
+  const inner = stranger(SESSIONS, asJson);
+  const all = await findings((request) =>
+    request.method === "GET" && request.url.endsWith("/mcp")
+      ? asStream({ jsonrpc: "2.0", id: 1, result: {} })
+      : inner(request)
+  );
+  assert.equal(named(all, "GET /mcp").found, "a stream for 2025 clients");
+});
+
+const SCHEMAS: Record<string, unknown>[] = [
+  { type: "string" },
+  { type: "object" },
+  { type: "object", properties: {}, anyOf: [{ required: ["a"] }] },
+  {
+    type: "object",
+    properties: { a: { $ref: "https://example.com/schema.json" } },
+  },
+];
+
+for (const inputSchema of SCHEMAS) {
+  Deno.test(`examine() finds an input that models cannot fill in: ${JSON.stringify(inputSchema)}`, async () => {
+    const all = await findings(stranger({
+      ...SESSIONS,
+      "tools/list": { tools: [{ ...TOOL, inputSchema }] },
+    }, asJson));
+    assert.equal(named(all, "Input schemas").result, "failed");
+  });
+}
+
+Deno.test("examine() follows a list over its pages, and warns of them", async () => {
+  let pages = 0;
+  const all = await findings(stranger({
+    ...SESSIONS,
+    get "tools/list"() {
+      return { tools: [TOOL], nextCursor: ++pages < 3 ? "next" : undefined };
+    },
+  }, asJson));
+  const { result, found } = named(all, "Tools");
+  assert.equal(result, "warning");
+  assert.match(found, /^3 are listed on several pages/);
+});
+
+const VIEW = "ui://mail/view";
+const SEEN = { ...TOOL, _meta: { ui: { resourceUri: VIEW } } };
+const EXTENSIONS = {
+  extensions: { "io.modelcontextprotocol/ui": {} },
+};
+const CONTENT = {
+  uri: VIEW,
+  mimeType: "text/html;profile=mcp-app",
+  text: "<!doctype html><title>Mail</title>",
+};
+
+const VIEWS: [what: string, capabilities: unknown, content: unknown, RegExp][] =
+  [
+    ["that is right", EXTENSIONS, CONTENT, /^ok +Views .*1 can be read/],
+    [
+      "that is not declared",
+      {},
+      CONTENT,
+      /^FAILED +Views .*capabilities do not name/,
+    ],
+    [
+      "of another type",
+      EXTENSIONS,
+      { ...CONTENT, mimeType: "text/html+skybridge" },
+      /^FAILED +Views .*is text\/html\+skybridge/,
+    ],
+    [
+      "with a domain",
+      EXTENSIONS,
+      { ...CONTENT, _meta: { ui: { domain: "https://other.example" } } },
+      /^FAILED +Views .*Leave ui\.domain out/,
+    ],
+    [
+      "that loads a script",
+      EXTENSIONS,
+      { ...CONTENT, text: '<script src="https://cdn.example/a.js"></script>' },
+      /^warning +Views .*from elsewhere/,
+    ],
+  ];
+
+for (const [what, capabilities, content, expected] of VIEWS) {
+  Deno.test(`examine() judges a view ${what}`, async () => {
+    const all = await findings(stranger({
+      "initialize": { ...SESSIONS.initialize, capabilities },
+      "tools/list": { tools: [SEEN] },
+      "resources/read": { contents: [content] },
+    }, asJson));
+    assert.match(printFinding(named(all, "Views")), expected);
+  });
+}

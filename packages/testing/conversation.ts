@@ -1,0 +1,133 @@
+/**
+ * One request of a test's client, and the messages about it.
+ *
+ * @module
+ */
+import type { JsonObject } from "../../src/json.ts";
+import { Client, type ServerError } from "../client/mod.ts";
+import { TASKS_EXTENSION } from "../../src/mcp/work/task_methods.ts";
+import type { Catalogue } from "../../src/mcp/catalogue/catalogue.ts";
+import { AnswerScript } from "./answers.ts";
+import type { CrashLog } from "./crash_log.ts";
+import { TestUpstream } from "./provider_api.ts";
+import { RefusedError, refusedWords } from "./refused.ts";
+import type {
+  LogMessage,
+  Progress,
+  RequestOptions,
+  TestRevision,
+} from "./request_options.ts";
+import type { TestCaller, TestGate } from "./test_gate.ts";
+
+/** The server that requests go to. */
+export interface Target {
+  /** The address of `/mcp`. */
+  readonly mcpUrl: string;
+  readonly revision: TestRevision;
+  readonly gate: TestGate;
+  readonly crashes: CrashLog;
+  readonly catalogue: Catalogue;
+  send(request: Request): Promise<Response>;
+}
+
+/** The capabilities of a client that can do everything. */
+const CAPABILITIES: JsonObject = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+  extensions: { [TASKS_EXTENSION]: {} },
+};
+
+/**
+ * One request of a caller, with a client of its own, so that no other request
+ * depends on it.
+ */
+export class Conversation {
+  readonly progress: Progress[] = [];
+  readonly logs: LogMessage[] = [];
+  readonly script: AnswerScript;
+  readonly client: Client;
+  readonly #upstream?: TestUpstream;
+
+  /** @param what the name of the request's target, for errors: `choose` */
+  constructor(
+    readonly target: Target,
+    readonly what: string,
+    private readonly caller: TestCaller,
+    readonly options: RequestOptions = {},
+  ) {
+    this.script = new AnswerScript(what, options.answers);
+    this.#upstream = options.upstream && new TestUpstream(options.upstream);
+    const headers = target.gate.admit(caller, this.#upstream);
+    this.client = new Client({
+      url: target.mcpUrl,
+      revision: options.revision ?? target.revision,
+      clientInfo: { name: "test", version: "1" },
+      capabilities: options.capabilities ?? CAPABILITIES,
+      logLevel: "debug",
+      tools: [...target.catalogue.tools.values()],
+      headers: () => headers,
+      fetch: (request) => target.send(request),
+      onQuestion: ({ method, params, key }) =>
+        this.script.answer(method, params, key),
+      onNotification: (method, params) => this.#notice(method, params),
+      // The tool runs again from its beginning, and repeats these messages.
+      onRound: () => this.progress.length = this.logs.length = 0,
+    });
+  }
+
+  /**
+   * Sends the request, answers its questions, and gives its result, which may
+   * be a task.
+   *
+   * @throws {RefusedError} when the server refuses
+   */
+  run(
+    method: string,
+    params: JsonObject = {},
+    { signal }: Pick<RequestOptions, "signal"> = this.options,
+  ): Promise<JsonObject> {
+    return this.attempt(() => this.client.begin(method, params, { signal }));
+  }
+
+  /**
+   * Runs a part of the conversation; its failures are described for the test's
+   * author.
+   */
+  async attempt<T>(part: () => Promise<T>): Promise<T> {
+    try {
+      return await part();
+    } catch (error) {
+      throw isServerError(error) ? this.refused(error) : error;
+    } finally {
+      this.#upstream?.checkRoutes();
+    }
+  }
+
+  /**
+   * Makes the error for a refusal. @throws {Error} the tool's exception, if it
+   * was a crash
+   */
+  refused(error: ServerError): RefusedError {
+    const { target, what, caller } = this;
+    target.crashes.rethrow(error.message, what);
+    const { code, data, response } = error;
+    const tools = [...target.catalogue.tools.keys()];
+    const words = refusedWords(error, response, { what, caller, tools });
+    return new RefusedError(words, response.status, code, data);
+  }
+
+  #notice(method: string, params: JsonObject): void {
+    if (method === "notifications/message") {
+      this.logs.push(params as unknown as LogMessage);
+    } else if (method === "notifications/progress") {
+      const { progressToken: _, ...progress } = params;
+      this.progress.push(progress as unknown as Progress);
+      this.options.onProgress?.(progress as unknown as Progress);
+    }
+  }
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return error instanceof Error && "response" in error;
+}

@@ -1,0 +1,108 @@
+/**
+ * Tests of tools, against the server itself: schemas, scopes, settings,
+ * services, hooks and tasks included, in both generations of the protocol. No
+ * socket, no environment, no network.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { tool, z } from "@tool-server/tool-server";
+ * import { testServer } from "@tool-server/tool-server/testing";
+ *
+ * const add = tool({
+ *   name: "add",
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   output: z.object({ sum: z.number() }),
+ *   run: ({ a, b }) => ({ sum: a + b }),
+ * });
+ *
+ * Deno.test("add adds", async () => {
+ *   await using server = await testServer({ tools: [add] });
+ *   const { structured } = await server.call(add, { a: 1, b: 2 });
+ *   assert.equal(structured.sum, 3);
+ * });
+ * ```
+ *
+ * @module
+ */
+import type { TestRevision } from "./request_options.ts";
+import { TestServer, type TestServerOptions } from "./test_server.ts";
+
+export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
+export type { ApiAnswer, ApiHandler, ProviderApi } from "./provider_api.ts";
+export { RefusedError } from "./refused.ts";
+export { type Served, serveTest } from "./served.ts";
+export type {
+  CallArguments,
+  Listed,
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedSkill,
+  ListedTool,
+  PromptResult,
+  ReadResult,
+  TestClient,
+  TestView,
+} from "./test_client.ts";
+export type { TestCaller } from "./test_gate.ts";
+export type {
+  LogMessage,
+  Progress,
+  RequestOptions,
+  TestRevision,
+} from "./request_options.ts";
+export type { TestResult } from "./test_result.ts";
+export type { TestServer, TestServerOptions } from "./test_server.ts";
+export type { TestChange, TestSubscription } from "./test_subscription.ts";
+export type { TestTask, TestTaskStatus } from "./test_task.ts";
+export type { Frontmatter } from "../../src/authoring/skill.ts";
+
+/**
+ * Starts a server in memory for a test. It takes the options of
+ * `createServer`; its database is one of its own, empty, unless you give one.
+ *
+ * @throws {import("../../src/settings/complaint.ts").ConfigError} with every complaint
+ * about the settings
+ * @throws {import("../../src/mcp/catalogue/compiled_definitions.ts").CatalogueError} with every
+ * complaint about the definitions
+ * @throws {import("../../src/server/lifecycle.ts").ServiceError} when a service does
+ * not start
+ */
+export async function testServer(
+  options: TestServerOptions,
+): Promise<TestServer> {
+  return await TestServer.start(options);
+}
+
+/**
+ * Runs a test once for each generation of the protocol: a tool's answer should
+ * not depend on its client's.
+ *
+ * @example
+ * ```ts
+ * import { tool } from "@tool-server/tool-server";
+ *
+ * const greet = tool({ name: "greet", run: () => "Hello" });
+ *
+ * Deno.test("greet greets", () =>
+ *   eachRevision(async (revision) => {
+ *     await using server = await testServer({ tools: [greet], revision });
+ *     const { text } = await server.call(greet);
+ *     if (text !== "Hello") throw new Error(text);
+ *   }));
+ * ```
+ * @throws {Error} that names the revision, with the failure as its cause
+ */
+export async function eachRevision(
+  test: (revision: TestRevision) => Promise<void> | void,
+): Promise<void> {
+  for (const revision of ["2026-07-28", "2025-11-25"] as const) {
+    try {
+      await test(revision);
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw new Error(`With ${revision}: ${message}`, { cause });
+    }
+  }
+}

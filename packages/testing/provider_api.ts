@@ -1,0 +1,85 @@
+/**
+ * The provider's API in a test.
+ *
+ * @module
+ */
+import type { Upstream } from "../../src/caller.ts";
+import type { MaybePromise } from "../../src/authoring/service.ts";
+
+/** The base address of the paths of `upstream.fetch` in a test. */
+const API = "https://provider.test";
+
+/** The access token that tools are given in a test. */
+const TOKEN = "provider-token";
+
+/** Answers requests in place of the provider. */
+export type ApiHandler = (request: Request) => MaybePromise<Response>;
+
+/**
+ * The answer of a route: a function's response, a response, or anything else as
+ * JSON.
+ */
+export type ApiAnswer =
+  | ApiHandler
+  | Response
+  | string
+  | number
+  | boolean
+  | null
+  | readonly unknown[]
+  | { readonly [name: string]: unknown };
+
+/**
+ * The provider's API: a function of the request, or answers by route. A route
+ * is `/path`, `POST /path`, or either with its query; for another host, the
+ * whole URL in place of the path.
+ */
+export type ProviderApi = ApiHandler | Readonly<Record<string, ApiAnswer>>;
+
+/** An {@linkcode Upstream} that reaches a test's own API and no network. */
+export class TestUpstream implements Upstream {
+  #missing: string[] = [];
+
+  constructor(private readonly api: ProviderApi) {}
+
+  token(): Promise<string> {
+    return Promise.resolve(TOKEN);
+  }
+
+  async fetch(input: string | URL, init?: RequestInit): Promise<Response> {
+    const request = new Request(new URL(input, API), init);
+    request.headers.set("authorization", `Bearer ${TOKEN}`);
+    if (typeof this.api === "function") return await this.api(request);
+    const answer = this.#route(this.api, request);
+    if (typeof answer === "function") return await answer(request);
+    if (answer instanceof Response) return answer.clone();
+    return Response.json(answer);
+  }
+
+  /**
+   * Reports requests that had no route. The tool may have caught that error and
+   * answered something else.
+   *
+   * @throws {Error}
+   */
+  checkRoutes(): void {
+    if (this.#missing.length > 0) throw new Error(this.#missing.join("\n"));
+  }
+
+  #route(
+    routes: Exclude<ProviderApi, ApiHandler>,
+    { method, url }: Request,
+  ): ApiAnswer {
+    const { href, origin, search } = new URL(url);
+    const whole = origin === API ? href.slice(API.length) : href;
+    const path = whole.slice(0, whole.length - search.length);
+    const found = [`${method} ${whole}`, whole, `${method} ${path}`, path]
+      .find((route) => Object.hasOwn(routes, route));
+    if (found !== undefined) return routes[found];
+    const known = Object.keys(routes).join(", ") || "none";
+    const message = `The tool called ${method} ${whole} of the provider, for ` +
+      `which the test has no route. Its routes: ${known}`;
+    this.#missing.push(message);
+    throw new Error(message);
+  }
+}

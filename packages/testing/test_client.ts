@@ -1,0 +1,315 @@
+/**
+ * A client in a test: one caller, and everything a client can do.
+ *
+ * @module
+ */
+import type {
+  Prompt as ListedPrompt,
+  Resource as ListedResource,
+  ResourceTemplateType as ListedResourceTemplate,
+  Tool as ListedTool,
+} from "@modelcontextprotocol/server";
+import type { Prompt, PromptMessage } from "../../src/authoring/prompt.ts";
+import type {
+  Resource,
+  ResourceContents,
+} from "../../src/authoring/resource.ts";
+import type { Frontmatter } from "../../src/authoring/skill.ts";
+import type { CallToolResult, Tool } from "../../src/authoring/tool.ts";
+import type { JsonObject } from "../../src/json.ts";
+import type { TestCaller } from "./test_gate.ts";
+import type { RequestOptions } from "./request_options.ts";
+import { Conversation, type Target } from "./conversation.ts";
+import { TestResult } from "./test_result.ts";
+import {
+  openSubscription,
+  type TestSubscription,
+} from "./test_subscription.ts";
+import { TestTask } from "./test_task.ts";
+
+export type {
+  ListedPrompt,
+  ListedResource,
+  ListedResourceTemplate,
+  ListedTool,
+};
+
+/** A tool's input and the options; the input may be left out if it may be empty. */
+export type CallArguments<I> = Record<never, never> extends I
+  ? [input?: I, options?: RequestOptions]
+  : [input: I, options?: RequestOptions];
+
+/** Everything a client can see, page after page. */
+export interface Listed {
+  /** `tools/list` */
+  tools: ListedTool[];
+  /** `resources/list`: those with one address. */
+  resources: ListedResource[];
+  /** `resources/templates/list` */
+  resourceTemplates: ListedResourceTemplate[];
+  /** `prompts/list` */
+  prompts: ListedPrompt[];
+}
+
+/** A resource that was read. */
+export interface ReadResult {
+  /** The contents as the wire has them. */
+  contents: ResourceContents[];
+  /** The text of every content, a line each. */
+  text: string;
+}
+
+/** The page that a client shows for a tool. */
+export interface TestView {
+  /** The view's address, which changes with its content. */
+  uri: string;
+  /** The document, the script that speaks with the client within it. */
+  html: string;
+  /** The metadata for the client: `ui`, and ChatGPT's names for the same. */
+  meta: Readonly<Record<string, unknown>>;
+}
+
+/** A skill as clients list it. */
+export interface ListedSkill {
+  /** The address of its `SKILL.md`. */
+  uri: string;
+  /** The front matter of `SKILL.md`. */
+  frontmatter: Frontmatter & { name: string; description: string };
+  /** Its files, with SHA-256 as `sha256:` and hexadecimal, and sizes in bytes. */
+  resources: { uri: string; digest: string; size: number }[];
+}
+
+/** A prompt that was filled in. */
+export interface PromptResult {
+  /** The prompt's description. */
+  description?: string;
+  /** The messages as the wire has them. */
+  messages: PromptMessage[];
+  /** The text of every message, a line each. */
+  text: string;
+}
+
+/** A client, as one caller. Every method rejects with the server's refusal. */
+export class TestClient {
+  readonly #target: Target;
+  readonly #caller: TestCaller;
+
+  /** Made by a test server's `as`. */
+  constructor(target: Target, caller: TestCaller) {
+    this.#target = target;
+    this.#caller = caller;
+  }
+
+  /**
+   * Calls a tool and waits for its answer; if it becomes a task, for the end of
+   * the task. Typed if given the tool itself, untyped if given its name.
+   *
+   * @throws {import("./refused.ts").RefusedError} for an unknown tool, a
+   * missing scope, or whatever else a server refuses
+   * @throws {Error} for an exception of the tool, unless it was a `ToolError`
+   */
+  async call<I, O>(
+    tool: string | Tool<I, O>,
+    ...more: CallArguments<I>
+  ): Promise<TestResult<O>> {
+    const [request, result] = await this.#call(tool, more);
+    if (result.resultType === "task") {
+      return await new TestTask<O>(`${result.taskId}`, request).result();
+    }
+    return new TestResult(result as unknown as CallToolResult, request);
+  }
+
+  /**
+   * Starts a tool's work as a task of 2026-07-28 and does not wait for it.
+   *
+   * @throws {Error} if the tool or the revision has no tasks
+   */
+  async startTask<I, O>(
+    tool: string | Tool<I, O>,
+    ...more: CallArguments<I>
+  ): Promise<TestTask<O>> {
+    const [, options] = more;
+    const revision = options?.revision ?? this.#target.revision;
+    const why = `${nameOf(tool)} cannot become a task: `;
+    if (revision !== "2026-07-28") {
+      throw new Error(`${why}${revision} has none. Use another revision.`);
+    }
+    const [request, { resultType, taskId }] = await this.#call(tool, more);
+    if (resultType === "task") return new TestTask(`${taskId}`, request);
+    throw new Error(`${why}it must declare task: "optional" or "required".`);
+  }
+
+  /** Reads a resource. */
+  async read(uri: string, options?: RequestOptions): Promise<ReadResult> {
+    const request = this.#request(uri, options);
+    const { contents } = await request.run("resources/read", { uri }) as {
+      contents: ResourceContents[];
+    };
+    const text = contents.flatMap(({ text }) => text ?? []).join("\n");
+    return { contents, text };
+  }
+
+  /**
+   * Reads a tool's view, as a client does before it shows one. The data that
+   * the view then gets is in the result of `call`: `structured`, `text` and
+   * `meta`.
+   *
+   * @throws {Error} when the tool is not listed, or has no view
+   */
+  async view(
+    tool: string | Tool,
+    options?: RequestOptions,
+  ): Promise<TestView> {
+    const name = nameOf(tool);
+    const tools = await this.#list<ListedTool>("tools", "tools/list", options);
+    const listed = tools.find((it) => it.name === name);
+    const { resourceUri } = (listed?._meta?.ui ?? {}) as JsonObject;
+    if (typeof resourceUri !== "string") {
+      throw new Error(`${name} ${listed ? "has no view" : "is not listed"}`);
+    }
+    const { contents: [{ uri, text = "", _meta = {} }] } = await this.read(
+      resourceUri,
+      options,
+    );
+    return { uri, html: text, meta: _meta };
+  }
+
+  /** Fills in a prompt. */
+  async prompt(
+    prompt: string | Prompt,
+    args: Record<string, string> = {},
+    options?: RequestOptions,
+  ): Promise<PromptResult> {
+    const name = nameOf(prompt);
+    const request = this.#request(name, options);
+    const { messages, description } = await request.run("prompts/get", {
+      name,
+      arguments: args,
+    }) as Pick<PromptResult, "messages" | "description">;
+    const text = messages.flatMap(({ content }) =>
+      content.type === "text" ? [content.text] : []
+    ).join("\n");
+    return {
+      ...(description !== undefined && { description }),
+      messages,
+      text,
+    };
+  }
+
+  /**
+   * Asks for proposals for an argument of a prompt, or for a variable of a
+   * resource's template.
+   *
+   * @param of the prompt or the resource, or a prompt's name or a template
+   * @param known the other arguments so far
+   */
+  async complete(
+    of: string | Prompt | Resource,
+    argument: string,
+    value: string,
+    known?: Record<string, string>,
+    options?: RequestOptions,
+  ): Promise<string[]> {
+    const name = typeof of === "object" && of.kind === "resource"
+      ? of.uri
+      : nameOf(of);
+    const ref = name.includes(":")
+      ? { type: "ref/resource", uri: name }
+      : { type: "ref/prompt", name };
+    const { completion } = await this.#request(name, options).run(
+      "completion/complete",
+      {
+        ref,
+        argument: { name: argument, value },
+        ...(known && { context: { arguments: known } }),
+      },
+    ) as { completion: { values: string[] } };
+    return completion.values;
+  }
+
+  /** Lists everything the server offers, as clients see it. */
+  async list(options?: RequestOptions): Promise<Listed> {
+    return {
+      tools: await this.#list("tools", "tools/list", options),
+      resources: await this.#list("resources", "resources/list", options),
+      resourceTemplates: await this.#list(
+        "resourceTemplates",
+        "resources/templates/list",
+        options,
+      ),
+      prompts: await this.#list("prompts", "prompts/list", options),
+    };
+  }
+
+  /**
+   * Lists the skills of a server. `read` reads their files.
+   *
+   * @throws {import("./refused.ts").RefusedError} by a server without skills
+   */
+  async skills(options?: RequestOptions): Promise<ListedSkill[]> {
+    return await this.#list("skills", "skills/list", options);
+  }
+
+  /**
+   * Listens to changes of every list and of some resources, as a client of
+   * 2026-07-28.
+   *
+   * @example
+   * ```ts ignore
+   * await using changes = await server.listen("notes://1");
+   * await server.call(editNote, { id: 1 });
+   * assert.deepEqual(await changes.next(), { uri: "notes://1" });
+   * ```
+   */
+  async listen(...uris: string[]): Promise<TestSubscription> {
+    const options = { revision: "2026-07-28" } as const;
+    const request = this.#request("subscriptions/listen", options);
+    return await openSubscription(request, uris);
+  }
+
+  /** Requests anything of the server as this caller, such as an own route. */
+  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(this.#target.gate.admit(this.#caller));
+    for (const [name, value] of new Headers(init.headers)) {
+      headers.set(name, value);
+    }
+    const url = this.#target.mcpUrl.replace(/\/mcp$/, path);
+    return await this.#target.send(new Request(url, { ...init, headers }));
+  }
+
+  async #call(
+    tool: string | Tool,
+    [input = {}, options]: [input?: unknown, options?: RequestOptions],
+  ): Promise<[Conversation, JsonObject]> {
+    const name = nameOf(tool);
+    const request = this.#request(name, options);
+    const params = { name, arguments: input };
+    return [request, await request.run("tools/call", params)];
+  }
+
+  async #list<T>(
+    member: keyof Listed | "skills",
+    method: string,
+    options?: RequestOptions,
+  ): Promise<T[]> {
+    const items: T[] = [];
+    let cursor: unknown;
+    do {
+      const page = await this.#request(method, options).run(
+        method,
+        cursor === undefined ? {} : { cursor },
+      );
+      items.push(...page[member] as T[]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return items;
+  }
+
+  #request(what: string, options?: RequestOptions): Conversation {
+    return new Conversation(this.#target, what, this.#caller, options);
+  }
+}
+
+function nameOf(item: string | { name: string }): string {
+  return typeof item === "string" ? item : item.name;
+}

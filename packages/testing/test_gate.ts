@@ -1,0 +1,62 @@
+/**
+ * A gate for tests that lets in any caller that a test names.
+ *
+ * @module
+ */
+import {
+  ANONYMOUS,
+  type Authenticated,
+  type Identity,
+} from "../../src/caller.ts";
+import { randomId } from "../../src/crypto/crypto.ts";
+import { ChallengeError } from "../../src/errors.ts";
+import type { Gate } from "../../src/auth/doors/gate.ts";
+import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
+
+/** The caller of a request; by default anonymous with every scope. */
+export interface TestCaller {
+  /** A stable name for the person. */
+  subject?: string;
+  /** The granted scopes; `all` by default. */
+  scopes?: readonly string[] | "all";
+  /** The OAuth client that is calling. */
+  clientId?: string;
+  /** The person as the provider knows them; `subject` by default. */
+  identity?: Partial<Identity>;
+}
+
+/** A gate that knows only the callers it was told of. */
+export class TestGate implements Gate {
+  #callers = new Map<string, Authenticated>();
+
+  /** Admits a caller and gives the headers that make a request theirs. */
+  admit(
+    { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
+    upstream?: Authenticated["upstream"],
+  ): Record<string, string> {
+    const token = randomId(16);
+    this.#callers.set(token, {
+      caller: {
+        subject,
+        scopes,
+        clientId,
+        identity: identity && { subject, ...identity },
+        binding: JSON.stringify([subject, clientId]),
+      },
+      upstream,
+    });
+    return { authorization: `Bearer ${token}` };
+  }
+
+  authenticate(headers: Headers): Authenticated {
+    const authorization = headers.get("authorization");
+    if (authorization === null) return { caller: ANONYMOUS };
+    const known = this.#callers.get(parseBearer(authorization) ?? "");
+    if (known) return known;
+    throw new ChallengeError("The test knows no such caller", "invalid_token");
+  }
+
+  challenge(refusal: ChallengeError): string {
+    return printChallenge(refusal);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * A tool's answer in a test.
+ *
+ * @module
+ */
+import type { CallToolResult, ContentBlock } from "../../src/authoring/tool.ts";
+import type { AskedQuestion } from "./answers.ts";
+import type { LogMessage, Progress } from "./request_options.ts";
+import type { Conversation } from "./conversation.ts";
+
+/** A tool's answer, with its messages on the way; `O` is its output. */
+export class TestResult<O = unknown> {
+  /** The content as the wire has it. */
+  readonly content: readonly ContentBlock[];
+  /** True if the tool failed with a message for the model. */
+  readonly isError: boolean;
+  /** Every progress message; a task has none, its progress is in its status. */
+  readonly progress: readonly Progress[];
+  /** Everything it logged for the client. */
+  readonly logs: readonly LogMessage[];
+  /** Everything it asked. */
+  readonly questions: readonly AskedQuestion[];
+  /** The result as the wire has it. */
+  readonly raw: CallToolResult;
+  readonly #what: string;
+  readonly #hasOutput: boolean;
+
+  /** Made by a test client's `call`. */
+  constructor(
+    result: CallToolResult,
+    { what, target, progress, logs, script }: Conversation,
+  ) {
+    this.raw = result;
+    this.content = result.content ?? [];
+    this.isError = result.isError ?? false;
+    this.progress = progress;
+    this.logs = logs;
+    this.questions = script.asked;
+    this.#what = what;
+    this.#hasOutput = target.catalogue.tools.get(what)?.output !== undefined;
+    if (this.isError) target.crashes.rethrow(this.text, what);
+  }
+
+  /** The `meta` that the tool gave to its view alone. */
+  get meta(): Readonly<Record<string, unknown>> {
+    const own = Object.entries(this.raw._meta ?? {})
+      .filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
+    return Object.fromEntries(own);
+  }
+
+  /** The text of every block, a line each. */
+  get text(): string {
+    return this.content.flatMap((block) =>
+      block.type === "text" ? [block.text] : []
+    ).join("\n");
+  }
+
+  /**
+   * The output, by the tool's schema.
+   *
+   * @throws {Error} when the tool failed, or declares no output
+   */
+  get structured(): O {
+    if (this.isError) {
+      throw new Error(
+        `${this.#what} answered with an error: ${this.text}\n` +
+          "Look at isError and text where that is expected.",
+      );
+    }
+    const { structuredContent } = this.raw;
+    if (structuredContent !== undefined) return structuredContent as O;
+    // 2025 has structured content for objects only; the text is its JSON.
+    if (this.#hasOutput) return JSON.parse(this.text);
+    throw new Error(`${this.#what} declares no output. Look at text.`);
+  }
+}

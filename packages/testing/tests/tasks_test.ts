@@ -1,0 +1,80 @@
+/** The test kit's tasks. */
+import assert from "node:assert/strict";
+import { testServer } from "../mod.ts";
+import { build, everything, greet, wait } from "./tools.ts";
+import type { Tool } from "../../../src/mod.ts";
+
+const forever: Tool = { ...wait, name: "forever", task: "optional" };
+
+Deno.test("call() waits for the end of a task and answers what it asks", async () => {
+  await using server = await testServer(everything);
+  const { structured, questions } = await server.call(build, { n: 21 }, {
+    answers: ["accept"],
+  });
+  assert.equal(structured.doubled, 42);
+  assert.equal(questions[0].message, "Sure?");
+});
+
+Deno.test("call() tells how a task failed", async () => {
+  await using server = await testServer(everything);
+  const declined = await server.call(build, { n: 1 }, {
+    answers: ["decline"],
+  });
+  assert.deepEqual([declined.isError, declined.text], [
+    true,
+    "Not without consent.",
+  ]);
+  await assert.rejects(
+    server.call(build, { n: -1 }, { answers: ["accept"] }),
+    /build threw RangeError: n is below zero/,
+  );
+});
+
+Deno.test("a question of a task without an answer fails the test", async () => {
+  await using server = await testServer(everything);
+  await assert.rejects(server.call(build, { n: 1 }), /build asked .*[^]*Sure/);
+});
+
+Deno.test("startTask() gives a task to look at, wait for and cancel", async () => {
+  await using server = await testServer({ tools: [build, forever] });
+  const task = await server.startTask(build, { n: 2 }, { answers: ["accept"] });
+  const result = await task.result();
+  assert.equal(result.structured.doubled, 4);
+  assert.deepEqual(await task.status(), {
+    status: "completed",
+    statusMessage: "Half way",
+  });
+  const endless = await server.startTask(forever);
+  assert.deepEqual(await endless.status(), { status: "working" });
+  const waiting = endless.result();
+  await endless.cancel();
+  await assert.rejects(waiting, /The task of forever was cancelled/);
+  assert.deepEqual(await endless.status(), { status: "cancelled" });
+});
+
+Deno.test("signal cancels the task that a call waits for", async () => {
+  await using server = await testServer({ tools: [forever] });
+  const abort = new AbortController();
+  const reason = new Error("enough");
+  const task = await server.startTask(forever, {}, { signal: abort.signal });
+  const waiting = task.result();
+  abort.abort(reason);
+  await assert.rejects(waiting, reason);
+  assert.deepEqual(await task.status(), { status: "cancelled" });
+});
+
+Deno.test("startTask() tells why there is no task", async () => {
+  await using server = await testServer({ tools: [build, forever, greet] });
+  await assert.rejects(
+    server.startTask(greet),
+    /greet cannot become a task: it must declare task: "optional"/,
+  );
+  await assert.rejects(
+    server.startTask(forever, {}, { revision: "2025-11-25" }),
+    /forever cannot become a task: 2025-11-25 has none/,
+  );
+  await assert.rejects(
+    server.call(build, { n: 1 }, { revision: "2025-11-25" }),
+    { code: -32602, message: /^build was refused/ },
+  );
+});

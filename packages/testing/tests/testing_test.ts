@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+
+Deno.test("packages/testing/mod.ts exports these values and nothing else", async () => {
+  const values = Object.keys(await import("../mod.ts"));
+  assert.deepEqual(values.toSorted(), [
+    "RefusedError",
+    "eachRevision",
+    "serveTest",
+    "testServer",
+  ]);
+});
+
+Deno.test("a test needs no permission", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-prompt",
+      new URL("without_permissions.ts", import.meta.url).pathname,
+    ],
+  }).output();
+  const [told, refused] = [stdout, stderr].map((bytes) =>
+    new TextDecoder().decode(bytes)
+  );
+  assert.equal(code, 0, refused);
+  assert.deepEqual(told.trim().split("\n"), [
+    "2026-07-28 EU",
+    '{"subjects":[]}',
+    '{"doubled":2}',
+    "2025-11-25 EU",
+    '{"subjects":[]}',
+  ]);
+});

@@ -1,0 +1,200 @@
+/**
+ * Signing in to the account page, through the same provider that clients use.
+ * Nothing is stored before the person is back: the values for the way there are
+ * derived from two cookies.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
+import { HttpError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Confirmation } from "../rules/confirmation.ts";
+import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
+import { codeChallenge } from "../rules/pkce.ts";
+import {
+  ACCOUNT_SESSION_SECONDS,
+  type AccountSessionStore,
+} from "../../store/account_sessions.ts";
+import { persist } from "../../store/persist.ts";
+import { type Provider, UpstreamError } from "../provider/provider.ts";
+import {
+  providerUnavailable,
+  signInInterrupted,
+} from "../provider/unavailable.ts";
+import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
+import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
+import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import { redirect } from "../../http/redirect.ts";
+import { upstreamSecrets } from "../grants/upstream_secrets.ts";
+
+/** The prefix of our handle in the `state` towards the provider. */
+const STATE_PREFIX = "account.";
+
+/** The time a person has at the provider, in seconds. */
+const SIGN_IN_SECONDS = 10 * 60;
+
+/** The time for which storing a session is tried while a person waits. */
+const SAVE_MILLISECONDS = 15_000;
+
+/** The way to the provider and back. */
+export interface AccountSignIn {
+  /** Answers `POST /account/sign-in`. */
+  start(c: Context): Promise<Response>;
+  /** True if a return from the provider belongs to the account page. */
+  isReturning(c: Context): boolean;
+  /**
+   * Answers `GET /oauth/provider-callback`, if it belongs to the account page.
+   */
+  finish(c: Context): Promise<Response>;
+}
+
+/** Signs people in to the account page. */
+export function accountSignIn(
+  {
+    baseUrl,
+    provider,
+    providerId,
+    otherIds,
+    confirmation,
+    accountSessions,
+    checkRate,
+    waiveRate,
+    log,
+  }: {
+    baseUrl: string;
+    provider: Provider;
+    /** The prefix that keeps the provider's subjects apart from another's. */
+    providerId: string;
+    /** The prefixes of other issuers' subjects. */
+    otherIds: readonly string[];
+    confirmation: Confirmation;
+    accountSessions: AccountSessionStore;
+    checkRate: CheckRate;
+    waiveRate: WaiveRate;
+    log: Logger;
+  },
+): AccountSignIn {
+  const cookie = { name: "account-sign-in", baseUrl };
+  const redirectUri = `${baseUrl}/oauth/provider-callback`;
+
+  // It names the provider, whose answer is no other provider's business.
+  const stateOf = (handle: string) =>
+    `${STATE_PREFIX}${handle}.${fingerprint(providerId).slice(0, 8)}`;
+
+  async function ask<T>(c: Context, question: () => Promise<T>): Promise<T> {
+    try {
+      return await question();
+    } catch (cause) {
+      if (!(cause instanceof UpstreamError)) throw cause;
+      switch (cause.kind) {
+        case "unavailable":
+          throw cause.isCodeSpent
+            ? signInInterrupted(cause)
+            : providerUnavailable(provider.name, cause);
+        case "denied":
+          log.warning("Sign-in to the account page failed", {
+            reference: c.get("reference"),
+            error: cause,
+          });
+          throw refused();
+        default:
+          throw new HttpError(
+            502,
+            `Signing in with ${provider.name} failed`,
+            {},
+            { cause, situation: "provider failed" },
+          );
+      }
+    }
+  }
+
+  function refused(): HttpError {
+    return new HttpError(403, `${provider.name} refused`, {}, {
+      situation: "provider refused",
+    });
+  }
+
+  async function save(
+    ...session: Parameters<AccountSessionStore["save"]>
+  ): Promise<string> {
+    try {
+      return await persist(
+        () => accountSessions.save(...session),
+        { forMilliseconds: SAVE_MILLISECONDS },
+      );
+    } catch (error) {
+      throw signInInterrupted(error);
+    }
+  }
+
+  return {
+    async start(c) {
+      await checkRate(c);
+      // The same handle for all tabs, so that the last tab does not break the
+      // others.
+      const handle = readCookie(c, cookie) ?? randomId();
+      keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
+      const { codeVerifier, nonce } = upstreamSecrets(
+        handle,
+        keepBrowser(c, baseUrl),
+      );
+      const url = await ask(c, () =>
+        provider.authorizationUrl({
+          state: stateOf(handle),
+          nonce,
+          codeChallenge: codeChallenge(codeVerifier),
+          redirectUri,
+        }));
+      return redirect(c, url.href);
+    },
+
+    isReturning: (c) => c.req.query("state")?.startsWith(STATE_PREFIX) === true,
+
+    async finish(c) {
+      await checkRate(c);
+      const { state = "", code, error, iss: issuer } = c.req.query();
+      const handle = readCookie(c, cookie);
+      const browser = browserOf(c, baseUrl);
+      if (
+        !handle || !browser || !isSameSecret(state, stateOf(handle))
+      ) {
+        throw new HttpError(
+          400,
+          "This sign-in has expired, or it began in another browser",
+          {},
+          { situation: "account sign-in expired" },
+        );
+      }
+      if (error !== undefined || code === undefined) {
+        dropCookie(c, cookie);
+        throw refused();
+      }
+      // The tokens are not revoked: some providers would end all other connections
+      // of this person with them.
+      const { tokens, identity } = await ask(c, () =>
+        provider.redeem({
+          code,
+          ...upstreamSecrets(handle, browser),
+          redirectUri,
+          issuer,
+        }));
+      if (isSubjectOfOther(identity.subject, otherIds)) throw refused();
+      const subject = subjectOf(providerId, identity);
+      const id = await save({
+        subject,
+        provider: providerId,
+        identity: confirmation.keep(identity),
+      }, confirmation.isWanted ? tokens : undefined);
+      log.audit("Signed in to the account page", {
+        reference: c.get("reference"),
+        subject,
+      });
+      waiveRate(c);
+      // Not earlier, because loading the page again needs this cookie.
+      dropCookie(c, cookie);
+      keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
+      return redirect(c, `${baseUrl}/account`);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * The identity of a signed-in person at this moment: what they make on the account page
+ * lives for a year, while a session is up to an hour old.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { type Clock, now } from "../../clock.ts";
+import { HttpError } from "../../errors.ts";
+import type { Confirmation } from "../rules/confirmation.ts";
+import {
+  ACCOUNT_SESSION_SECONDS,
+  type AccountSessionStore,
+} from "../../store/account_sessions.ts";
+import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { providerUnavailable } from "../provider/unavailable.ts";
+import type { SignedIn } from "./signed_in.ts";
+
+/** A sign-in that is no older counts where the provider cannot be asked. */
+const RECENT_SECONDS = 5 * 60;
+
+/**
+ * Asks the provider who a signed-in person is, where a rule looks at what may
+ * have changed since.
+ *
+ * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
+ * provider does not answer
+ */
+export type ConfirmPerson = (person: SignedIn) => Promise<Identity>;
+
+/** Asks with the access token of the person's sign-in. */
+export function personConfirmation(
+  { provider, confirmation, accountSessions, clock }: {
+    provider: Provider;
+    confirmation: Confirmation;
+    accountSessions: AccountSessionStore;
+    clock: Clock;
+  },
+): ConfirmPerson {
+  async function ask({ id, session }: SignedIn): Promise<Identity | undefined> {
+    const tokens = await accountSessions.tokensOf(id, session);
+    const { expiresAt = Infinity } = tokens ?? {};
+    if (!tokens || !provider.identify || expiresAt <= now(clock)) {
+      return undefined;
+    }
+    try {
+      const identity = await provider.identify(tokens);
+      const { subject } = session.identity;
+      if (!identity || identity.subject === subject) return identity;
+      throw new UpstreamError("misbehaved", "It named someone else");
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      if (error.kind === "dead") throw signInAgain(error);
+      throw providerUnavailable(provider.name, error);
+    }
+  }
+
+  return async function confirmPerson(person) {
+    const { identity, expiresAt } = person.session;
+    if (!confirmation.isWanted) return identity;
+    const asked = await ask(person);
+    if (asked) return confirmation.keep(asked);
+    const signedInAt = expiresAt - ACCOUNT_SESSION_SECONDS;
+    if (now(clock) < signedInAt + RECENT_SECONDS) return identity;
+    throw signInAgain();
+  };
+}
+
+function signInAgain(cause?: unknown): HttpError {
+  return new HttpError(
+    403,
+    "Sign out and sign in again: the provider must say who you are",
+    {},
+    { cause, situation: "sign in again" },
+  );
+}

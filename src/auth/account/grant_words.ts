@@ -1,0 +1,68 @@
+/**
+ * Grants in the form that the account page shows.
+ *
+ * @module
+ */
+import { bindingOf, type Grant, isPassing } from "../rules/grant.ts";
+import { OFFLINE_ACCESS } from "../rules/scope.ts";
+import type { ConnectionInWords } from "../../pages/account_page.tsx";
+import type { ScopeInWords } from "../../pages/consent_page.tsx";
+import type { TokenInWords } from "../../pages/token_section.tsx";
+import type { NotedCall } from "../../store/call_list.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+
+/** The sources for describing grants. */
+export interface WordSources {
+  sessions: Pick<SessionStore, "countOf">;
+  inWords(scopes: readonly string[]): ScopeInWords[];
+}
+
+/** Describes a connection for its person. */
+export async function connectionInWords(
+  grant: Grant,
+  { sessions, inWords }: WordSources,
+  calls?: readonly NotedCall[],
+): Promise<ConnectionInWords> {
+  const { id: grantId, createdAt, usedAt, scopes, redirectUri, pausedAt } =
+    grant;
+  return {
+    grantId,
+    createdAt,
+    usedAt,
+    scopes,
+    redirectUri,
+    pausedAt,
+    isPassing: isPassing(grant),
+    removable: isPassing(grant) ? [] : removable(scopes, inWords),
+    calls,
+    sessions: await sessions.countOf(bindingOf(grant), grantId),
+  };
+}
+
+/** Describes an access token for the person who made it. */
+export function tokenInWords(
+  grant: Grant,
+  { inWords }: Pick<WordSources, "inWords">,
+  calls?: readonly NotedCall[],
+): TokenInWords {
+  const { id: grantId, clientName: name, scopes, createdAt, usedAt, endsAt } =
+    grant;
+  return {
+    grantId,
+    name,
+    scopes,
+    createdAt,
+    usedAt: usedAt > createdAt ? usedAt : undefined,
+    endsAt,
+    pausedAt: grant.pausedAt,
+    removable: removable(scopes, inWords),
+    calls,
+  };
+}
+
+function removable(
+  scopes: readonly string[],
+  inWords: WordSources["inWords"],
+): ScopeInWords[] {
+  return inWords(scopes.filter((scope) => scope !== OFFLINE_ACCESS));
+}

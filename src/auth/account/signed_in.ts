@@ -1,0 +1,62 @@
+/**
+ * The people who are signed in to the account page.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError } from "../../errors.ts";
+import { readParameters } from "../../http/body.ts";
+import { readCookie } from "../../http/cookie.ts";
+import { isCsrf } from "../../http/csrf.ts";
+import { isPersonOf } from "../rules/grant.ts";
+import type { Parameters } from "../rules/parameters.ts";
+import type {
+  AccountSession,
+  AccountSessionStore,
+} from "../../store/account_sessions.ts";
+
+/** A signed-in person, and the id of their session. */
+export interface SignedIn {
+  id: string;
+  session: AccountSession;
+}
+
+/** Finds the person who sent a request to the account page. */
+export function signedInPeople(
+  { baseUrl, providerId, accountSessions }: {
+    baseUrl: string;
+    /** Of the provider that people sign in at: another's are strangers here. */
+    providerId: string;
+    accountSessions: AccountSessionStore;
+  },
+) {
+  async function find(c: Context): Promise<SignedIn | undefined> {
+    const id = readCookie(c, { name: "account", baseUrl });
+    if (id === undefined) return undefined;
+    const session = await accountSessions.find(id);
+    if (!session || !isPersonOf(session, providerId)) return undefined;
+    return { id, session };
+  }
+
+  /**
+   * Finds the sender of a form, which must come from a page made for that
+   * session.
+   */
+  async function findForm(
+    c: Context,
+  ): Promise<SignedIn & { form: Parameters }> {
+    const form = await readParameters(c.req.raw);
+    const found = await find(c);
+    if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
+      throw new HttpError(
+        403,
+        "You are no longer signed in, or the page is older than your sign-in",
+        {},
+        { situation: "signed out" },
+      );
+    }
+    return { ...found, form };
+  }
+
+  return { find, findForm };
+}

@@ -1,0 +1,207 @@
+/**
+ * Clients of every origin by their identifier, and their authentication.
+ *
+ * @module
+ */
+import type { JSONWebKeySet } from "jose";
+import { DocumentError } from "./document_error.ts";
+import { HttpError, OAuthError } from "../../errors.ts";
+import type { Client } from "../rules/client.ts";
+import {
+  checkClientSecret,
+  checkSignsAssertions,
+  isUnknownKey,
+  parseClientCredentials,
+  verifyClientAssertion,
+} from "../rules/client_authentication.ts";
+import {
+  checkDocumentUrl,
+  namesDocument,
+  parseMetadataDocument,
+} from "../rules/metadata_document.ts";
+import { isSealedClientId } from "../rules/client_id.ts";
+import { openClient } from "../rules/sealed_client.ts";
+import type { Parameters } from "../rules/parameters.ts";
+import type { AssertionStore } from "../../store/assertions.ts";
+import type { Use } from "../../store/once.ts";
+import type { SecretStore } from "../../store/secrets.ts";
+import type { RegistrationStore } from "../../store/registrations.ts";
+import type { DocumentStore } from "../../store/documents.ts";
+import { type Clock, now } from "../../clock.ts";
+
+/** All clients. */
+export interface ClientDirectory {
+  /**
+   * Finds a client. `stale`: an old copy of its metadata document is enough if
+   * it cannot be fetched again.
+   *
+   * @throws {OAuthError} `invalid_client` when there is none,
+   * `temporarily_unavailable` when its document cannot be read
+   */
+  find(clientId: string, options?: { stale?: boolean }): Promise<Client>;
+  /** Finds a client that registered itself. */
+  findRegistered(clientId: string): Promise<Client | undefined>;
+  /**
+   * Authenticates the client of a request, and acts for it. If that ends with
+   * 503, the request may be repeated with the same assertion.
+   *
+   * @throws {OAuthError} `invalid_client` or `invalid_request`
+   */
+  authenticate<T>(
+    request: { headers: Headers; parameters: Parameters },
+    act: (client: Client) => Promise<T>,
+  ): Promise<T>;
+  /** Stores the documents of a client with which someone has signed in. */
+  keep(client: Client): Promise<void>;
+}
+
+/** Finds clients among registrations and metadata documents. */
+export function clientDirectory(
+  {
+    baseUrl,
+    registrations,
+    secrets,
+    documents,
+    assertions,
+    clock,
+    configured,
+    metadataDocuments,
+  }: {
+    baseUrl: string;
+    secrets: SecretStore;
+    registrations: RegistrationStore;
+    documents: DocumentStore;
+    assertions: AssertionStore;
+    clock: Clock;
+    /** Clients that the operator set up. */
+    configured: readonly Client[];
+    metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
+  },
+): ClientDirectory {
+  const byId = new Map(configured.map((client) => [client.clientId, client]));
+
+  async function read(document: Promise<unknown>): Promise<unknown> {
+    try {
+      return await document;
+    } catch (cause) {
+      if (cause instanceof HttpError) throw cause;
+      // The error has no details, so that it cannot be used to map a network.
+      throw cause instanceof DocumentError && cause.isPermanent
+        ? new OAuthError(
+          "invalid_client",
+          "The address that the client names must answer with a JSON " +
+            "document of at most 16 KiB, without a redirect",
+          { cause },
+        )
+        : new OAuthError(
+          "temporarily_unavailable",
+          "The client's metadata document could not be fetched",
+          {
+            cause,
+            situation: "client document",
+            advice: "Wait a minute, then load this page again. If it stays " +
+              "so, this server may not reach the Internet: with " +
+              "CIMD_ENABLED=false apps register here instead.",
+          },
+        );
+    }
+  }
+
+  async function find(
+    clientId: string,
+    options?: { stale?: boolean },
+  ): Promise<Client> {
+    const own = byId.get(clientId);
+    if (own) return own;
+    if (metadataDocuments.enabled && namesDocument(clientId)) {
+      checkDocumentUrl(clientId, metadataDocuments.allowedDomains);
+      const document = await read(documents.find(clientId, options));
+      return parseMetadataDocument(clientId, document, now(clock));
+    }
+    const client = await findRegistered(clientId);
+    if (client) return client;
+    throw new OAuthError(
+      "invalid_client",
+      "client_id must be one that this server has registered",
+      {
+        advice: "In the app, remove the connection to this server and add it " +
+          "again: it then registers anew.",
+      },
+    );
+  }
+
+  async function findRegistered(
+    clientId: string,
+  ): Promise<Client | undefined> {
+    return isSealedClientId(clientId)
+      ? await openClient(await secrets.find("client-ids"), clientId)
+      : await registrations.find(clientId);
+  }
+
+  /**
+   * Fetches the keys that a client publishes now; undefined if its keys are
+   * fixed.
+   */
+  async function renewKeys(
+    { clientId, domain, metadata: { jwks_uri } }: Client,
+  ): Promise<unknown> {
+    if (jwks_uri !== undefined) return await read(documents.renew(jwks_uri));
+    if (domain === undefined) return undefined;
+    const document = await read(documents.renew(clientId));
+    return parseMetadataDocument(clientId, document, now(clock)).metadata.jwks;
+  }
+
+  async function checkAssertion(
+    client: Client,
+    assertion: string,
+  ): Promise<Use> {
+    checkSignsAssertions(client);
+    const verify = (keys: unknown) =>
+      verifyClientAssertion(client, assertion, {
+        keys: keys as JSONWebKeySet,
+        audiences: [baseUrl, `${baseUrl}/token`, `${baseUrl}/revoke`],
+        now: now(clock),
+      });
+    const { jwks, jwks_uri = "" } = client.metadata;
+    const used = await verify(
+      jwks ?? await read(documents.find(jwks_uri, { stale: true })),
+    ).catch(async (error) => {
+      const keys = isUnknownKey(error) && await renewKeys(client);
+      if (!keys) throw error;
+      return await verify(keys);
+    });
+    const use = await assertions.use(client.clientId, used);
+    if (use) return use;
+    throw new OAuthError("invalid_client", "The assertion was used before");
+  }
+
+  return {
+    find,
+    findRegistered,
+
+    async keep({ clientId, domain, metadata: { jwks_uri } }) {
+      if (domain !== undefined) await documents.keep(clientId);
+      if (jwks_uri !== undefined) await documents.keep(jwks_uri);
+    },
+
+    async authenticate({ headers, parameters }, act) {
+      const credentials = parseClientCredentials(
+        headers.get("authorization"),
+        parameters,
+      );
+      const client = await find(credentials.clientId, { stale: true });
+      if (credentials.method !== "assertion") {
+        checkClientSecret(client, credentials);
+        return await act(client);
+      }
+      const use = await checkAssertion(client, credentials.assertion);
+      try {
+        return await act(client);
+      } catch (error) {
+        const isTemporary = (error as { status?: number }).status === 503;
+        if (isTemporary) use.giveBack();
+        throw error;
+      }
+    },
+  };
+}

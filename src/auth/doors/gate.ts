@@ -1,0 +1,48 @@
+/**
+ * The gate in front of `/mcp`: it identifies the caller, under the chosen
+ * strategies.
+ *
+ * @module
+ */
+import { ANONYMOUS, type Authenticated } from "../../caller.ts";
+import type { ChallengeError } from "../../errors.ts";
+
+/** One strategy of `AUTH_STRATEGY`, seen from the protected resource. */
+export interface Gate {
+  /**
+   * Identifies the sender of these headers.
+   *
+   * @throws {ChallengeError} 401 when the credentials are missing or dead
+   * @throws {import("../../errors.ts").StorageError} when the database cannot be
+   * read
+   */
+  authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
+  /**
+   * Prints the `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
+   * passed on in the address of the metadata.
+   */
+  challenge(refusal: ChallengeError, sid?: string): string;
+}
+
+const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
+
+/** `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
+export const openGate: Gate = {
+  authenticate: () => AUTHENTICATED,
+  challenge: () => "Bearer",
+};
+
+/** Makes a gate that is loaded with the first request to pass it. */
+export function lateGate(load: () => Promise<Gate>): Gate {
+  let gate: Gate | undefined;
+  async function authenticate(headers: Headers): Promise<Authenticated> {
+    gate = await load();
+    return await gate.authenticate(headers);
+  }
+  return {
+    authenticate: (headers) =>
+      gate ? gate.authenticate(headers) : authenticate(headers),
+    // Only a request that has loaded the gate is challenged.
+    challenge: (refusal, sid) => gate!.challenge(refusal, sid),
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * The gate of `AUTH_STRATEGY=jwt`: access tokens of other people's
+ * authorization servers. We are only its resource.
+ *
+ * @see RFC 9068 §4
+ * @module
+ */
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+} from "jose";
+import type { JwtConfig } from "../../settings/jwt.ts";
+import type { Authenticated } from "../../caller.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
+import { parseBearer, printChallenge } from "../rules/challenge.ts";
+import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
+import { claimAt, isTrue } from "../rules/claim.ts";
+import { type Clock, now } from "../../clock.ts";
+import { recent } from "../../store/recent.ts";
+import { resourceMetadataUrl } from "../rules/resource.ts";
+import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
+import { addressRuleOf } from "../provider/google.ts";
+import type { Gate } from "./gate.ts";
+
+/** Subjects that stand for no particular person. */
+const NO_ONES = ["anonymous", "operator"];
+
+/** The result for a token, remembered for up to a second. */
+interface Verified {
+  authenticated: Authenticated;
+  expiresAt: number;
+}
+
+/** Lets in the holder of a token of such a server, made for this resource. */
+export function jwtGate(
+  {
+    issuers,
+    audiences,
+    leewaySeconds,
+    types,
+    scopeClaims,
+    baseUrl,
+    otherIds = [],
+    clock,
+  }: JwtConfig & {
+    baseUrl: string;
+    /** The beginnings of subjects of other doors. */
+    otherIds?: readonly string[];
+    clock: Clock;
+  },
+): Gate {
+  const keysOf = new Map(issuers.map(({ issuer, jwksUrl }) => [
+    issuer,
+    createRemoteJWKSet(new URL(jwksUrl), { [customFetch]: fetchKeys }),
+  ]));
+  const takenIds = [...otherIds, ...issuers.map(issuerId)];
+  const verified = recent(verify, { clock });
+
+  async function verify(token: string): Promise<Verified> {
+    try {
+      const issuer = decodeJwt(token).iss;
+      const keys = issuer === undefined ? undefined : keysOf.get(issuer);
+      if (keys === undefined) throw new errors.JWTInvalid("iss is unknown");
+      const { payload, protectedHeader } = await jwtVerify(token, keys, {
+        issuer,
+        audience: [...audiences],
+        algorithms: SIGNATURE_ALGORITHMS,
+        requiredClaims: ["exp", "sub"],
+        clockTolerance: leewaySeconds,
+        currentDate: new Date(now(clock) * 1000),
+      });
+      if (!types.includes(mediaType(protectedHeader.typ))) {
+        throw new errors.JWTInvalid(`typ is ${protectedHeader.typ}`);
+      }
+      return {
+        authenticated: {
+          caller: callerOf(payload, { scopeClaims, subjectIn }),
+        },
+        expiresAt: payload.exp! + leewaySeconds,
+      };
+    } catch (cause) {
+      throw isTokensFault(cause)
+        ? new ChallengeError(
+          "The access token is not valid for this server",
+          "invalid_token",
+          [],
+          { cause },
+        )
+        // A 401 would make clients throw good tokens away.
+        : new HttpError(503, "The token issuer's keys cannot be read", {
+          "retry-after": "5",
+        }, { cause });
+    }
+  }
+
+  /**
+   * Makes a person's subject here. A subject of the first issuer stays as it
+   * is, unless another door could have the same.
+   */
+  function subjectIn(issuer: string, sub: string): string {
+    const isFree = issuer === issuers[0].issuer && !NO_ONES.includes(sub) &&
+      !isSubjectOfOther(sub, takenIds);
+    return isFree ? sub : subjectOf(issuerId({ issuer }), { subject: sub });
+  }
+
+  function admit(found: Verified | undefined): Authenticated {
+    if (found && found.expiresAt > now(clock)) return found.authenticated;
+    throw new ChallengeError("The access token has expired", "invalid_token");
+  }
+
+  return {
+    authenticate(headers) {
+      const token = parseBearer(headers.get("authorization"));
+      if (token === undefined) throw new ChallengeError("Sign in first");
+      const found = verified.find(token);
+      return found instanceof Promise ? found.then(admit) : admit(found);
+    },
+
+    challenge: (refusal, sid) =>
+      printChallenge(refusal, {
+        resource_metadata: resourceMetadataUrl(baseUrl, sid),
+      }),
+  };
+}
+
+/**
+ * Fetches as jose would, but does not leave the body of a refused answer
+ * unread.
+ */
+async function fetchKeys(
+  url: string,
+  init: RequestInit,
+): Promise<Response> {
+  const response = await fetch(url, init);
+  if (!response.ok) await response.body?.cancel();
+  return response;
+}
+
+function isTokensFault(error: unknown): boolean {
+  return error instanceof errors.JWTClaimValidationFailed ||
+    error instanceof errors.JWTExpired ||
+    error instanceof errors.JWTInvalid ||
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSEAlgNotAllowed ||
+    error instanceof errors.JOSENotSupported;
+}
+
+/**
+ * Normalizes a media type (RFC 7515 §4.1.9: `application/` may be left out).
+ * Empty for none.
+ */
+function mediaType(typ = ""): string {
+  return typ.toLowerCase().replace(/^application\//, "");
+}
+
+function callerOf(
+  payload: JWTPayload,
+  { scopeClaims, subjectIn }: Pick<JwtConfig, "scopeClaims"> & {
+    subjectIn(issuer: string, sub: string): string;
+  },
+): Authenticated["caller"] {
+  const text = (claim: unknown) =>
+    typeof claim === "string" ? claim : undefined;
+  const { iss, sub, client_id, azp } = payload;
+  const email = text(payload.email);
+  const isOwnAddress = addressRuleOf(iss!) ?? (() => true);
+  const clientId = text(client_id) ?? text(azp);
+  if (typeof sub !== "string" || sub === "") {
+    throw new errors.JWTInvalid("sub is not a text");
+  }
+  const granted = scopeClaims.map((name) => claimAt(payload, name))
+    .find((claim) => claim !== undefined && claim !== null);
+  return {
+    subject: subjectIn(iss!, sub),
+    door: "jwt",
+    clientId,
+    scopes: Array.isArray(granted)
+      ? granted.filter((one) => typeof one === "string")
+      : text(granted)?.split(" ").filter((one) => one !== "") ?? [],
+    identity: {
+      subject: sub,
+      name: text(payload.name),
+      email,
+      emailVerified: isTrue(payload.email_verified) &&
+        isOwnAddress(email ?? "", payload),
+    },
+    // Tokens and clients come and go; the person stays.
+    binding: JSON.stringify([iss, sub]),
+  };
+}

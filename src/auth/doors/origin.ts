@@ -1,0 +1,110 @@
+/**
+ * The check of requests from browsers. A page on any site can make a browser
+ * send requests to this server, so `Origin` decides. A host name can be made to
+ * point at this machine (DNS rebinding), so a server bound to loopback checks
+ * `Host` too.
+ *
+ * @module
+ * @see MCP 2026-07-28, Streamable HTTP, Security & Endpoint
+ */
+import { type Clock, systemClock } from "../../clock.ts";
+import type { Config } from "../../settings/config.ts";
+import { HttpError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import { visible } from "../../log/log_line.ts";
+import { isLoopback } from "../../net/loopback.ts";
+
+/** @throws {HttpError} 403, which names what was seen and what is wanted */
+export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
+
+/** Of what was seen a refusal and the log repeat so much. */
+const SEEN_CHARACTERS = 100;
+
+/** The same refusal is in the log once a minute, and so many of them are. */
+const QUIET_MILLISECONDS = 60_000;
+const MOST_SEEN = 20;
+
+/**
+ * Allows requests without `Origin`, from our own, from loopback pages (the
+ * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback may
+ * be reached only by loopback names and that of `BASE_URL`.
+ */
+export function originCheck(
+  { host, baseUrl, allowedOrigins }: Pick<
+    Config,
+    "host" | "baseUrl" | "allowedOrigins"
+  >,
+  { log, clock = systemClock }: { log?: Logger; clock?: Clock } = {},
+): CheckOrigin {
+  const origins = new Set(allowedOrigins);
+  if (baseUrl) origins.add(new URL(baseUrl).origin);
+  const ownHost = baseUrl && new URL(baseUrl).host;
+  const isBoundToLoopback = isLoopback({ hostname: host });
+  const told = new Map<string, number>();
+
+  function isAllowedOrigin(origin: string): boolean {
+    if (origins.has("*") || origins.has(origin)) return true;
+    const url = URL.parse(origin);
+    return url !== null && url.origin === origin && isLoopback(url);
+  }
+
+  function isOwnHost(name: string): boolean {
+    if (name === ownHost) return true;
+    const url = URL.parse(`http://${name}`);
+    return url !== null && url.host === name && isLoopback(url);
+  }
+
+  /** Decides if a refusal is logged: strangers can make up any number. */
+  function isNews(what: string): boolean {
+    const time = clock();
+    for (const [one, at] of told) {
+      if (Math.abs(time - at) >= QUIET_MILLISECONDS) told.delete(one);
+    }
+    if (told.has(what) || told.size >= MOST_SEEN) return false;
+    told.set(what, time);
+    return true;
+  }
+
+  function refuse(what: "Origin" | "Host", value: string): never {
+    const seen = visible(value.slice(0, SEEN_CHARACTERS).toWellFormed());
+    const own = baseUrl === undefined
+      ? "and BASE_URL is not set"
+      : `and BASE_URL is ${baseUrl}`;
+    const wanted = what === "Origin"
+      ? `${own}: list it in ALLOWED_ORIGINS if its pages may call`
+      : `${own}: a server that listens on loopback is reached by that name, ` +
+        "or as localhost";
+    if (log && isNews(`${what} ${seen}`)) {
+      log.warning(`${what} refused: "${seen}" is not this server's, ${wanted}`);
+    }
+    throw new HttpError(
+      403,
+      `The ${what} "${seen}" is not this server's, ${wanted}`,
+    );
+  }
+
+  /** Clients call by one name all day long: it is parsed once. */
+  let accepted: string | null | undefined;
+  let acceptedUrl = "";
+
+  return ({ headers, url }) => {
+    const origin = headers.get("origin");
+    if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
+    if (!isBoundToLoopback) return;
+    // HTTP/2 has `:authority`, which is in the address, and whoever sends it
+    // may send a `Host` besides: both must be good.
+    const name = headers.get("host");
+    if (name === accepted && url.startsWith(acceptedUrl)) return;
+    const authority = authorityOf(url);
+    for (const one of name === null ? [authority] : [name, authority]) {
+      if (!isOwnHost(one)) refuse("Host", one);
+    }
+    accepted = name;
+    acceptedUrl = url.slice(0, url.indexOf(authority) + authority.length) + "/";
+  };
+}
+
+/** Finds the host and port of an absolute URL. */
+function authorityOf(url: string): string {
+  return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
+}

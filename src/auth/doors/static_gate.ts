@@ -1,0 +1,74 @@
+/**
+ * The gates of `AUTH_STRATEGY=bearer` and `api_key`: credentials that the
+ * operator chose and hands out.
+ *
+ * @module
+ */
+import type { Authenticated, Door } from "../../caller.ts";
+import type { AuthConfig } from "../../settings/auth.ts";
+import { isSameSecret } from "../../crypto/crypto.ts";
+import { ChallengeError } from "../../errors.ts";
+import { parseBearer, printChallenge } from "../rules/challenge.ts";
+import type { Doors } from "./doors.ts";
+import type { Gate } from "./gate.ts";
+
+/** Makes the caller: the holder of any of the credentials is the operator. */
+function operator(door: Door): Authenticated {
+  return Object.freeze({
+    caller: Object.freeze({
+      subject: "operator",
+      door,
+      scopes: "all" as const,
+      binding: "operator",
+    }),
+  });
+}
+
+const BY_TOKEN = operator("bearer");
+const BY_KEY = operator("api_key");
+
+function admit(
+  presented: string | undefined,
+  accepted: readonly string[],
+  holder: Authenticated,
+): Authenticated {
+  if (presented === undefined) {
+    throw new ChallengeError("Credentials are needed");
+  }
+  // All secrets are compared, always: the time taken must not tell which one
+  // was nearly right.
+  const matches = accepted.filter((secret) => isSameSecret(presented, secret));
+  if (matches.length > 0) return holder;
+  throw new ChallengeError("The credentials are wrong", "invalid_token");
+}
+
+/** Makes the doors that open by comparison alone. */
+export function staticDoors(
+  { bearer, apiKey }: AuthConfig,
+): Pick<Doors, "bearer" | "apiKey"> {
+  return {
+    bearer: bearer && bearerGate(bearer),
+    apiKey: apiKey && apiKeyGate(apiKey),
+  };
+}
+
+/** Lets in the sender of one of the tokens as `Authorization: Bearer`. */
+function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
+  return {
+    authenticate: (headers) =>
+      admit(parseBearer(headers.get("authorization")), tokens, BY_TOKEN),
+    challenge: (refusal) => printChallenge(refusal),
+  };
+}
+
+/** Lets in the sender of one of the keys in the header. */
+function apiKeyGate(
+  { keys, header }: { keys: readonly string[]; header: string },
+): Gate & { header: string } {
+  return {
+    header,
+    authenticate: (headers) =>
+      admit(headers.get(header) ?? undefined, keys, BY_KEY),
+    challenge: () => `ApiKey header="${header}"`,
+  };
+}

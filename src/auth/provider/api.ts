@@ -1,0 +1,88 @@
+/**
+ * The provider's API for a tool: requests in the name of the caller, with a
+ * token that is valid when they are made.
+ *
+ * @module
+ */
+import type { Upstream } from "../../caller.ts";
+import { HttpError } from "../../errors.ts";
+import { isProviderAddress } from "./api_address.ts";
+import type { Provider, UpstreamTokens } from "./provider.ts";
+
+/** The source of the provider's tokens. */
+export interface TokenSource {
+  /** Tokens that are valid now. */
+  tokens(): Promise<UpstreamTokens>;
+  /**
+   * Gives tokens in place of one that the API has just refused; undefined if
+   * that token is still valid.
+   */
+  renew(rejected: string): Promise<UpstreamTokens | undefined>;
+}
+
+/** Makes an API that takes its tokens from a source. */
+export function api(
+  { name, apiUrl }: Pick<Provider, "name" | "apiUrl">,
+  { tokens, renew }: TokenSource,
+): Upstream {
+  function resolve(input: string | URL): URL {
+    // A path is relative to the API's own path, not to the root of its host.
+    const isPath = typeof input === "string" && input.startsWith("/");
+    const url = !isPath
+      ? URL.parse(input)
+      : apiUrl === undefined
+      ? null
+      : URL.parse(apiUrl.replace(/\/$/, "") + input);
+    if (url && !isProviderAddress(url, apiUrl)) {
+      throw new TypeError(
+        `${url.origin} is not ${name}'s: its token stays here`,
+      );
+    }
+    if (url) return url;
+    throw new TypeError(
+      apiUrl === undefined
+        ? `${name} has no API address: use an absolute URL`
+        : "Neither a path nor an absolute URL",
+    );
+  }
+
+  async function send(
+    url: URL,
+    init: RequestInit,
+    { accessToken }: UpstreamTokens,
+  ): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set("authorization", `Bearer ${accessToken}`);
+    return await fetch(url, { ...init, headers });
+  }
+
+  return {
+    async token() {
+      return (await tokens()).accessToken;
+    },
+
+    async fetch(input, init = {}) {
+      const url = resolve(input);
+      const current = await tokens();
+      const response = await send(url, init, current);
+      // Only the provider itself can tell that its token is dead.
+      const isTheirs = apiUrl !== undefined &&
+        url.origin === new URL(apiUrl).origin;
+      if (response.status !== 401 || !isTheirs) return response;
+      const fresh = await renew(current.accessToken).catch(async (error) => {
+        await response.body?.cancel();
+        throw error;
+      });
+      // The provider refuses this request only; the token is still valid.
+      if (!fresh) return response;
+      await response.body?.cancel();
+      if (init.body instanceof ReadableStream) {
+        // The body has been read, so only the caller can send it again.
+        throw new HttpError(503, "The provider's token was renewed", {
+          "retry-after": "1",
+        });
+      }
+      return await send(url, init, fresh);
+    },
+  };
+}

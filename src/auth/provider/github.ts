@@ -1,0 +1,204 @@
+/**
+ * GitHub: OAuth 2 with its own variations.
+ *
+ * - Errors come with status 200, and its token endpoint answers with a form
+ *   unless JSON is asked for.
+ * - The verified e-mail address is found at another endpoint than the user.
+ * - Tokens are ended through the API and not by RFC 7009.
+ *
+ * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { buildAuthorizationUrl } from "./authorization_url.ts";
+import { afterCode, UpstreamError } from "./upstream_error.ts";
+import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
+import { isObject } from "../../json.ts";
+import {
+  gitHubMemberships,
+  ORGANIZATION_SCOPES,
+} from "./github_memberships.ts";
+import type { Wanted } from "../rules/permissions.ts";
+import { parseIdentity } from "./identity.ts";
+import { checkIssuer } from "./issuer.ts";
+import type { Provider } from "./provider.ts";
+import { basic, tokenEndpoint } from "./token_endpoint.ts";
+import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
+
+/** GitHub, or an Enterprise instance, and our application there. */
+export interface GitHubOptions {
+  /** The name for people. */
+  name?: string;
+  /** The address of the sign-in; an Enterprise instance has its own. */
+  origin?: string;
+  clientId: string;
+  clientSecret: string;
+  scopes?: readonly string[];
+  extra: Readonly<Record<string, string>>;
+  /** The memberships to find out. */
+  wanted?: Wanted;
+}
+
+const PUBLIC_ORIGIN = "https://github.com";
+
+/** @see https://docs.github.com/en/apps/github-authentication-discovery-endpoints */
+const PUBLIC_ISSUER = `${PUBLIC_ORIGIN}/login/oauth`;
+
+/** The scopes for the person and their verified address. */
+const SCOPES = ["read:user", "user:email"];
+
+/** Makes the GitHub provider; nothing is fetched yet. */
+export function gitHubProvider(
+  {
+    name = "GitHub",
+    origin = PUBLIC_ORIGIN,
+    clientId,
+    clientSecret,
+    scopes: asked = SCOPES,
+    extra,
+    wanted = { memberships: new Set(), named: new Set() },
+  }: GitHubOptions,
+  fetchUpstream: UpstreamFetch,
+): Provider {
+  const apiUrl = gitHubApiUrl(origin);
+  const tokens = tokenEndpoint(
+    fetchUpstream,
+    `${origin}/login/oauth/access_token`,
+    { clientId, clientSecret, authMethods: ["client_secret_post"] },
+  );
+  const isNamed = wanted.named.has("organizations") ||
+    wanted.named.has("teams");
+  const seesOrganizations = (scope: string) =>
+    ORGANIZATION_SCOPES.includes(scope);
+  const scopes = isNamed && !asked.some(seesOrganizations)
+    ? [...asked, ORGANIZATION_SCOPES[0]]
+    : asked;
+
+  async function whoIs(accessToken: string): Promise<Identity> {
+    const [identity, memberships] = await Promise.all([
+      identify(fetchUpstream, apiUrl, accessToken),
+      scopes.some(seesOrganizations)
+        ? gitHubMemberships(
+          fetchUpstream,
+          apiUrl,
+          accessToken,
+          wanted.memberships,
+        )
+        : {},
+    ]);
+    return { ...identity, ...memberships };
+  }
+
+  const authorization = {
+    endpoint: `${origin}/login/oauth/authorize`,
+    clientId,
+    scopes,
+    extra,
+    hintName: "login",
+  };
+
+  return {
+    name,
+    apiUrl,
+    authorizationUrl: (request) =>
+      Promise.resolve(buildAuthorizationUrl(authorization, request)),
+    async redeem(response) {
+      checkIssuer(response.issuer, {
+        required: false,
+        // Enterprise instances give a wrong `iss`.
+        isOurs: (issuer) =>
+          origin !== PUBLIC_ORIGIN || issuer === PUBLIC_ISSUER,
+      });
+      const answer = await tokens.redeem(response);
+      const { accessToken } = answer.tokens;
+      const identity = await afterCode(() => whoIs(accessToken));
+      return { tokens: answer.tokens, identity };
+    },
+    refresh: async (refreshToken) =>
+      (await tokens.refresh(refreshToken)).tokens,
+    identify: ({ accessToken }) => whoIs(accessToken),
+    isAlive: (accessToken) =>
+      isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
+    look: () => knock(fetchUpstream, `${origin}/login/oauth/access_token`),
+    async revoke({ accessToken }) {
+      const { host } = new URL(apiUrl);
+      const { status } = await fetchUpstream(
+        `${apiUrl}/applications/${encodeURIComponent(clientId)}/token`,
+        {
+          method: "DELETE",
+          headers: {
+            authorization: basic(clientId, clientSecret),
+            "content-type": "application/json",
+          },
+          body: JSON.stringify({ access_token: accessToken }),
+        },
+      );
+      // 404 and 422: the token was no longer valid.
+      if (![204, 404, 422].includes(status)) {
+        throw new UpstreamError("misbehaved", `${host} answered ${status}`);
+      }
+    },
+  };
+}
+
+/** Gives the API's address for a sign-in address. */
+export function gitHubApiUrl(origin: string): string {
+  const { host } = new URL(origin);
+  return origin === PUBLIC_ORIGIN || host.endsWith(".ghe.com")
+    ? `https://api.${host}`
+    : `${origin}/api/v3`;
+}
+
+async function identify(
+  fetchUpstream: UpstreamFetch,
+  apiUrl: string,
+  accessToken: string,
+): Promise<Identity> {
+  const user = await requestUserinfo(
+    fetchUpstream,
+    `${apiUrl}/user`,
+    accessToken,
+  );
+  const email = await verifiedEmail(fetchUpstream, apiUrl, accessToken);
+  // The login of an account may pass to another person, its number never does.
+  return parseIdentity({
+    ...user,
+    sub: user.id,
+    email: email ?? user.email,
+    email_verified: email !== undefined,
+  });
+}
+
+/**
+ * Returns true if GitHub has had enough of us, which is a 403 too.
+ *
+ * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ */
+function isTooMuch({ status, headers }: Response): boolean {
+  return status === 403 &&
+    (headers.has("retry-after") ||
+      headers.get("x-ratelimit-remaining") === "0");
+}
+
+/** Finds the primary address, if it is verified and we may read it. */
+async function verifiedEmail(
+  fetchUpstream: UpstreamFetch,
+  apiUrl: string,
+  accessToken: string,
+): Promise<string | undefined> {
+  const response = await fetchUpstream(`${apiUrl}/user/emails`, {
+    headers: { authorization: `Bearer ${accessToken}` },
+  });
+  if (isTooMuch(response)) {
+    const { host } = new URL(apiUrl);
+    throw new UpstreamError("unavailable", `${host} answers no more for now`);
+  }
+  // 403 and 404: user:email was not granted.
+  if (!response.ok) return undefined;
+  const addresses: unknown = await response.json().catch(() => undefined);
+  if (!Array.isArray(addresses)) return undefined;
+  const primary = addresses.filter(isObject).find(({ primary, verified }) =>
+    primary === true && verified === true
+  );
+  return typeof primary?.email === "string" ? primary.email : undefined;
+}

@@ -1,0 +1,87 @@
+/**
+ * The identity of a person, from the provider's claims.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { isTrue } from "../rules/claim.ts";
+import { type MembershipClaims, membershipsIn } from "./memberships.ts";
+import { UpstreamError } from "./upstream_error.ts";
+
+/** The longest name or address; a longer one is left out. */
+const MAX_LENGTH = 2048;
+
+/** A provider's own claim names, if they are not OpenID's. */
+export interface ClaimNames {
+  /** The claim that tells that the e-mail address was checked. */
+  emailVerified?: string;
+  /** Returns true if the provider gives out an address that it calls verified. */
+  isOwnAddress?(
+    email: string,
+    claims: Readonly<Record<string, unknown>>,
+  ): boolean;
+  /** The claims that hold memberships. */
+  memberships?: MembershipClaims;
+}
+
+/**
+ * Parses an identity from OpenID claims, or from a plain provider's user object
+ * with the usual names (`id`, `login`, `username`, `avatar_url`).
+ *
+ * @throws {UpstreamError} `misbehaved` when there is no subject
+ * @see OpenID Connect Core §5.1
+ */
+export function parseIdentity(
+  claims: Readonly<Record<string, unknown>>,
+  {
+    emailVerified = "email_verified",
+    isOwnAddress = () => true,
+    memberships = {},
+  }: ClaimNames = {},
+): Identity {
+  const subject = parseSubject(claims.sub ?? claims.id);
+  const email = text(claims.email);
+  return defined({
+    subject,
+    name: text(claims.name),
+    email,
+    emailVerified: email && isTrue(claims[emailVerified]) &&
+      isOwnAddress(email, claims),
+    login: text(claims.preferred_username) ?? text(claims.nickname) ??
+      text(claims.login) ?? text(claims.username),
+    picture: link(claims.picture) ?? link(claims.avatar_url),
+    ...membershipsIn(claims, memberships),
+  });
+}
+
+function parseSubject(value: unknown): string {
+  // Plain providers often identify accounts by numbers.
+  const subject = Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof subject === "string" && subject !== "" && subject.length <= 255) {
+    return subject;
+  }
+  throw new UpstreamError("misbehaved", "The provider did not say who it was");
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" &&
+      value.length <= MAX_LENGTH
+    ? value
+    : undefined;
+}
+
+function link(value: unknown): string | undefined {
+  const address = text(value);
+  return address?.startsWith("https://") ? address : undefined;
+}
+
+/** Drops the members that are not known. */
+function defined(
+  identity: {
+    [K in keyof Identity]: Identity[K] | "" | undefined;
+  },
+): Identity {
+  return Object.fromEntries(
+    Object.entries(identity).filter(([, value]) => value !== undefined),
+  ) as unknown as Identity;
+}

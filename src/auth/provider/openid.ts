@@ -1,0 +1,244 @@
+/**
+ * Any OpenID provider.
+ *
+ * @see OpenID Connect Core 1.0
+ * @module
+ */
+import type { JWTPayload } from "jose";
+import type { Identity, Membership } from "../../caller.ts";
+import {
+  type AuthorizationRequestOptions,
+  buildAuthorizationUrl,
+} from "./authorization_url.ts";
+import { discovery, type Metadata } from "./discovery.ts";
+import { afterCode, UpstreamError } from "./upstream_error.ts";
+import type { UpstreamFetch } from "./upstream_fetch.ts";
+import { keySets, verifyIdToken } from "./id_token.ts";
+import { type ClaimNames, parseIdentity } from "./identity.ts";
+import { lacksMemberships } from "./memberships.ts";
+import { checkIssuer, EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
+import type { Provider } from "./provider.ts";
+import {
+  type Application,
+  revokeToken,
+  type TokenEndpoint,
+  tokenEndpoint,
+} from "./token_endpoint.ts";
+import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
+
+/** An OpenID provider, and our application there. */
+export interface OpenIdOptions {
+  name: string;
+  issuer: string;
+  clientId: string;
+  /** Undefined: a public client. */
+  clientSecret?: string;
+  /** Undefined: the identity, and a refresh token if the provider has them. */
+  scopes?: readonly string[];
+  /** Query parameters added to the authorization request. */
+  extra: Readonly<Record<string, string>>;
+  /** The `prompt` that these scopes need. */
+  prompt?: string;
+  apiUrl?: string;
+  /** The rules for issuers, if they are not just the configured one. */
+  issuers?: IssuerRules;
+  claims?: ClaimNames;
+  /** The memberships to find out. */
+  memberships?: ReadonlySet<Membership>;
+  /** Reads groups that did not fit into the claims. */
+  readGroups?(
+    claims: Readonly<Record<string, unknown>>,
+    accessToken: string,
+    fetchUpstream: UpstreamFetch,
+  ): Promise<readonly string[] | undefined>;
+  /** False if `userinfo` tells nothing beyond the `id_token`. */
+  userinfo?: boolean;
+}
+
+/** Makes an OpenID provider; nothing is fetched yet. */
+export function openIdProvider(
+  options: OpenIdOptions,
+  fetchUpstream: UpstreamFetch,
+): Provider {
+  const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
+  const { clientId, clientSecret, memberships = NOTHING } = options;
+  const discover = discovery(
+    fetchUpstream,
+    issuer,
+    (named) => issuers.isNamed(issuer, named),
+  );
+  const keysOf = keySets(fetchUpstream);
+
+  function application({ authMethods }: Metadata): Application {
+    return { clientId, clientSecret, authMethods };
+  }
+
+  function tokensOf(metadata: Metadata): TokenEndpoint {
+    return tokenEndpoint(
+      fetchUpstream,
+      metadata.tokenEndpoint,
+      application(metadata),
+    );
+  }
+
+  async function verify(
+    metadata: Metadata,
+    idToken: string | undefined,
+    nonce?: string,
+  ): Promise<JWTPayload> {
+    if (idToken === undefined) {
+      throw new UpstreamError("misbehaved", "The provider sent no id_token");
+    }
+    return await verifyIdToken(idToken, {
+      keys: keysOf(metadata.jwksUri),
+      algorithms: metadata.algorithms,
+      clientId,
+      nonce,
+      isIssuer: (issuer, { tid = "" }) =>
+        issuers.isFrom(metadata.issuer, issuer, tid),
+    });
+  }
+
+  /** Adds the claims of `userinfo` to those of an `id_token`. */
+  async function complete(
+    { userinfoEndpoint }: Metadata,
+    claims: JWTPayload,
+    accessToken: string,
+  ): Promise<Record<string, unknown>> {
+    const { memberships: paths = {} } = options.claims ?? {};
+    const isComplete = claims.email !== undefined &&
+      claims.name !== undefined &&
+      !lacksMemberships(claims, paths, memberships);
+    if (isComplete || !userinfoEndpoint || options.userinfo === false) {
+      return claims;
+    }
+    const info = await requestUserinfo(
+      fetchUpstream,
+      userinfoEndpoint,
+      accessToken,
+    );
+    // OpenID Connect §5.3.2: another `sub` means another person.
+    if (info.sub !== claims.sub) {
+      throw new UpstreamError(
+        "misbehaved",
+        "The provider's userinfo is about someone else",
+      );
+    }
+    return mergeClaims(claims, info);
+  }
+
+  async function identityIn(
+    claims: Record<string, unknown>,
+    accessToken: string,
+  ): Promise<Identity> {
+    const identity = parseIdentity(claims, options.claims);
+    if (!memberships.has("groups")) return identity;
+    const groups = await options.readGroups?.(
+      claims,
+      accessToken,
+      fetchUpstream,
+    );
+    return groups ? { ...identity, groups } : identity;
+  }
+
+  async function identify(
+    metadata: Metadata,
+    idToken: string | undefined,
+    accessToken: string,
+    nonce?: string,
+  ): Promise<Identity> {
+    const claims = await verify(metadata, idToken, nonce);
+    return await identityIn(
+      await complete(metadata, claims, accessToken),
+      accessToken,
+    );
+  }
+
+  return {
+    name,
+    apiUrl,
+    async authorizationUrl(request) {
+      const metadata = await discover();
+      return buildAuthorizationUrl({
+        endpoint: metadata.authorizationEndpoint,
+        clientId,
+        hintName: "login_hint",
+        ...askFor(metadata, options),
+      }, request);
+    },
+    async redeem(response) {
+      const metadata = await discover();
+      checkIssuer(response.issuer, {
+        required: metadata.sendsIssuer,
+        isOurs: (issuer) => issuers.isFrom(metadata.issuer, issuer),
+      });
+      const { tokens, idToken } = await tokensOf(metadata).redeem(response);
+      const identity = await afterCode(() =>
+        identify(metadata, idToken, tokens.accessToken, response.nonce)
+      );
+      return { tokens, identity };
+    },
+    async refresh(refreshToken) {
+      const { tokens, idToken } = await tokensOf(await discover())
+        .refresh(refreshToken);
+      return { ...tokens, idToken };
+    },
+    async identify({ accessToken, idToken }) {
+      const metadata = await discover();
+      const { userinfoEndpoint } = metadata;
+      if (idToken !== undefined) {
+        return await identify(metadata, idToken, accessToken);
+      }
+      // A refresh need not be answered with an id_token (OpenID Core §12.2).
+      if (!userinfoEndpoint || options.userinfo === false) return undefined;
+      return await identityIn(
+        await requestUserinfo(fetchUpstream, userinfoEndpoint, accessToken),
+        accessToken,
+      );
+    },
+    async isAlive(accessToken) {
+      const { userinfoEndpoint } = await discover();
+      if (!userinfoEndpoint || options.userinfo === false) return undefined;
+      return await isTokenAlive(fetchUpstream, userinfoEndpoint, accessToken);
+    },
+    look: discover,
+    async revoke(tokens) {
+      const metadata = await discover();
+      const { revocationEndpoint: url } = metadata;
+      if (url === undefined) return;
+      await revokeToken(fetchUpstream, url, application(metadata), tokens);
+    },
+  };
+}
+
+const NOTHING: ReadonlySet<Membership> = new Set();
+
+/** Chooses the scopes and parameters to ask the provider for. */
+function askFor(
+  metadata: Metadata,
+  { scopes, extra, prompt }: OpenIdOptions,
+): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
+  if (scopes !== undefined) {
+    // Without `openid` it is plain OAuth, without an identity.
+    return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
+  }
+  const usual = ["openid", "profile", "email"];
+  if (!metadata.scopes.includes("offline_access")) {
+    return { scopes: usual, extra };
+  }
+  // OpenID Connect §11: offline_access is ignored without prompt=consent.
+  return {
+    scopes: [...usual, "offline_access"],
+    extra,
+    prompt: "consent",
+  };
+}
+
+/** Merges claims; `email_verified` stays with the address it came with. */
+function mergeClaims(
+  claims: Record<string, unknown>,
+  info: Record<string, unknown>,
+): Record<string, unknown> {
+  const { email_verified } = info.email === undefined ? claims : info;
+  return { ...claims, ...info, email_verified };
+}

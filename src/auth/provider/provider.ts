@@ -1,0 +1,95 @@
+/**
+ * The provider behind us: people sign in with it, and tools may use its tokens
+ * in their name. We are its client.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+
+export { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
+
+/** The provider's tokens for one person. */
+export interface UpstreamTokens {
+  /** Opens the provider's API. */
+  accessToken: string;
+  /** The token type as the provider spelled it: `Bearer`, `bearer`. */
+  tokenType: string;
+  /** Gets the next access token, if the provider gave one. */
+  refreshToken?: string;
+  /** The granted scope, if the provider told it. */
+  scope?: string;
+  /** Epoch seconds; undefined: the access token does not expire by itself. */
+  expiresAt?: number;
+  /**
+   * The `id_token` of the same response, if it is needed to identify the
+   * person.
+   */
+  idToken?: string;
+}
+
+/** The request that a person is sent to the provider with. */
+export interface UpstreamRequest {
+  /** Returned with the response. */
+  state: string;
+  /** Returned in the `id_token`, if there is one. */
+  nonce: string;
+  /** S256 (RFC 7636 §4.2). */
+  codeChallenge: string;
+  /** Our callback address, as registered at the provider. */
+  redirectUri: string;
+  /** The account that the client proposes, usually an e-mail address. */
+  loginHint?: string;
+  /**
+   * Steps that the client wants the person to take although they are signed in.
+   */
+  prompts?: readonly ("login" | "select_account")[];
+}
+
+/** A code from the provider, with the values of its request. */
+export interface UpstreamResponse {
+  /** The authorization code. */
+  code: string;
+  /** The verifier of the request's `codeChallenge`. */
+  codeVerifier: string;
+  /** The request's `nonce`. */
+  nonce: string;
+  /** The request's `redirectUri`. */
+  redirectUri: string;
+  /** The `iss` parameter, if the response had one (RFC 9207). */
+  issuer?: string;
+}
+
+/** One provider. Every method throws {@linkcode UpstreamError}. */
+export interface Provider {
+  /** The name for people: "GitHub". */
+  readonly name: string;
+  /** The base address of the provider's API; undefined if it is not known. */
+  readonly apiUrl?: string;
+  /** Makes the address to send the person to. */
+  authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /** Exchanges a code, and identifies its person. */
+  redeem(
+    response: UpstreamResponse,
+  ): Promise<{ tokens: UpstreamTokens; identity: Identity }>;
+  /**
+   * Refreshes tokens; the refresh token stays the same if no new one is
+   * returned.
+   */
+  refresh(refreshToken: string): Promise<UpstreamTokens>;
+  /**
+   * Identifies the person as of now; undefined if these tokens do not tell.
+   * Without this method, memberships count until the first refresh, and an
+   * address in a rule for a day.
+   */
+  identify?(tokens: UpstreamTokens): Promise<Identity | undefined>;
+  /**
+   * True if the provider still accepts an access token; undefined if it does
+   * not tell. A refused API request is not enough: an API refuses for other
+   * reasons too.
+   */
+  isAlive?(accessToken: string): Promise<boolean | undefined>;
+  /** Sends a request for no one's sake, to find out if the provider answers. */
+  look?(): Promise<unknown>;
+  /** Ends the tokens at the provider, if it can do that. */
+  revoke?(tokens: UpstreamTokens): Promise<void>;
+}

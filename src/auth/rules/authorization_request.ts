@@ -1,0 +1,138 @@
+/**
+ * The authorization request of a client.
+ *
+ * @see RFC 6749 §4.1.1, RFC 7636 §4.3, RFC 8707 §2.1
+ * @module
+ */
+import type { Scopes } from "../../authoring/scope.ts";
+import { OAuthError } from "../../errors.ts";
+import type { Client } from "./client.ts";
+import type { Parameters } from "./parameters.ts";
+import { parseCodeChallenge } from "./pkce.ts";
+import { isRegisteredRedirectUri } from "./redirect_uri.ts";
+import { checkResources, resourceOf } from "./resource.ts";
+import { grantableScopes, parseScope } from "./scope.ts";
+
+/** A client's authorization request, checked against its registration. */
+export interface AuthorizationRequest {
+  clientId: string;
+  redirectUri: string;
+  /** The client's own value, which is returned with the response. */
+  state?: string;
+  scopes: string[];
+  resource: string;
+  /** S256. */
+  codeChallenge: string;
+  /** Hints for the provider's page. */
+  wishes?: ProviderWishes;
+}
+
+/** Hints of a client for the provider's page; they decide nothing. */
+export interface ProviderWishes {
+  /** The account to propose: usually an e-mail address. */
+  loginHint?: string;
+  /**
+   * Steps that the person is to take there although they are signed in already.
+   */
+  prompts?: readonly ProviderPrompt[];
+}
+
+/**
+ * The values of `prompt` that are passed on to the provider. `consent` is asked
+ * on our own page, and `none` is impossible because that page is always shown.
+ *
+ * @see OpenID Connect Core §3.1.2.1
+ */
+const PROVIDER_PROMPTS = ["login", "select_account"] as const;
+
+/** One of the values of {@linkcode PROVIDER_PROMPTS}. */
+export type ProviderPrompt = typeof PROVIDER_PROMPTS[number];
+
+const STATE_MAX_LENGTH = 4096;
+
+/** The longest e-mail address (RFC 5321 §4.5.3.1), and no line breaks. */
+const LOGIN_HINT = /^\P{Cc}{1,320}$/u;
+
+function parseWishes(parameters: Parameters): ProviderWishes | undefined {
+  const loginHint = parameters.get("login_hint");
+  const asked = parameters.get("prompt")?.split(" ") ?? [];
+  const prompts = PROVIDER_PROMPTS.filter((prompt) => asked.includes(prompt));
+  const wishes = {
+    ...loginHint !== undefined && LOGIN_HINT.test(loginHint) && { loginHint },
+    ...prompts.length > 0 && { prompts },
+  };
+  return Object.keys(wishes).length > 0 ? wishes : undefined;
+}
+
+/**
+ * Parses an authorization request of a known client.
+ *
+ * @throws {OAuthError} when the request must be refused
+ */
+export function parseAuthorizationRequest(
+  parameters: Parameters,
+  { client, baseUrl, scopes }: {
+    client: Client;
+    baseUrl: string;
+    scopes: Scopes;
+  },
+): AuthorizationRequest {
+  const redirectUri = parseRedirectUri(parameters, client);
+  const responseType = parameters.require("response_type");
+  if (responseType !== "code") {
+    throw new OAuthError(
+      "unsupported_response_type",
+      "response_type must be code",
+    );
+  }
+  const responseMode = parameters.get("response_mode");
+  if (responseMode !== undefined && responseMode !== "query") {
+    throw new OAuthError("invalid_request", "response_mode must be query");
+  }
+  const codeChallenge = parseCodeChallenge(parameters);
+  const state = parameters.get("state");
+  if (state !== undefined && state.length > STATE_MAX_LENGTH) {
+    throw new OAuthError("invalid_request", "state is too long");
+  }
+  checkResources(parameters.resources, baseUrl);
+  const wishes = parseWishes(parameters);
+  return {
+    clientId: client.clientId,
+    redirectUri,
+    state,
+    scopes: grantableScopes(parseScope(parameters.get("scope")), scopes),
+    resource: resourceOf(baseUrl),
+    codeChallenge,
+    ...wishes && { wishes },
+  };
+}
+
+/**
+ * Parses the redirect URI of a request and checks it against the client's
+ * registration. Before this has returned, there is no address to send an error
+ * to.
+ *
+ * @throws {OAuthError} `invalid_request`
+ */
+export function parseRedirectUri(
+  parameters: Parameters,
+  client: Client,
+): string {
+  const registered = client.metadata.redirect_uris;
+  const requested = parameters.get("redirect_uri");
+  if (requested === undefined) {
+    // RFC 6749 §3.1.2.3: it may be left out if only one is registered.
+    if (registered.length === 1) return registered[0];
+    throw new OAuthError(
+      "invalid_request",
+      "Missing parameter: redirect_uri",
+    );
+  }
+  if (!isRegisteredRedirectUri(requested, registered)) {
+    throw new OAuthError(
+      "invalid_request",
+      "redirect_uri must be one that the client registered",
+    );
+  }
+  return requested;
+}

@@ -1,0 +1,68 @@
+/**
+ * The time for which a provider's word about a person counts. Addresses and groups pass
+ * from one person to another while grants live on, so it is asked for again.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { isAddressEntry } from "./allowed_users.ts";
+import type { Grant } from "./grant.ts";
+import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
+import { type Permissions, withoutMemberships } from "./permissions.ts";
+
+/** The questions about people that the rules of a server ask a provider again. */
+export interface Confirmation {
+  /** True if a rule looks at what may change at the provider. */
+  readonly isWanted: boolean;
+  /** Returns true if the provider is asked at this refresh. */
+  isDue(grant: Grant, now: number): boolean;
+  /** The grant after the provider has said who its person is. */
+  confirm(grant: Grant, identity: Identity, now: number): Grant;
+  /**
+   * The grant after the provider could not be asked: what the person belongs to
+   * is no longer known, nor after a day that the address is theirs.
+   */
+  doubt(grant: Grant, now: number): Grant;
+  /** Drops of an identity that the provider has just given what no rule needs. */
+  keep(identity: Identity): Identity;
+}
+
+/** Reads the questions out of `OAUTH_ALLOWED_USERS` and the permissions. */
+export function confirmation(
+  { allowedUsers, permissions }: {
+    allowedUsers: readonly string[];
+    permissions?: Permissions;
+  },
+): Confirmation {
+  const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
+  const looksAtAddresses = allowedUsers.some(isAddressEntry) ||
+    permissions?.looksAtAddresses === true;
+
+  function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
+    return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
+  }
+
+  function keep(identity: Identity): Identity {
+    return permissions?.keep(identity) ?? withoutMemberships(identity);
+  }
+
+  return {
+    isWanted: looksAtMemberships || looksAtAddresses,
+    isDue: (grant, now) =>
+      looksAtMemberships || looksAtAddresses && isStale(grant, now),
+    confirm: (grant, identity, now) => ({
+      ...grant,
+      identity: keep(identity),
+      confirmedAt: now,
+    }),
+    doubt(grant, now) {
+      const identity = withoutMemberships(grant.identity);
+      const isDoubted = identity.emailVerified === true && isStale(grant, now);
+      return {
+        ...grant,
+        identity: isDoubted ? { ...identity, emailVerified: false } : identity,
+      };
+    },
+    keep,
+  };
+}

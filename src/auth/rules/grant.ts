@@ -1,0 +1,333 @@
+/**
+ * A grant: a person's permission for a client, from sign-in to its end.
+ *
+ * @module
+ */
+import type { Caller, Identity } from "../../caller.ts";
+import type { AuthorizationRequest } from "./authorization_request.ts";
+import { newGrantId } from "./credential.ts";
+import { newPersonalGrantId } from "./personal_token.ts";
+import { newRefreshKey } from "./refresh_token.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  CODE_TTL_SECONDS,
+  GRANT_IDLE_TTL_SECONDS,
+  GRANT_TTL_SECONDS,
+} from "./lifetimes.ts";
+import { cutScopes } from "./scope.ts";
+import { machineSubject, subjectOf } from "./subject.ts";
+
+/** A person's permission for a client. Times are epoch seconds. */
+export interface Grant {
+  id: string;
+  /**
+   * Our base URL when it was made; the grants of another server are not valid
+   * here.
+   */
+  issuer: string;
+  /** The resource its tokens are for. */
+  resource: string;
+  /** See {@linkcode subjectOf}: `github:583231`. */
+  subject: string;
+  identity: Identity;
+  /**
+   * The `providerId` of the provider that the person signed in at, and that its
+   * provider tokens are of. Absent where there is none, and in grants from
+   * before 0.3, whose subject tells.
+   */
+  provider?: string;
+  clientId: string;
+  /**
+   * `client`: a machine acts for itself, without a provider. `token`: a person
+   * made an access token for a program of their own, whose name is
+   * `clientName`. `assertion`: an identity provider allowed a client for a
+   * person. Absent: a person allowed a client.
+   */
+  kind?: "client" | "token" | "assertion";
+  /** For an `assertion`: the identity provider that made it. */
+  assertedBy?: string;
+  /** The client's name when it was approved. */
+  clientName: string;
+  scopes: readonly string[];
+  /** The scopes before the person took some away. */
+  grantedScopes?: readonly string[];
+  /**
+   * The key for the tags of its refresh tokens; absent if there are none, or
+   * only those of an earlier version.
+   */
+  refreshKey?: string;
+  /**
+   * The time at which the person paused it: until they resume it, it opens
+   * nothing.
+   */
+  pausedAt?: number;
+  /** The words that its person is found by, abridged; absent: by none yet. */
+  listedAs?: string;
+  /** The address that its code was sent to; unknown of grants from before 0.3. */
+  redirectUri?: string;
+  /** `pending` until its code is redeemed. */
+  status: "pending" | "active" | "closed";
+  createdAt: number;
+  /**
+   * The time at which the provider last said who the person is; absent before
+   * that has happened after `createdAt`.
+   */
+  confirmedAt?: number;
+  /**
+   * The time of its last token response; for a `token`, of its last use, to the
+   * minute.
+   */
+  usedAt: number;
+  /** The time at which it ends even if it is refreshed. */
+  endsAt: number;
+  /** The time at which it ends unless it is used again. */
+  expiresAt: number;
+}
+
+/** Makes the grant of an approved request, whose code is not redeemed yet. */
+export function openGrant(
+  request: AuthorizationRequest,
+  { issuer, provider, identity, clientName, scopes = request.scopes, now }: {
+    issuer: string;
+    /** The `providerId` of the provider that the person signed in at. */
+    provider: string;
+    identity: Identity;
+    clientName: string;
+    /**
+     * The requested scopes that the person approved and may grant; all by
+     * default.
+     */
+    scopes?: readonly string[];
+    now: number;
+  },
+): Grant {
+  return {
+    id: newGrantId(),
+    issuer,
+    resource: request.resource,
+    subject: subjectOf(provider, identity),
+    identity,
+    provider,
+    clientId: request.clientId,
+    clientName,
+    scopes,
+    redirectUri: request.redirectUri,
+    status: "pending",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + GRANT_TTL_SECONDS,
+    expiresAt: now + CODE_TTL_SECONDS,
+  };
+}
+
+/**
+ * Makes the grant of a client that acts for itself. Its subject cannot be a
+ * person's (RFC 9700 §4.15), and it ends with its single access token.
+ */
+export function openClientGrant(
+  { clientId, clientName, scopes, issuer, resource, now }:
+    & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
+    & { now: number },
+): Grant {
+  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    id: newGrantId(),
+    issuer,
+    resource,
+    subject: machineSubject(clientId),
+    identity: { subject: clientId, name: clientName },
+    clientId,
+    kind: "client",
+    clientName,
+    scopes,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: expiresAt,
+    expiresAt,
+  };
+}
+
+/**
+ * Makes the grant of a client that an identity provider vouches for. It ends
+ * with its single access token: to go on, the client asks the identity provider
+ * again.
+ */
+export function openAssertedGrant(
+  { now, ...members }:
+    & Pick<
+      Grant,
+      | "issuer"
+      | "resource"
+      | "subject"
+      | "identity"
+      | "clientId"
+      | "clientName"
+      | "scopes"
+    >
+    & { assertedBy: string; now: number },
+): Grant {
+  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    id: newGrantId(),
+    ...members,
+    kind: "assertion",
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: expiresAt,
+    expiresAt,
+  };
+}
+
+/** Makes the grant of an access token that a person makes for a program. */
+export function openPersonalGrant(
+  { name, seconds, now, ...whose }:
+    & Pick<
+      Grant,
+      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
+    >
+    & { name: string; seconds: number; now: number },
+): Grant {
+  return {
+    id: newPersonalGrantId(),
+    ...whose,
+    clientId: "",
+    kind: "token",
+    clientName: name,
+    status: "active",
+    createdAt: now,
+    usedAt: now,
+    endsAt: now + seconds,
+    expiresAt: now + seconds,
+  };
+}
+
+/**
+ * Extends a grant after a token response, but never past its end. Without
+ * refresh tokens it lives as long as its access token.
+ */
+export function useGrant(
+  grant: Grant,
+  { refreshable, now }: { refreshable: boolean; now: number },
+): Grant {
+  const ttlSeconds = refreshable
+    ? GRANT_IDLE_TTL_SECONDS
+    : ACCESS_TOKEN_TTL_SECONDS;
+  return {
+    ...grant,
+    ...refreshable && { refreshKey: grant.refreshKey ?? newRefreshKey() },
+    status: "active",
+    usedAt: now,
+    expiresAt: Math.min(now + ttlSeconds, grant.endsAt),
+  };
+}
+
+/** Pauses a grant: it opens nothing until its person resumes it. */
+export function pauseGrant(grant: Grant, now: number): Grant {
+  return { ...grant, pausedAt: grant.pausedAt ?? now };
+}
+
+/** Ends the pause of a grant. */
+export function resumeGrant({ pausedAt: _, ...grant }: Grant): Grant {
+  return grant;
+}
+
+/**
+ * Reduces a grant to some of its scopes, or none. Only another sign-in gives
+ * the others back.
+ */
+export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
+  const scopes = cutScopes(grant.scopes, kept);
+  if (scopes.length === grant.scopes.length) return grant;
+  return {
+    ...grant,
+    scopes,
+    grantedScopes: grant.grantedScopes ?? grant.scopes,
+  };
+}
+
+/** Makes a grant's tombstone. */
+export function closeGrant(grant: Grant, now: number): Grant {
+  return { ...grant, status: "closed", usedAt: now };
+}
+
+/**
+ * True if the grant is valid at this server: alive, and made here for its
+ * resource.
+ */
+export function isGrantOf(
+  grant: Grant,
+  { issuer, resource }: { issuer: string; resource: string },
+): boolean {
+  return grant.status === "active" && grant.issuer === issuer &&
+    grant.resource === resource;
+}
+
+/** A person as grants and account sessions keep them. */
+export type KnownPerson = Pick<Grant, "subject" | "identity" | "provider">;
+
+/** Returns true if a person signed in at the provider with this `providerId`. */
+export function isPersonOf(
+  { provider, subject, identity }: KnownPerson,
+  providerId: string,
+): boolean {
+  return provider === undefined
+    ? subject === subjectOf(providerId, identity)
+    : provider === providerId;
+}
+
+/**
+ * Gives the name that a person's sessions, tasks and request states are bound
+ * to. It holds neither the grant nor the client, because a client may register
+ * anew when it asks for more scopes.
+ */
+export function bindingOf(
+  { issuer, resource, subject }: Pick<Grant, "issuer" | "resource" | "subject">,
+): string {
+  return JSON.stringify([issuer, resource, subject]);
+}
+
+/**
+ * True if the grant ends with its single access token and its client gets
+ * another without asking anyone: changing such a grant would have no effect.
+ */
+export function isPassing({ kind }: Pick<Grant, "kind">): boolean {
+  return kind === "client" || kind === "assertion";
+}
+
+/**
+ * Gives the id under which its calls are listed: the next grant of a passing
+ * one continues the same list.
+ */
+export function ledgerIdOf({ kind, id, subject, clientId }: Grant): string {
+  switch (kind) {
+    case "client":
+      return subject;
+    case "assertion":
+      return JSON.stringify([subject, clientId]);
+    default:
+      return id;
+  }
+}
+
+/** Makes the caller of a request under a grant. */
+export function callerOf(
+  grant: Grant,
+  { scopes, ceiling }: Pick<Caller, "ceiling"> & {
+    scopes: readonly string[];
+  },
+): Caller {
+  const { id: grantId, subject, identity, kind } = grant;
+  const binding = bindingOf(grant);
+  return {
+    subject,
+    door: kind === "token" ? "token" : "oauth",
+    ...kind !== "token" && { clientId: grant.clientId },
+    scopes,
+    ...ceiling && { ceiling },
+    identity,
+    binding,
+    grantId,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * The scopes that a grant still holds: while it lives, the operator may turn to
+ * another provider, take its client away or block its person.
+ *
+ * @module
+ */
+import type { Permissions } from "./permissions.ts";
+import { isAllowed } from "./allowed_users.ts";
+import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
+import type { IsKnownClient } from "./known_clients.ts";
+import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
+import { cutScopes, opensNothing } from "./scope.ts";
+
+/** The scopes that a token of a grant holds. */
+export interface Held {
+  scopes: readonly string[];
+  /** See {@linkcode import("../../caller.ts").Caller.ceiling}. */
+  ceiling?: readonly string[];
+}
+
+/**
+ * Finds which scopes of a grant still hold, by default all of its own;
+ * undefined if the grant is no longer valid here.
+ */
+export type MayHold = (
+  grant: Grant,
+  scopes?: readonly string[],
+) => Held | undefined;
+
+/** Judges grants by the current rules. */
+export function heldScopes(
+  {
+    issuer,
+    resource,
+    providerId,
+    allowedUsers,
+    machines,
+    isKnownClient,
+    assertionIssuers,
+    permissions,
+  }: {
+    issuer: string;
+    resource: string;
+    /** Of the provider that people sign in at. */
+    providerId: string;
+    allowedUsers: readonly string[];
+    /** Clients that act for themselves, with the scopes that they may have. */
+    machines: ReadonlyMap<string, readonly string[]>;
+    isKnownClient: IsKnownClient;
+    /** Identity providers that are trusted. */
+    assertionIssuers: readonly TrustedIssuer[];
+    permissions?: Permissions;
+  },
+): MayHold {
+  const asserters = new Set(assertionIssuers.map(printIssuer));
+
+  /** Returns true if the word that a person's grant rests on still counts. */
+  function isVouchedFor(grant: Grant): boolean {
+    switch (grant.kind) {
+      case "assertion":
+        return asserters.has(grant.assertedBy ?? "") &&
+          isKnownClient(grant.clientId);
+      case "token":
+        return isPersonOf(grant, providerId);
+      default:
+        return isPersonOf(grant, providerId) && isKnownClient(grant.clientId);
+    }
+  }
+
+  /** Cuts scopes to a ceiling; undefined if nothing is left of the grant. */
+  function cut(
+    grant: Grant,
+    scopes: readonly string[],
+    ceiling: readonly string[],
+  ): Held | undefined {
+    const isEmptied = !opensNothing(grant.scopes) &&
+      opensNothing(cutScopes(grant.scopes, ceiling));
+    return isEmptied
+      ? undefined
+      : { scopes: cutScopes(scopes, ceiling), ceiling };
+  }
+
+  return (grant, scopes = grant.scopes) => {
+    if (!isGrantOf(grant, { issuer, resource })) return undefined;
+    // A token from before the person took scopes away still names those.
+    if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
+    if (grant.kind === "client") {
+      const allowed = machines.get(grant.clientId);
+      const held = allowed && cut(grant, scopes, allowed);
+      if (!held || !permissions) return held && { scopes: held.scopes };
+      // The operator chose its scopes, so the ceiling is the same.
+      return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
+    }
+    if (!isVouchedFor(grant) || !isAllowed(grant.identity, allowedUsers)) {
+      return undefined;
+    }
+    return permissions
+      ? cut(grant, scopes, permissions.ceiling(grant))
+      : { scopes };
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Request parameters by the rules of RFC 6749 §3.1: none may be repeated, and
+ * an empty one counts as absent.
+ *
+ * @module
+ */
+import { OAuthError } from "../../errors.ts";
+
+/** Parameters by name; `resource` may be given several times (RFC 8707 §2). */
+export class Parameters {
+  readonly #values = new Map<string, string>();
+  readonly #lists = new Map<string, string[]>();
+
+  /**
+   * @param repeatable the names that may be repeated
+   * @throws {OAuthError} `invalid_request` when another is repeated
+   */
+  constructor(
+    entries: Iterable<[string, string]>,
+    repeatable: readonly string[] = ["resource"],
+  ) {
+    for (const name of repeatable) this.#lists.set(name, []);
+    for (const [name, value] of entries) {
+      if (value === "") continue;
+      const list = this.#lists.get(name);
+      if (list) {
+        list.push(value);
+      } else if (this.#values.has(name)) {
+        throw new OAuthError(
+          "invalid_request",
+          "A parameter is given more than once",
+        );
+      } else {
+        this.#values.set(name, value);
+      }
+    }
+  }
+
+  /** Every value of `resource`. */
+  get resources(): readonly string[] {
+    return this.#lists.get("resource") ?? [];
+  }
+
+  /** Every value of `scope`, if it may be repeated. */
+  get scopes(): readonly string[] {
+    return this.#lists.get("scope") ?? [];
+  }
+
+  get(name: string): string | undefined {
+    return this.#values.get(name);
+  }
+
+  /** @throws {OAuthError} `invalid_request` when it is missing */
+  require(name: string): string {
+    const value = this.#values.get(name);
+    if (value === undefined) {
+      throw new OAuthError("invalid_request", `Missing parameter: ${name}`);
+    }
+    return value;
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The permissions of people: the scopes that each may be granted. At consent a
+ * person decides what to give, and cannot give more than their permissions.
+ *
+ * @module
+ */
+import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
+import { isAddressEntry, isAllowed } from "./allowed_users.ts";
+
+/**
+ * The people a rule is for: one person, everyone, or the members of a group.
+ */
+type Who =
+  | { kind: "everyone" }
+  | { kind: "user"; entry: string }
+  | { kind: Membership; name: string };
+
+/** One entry of `OAUTH_PERMISSIONS`. */
+export interface PermissionRule {
+  who: Who;
+  scopes: readonly string[] | "all";
+}
+
+/** The person that a rule is asked about. */
+export interface Person {
+  /** The stable subject here, with the provider's name: `github:583231`. */
+  subject: string;
+  /** The provider's claims about them. */
+  identity: Identity;
+}
+
+/** An author's own rule: the scopes that a person may be granted. */
+export type DecidePermissions = (
+  person: Person,
+) => readonly string[] | "all";
+
+const PREFIXES: Readonly<Record<string, Membership>> = {
+  group: "groups",
+  role: "roles",
+  org: "organizations",
+  team: "teams",
+};
+
+/** The word for everyone, or for every scope. */
+const EVERYONE = "*";
+
+/**
+ * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
+ * `who=scope scope …`. Names of groups may hold `=`: the last one counts.
+ *
+ * @returns the rules, and the faults of the entries
+ */
+export function parsePermissions(
+  text: string,
+  /** All scopes of the server. */
+  supported: readonly string[],
+): { rules: PermissionRule[]; complaints: string[] } {
+  const rules: PermissionRule[] = [];
+  const complaints: string[] = [];
+  for (const entry of text.split(/[;\n]/)) {
+    if (entry.trim() === "") continue;
+    const equals = entry.lastIndexOf("=");
+    const name = entry.slice(0, Math.max(equals, 0)).trim();
+    const who = parseWho(name);
+    if (who === undefined) {
+      complaints.push(`${entry.trim()}: is not who=scopes`);
+      continue;
+    }
+    const scopes = entry.slice(equals + 1).split(/[\s,]+/).filter(Boolean);
+    for (const scope of scopes) {
+      if (scope !== EVERYONE && !supported.includes(scope)) {
+        complaints.push(`${name}: nothing needs the scope ${scope}`);
+      }
+    }
+    rules.push({ who, scopes: scopes.includes(EVERYONE) ? "all" : scopes });
+  }
+  return { rules, complaints };
+}
+
+function parseWho(text: string): Who | undefined {
+  if (text === "") return undefined;
+  if (text === EVERYONE) return { kind: "everyone" };
+  const { kind, name, isPrefixed } = parseMembership(text);
+  if (!isPrefixed) return { kind: "user", entry: text };
+  return { kind, name: nameOf(kind, name) };
+}
+
+/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
+export function parseMembership(
+  text: string,
+): { kind: Membership; name: string; isPrefixed: boolean } {
+  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
+  return Object.hasOwn(PREFIXES, prefix)
+    ? { kind: PREFIXES[prefix], name: name.trim(), isPrefixed: true }
+    : { kind: "groups", name: text, isPrefixed: false };
+}
+
+/**
+ * Lowercases the names of organizations and teams, because GitHub ignores their
+ * case.
+ */
+function nameOf(kind: Membership, name: string): string {
+  return kind === "organizations" || kind === "teams"
+    ? name.toLowerCase()
+    : name;
+}
+
+function matches(who: Who, { subject, identity }: Person): boolean {
+  switch (who.kind) {
+    case "everyone":
+      return true;
+    case "user":
+      return who.entry === subject || isAllowed(identity, [who.entry]);
+    default:
+      return identity[who.kind]?.some((name) =>
+        nameOf(who.kind as Membership, name) === who.name
+      ) ?? false;
+  }
+}
+
+/** Copies an identity without its memberships. */
+export function withoutMemberships(identity: Identity): Identity {
+  const rest = { ...identity };
+  for (const kind of MEMBERSHIPS) delete rest[kind];
+  return rest;
+}
+
+/** The memberships that the server needs to know. */
+export interface Wanted {
+  /** The kinds to read, from the claims or by asking the provider. */
+  memberships: ReadonlySet<Membership>;
+  /**
+   * The kinds that a rule names, for which a scope at the provider is worth
+   * asking.
+   */
+  named: ReadonlySet<Membership>;
+}
+
+/** The permissions of a server. */
+export interface Permissions extends Wanted {
+  /** True if a rule is about an e-mail address or a domain. */
+  looksAtAddresses: boolean;
+  /** Gives the scopes that a person may be granted, in the server's order. */
+  ceiling(person: Person): readonly string[];
+  /**
+   * The scopes that the rules give to everyone; a stranger may see these.
+   * Without rules, all scopes.
+   */
+  everyones: readonly string[];
+  /** Reduces an identity to the memberships that the rules look at. */
+  keep(identity: Identity): Identity;
+}
+
+/**
+ * The characters of a list of memberships that are kept for an author's rule.
+ */
+const KEPT_CHARACTERS = 8192;
+
+/**
+ * Makes the permissions of a server; undefined if there are none, so that
+ * everyone may be granted everything. If the operator and the author both have
+ * rules, a scope must be allowed by both.
+ */
+export function permissionsOf(
+  { rules, decide, supported }: {
+    /** The rules of `OAUTH_PERMISSIONS`. */
+    rules?: readonly PermissionRule[];
+    /** The rule of `serve({ permissions })`. */
+    decide?: DecidePermissions;
+    /** All scopes of the server. */
+    supported: readonly string[];
+  },
+): Permissions | undefined {
+  if (rules === undefined && decide === undefined) return undefined;
+  const names = new Set(
+    rules?.flatMap(({ who }) =>
+      "name" in who ? [`${who.kind} ${who.name}`] : []
+    ),
+  );
+  const kinds = new Set(rules?.map(({ who }) => who.kind));
+  const named = new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
+
+  function isKept(kind: Membership, name: string): boolean {
+    return names.has(`${kind} ${nameOf(kind, name)}`);
+  }
+
+  function allowed(
+    ...lists: readonly (readonly string[] | "all")[]
+  ): readonly string[] {
+    return supported.filter((scope) =>
+      lists.every((scopes) => scopes === "all" || scopes.includes(scope))
+    );
+  }
+
+  return {
+    everyones: allowed(
+      rules === undefined
+        ? "all"
+        : unionOf(rules.filter(({ who }) => who.kind === "everyone")),
+    ),
+    ceiling(person) {
+      const byRule = rules === undefined ? "all" : unionOf(
+        rules.filter(({ who }) => matches(who, person)),
+      );
+      return allowed(byRule, decide?.(person) ?? "all");
+    },
+    looksAtAddresses:
+      rules?.some(({ who }) =>
+        who.kind === "user" && isAddressEntry(who.entry)
+      ) ?? false,
+    memberships: decide ? new Set(MEMBERSHIPS) : named,
+    named,
+    keep(identity) {
+      const kept = withoutMemberships(identity);
+      for (const kind of MEMBERSHIPS) {
+        const names = identity[kind] ?? [];
+        const some = decide === undefined
+          ? names.filter((name) => isKept(kind, name))
+          : cut(
+            [...names].sort((a, b) =>
+              Number(isKept(kind, b)) - Number(isKept(kind, a))
+            ),
+          );
+        if (some.length > 0) kept[kind] = some;
+      }
+      return kept;
+    },
+  };
+}
+
+function unionOf(
+  rules: readonly PermissionRule[],
+): readonly string[] | "all" {
+  if (rules.some(({ scopes }) => scopes === "all")) return "all";
+  return rules.flatMap(({ scopes }) => scopes as readonly string[]);
+}
+
+/** Keeps as many names as fit into a grant. */
+function cut(names: readonly string[]): string[] {
+  let characters = 0;
+  return names.filter(({ length }) =>
+    (characters += length) <= KEPT_CHARACTERS
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * Records how attempts to connect end, by wrapping the endpoints.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { HttpError, OAuthError } from "../../errors.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import type { Attempt, AttemptStore } from "../../store/attempts.ts";
+import type { Endpoint } from "./sign_in_endpoints.ts";
+
+/** The result of a step. */
+type Outcome = Pick<Attempt, "client" | "failure">;
+
+/**
+ * Wraps every endpoint that an attempt to connect passes. An endpoint that has
+ * found its client names it in the context, as `client`.
+ */
+export function attemptRecorder(
+  { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
+): (endpoint: Endpoint) => Endpoint {
+  function note(c: Context, outcome: Outcome): void {
+    const step = `${c.req.method} ${c.req.path}`;
+    const known: string | undefined = c.get("client");
+    const named = c.req.query("client_id");
+    const client = known ?? (named && shortClientId(named));
+    // Only a known client gets a redirect to its redirect URI.
+    const isStranger = known === undefined && outcome.client === undefined;
+    attempts.note({ step, client, isStranger, ...outcome });
+  }
+
+  return (endpoint) => async (c) => {
+    try {
+      const response = await endpoint(c);
+      const outcome = parseAnswer(response.headers.get("location"), baseUrl);
+      if (outcome) {
+        c.set("refusal", outcome.failure);
+        note(c, outcome);
+      }
+      return response;
+    } catch (error) {
+      note(c, { failure: wordsFor(error) });
+      throw error;
+    }
+  };
+}
+
+/**
+ * Parses the authorization response in a redirect to a client, which has our
+ * `iss` (RFC 9207); undefined for a step that leads to another.
+ */
+function parseAnswer(
+  location: string | null,
+  issuer: string,
+): Outcome | undefined {
+  if (location === null) return undefined;
+  const [client, query] = location.split("?");
+  const answer = new URLSearchParams(query);
+  if (answer.get("iss") !== issuer) return undefined;
+  if (answer.has("code")) return { client };
+  const error = answer.get("error");
+  return { client, failure: `${error}: ${answer.get("error_description")}` };
+}
+
+function wordsFor(error: unknown): string {
+  if (error instanceof OAuthError) return error.message;
+  if (error instanceof HttpError) return `${error.status}: ${error.message}`;
+  return "Internal error: the log tells more";
+}

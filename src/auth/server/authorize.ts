@@ -1,0 +1,191 @@
+/**
+ * `GET /authorize`: checks a client's request and shows it to the person. The
+ * provider comes after consent, never before: a client must not make use of a
+ * session that the person has there. Only a client that the operator trusts
+ * skips consent.
+ *
+ * @see RFC 6749 §4.1.1, RFC 9700 §4.11 and §4.15
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { About } from "../../authoring/about.ts";
+import type { Scopes } from "../../authoring/scope.ts";
+import { basePathOf } from "../../net/base_path.ts";
+import { OAuthError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import {
+  checkRedirectHosts,
+  type ClientPolicy,
+  isSelfRegistered,
+  skipsConsent,
+} from "../rules/client_policy.ts";
+import {
+  type AuthorizationRequest,
+  parseAuthorizationRequest,
+  parseRedirectUri,
+} from "../rules/authorization_request.ts";
+import { authorizationResponseUrl } from "../rules/authorization_response.ts";
+import { type Client, clientName } from "../rules/client.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import { Parameters } from "../rules/parameters.ts";
+import { redirectKind } from "../rules/redirect_uri.ts";
+import { resourceOf } from "../rules/resource.ts";
+import { unionOfScopes } from "../rules/scope.ts";
+import { ConsentPage, type ScopeInWords } from "../../pages/consent_page.tsx";
+import { page } from "../../pages/respond.ts";
+import type { ApprovalStore } from "../../store/approvals.ts";
+import type { AuthorizationRequestStore } from "../../store/authorization_requests.ts";
+import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
+import type { ClientDirectory } from "../clients/client_directory.ts";
+import type { ProviderUrl } from "./provider_url.ts";
+import type { CheckRate } from "../../http/rate_limit.ts";
+import { redirect } from "../../http/redirect.ts";
+
+/** Starts a sign-in. */
+export function authorizeEndpoint(
+  {
+    baseUrl,
+    serverTitle,
+    about,
+    providerName,
+    providerId,
+    scopes: known,
+    inWords,
+    clients,
+    approvals,
+    requests,
+    policy,
+    providerUrl,
+    checkRate,
+    log,
+  }: {
+    baseUrl: string;
+    serverTitle: string;
+    about?: About;
+    /** The provider's name for people. */
+    providerName: string;
+    providerId: string;
+    scopes: Scopes;
+    inWords(scopes: readonly string[]): ScopeInWords[];
+    clients: ClientDirectory;
+    approvals: ApprovalStore;
+    requests: AuthorizationRequestStore;
+    policy: ClientPolicy;
+    providerUrl: ProviderUrl;
+    checkRate: CheckRate;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  const base = basePathOf(baseUrl);
+
+  async function findClient(clientId: string): Promise<Client> {
+    try {
+      return await clients.find(clientId);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const { code, description, cause, advice } = error;
+      if (code !== "invalid_client") throw error;
+      // The client has not tried to authenticate here, so the status is not
+      // 401.
+      throw new OAuthError(code, description, { cause, advice, status: 400 });
+    }
+  }
+
+  /** Finds the scopes that the browser has approved for a client before. */
+  async function findApproved(
+    c: Context,
+    { clientId, redirectUri }: { clientId: string; redirectUri?: string },
+  ): Promise<string[] | undefined> {
+    const browser = browserOf(c, baseUrl);
+    if (browser === undefined || redirectUri === undefined) return undefined;
+    const resource = resourceOf(baseUrl);
+    return await approvals.find(browser, { clientId, redirectUri, resource });
+  }
+
+  return async function authorize(c) {
+    await checkRate(c);
+    const parameters = new Parameters(new URL(c.req.url).searchParams);
+    const clientId = parameters.require("client_id");
+    // Read together with the client, which may take a round trip as well.
+    const approving = findApproved(c, {
+      clientId,
+      redirectUri: parameters.get("redirect_uri"),
+    });
+    approving.catch(() => {});
+    const client = await findClient(clientId);
+    c.set("client", clientName(client));
+    c.set("clientId", shortClientId(client.clientId));
+    const redirectUri = parseRedirectUri(parameters, client);
+    // Its ID may be older than the operator's rule about addresses.
+    if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
+    const browser = keepBrowser(c, baseUrl);
+    const approved = parameters.get("redirect_uri") === undefined
+      ? await findApproved(c, { clientId, redirectUri })
+      : await approving;
+    let request: AuthorizationRequest;
+    try {
+      request = parseAuthorizationRequest(parameters, {
+        client,
+        baseUrl,
+        scopes: known,
+      });
+    } catch (error) {
+      // An address that the person never approved gets no redirect: otherwise
+      // any stranger could make this endpoint send browsers anywhere.
+      if (!approved || !(error instanceof OAuthError)) throw error;
+      const { code, description } = error;
+      const state = parameters.get("state");
+      return redirect(
+        c,
+        authorizationResponseUrl({ redirectUri, state }, {
+          error: code,
+          error_description: description,
+        }, baseUrl),
+      );
+    }
+    // A request for one more scope must not lose those approved before.
+    const scopes = unionOfScopes(
+      request.scopes,
+      (approved ?? []).filter((scope) => known.supported.includes(scope)),
+    );
+    const pending = {
+      request: { ...request, scopes },
+      clientName: clientName(client),
+    };
+    if (skipsConsent(client, redirectUri, policy)) {
+      const handle = await requests.save(browser, pending, providerId);
+      const url = await providerUrl(handle, browser, request.wishes);
+      log.info("Sent to the provider without the consent page", {
+        reference: c.get("reference"),
+        clientId: client.clientId,
+      });
+      return redirect(c, url.href);
+    }
+    const handle = await requests.save(browser, pending);
+    return page(
+      c,
+      ConsentPage({
+        serverTitle,
+        about,
+        host: new URL(baseUrl).host,
+        clientName: clientName(client),
+        clientVerification: verificationOf(client),
+        redirectUri,
+        redirectKind: redirectKind(redirectUri),
+        providerName,
+        scopes: inWords(scopes),
+        fields: { request: handle },
+        action: `${base}/authorize`,
+        base,
+      }),
+      { forms: "any" },
+    );
+  };
+}
+
+function verificationOf({ domain, isConfigured }: Client) {
+  if (isConfigured) return { kind: "configured" as const };
+  return domain === undefined
+    ? { kind: "self-asserted" as const }
+    : { kind: "document" as const, domain };
+}

@@ -1,0 +1,138 @@
+/**
+ * `POST /authorize`: the person's decision on the consent page.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import { authorizationResponseUrl } from "../rules/authorization_response.ts";
+import type { Parameters } from "../rules/parameters.ts";
+import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
+import { BOXES } from "../../pages/consent_page.tsx";
+import type {
+  AuthorizationRequestStore,
+  FoundRequest,
+} from "../../store/authorization_requests.ts";
+import { readForm } from "../../http/body.ts";
+import { findOwnRequest } from "./own_request.ts";
+import type { ProviderUrl } from "./provider_url.ts";
+import type { CheckRate } from "../../http/rate_limit.ts";
+import { redirect } from "../../http/redirect.ts";
+
+/** Sends the browser to the provider, or a refusal to the client. */
+export function consentEndpoint(
+  { baseUrl, providerId, providerUrl, requests, checkRate, log }: {
+    baseUrl: string;
+    /** Of the provider that people sign in at. */
+    providerId: string;
+    providerUrl: ProviderUrl;
+    requests: AuthorizationRequestStore;
+    checkRate: CheckRate;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  async function deny(c: Context, found: FoundRequest): Promise<Response> {
+    if (!await requests.finish(found)) throw answeredAlready();
+    const { request, clientName } = found.value;
+    log.audit("Consent denied", {
+      reference: c.get("reference"),
+      clientId: shortClientId(request.clientId),
+      client: clientName,
+    });
+    return redirect(
+      c,
+      authorizationResponseUrl(request, {
+        error: "access_denied",
+        error_description: "The person said no",
+      }, baseUrl),
+    );
+  }
+
+  async function approve(
+    c: Context,
+    found: FoundRequest,
+    { browser, scopes }: { browser: string; scopes: readonly string[] },
+  ): Promise<Response> {
+    const { handle, value: { request } } = found;
+    // Before anything is written: if the provider cannot be reached, the person
+    // can press the button again.
+    const url = await providerUrl(handle, browser, request.wishes);
+    await keepConsent(c, found, scopes);
+    return redirect(c, url.href);
+  }
+
+  /**
+   * Stores the consent. The last answer counts, even if the button is pressed
+   * again.
+   */
+  async function keepConsent(
+    c: Context,
+    found: FoundRequest,
+    consented: readonly string[],
+  ): Promise<void> {
+    for (;;) {
+      if (await requests.approve(found, { consented, provider: providerId })) {
+        return;
+      }
+      // The button was pressed twice, or the provider has answered meanwhile.
+      ({ found } = await findOwnRequest(c, found.handle, {
+        baseUrl,
+        requests,
+      }));
+      if (found.value.phase === "done") throw answeredAlready();
+    }
+  }
+
+  return async function consent(c) {
+    await checkRate(c);
+    const parameters = await readForm(c.req.raw);
+    const handle = parameters.require("request");
+    const { found, browser } = await findOwnRequest(c, handle, {
+      baseUrl,
+      requests,
+    });
+    if (found.value.phase === "done") throw answeredAlready();
+    switch (parameters.get("decision")) {
+      case "approve": {
+        const { scopes: asked } = found.value.request;
+        const scopes = chosenScopes(asked, parameters);
+        return opensNothing(scopes) && !opensNothing(asked)
+          ? await deny(c, found)
+          : await approve(c, found, { browser, scopes });
+      }
+      case "deny":
+        return await deny(c, found);
+      default:
+        throw new OAuthError(
+          "invalid_request",
+          "decision must be approve or deny",
+        );
+    }
+  };
+}
+
+/**
+ * Finds the scopes that a person left ticked. A form without boxes, sent by a
+ * program that copies only its hidden fields, approves all requested scopes.
+ */
+function chosenScopes(
+  asked: readonly string[],
+  parameters: Parameters,
+): readonly string[] {
+  const { scopes: ticked } = parameters;
+  const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
+  if (!hasBoxes) return asked;
+  return asked.filter((scope) =>
+    scope === OFFLINE_ACCESS || ticked.includes(scope)
+  );
+}
+
+function answeredAlready(): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in has been answered already",
+    { situation: "answered" },
+  );
+}

@@ -1,0 +1,42 @@
+/**
+ * The authorization request that belongs to a browser.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../../errors.ts";
+import type {
+  AuthorizationRequestStore,
+  FoundRequest,
+} from "../../store/authorization_requests.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import { browserOf } from "../../http/browser_cookie.ts";
+
+/**
+ * Finds the request with this handle, and the cookie that opens it.
+ *
+ * @throws {OAuthError} `invalid_request` if there is none, or if it began in
+ * another browser; the two look the same
+ */
+export async function findOwnRequest(
+  c: Context,
+  handle: string,
+  { baseUrl, requests }: {
+    baseUrl: string;
+    requests: AuthorizationRequestStore;
+  },
+): Promise<{ found: FoundRequest; browser: string }> {
+  const browser = browserOf(c, baseUrl);
+  const found = browser && await requests.find(handle, browser);
+  if (browser && found) {
+    const { clientName, request } = found.value;
+    c.set("client", clientName);
+    c.set("clientId", shortClientId(request.clientId));
+    return { found, browser };
+  }
+  throw new OAuthError(
+    "invalid_request",
+    "This sign-in has expired, or it began in another browser",
+    { situation: "expired" },
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * `POST /register`: dynamic client registration.
+ *
+ * @see RFC 7591 §3
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import {
+  clientName,
+  printRegistration,
+  registerClient,
+} from "../rules/client.ts";
+import {
+  checkRedirectHosts,
+  type ClientPolicy,
+} from "../rules/client_policy.ts";
+import { sealClient } from "../rules/sealed_client.ts";
+import type { SecretStore } from "../../store/secrets.ts";
+import { type Clock, now } from "../../clock.ts";
+import { readJson } from "../../http/body.ts";
+import type { CheckRate } from "../../http/rate_limit.ts";
+
+/**
+ * Registers any client that asks: a person decides later what it may do.
+ * Nothing is stored.
+ */
+export function registerEndpoint(
+  { policy, secrets, checkRate, clock, log }: {
+    policy: ClientPolicy;
+    secrets: SecretStore;
+    checkRate: CheckRate;
+    clock: Clock;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  return async (c) => {
+    c.header("Cache-Control", "no-store");
+    await checkRate(c);
+    if (!policy.registration) {
+      throw new OAuthError(
+        "access_denied",
+        "Clients cannot register here: the operator sets them up",
+      );
+    }
+    const body = await readJson(c.req.raw);
+    const { client: named, clientSecret } = registerClient(body, now(clock));
+    checkRedirectHosts(named.metadata.redirect_uris, policy);
+    const client = await sealClient(await secrets.find("client-ids"), named);
+    c.set("clientId", named.clientId);
+    log.info("Client registered", {
+      reference: c.get("reference"),
+      clientId: named.clientId,
+      client: clientName(client),
+    });
+    return c.json(printRegistration({ client, clientSecret }), 201);
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * `POST /revoke`: ends an access token, or a refresh token and its grant.
+ *
+ * @see RFC 7009
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { OAuthError } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Client } from "../rules/client.ts";
+import { shortClientId } from "../rules/client_id.ts";
+import { acceptedAuthMethods } from "../rules/client_metadata.ts";
+import { parseCredential } from "../rules/credential.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type {
+  ReadRefreshToken,
+  RefreshableGrant,
+  RefreshTokenStore,
+} from "../../store/refresh_tokens.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { readParameters } from "../../http/body.ts";
+import type { ClientDirectory } from "../clients/client_directory.ts";
+import type { EndGrant } from "../grants/end_grant.ts";
+import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+
+/** A known token. */
+interface Revocable {
+  /** The client it was issued to. */
+  clientId: string;
+  revoke(c: Context): Promise<void>;
+}
+
+/**
+ * Revokes tokens. The answer is 200 whether there was anything to revoke or
+ * not (RFC 7009 §2.2).
+ */
+export function revokeEndpoint(
+  {
+    clients,
+    accessTokens,
+    refreshTokens,
+    providerTokens,
+    endGrant,
+    checkRate,
+    waiveRate,
+    log,
+  }: {
+    clients: ClientDirectory;
+    accessTokens: AccessTokenStore;
+    refreshTokens: RefreshTokenStore;
+    providerTokens: ProviderTokens;
+    endGrant: EndGrant;
+    checkRate: CheckRate;
+    waiveRate: WaiveRate;
+    log: Logger;
+  },
+): (c: Context) => Promise<Response> {
+  /** Finds a token and the way to revoke it; undefined if it is unknown. */
+  async function find(token: string): Promise<Revocable | undefined> {
+    switch (parseCredential(token)?.kind) {
+      case "access_token": {
+        const access = await accessTokens.find(token);
+        return access && {
+          clientId: access.grant.clientId,
+          revoke: () => accessTokens.revoke(token),
+        };
+      }
+      case "refresh_token": {
+        const read = await refreshTokens.read(token);
+        const grant = read?.grant.value;
+        return grant && {
+          clientId: grant.clientId,
+          revoke: (c) => revokeRefresh(c, token, grant.clientId, read),
+        };
+      }
+    }
+  }
+
+  async function revokeRefresh(
+    c: Context,
+    token: string,
+    clientId: string,
+    read: ReadRefreshToken,
+  ): Promise<void> {
+    const found = await findRefresh(token, clientId, Promise.resolve(read));
+    if (!found) return;
+    const grantId = found.grant.id;
+    // The provider's tokens are deleted with the grant, so they are opened
+    // before.
+    const tellProvider = await providerTokens.revocation({
+      grant: found.grant,
+      dataKey: () => Promise.resolve(found.dataKey),
+      sealed: found.read.upstream,
+    });
+    await endGrant(found.grant, found.read.grant);
+    const reference = c.get("reference");
+    log.audit("Grant revoked", {
+      reference,
+      clientId: shortClientId(clientId),
+      grantId,
+    });
+    try {
+      await tellProvider();
+    } catch (error) {
+      // The provider keeps a token that can no longer be opened here.
+      log.warning("The provider did not revoke", {
+        reference,
+        grantId,
+        error,
+      });
+    }
+  }
+
+  /**
+   * Revokes a token that a person made. Any holder may do that: it got lost, or
+   * is no longer used.
+   */
+  async function revokePersonal(c: Context, token: string): Promise<void> {
+    const access = await accessTokens.find(token);
+    if (!access) return;
+    await endGrant(access.grant);
+    waiveRate(c);
+    log.audit("Access token revoked", {
+      reference: c.get("reference"),
+      grantId: access.grant.id,
+    });
+  }
+
+  async function findRefresh(
+    token: string,
+    clientId: string,
+    reading?: Promise<ReadRefreshToken>,
+  ): Promise<RefreshableGrant | undefined> {
+    try {
+      const found = await refreshTokens.find(token, clientId, reading);
+      if ("grant" in found) return found;
+      // It was exchanged just now, so its successor belongs to the same grant.
+      return await findRefresh(found.successors.refreshToken!, clientId);
+    } catch (error) {
+      if (error instanceof OAuthError) return undefined;
+      throw error;
+    }
+  }
+
+  /** True if a client is public, so that it cannot authenticate. */
+  async function isPublic(clientId: string): Promise<boolean> {
+    const { metadata } = await clients.find(clientId, { stale: true });
+    return acceptedAuthMethods(metadata).includes("none");
+  }
+
+  return async function revoke(c) {
+    c.header("Cache-Control", "no-store");
+    await checkRate(c);
+    const { headers } = c.req.raw;
+    const parameters = await readParameters(c.req.raw);
+    const token = parameters.require("token");
+    if (parseCredential(token)?.kind === "personal_token") {
+      await revokePersonal(c, token);
+      return c.body(null, 200);
+    }
+    const isNamed = headers.has("authorization") ||
+      parameters.get("client_id") !== undefined ||
+      parameters.get("client_assertion") !== undefined;
+    // Read together with the client, which may take a round trip as well.
+    const finding = find(token);
+    finding.catch(() => {});
+    const revokeFor = async (client?: Client) => {
+      const found = await finding;
+      const isAllowed = found &&
+        (client?.clientId === found.clientId ||
+          !client && await isPublic(found.clientId));
+      if (isAllowed) {
+        await found.revoke(c);
+        waiveRate(c);
+      }
+    };
+    if (isNamed) await clients.authenticate({ headers, parameters }, revokeFor);
+    else await revokeFor();
+    return c.body(null, 200);
+  };
+}

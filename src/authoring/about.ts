@@ -1,0 +1,90 @@
+/**
+ * The operator of a server, and the addresses of its pages.
+ *
+ * @module
+ */
+import { isLoopback } from "../net/loopback.ts";
+
+/**
+ * Facts about a server and its operator. Pages show it to people; the metadata
+ * of the resource and of the authorization server names the addresses (RFC 9728
+ * §2, RFC 8414 §2). Directories ask for the privacy page and for support.
+ */
+export interface About {
+  /** Its purpose, in at most 100 characters; directories show it. */
+  description?: string;
+  /**
+   * Its name in directories, such as `com.example/mail`: reverse DNS, one
+   * slash. The default is made of its host and its name.
+   */
+  registryName?: string;
+  /** The operator: a person, a team or a company. */
+  operator?: string;
+  /** The address of a page about it. */
+  websiteUrl?: string;
+  /** The privacy policy: an https address. */
+  privacyUrl?: string;
+  /** The terms of use: an https address. */
+  termsUrl?: string;
+  /** The address for help: https, or `mailto:`. */
+  supportUrl?: string;
+}
+
+const ADDRESSES = [
+  "websiteUrl",
+  "privacyUrl",
+  "termsUrl",
+  "supportUrl",
+] as const;
+
+/** Finds the faults, one complaint each. */
+export function aboutComplaints(about: About): string[] {
+  const { description, registryName } = about;
+  const complaints: string[] = [];
+  if (description !== undefined && !/^.{1,100}$/u.test(description)) {
+    complaints.push("description: wants one line of 1 to 100 characters");
+  }
+  if (registryName !== undefined && !REGISTRY_NAME.test(registryName)) {
+    complaints.push(
+      `registryName: got ${JSON.stringify(registryName)}, wants reverse DNS ` +
+        "with one slash, such as com.example/mail",
+    );
+  }
+  return [...complaints, ...addressComplaints(about)];
+}
+
+/** SEP-2127, and the registry's schema. */
+const REGISTRY_NAME = /^(?=.{3,200}$)[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
+
+function addressComplaints(about: About): string[] {
+  return ADDRESSES.flatMap((name) => {
+    const address = about[name];
+    if (address === undefined || isAddress(name, address)) return [];
+    const wants = name === "supportUrl"
+      ? "an https address, or mailto:"
+      : "an https address";
+    return `${name}: got ${JSON.stringify(address)}, wants ${wants}`;
+  });
+}
+
+function isAddress(name: string, address: string): boolean {
+  const url = URL.parse(address);
+  if (url?.protocol === "mailto:") return name === "supportUrl";
+  return url !== null && (url.protocol === "https:" ||
+    url.protocol === "http:" && isLoopback(url));
+}
+
+/** Copies only the members of {@linkcode About}. */
+export function aboutOf(about: About): About {
+  const { description, registryName, operator } = about;
+  const { websiteUrl, privacyUrl, termsUrl, supportUrl } = about;
+  return {
+    description,
+    registryName,
+    operator,
+    websiteUrl,
+    privacyUrl,
+    termsUrl,
+    supportUrl,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * Lines on their way out. A reader may stall, a disk may be full, a pipe may be
+ * closed: lines then wait, up to a bound, and beyond it are dropped and
+ * counted. No one who logs ever waits.
+ *
+ * @module
+ */
+import { detached } from "../telemetry/current.ts";
+
+/** Writes bytes, all or the first of them, and tells how many. */
+export type WriteBytes = (bytes: Uint8Array) => Promise<number>;
+
+/** The wait for more lines: written alone, each would cost a system call. */
+const WAIT_MILLISECONDS = 50;
+/** The size that waits no longer. */
+const FULL_CHARACTERS = 64 * 1024;
+/** The bound for all that waits; as much again may be half written. */
+const MOST_CHARACTERS = 1024 * 1024;
+/** The bound for routine lines, which leave room for warnings and errors. */
+const MOST_ROUTINE_CHARACTERS = MOST_CHARACTERS * 3 / 4;
+/** The time until a write that failed is tried again. */
+const PAUSE_MILLISECONDS = 1000;
+/** The longest that an end waits for a reader. */
+const FLUSH_MILLISECONDS = 500;
+
+/** A queue in front of one file or pipe. */
+export class LineQueue {
+  readonly #write: WriteBytes;
+  readonly #droppedLine: (count: number) => string;
+  #waiting = "";
+  #isUrgent = false;
+  #dropped = 0;
+  /** The bytes that a failed write left. */
+  #rest: Uint8Array = new Uint8Array();
+  #failedMilliseconds = 0;
+  #timer?: ReturnType<typeof setTimeout>;
+  #writing?: Promise<void>;
+
+  /** @param droppedLine prints the line that tells how many lines are missing */
+  constructor(write: WriteBytes, droppedLine: (count: number) => string) {
+    this.#write = write;
+    this.#droppedLine = droppedLine;
+  }
+
+  /**
+   * Takes a line, or several, without the last end.
+   *
+   * @param isUrgent whether they go at once, with all that waited before them
+   */
+  push(lines: string, isUrgent = false): void {
+    const most = isUrgent ? MOST_CHARACTERS : MOST_ROUTINE_CHARACTERS;
+    if (this.#waiting.length + lines.length >= most) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting += `${lines}\n`;
+    this.#isUrgent ||= isUrgent;
+    this.#plan();
+  }
+
+  /** Resolves when everything is out, or after half a second. */
+  async flush(): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, FLUSH_MILLISECONDS);
+    await Promise.race([this.#writeAll(), late]);
+    clearTimeout(timer);
+  }
+
+  get #isEmpty(): boolean {
+    return this.#waiting === "" && this.#dropped === 0 &&
+      this.#rest.length === 0;
+  }
+
+  /** True after a write that was not possible. */
+  get #hasFailed(): boolean {
+    return !this.#writing && this.#rest.length > 0;
+  }
+
+  /** Has the rest written: at once, soon, or when a disk may have room again. */
+  #plan(): void {
+    if (this.#writing || this.#isEmpty) return;
+    if (this.#hasFailed) {
+      // By no timer, which would keep a process alive for a closed pipe.
+      const passed = Date.now() - this.#failedMilliseconds;
+      if (passed < 0 || passed >= PAUSE_MILLISECONDS) this.#begin();
+    } else if (this.#isUrgent || this.#waiting.length >= FULL_CHARACTERS) {
+      this.#begin();
+    } else {this.#timer ??= detached(() =>
+        setTimeout(() => this.#begin(), WAIT_MILLISECONDS)
+      );}
+  }
+
+  #begin(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return this.#writing ??= this.#writeChunk().then(() => {
+      this.#writing = undefined;
+      if (!this.#hasFailed) this.#plan();
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    await this.#writing;
+    while (!this.#isEmpty) {
+      await this.#begin();
+      if (this.#hasFailed) return;
+    }
+  }
+
+  async #writeChunk(): Promise<void> {
+    try {
+      await this.#writeRest();
+      this.#rest = new TextEncoder().encode(this.#takeText());
+      await this.#writeRest();
+    } catch {
+      this.#failedMilliseconds = Date.now();
+    }
+  }
+
+  async #writeRest(): Promise<void> {
+    while (this.#rest.length > 0) {
+      this.#rest = this.#rest.subarray(await this.#write(this.#rest));
+    }
+  }
+
+  #takeText(): string {
+    let text = this.#waiting;
+    if (this.#dropped > 0) text += `${this.#droppedLine(this.#dropped)}\n`;
+    this.#waiting = "";
+    this.#isUrgent = false;
+    this.#dropped = 0;
+    return text;
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The log of a server. Each server has its own: its events, its least level,
+ * and its output. Arguments, bodies, tokens, codes and states are never logged.
+ *
+ * @module
+ */
+import type { LogEvent, Properties, Severity } from "./log_line.ts";
+import { telemetry } from "../telemetry/current.ts";
+
+export type { LogEvent, Properties, Severity } from "./log_line.ts";
+
+/** `LOG_LEVEL`, least to most severe; `off` silences the log. */
+export const LOG_LEVELS = [
+  "debug",
+  "info",
+  "warning",
+  "error",
+  "off",
+] as const satisfies LogLevel[];
+
+/** The least level of the written events; `off`: none is written. */
+export type LogLevel = Severity | "off";
+
+/**
+ * The options of a server's log.
+ *
+ * @example Events for a logger of your own
+ * ```ts ignore
+ * createServer({
+ *   // …
+ *   log: {
+ *     level: "warning",
+ *     write: ({ level, message, properties }) =>
+ *       console.error(level, message, properties),
+ *   },
+ * });
+ * ```
+ */
+export interface LogOptions {
+  /**
+   * The least level that is written: `info` by default. `LOG_LEVEL` takes
+   * precedence.
+   */
+  level?: LogLevel;
+  /**
+   * `true`, the default, writes audit events at every level but `off`: sign-ins,
+   * and changes that people and operators make. With `false` they are events of
+   * `info`. `AUDIT_LOG` goes before it.
+   */
+  audit?: boolean;
+  /**
+   * Receives each event, in place of a line on standard output. It is called
+   * while requests wait, so it must put off slow work itself. An exception or
+   * rejection of it stays within the log, and the event is lost.
+   */
+  write?(event: LogEvent): void | Promise<void>;
+}
+
+/** The log of one part of a server. */
+export interface Logger {
+  isEnabledFor(level: Severity): boolean;
+  debug(message: string, properties?: Properties): void;
+  info(message: string, properties?: Properties): void;
+  warning(message: string, properties?: Properties): void;
+  error(message: string, properties?: Properties): void;
+  /** Tells who changed what may be done: at any level but `off`. */
+  audit(message: string, properties?: Properties): void;
+}
+
+/** A destination of events. */
+export interface LogOutput {
+  write(event: LogEvent): void | Promise<void>;
+  /** Resolves when everything is written, or cannot be written soon. */
+  flush?(): Promise<void>;
+}
+
+/** The least time between two reports of an output that fails. */
+const QUIET_MILLISECONDS = 60_000;
+
+/** The log of one server. */
+export class Log {
+  readonly #least: number;
+  readonly #audits: boolean;
+  readonly #output: LogOutput;
+  readonly #fallback: LogOutput;
+  /** The number of events that were lost since the last report. */
+  #lost = 0;
+  #toldMilliseconds = -Infinity;
+
+  /** @param fallback receives a report when `output` fails */
+  constructor(
+    { level = "info", audit = true }: Omit<LogOptions, "write">,
+    output: LogOutput,
+    fallback = output,
+  ) {
+    this.#least = LOG_LEVELS.indexOf(level);
+    const isInfo = this.#least <= LOG_LEVELS.indexOf("info");
+    this.#audits = level !== "off" && (audit || isInfo);
+    this.#output = output;
+    this.#fallback = fallback;
+  }
+
+  /** Makes the log of the part of the server that `category` names. */
+  logger(category: string): Logger {
+    const isEnabledFor = (level: Severity) =>
+      LOG_LEVELS.indexOf(level) >= this.#least;
+    const at = (level: Severity, audit?: true) => {
+      if (!(audit ? this.#audits : isEnabledFor(level))) return () => {};
+      return (message: string, properties: Properties = {}) =>
+        this.#take({
+          timestamp: Date.now(),
+          level,
+          category,
+          ...(audit && { audit }),
+          message,
+          // Read here, where the active trace is that of the event.
+          properties: telemetry
+            ? { ...properties, ...telemetry.ids }
+            : properties,
+        });
+    };
+    return {
+      isEnabledFor,
+      debug: at("debug"),
+      info: at("info"),
+      warning: at("warning"),
+      error: at("error"),
+      audit: at("info", true),
+    };
+  }
+
+  /** Writes the waiting events: the last step before a process ends. */
+  async flush(): Promise<void> {
+    try {
+      await this.#output.flush?.();
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  /** Writes an event, and never throws or rejects: reporting must not hurt. */
+  #take(event: LogEvent): void {
+    try {
+      const writing = this.#output.write(event);
+      writing?.then(undefined, (error) => this.#lose(error));
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  #lose(error: unknown): void {
+    this.#lost++;
+    const timestamp = Date.now();
+    if (timestamp - this.#toldMilliseconds < QUIET_MILLISECONDS) return;
+    this.#toldMilliseconds = timestamp;
+    const properties = { events: this.#lost, error };
+    this.#lost = 0;
+    try {
+      this.#fallback.write({
+        timestamp,
+        level: "error",
+        category: "log",
+        message: "Events could not be written",
+        properties,
+      });
+    } catch {
+      // There is no other place for the report.
+    }
+  }
+}

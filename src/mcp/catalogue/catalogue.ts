@@ -1,0 +1,289 @@
+/**
+ * Everything a server offers, checked and compiled once at start-up, so that
+ * a call costs the same among a thousand tools as alone.
+ *
+ * @module
+ */
+import type { Implementation } from "@modelcontextprotocol/server";
+import type { Described } from "../../authoring/context.ts";
+import type { Prompt } from "../../authoring/prompt.ts";
+import type { Resource } from "../../authoring/resource.ts";
+import type { JsonObject } from "../../json.ts";
+import { capabilitiesOf } from "./capabilities.ts";
+import {
+  compileDefinitions,
+  type CompiledTemplate,
+  type CompiledTool,
+  type Definitions,
+} from "./compiled_definitions.ts";
+import { type ListedTool, withObjectOutput } from "./descriptions.ts";
+import { type Pages, printPages } from "../wire/pagination.ts";
+import {
+  type CacheHint,
+  type Printer,
+  sessionPrinter,
+  statelessPrinter,
+} from "../wire/printer.ts";
+import { REVISIONS } from "../wire/revisions.ts";
+import {
+  type CompiledSkill,
+  type Directory,
+  skillsPerPage,
+} from "./skill_manifest.ts";
+import { isTemplate } from "./uri_template.ts";
+
+/** Settings of a catalogue's lists and introduction. */
+export interface CatalogueOptions {
+  serverInfo: Implementation;
+  instructions?: string;
+  /** Items on a page of a list. Many clients read only the first page. */
+  pageSize?: number;
+  /**
+   * The seconds for which a 2026 client may keep lists and discovery; 300 by
+   * default.
+   */
+  listTtlSeconds?: number;
+  /** True if callers see different lists: then no shared cache may keep one. */
+  listsVary?: boolean;
+  /** True if callers may be strangers, who sign in for some of the tools. */
+  anonymous?: boolean;
+}
+
+/** The description of the catalogue for one generation, printed beforehand. */
+export interface Introduction {
+  printer: Printer;
+  capabilities: JsonObject;
+  tools: Pages;
+  resources: Pages;
+  resourceTemplates: Pages;
+  prompts: Pages;
+  skills: Pages;
+}
+
+/** A compiled catalogue. */
+export interface Catalogue {
+  serverInfo: Implementation;
+  instructions?: string;
+  tools: ReadonlyMap<string, CompiledTool>;
+  prompts: ReadonlyMap<string, Prompt>;
+  /** Resources with one URI, by that URI. */
+  resources: ReadonlyMap<string, Resource>;
+  templates: readonly CompiledTemplate[];
+  /** The views of tools, by the beginning of their addresses. */
+  views: ReadonlyMap<string, Resource>;
+  /** Skills by the address of their `SKILL.md`. */
+  skills: ReadonlyMap<string, CompiledSkill>;
+  /** The directories of skills, by their addresses. */
+  directories: ReadonlyMap<string, Directory>;
+  /** Each scope with the things that need it. */
+  scopes: ReadonlyMap<string, readonly ScopeUse[]>;
+  /** The time and the caches for which lists may be kept. */
+  listCache: CacheHint;
+  /** For the revisions with sessions. */
+  session: Introduction;
+  /** For 2026-07-28. */
+  stateless: Introduction;
+  /** The answer to `server/discover`, as JSON text. */
+  discovery: string;
+  /**
+   * Gives the catalogue for a caller who can only ever hold these scopes:
+   * anything that needs others is left out. Without a ceiling, gives
+   * everything.
+   */
+  within(ceiling: readonly string[] | undefined): Catalogue;
+  /** In a catalogue within a ceiling: the one with everything. */
+  whole?: Catalogue;
+}
+
+/** An item that needs a scope, in its author's words. */
+export interface ScopeUse {
+  /** For people: its title, or its name. */
+  title: string;
+  /** A description of it. */
+  words: string;
+  /** All the scopes it needs. */
+  scopes: readonly string[];
+}
+
+/**
+ * Compiles a catalogue.
+ *
+ * @throws {import("./compiled_definitions.ts").CatalogueError} with every
+ * complaint at once
+ */
+export function compileCatalogue(
+  definitions: Definitions,
+  {
+    serverInfo,
+    instructions,
+    pageSize = 1000,
+    listTtlSeconds = 300,
+    listsVary = false,
+    anonymous = false,
+  }: CatalogueOptions,
+): Catalogue {
+  const compiled = compileDefinitions(definitions, { anonymous });
+  const { listed } = compiled;
+  const capabilities = capabilitiesOf(definitions, {
+    hasViews: compiled.views.length > 0,
+  });
+  const printer = statelessPrinter(serverInfo);
+  const ttlMs = listTtlSeconds * 1000;
+  const listCache: CacheHint = {
+    ttlMs,
+    cacheScope: listsVary ? "private" : "public",
+  };
+  const discovery = printer.result({
+    supportedVersions: REVISIONS,
+    capabilities: capabilities.stateless,
+    ...(instructions && { instructions }),
+  }, { ttlMs, cacheScope: "public" });
+  const { tools = [], resources = [], prompts = [] } = definitions;
+  const scopes = collectScopes([
+    ...tools,
+    ...resources,
+    ...prompts,
+    ...compiled.skills,
+  ]);
+  const plain = resources.filter(({ uri }) => !isTemplate(uri));
+
+  /**
+   * Makes the catalogue of the items that pass the test; the introduction is
+   * the same for all callers.
+   */
+  function select(isSeen: (item: Described) => boolean): Catalogue {
+    const seenTools = compiled.tools.filter(isSeen);
+    const seenViews = compiled.views.filter((view) =>
+      seenTools.some(({ compiledView }) => compiledView === view)
+    );
+    const seenSkills = compiled.skills.filter(isSeen);
+    const seen = {
+      tools: seenTools,
+      resources: [
+        ...plain.filter(isSeen),
+        ...seenViews.map(({ resource }) => resource),
+        // Clients without skills would list the other files one by one.
+        ...seenSkills.map(({ resources: [manual] }) => manual),
+      ],
+      templates: compiled.templates.filter(({ resource }) => isSeen(resource)),
+      prompts: prompts.filter(isSeen),
+    };
+    const introduce = (
+      printer: Printer,
+      toolList: readonly JsonObject[],
+      capabilities: JsonObject,
+    ): Introduction => {
+      const pages = (
+        member: string,
+        items: readonly JsonObject[],
+        size = pageSize,
+      ) =>
+        printPages(
+          member,
+          items,
+          size,
+          (result) => printer.result(result, listCache),
+        );
+      const listOf = (items: readonly Described[]) =>
+        items.map((item) => listed.get(item)!);
+      return {
+        printer,
+        capabilities,
+        tools: pages("tools", toolList),
+        resources: pages("resources", listOf(seen.resources)),
+        resourceTemplates: pages(
+          "resourceTemplates",
+          listOf(seen.templates.map(({ resource }) => resource)),
+        ),
+        prompts: pages("prompts", listOf(seen.prompts)),
+        skills: pages(
+          "skills",
+          skillList,
+          Math.min(pageSize, skillsPerPage(skillList)),
+        ),
+      };
+    };
+    const skillList = seenSkills.map(({ entry }) => entry);
+    const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
+    return {
+      serverInfo,
+      instructions,
+      tools: byName(seen.tools),
+      prompts: byName(seen.prompts),
+      resources: new Map(
+        [
+          ...seen.resources,
+          ...seenSkills.flatMap(({ resources: [, ...others] }) => others),
+        ].map((resource) => [resource.uri, resource]),
+      ),
+      templates: seen.templates,
+      views: new Map(seenViews.map(({ home, resource }) => [home, resource])),
+      skills: new Map(seenSkills.map((skill) => [skill.uri, skill])),
+      directories: new Map(
+        seenSkills.flatMap(({ directories }) => [...directories]),
+      ),
+      scopes,
+      listCache,
+      session: introduce(
+        sessionPrinter,
+        // A 2025 client has no tasks, so it could not call the others.
+        toolList
+          .filter((_, index) => seen.tools[index].task !== "required")
+          .map(withObjectOutput),
+        capabilities.session,
+      ),
+      stateless: introduce(printer, toolList, capabilities.stateless),
+      discovery,
+      within,
+    };
+  }
+
+  const reaches = new Map<string, Catalogue>();
+  const whole = select(() => true);
+
+  function within(ceiling: readonly string[] | undefined): Catalogue {
+    if (ceiling === undefined) return whole;
+    const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
+    if (reachable.length === scopes.size) return whole;
+    const key = reachable.join(" ");
+    const reach = reaches.get(key) ?? {
+      ...select(({ scopes = [] }) =>
+        scopes.every((scope) => reachable.includes(scope))
+      ),
+      whole,
+    };
+    // The set asked for last is the last one to be dropped.
+    reaches.delete(key);
+    reaches.set(key, reach);
+    if (reaches.size > REACHES) reaches.delete(reaches.keys().next().value!);
+    return reach;
+  }
+
+  return whole;
+}
+
+/**
+ * The most sets of scopes whose printed lists are kept; others are printed
+ * again when needed.
+ */
+const REACHES = 64;
+
+function byName<T extends Described>(items: readonly T[]): Map<string, T> {
+  return new Map(items.map((item) => [item.name, item]));
+}
+
+function collectScopes(
+  items: readonly Described[],
+): ReadonlyMap<string, readonly ScopeUse[]> {
+  const scopes = new Map<string, ScopeUse[]>();
+  for (
+    const { scopes: needed = [], name, title = name, description } of items
+  ) {
+    for (const scope of needed) {
+      const uses = scopes.get(scope) ?? [];
+      uses.push({ title, words: description ?? title, scopes: needed });
+      scopes.set(scope, uses);
+    }
+  }
+  return scopes;
+}

@@ -1,0 +1,264 @@
+/**
+ * The second argument of a tool: the same interface for both generations, over
+ * either one's way back to the client.
+ *
+ * @module
+ */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  LoggingLevel,
+  Root,
+} from "@modelcontextprotocol/server";
+import type { Caller, Upstream } from "../../caller.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
+import type { ChangeStore } from "../../store/changes.ts";
+import type {
+  AnswerTo,
+  Context,
+  McpClient,
+  Question,
+} from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import {
+  elicitationParams,
+  FORM_ATTEMPTS,
+  FormError,
+  isEmptyForm,
+  parseAnswer,
+} from "../wire/elicitation.ts";
+import { invalidParams, type RequestId } from "../wire/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import { LOGGING_LEVELS } from "../wire/request_meta.ts";
+import type { AuthoredRun } from "./authored_run.ts";
+import { isThenable, type MaybePromise, then } from "./then.ts";
+import { uncatchable } from "./uncatchable.ts";
+
+const EMPTY_FORM =
+  "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
+
+/**
+ * The work that a context belongs to: a request, or a task that goes on after
+ * it.
+ */
+export interface Work {
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly requestId: string;
+  readonly client: McpClient;
+  /** True if the client belongs to the generation without sessions. */
+  readonly stateless: boolean;
+  readonly meta: JsonObject;
+  /** The token for progress; undefined if the client did not ask for it. */
+  readonly progressToken?: RequestId;
+  /** The least severe level the client wants; undefined: no messages at all. */
+  readonly logLevel?: LoggingLevel;
+  readonly signal: AbortSignal;
+  readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
+  /** The author's code, which may have to end in the middle. */
+  readonly authored?: AuthoredRun;
+  /** Tells the author, in the log and once, what to do better. */
+  advise?(message: string): void;
+  /** Sends a notification that belongs to the request. */
+  notify(method: string, params: JsonObject): Promise<void>;
+  /**
+   * Asks the client and gives its result. `key` names the question if the tool
+   * gave it one; otherwise its position does.
+   *
+   * @throws {ToolError} when the client answers with an error
+   */
+  request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject>;
+}
+
+/**
+ * {@linkcode Context} over {@linkcode Work}. Its methods are arrow functions,
+ * so that tools can destructure them, and are made only when used, because most
+ * calls need none of them.
+ */
+export class CallContext implements Context {
+  /** Settings and services, set before a definition with needs runs. */
+  settings: Readonly<Record<string, never>> = {};
+  services: Readonly<Record<string, never>> = {};
+  #work: Work;
+  #upstream?: Upstream;
+  #progress = -Infinity;
+
+  constructor(work: Work) {
+    this.#work = work;
+  }
+
+  /** The run that a context is for; undefined where nothing can cut it. */
+  static runOf(context: Context): AuthoredRun | undefined {
+    return #work in context ? context.#work.authored : undefined;
+  }
+
+  /**
+   * Goes on with what an author's function gives, at once if it is here.
+   * Rejects with the reason when its run is cut first.
+   */
+  static follow<T, R>(
+    context: Context,
+    value: T | PromiseLike<T>,
+    next: (value: T) => MaybePromise<R>,
+  ): MaybePromise<R> {
+    if (!isThenable(value)) return next(value);
+    const run = CallContext.runOf(context);
+    return run ? run.follow(value, next) : then(value, next);
+  }
+
+  get caller(): Caller {
+    return this.#work.caller;
+  }
+
+  get upstream(): Upstream {
+    const { upstream, authored } = this.#work;
+    if (upstream === undefined) {
+      throw new ToolError("This caller did not sign in with a provider.");
+    }
+    return this.#upstream ??= authored
+      ? uncatchable(upstream, authored)
+      : upstream;
+  }
+
+  get signal(): AbortSignal {
+    return this.#work.signal;
+  }
+
+  get requestId(): string {
+    return this.#work.requestId;
+  }
+
+  get client(): McpClient {
+    return this.#work.client;
+  }
+
+  get meta(): JsonObject {
+    return this.#work.meta;
+  }
+
+  get progress(): Context["progress"] {
+    return async (progress, total, message) => {
+      const { progressToken } = this.#work;
+      if (progressToken === undefined || !(progress > this.#progress)) return;
+      this.#progress = progress;
+      await this.#work.notify("notifications/progress", {
+        progressToken,
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      });
+    };
+  }
+
+  get log(): Context["log"] {
+    return async (level, data, logger) => {
+      const { logLevel } = this.#work;
+      if (logLevel === undefined || isBelow(level, logLevel)) return;
+      await this.#work.notify("notifications/message", {
+        level,
+        ...(logger !== undefined && { logger }),
+        data,
+      });
+    };
+  }
+
+  get ask(): Context["ask"] {
+    return async <const Q extends Question>(question: Q) => {
+      const url = "url" in question;
+      this.#requireCapability(
+        "elicitation",
+        (elicitation) =>
+          url ? "url" in elicitation : !("url" in elicitation) ||
+            "form" in elicitation,
+        { [url ? "url" : "form"]: {} },
+      );
+      let mistake: FormError | undefined;
+      for (let attempt = 1;; attempt++) {
+        const { key } = question;
+        const result = await this.#work.request(
+          "elicitation/create",
+          elicitationParams(question, this.#work, mistake),
+          key && attempt > 1 ? `${key}#${attempt}` : key,
+        );
+        if (isEmptyForm(question)) this.#work.advise?.(EMPTY_FORM);
+        try {
+          return parseAnswer(question, result) as AnswerTo<Q>;
+        } catch (error) {
+          if (!(error instanceof FormError) || attempt === FORM_ATTEMPTS) {
+            throw error;
+          }
+          mistake = error;
+        }
+      }
+    };
+  }
+
+  get sample(): Context["sample"] {
+    return async (request: CreateMessageRequestParams) => {
+      const withTools = request.tools !== undefined;
+      this.#requireCapability(
+        "sampling",
+        (sampling) => !withTools || "tools" in sampling,
+        withTools ? { tools: {} } : {},
+      );
+      const result = await this.#work.request(
+        "sampling/createMessage",
+        request as unknown as JsonObject,
+      );
+      if (typeof result.model !== "string" || result.content === undefined) {
+        throw invalidParams("A sampling result must have a model and content");
+      }
+      return result as unknown as CreateMessageResult;
+    };
+  }
+
+  get roots(): Context["roots"] {
+    return async () => {
+      this.#requireCapability("roots", () => true, {});
+      const { roots } = await this.#work.request("roots/list", {});
+      if (!Array.isArray(roots)) {
+        throw invalidParams("A roots result must have an array of roots");
+      }
+      return roots as Root[];
+    };
+  }
+
+  get resourceUpdated(): Context["resourceUpdated"] {
+    return (uri) => this.#work.changes.resourceUpdated(uri);
+  }
+
+  get listChanged(): Context["listChanged"] {
+    return (list) => this.#work.changes.listChanged(list);
+  }
+
+  /**
+   * Checks that the client declared a capability (MCP 2026-07-28, Base
+   * Protocol).
+   */
+  #requireCapability(
+    name: string,
+    isEnough: (capability: JsonObject) => boolean,
+    needed: JsonObject,
+  ): void {
+    const capability = this.#work.client.capabilities[name];
+    if (isObject(capability) && isEnough(capability)) return;
+    const message =
+      `The client does not support ${name} in the form that is needed`;
+    // 2025 has no code for this. As a tool error, the model can try another
+    // way.
+    if (!this.#work.stateless) throw new ToolError(message);
+    throw new RpcError(
+      RpcCode.missingCapability,
+      message,
+      { status: 400, data: { requiredCapabilities: { [name]: needed } } },
+    );
+  }
+}
+
+function isBelow(level: LoggingLevel, least: LoggingLevel): boolean {
+  return LOGGING_LEVELS.indexOf(level) < LOGGING_LEVELS.indexOf(least);
+}

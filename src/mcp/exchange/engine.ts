@@ -1,0 +1,69 @@
+/**
+ * The parts of the server that the MCP endpoint uses.
+ *
+ * @module
+ */
+import type { Network } from "../../net/address.ts";
+import type { Authenticated } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import type { Gate } from "../../auth/doors/gate.ts";
+import type { CheckOrigin } from "../../auth/doors/origin.ts";
+import type { Around } from "../../authoring/around.ts";
+import type { ArrivingBodies } from "../../http/arriving_bodies.ts";
+import type { Logger } from "../../log/log.ts";
+import type { CancellationStore } from "../../store/cancellations.ts";
+import type { ChangeStore } from "../../store/changes.ts";
+import type { LedgerStore } from "../../store/ledger.ts";
+import type { ReplyStore } from "../../store/replies.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import type { StateStore } from "../../store/request_states.ts";
+import type { TaskStore } from "../../store/tasks.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { Operation } from "../../telemetry/telemetry.ts";
+import type { CallerBound } from "./caller_bound.ts";
+import type { Limits } from "./limits.ts";
+import type { RunningCalls } from "./running.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+import type { TaskRunner } from "../work/task_runner.ts";
+
+/** The parts of one server, made once in `assemble.ts`. */
+export interface Engine {
+  catalogue: Catalogue;
+  gate: Gate;
+  checkOrigin: CheckOrigin;
+  log: Logger;
+  clock: Clock;
+  /** The hook around tool calls. */
+  around?: Around;
+  running: RunningCalls;
+  bodies: ArrivingBodies;
+  subscriptions: Subscriptions;
+  /** Open questions to 2025 clients, and of tasks. */
+  questions: CallerBound;
+  limits: Limits;
+  /** Proxies whose headers about the client's address are trusted. */
+  trustedProxies: readonly Network[];
+  sessions: SessionStore;
+  replies: ReplyStore;
+  cancellations: CancellationStore;
+  changes: ChangeStore;
+  requestStates: StateStore;
+  tasks: TaskStore;
+  taskRunner: TaskRunner;
+  /** Records of calls that people can see; undefined: none are kept. */
+  ledger?: LedgerStore;
+}
+
+/** An HTTP request that has passed the gate. */
+export interface Admitted {
+  request: Request;
+  /** The address of its connection. */
+  peer?: string;
+  /** `MCP-Protocol-Version`. */
+  version: string | null;
+  authenticated: Authenticated;
+  /** The catalogue that the caller may see. */
+  catalogue: Catalogue;
+  /** The telemetry of the message; undefined where none is collected. */
+  operation?: Operation;
+}

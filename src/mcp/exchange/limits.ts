@@ -1,0 +1,155 @@
+/**
+ * Limits on the calls of a caller: per minute, in all and for each tool, and on
+ * the calls of a tool that run at the same time.
+ *
+ * @module
+ */
+import type { Clock } from "../../clock.ts";
+import { LimitError } from "../../errors.ts";
+import { SharedBuckets } from "../../http/shared_buckets.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { Database } from "../../store/database.ts";
+import { CallerBound } from "./caller_bound.ts";
+import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";
+import type { Running } from "./running.ts";
+import { type MaybePromise, then } from "./then.ts";
+
+/**
+ * Methods that run what an author wrote, and what is written down for other
+ * processes; the others are cheap.
+ */
+const COUNTED: ReadonlySet<string> = new Set([
+  "notifications/cancelled",
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  "completion/complete",
+]);
+
+/** Everyone, to a limit that is shared. */
+const EVERYONE: CountedAs = { name: "everyone", isMany: false };
+
+const CALLS_A_MINUTE = "calls a minute";
+
+/** The state of a tool's own limit. */
+interface OfTool {
+  calls?: SharedBuckets;
+  underWay?: CallerBound;
+}
+
+/** A place among the running calls of a tool. */
+export interface Place {
+  /** True if a task keeps the place until its work has ended. */
+  isKept: boolean;
+  leave(): void;
+}
+
+/** The limits of a server. */
+export class Limits {
+  readonly #callers?: Record<"one" | "many" | "unknown", SharedBuckets>;
+  readonly #tools = new Map<string, OfTool>();
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #hasWarned = false;
+
+  constructor(
+    kept: { database: Database; log: Logger },
+    { callsPerMinute, tools }: {
+      /** Calls per minute of each caller; 0: no limit. */
+      callsPerMinute: number;
+      tools: Catalogue["tools"];
+    },
+  ) {
+    this.#clock = kept.database.clock;
+    this.#log = kept.log;
+    if (callsPerMinute > 0) {
+      const buckets = (people: string, count: number) =>
+        new SharedBuckets(kept, `calls of ${people}`, {
+          burst: count,
+          perSecond: count / 60,
+        });
+      this.#callers = {
+        one: buckets("one", callsPerMinute),
+        many: buckets("many", callsPerMinute * MANY),
+        unknown: buckets("unknown", callsPerMinute * MANY * MANY),
+      };
+    }
+    for (const { name, limit } of tools.values()) {
+      if (limit === undefined) continue;
+      const { callsPerMinute, callsAtOnce } = limit;
+      this.#tools.set(name, {
+        calls: callsPerMinute === undefined
+          ? undefined
+          : new SharedBuckets(kept, `calls to ${name}`, {
+            burst: callsPerMinute,
+            perSecond: callsPerMinute / 60,
+          }),
+        underWay: callsAtOnce === undefined
+          ? undefined
+          : new CallerBound(callsAtOnce, `calls to ${name} at a time`, 1),
+      });
+    }
+  }
+
+  /** Charges a caller for a request. @throws {LimitError} */
+  charge(
+    method: string,
+    request: Pick<Running, "countedAs">,
+  ): MaybePromise<void> {
+    const opensSession = method === "initialize";
+    if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
+    const caller = request.countedAs;
+    if (caller === undefined) return;
+    // Sessions are stored. Sessions of one person are bounded elsewhere.
+    if (opensSession && !caller.isMany) return;
+    const { one, many, unknown } = this.#callers;
+    if (caller === UNKNOWN) {
+      this.#warn();
+      return this.#take(unknown, caller, CALLS_A_MINUTE);
+    }
+    const buckets = caller.isMany && !opensSession ? many : one;
+    return this.#take(buckets, caller, CALLS_A_MINUTE);
+  }
+
+  /** Charges a caller for a call of a limited tool. @throws {LimitError} */
+  async enter(
+    { name, limit }: Pick<CompiledTool, "name" | "limit">,
+    caller: CountedAs | undefined,
+  ): Promise<Place> {
+    // Those whom nothing tells apart share the limit.
+    const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
+    const { calls, underWay } = this.#tools.get(name)!;
+    underWay?.take(who);
+    try {
+      if (calls) await this.#take(calls, who, `calls to ${name} a minute`);
+    } catch (error) {
+      underWay?.release(who);
+      throw error;
+    }
+    return { isKept: false, leave: () => underWay?.release(who) };
+  }
+
+  #take(
+    buckets: SharedBuckets,
+    { name }: CountedAs,
+    what: string,
+  ): MaybePromise<void> {
+    return then(buckets.take(name, this.#clock()), (waitMilliseconds) => {
+      if (waitMilliseconds <= 0) return;
+      throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
+    });
+  }
+
+  /** Once: everyone behind a proxy that is not named has one limit together. */
+  #warn(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#log.warning(
+      "The addresses of callers without credentials are unknown, so all of " +
+        "them share one limit: name the proxy in front in TRUSTED_PROXIES, or " +
+        "pass the connection's info as the second argument of fetch()",
+    );
+  }
+}

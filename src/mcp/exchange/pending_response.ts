@@ -1,0 +1,217 @@
+/**
+ * The HTTP response to a request that is not finished yet: one JSON object if
+ * nothing is sent before the result, a stream of server-sent events otherwise.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports, Sending Messages to the Server
+ */
+import { type Clock, systemClock } from "../../clock.ts";
+import { CORS_HEADERS } from "../../http/cors.ts";
+import { jsonResponse } from "./response.ts";
+
+const STREAM_HEADERS: [string, string][] = [
+  ["content-type", "text/event-stream"],
+  ["cache-control", "no-cache, no-transform"],
+  // Otherwise a reverse proxy holds the events back.
+  ["x-accel-buffering", "no"],
+  ...Object.entries(CORS_HEADERS),
+];
+
+const encoder = new TextEncoder();
+const COMMENT = encoder.encode(":\n\n");
+
+/** The unread bytes beyond which a sender waits. */
+const ROOM_BYTES = 64 * 1024;
+
+/** The unread bytes beyond which a stream is cut. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The time after which a stream is cut if its reader takes nothing and the
+ * sender waits.
+ */
+const STALL_MILLISECONDS = 30_000;
+
+/** The message that ends a response. */
+export interface Ending {
+  /** JSON text. */
+  body: string;
+  /** The status of a response that is not a stream; 200 by default. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+  /** The JSON-RPC error code in the body. */
+  code?: number;
+  /** True if the body is a tool's result with `isError`. */
+  isToolError?: boolean;
+}
+
+/** A response that may still become either a JSON object or a stream. */
+export class PendingResponse {
+  /** Settles with the first byte: when the stream opens or everything ends. */
+  readonly response: Promise<Response>;
+  /** Called when the client closes the stream before its end. */
+  onGone: () => void = () => {};
+  #resolve!: (response: Response) => void;
+  #stream?: ReadableStreamDefaultController<Uint8Array>;
+  #hasEnded = false;
+  /** True if the client closed the stream, which may be noticed by a write. */
+  #isGone = false;
+  #isStalled = false;
+  /** True if the reader waits for a chunk. */
+  #isWanted = false;
+  #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #stalling?: ReturnType<typeof setTimeout>;
+  #lastSentMilliseconds = 0;
+  #room?: PromiseWithResolvers<void>;
+
+  constructor(private readonly clock: Clock = systemClock) {
+    this.response = new Promise((resolve) => this.#resolve = resolve);
+  }
+
+  /** True if it has become a stream. */
+  get isStream(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** True if nothing more can be sent. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Epoch milliseconds of the last byte on the stream. */
+  get lastSentMilliseconds(): number {
+    return this.#lastSentMilliseconds;
+  }
+
+  /** True if the client left too much unread for too long. */
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
+  /** Makes it a stream, if it is not one yet. */
+  open(): void {
+    if (this.#stream || this.#hasEnded) return;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        this.#stream = controller;
+      },
+      pull: () => {
+        this.#isWanted = true;
+        this.#flow();
+      },
+      cancel: () => this.#leave(),
+    }, { highWaterMark: 0 });
+    this.#resolve(new Response(body, { headers: STREAM_HEADERS }));
+    this.comment();
+  }
+
+  /** Sends a message before the end; resolves when there is room for more. */
+  async send(message: string): Promise<void> {
+    this.open();
+    if (this.#hasEnded) return;
+    if (this.#queuedBytes > MOST_BYTES) return this.#cut();
+    this.#write(event(message));
+    if (this.#queuedBytes > ROOM_BYTES) {
+      await (this.#room ??= Promise.withResolvers()).promise;
+    }
+  }
+
+  /** Sends a comment, so that intermediaries do not close a quiet stream. */
+  comment(): void {
+    if (!this.#stream || this.#hasEnded) return;
+    // Comments do not pile up for a client that reads nothing.
+    if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
+  }
+
+  /**
+   * Ends the response; without an ending there is no message, for a client that
+   * cancelled.
+   */
+  end(ending?: Ending): void {
+    if (this.#hasEnded) return;
+    if (ending === undefined) this.open();
+    if (!this.#stream) {
+      this.#hasEnded = true;
+      const { body, status, headers } = ending!;
+      return this.#resolve(jsonResponse(body, status, headers));
+    }
+    this.#hasEnded = true;
+    if (ending) this.#write(event(ending.body));
+    this.#flow();
+  }
+
+  #write(chunk: Uint8Array): void {
+    this.#lastSentMilliseconds = this.clock();
+    this.#queue.push(chunk);
+    this.#queuedBytes += chunk.length;
+    this.#flow();
+    this.#expectReader();
+  }
+
+  /**
+   * Hands over the next chunk if it is wanted, and closes the stream after the
+   * last.
+   */
+  #flow(): void {
+    const chunk = this.#isWanted ? this.#queue.shift() : undefined;
+    if (chunk) {
+      this.#isWanted = false;
+      this.#queuedBytes -= chunk.length;
+      // The client reads, so it gets its time again for the rest.
+      this.#stopExpecting();
+      if (this.#queuedBytes <= ROOM_BYTES) this.#freeRoom();
+      else this.#expectReader();
+      this.#stream!.enqueue(chunk);
+    }
+    if (this.#hasEnded && this.#queue.length === 0 && !this.#isGone) {
+      this.#isGone = true;
+      this.#stream!.close();
+    }
+  }
+
+  /** Ends everything after the client has closed the stream. */
+  #leave(): void {
+    const wasOpen = !this.#hasEnded;
+    this.#drop();
+    if (wasOpen) this.onGone();
+  }
+
+  /** Cuts the stream of a client that reads nothing; its queue is dropped. */
+  #cut(): void {
+    this.#isStalled = true;
+    this.#stream!.error(new Error("The client stopped reading"));
+    this.#leave();
+  }
+
+  /** Empties the queue, so that no sender waits for room. */
+  #drop(): void {
+    this.#isGone = true;
+    this.#hasEnded = true;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#freeRoom();
+  }
+
+  /** Gives a reader that left too much unread some time to go on. */
+  #expectReader(): void {
+    if (this.#queuedBytes <= ROOM_BYTES) return;
+    this.#stalling ??= setTimeout(() => this.#cut(), STALL_MILLISECONDS);
+  }
+
+  #stopExpecting(): void {
+    clearTimeout(this.#stalling);
+    this.#stalling = undefined;
+  }
+
+  #freeRoom(): void {
+    this.#stopExpecting();
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+}
+
+/** Prints a server-sent event; JSON text has no line breaks to escape. */
+function event(message: string): Uint8Array {
+  return encoder.encode(`event: message\ndata: ${message}\n\n`);
+}

@@ -1,0 +1,170 @@
+/**
+ * The requests this process is working on, and one timer for all of them, which
+ * also finds cancellations from other processes.
+ *
+ * @module
+ */
+import type {
+  Cancellable,
+  CancellationStore,
+} from "../../store/cancellations.ts";
+import type { Clock } from "../../clock.ts";
+import type { Logger } from "../../log/log.ts";
+import type { RequestId } from "../wire/messages.ts";
+import { detached } from "../../telemetry/current.ts";
+import { CallerBound } from "./caller_bound.ts";
+import type { CountedAs } from "./counted_as.ts";
+
+const BEAT_MILLISECONDS = 200;
+
+/**
+ * The time after which each call is checked again, in milliseconds: has its
+ * permission ended?
+ */
+const LIVE_MILLISECONDS = 1000;
+
+/** The most calls that one caller may have running in one process. */
+export const CALLS_PER_CALLER = 1000;
+
+/** A request or a task that is being worked on. */
+export interface Running {
+  /** The identity by which limits count its caller. */
+  readonly countedAs?: CountedAs;
+  /** The key of a 2025 client's cancellation. */
+  readonly cancellable?: Cancellable;
+  /** Called from time to time. */
+  beat(nowMilliseconds: number): void;
+  /** Called when the client no longer wants an answer. */
+  cancel(reason: string): void;
+  /** Called when the work should end and answer its client. */
+  stop(reason: string): void;
+  /** True while its grant and its session have not ended. */
+  isLive(): Promise<boolean>;
+  /**
+   * Called when they have ended: the first time it stops, the second time it is
+   * cut off.
+   */
+  expel(): void;
+}
+
+/** All requests that are being worked on. */
+export class RunningCalls {
+  #running = new Set<Running>();
+  #timer?: ReturnType<typeof setInterval>;
+  #isLooking = false;
+  #isAsking = false;
+  #askedMilliseconds = 0;
+  #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
+  #hasStopped = false;
+
+  constructor(
+    private readonly cancellations: CancellationStore,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {}
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Checks a call before it runs: most calls end at once, and are never added.
+   *
+   * @throws {import("../../errors.ts").HttpError} 429 when its caller has too many
+   */
+  check(call: Running): void {
+    if (this.#running.size < CALLS_PER_CALLER) return;
+    this.#bound.check(call.countedAs);
+  }
+
+  /** Adds a call that goes on. */
+  add(call: Running): void {
+    this.#bound.count(call.countedAs);
+    this.#running.add(call);
+    // A call that began while the server was stopping is stopped at once.
+    if (this.#hasStopped) return call.stop(STOPPING);
+    this.#timer ??= detached(() =>
+      setInterval(() => this.#beat(), BEAT_MILLISECONDS)
+    );
+  }
+
+  delete(call: Running): void {
+    if (this.#running.delete(call)) this.#bound.release(call.countedAs);
+  }
+
+  /** Cancels a request of a session if it runs here; false if it does not. */
+  cancel(sessionId: string, requestId: RequestId, reason: string): boolean {
+    for (const call of this.#running) {
+      const { cancellable } = call;
+      if (
+        cancellable?.sessionId === sessionId &&
+        cancellable.requestId === requestId
+      ) {
+        call.cancel(reason);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Stops the timer and tells every call that the server stops. */
+  stop(): void {
+    this.#hasStopped = true;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const call of this.#running) call.stop(STOPPING);
+  }
+
+  #beat(): void {
+    if (this.#running.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    const now = this.clock();
+    let isCancellable = false;
+    for (const call of this.#running) {
+      call.beat(now);
+      isCancellable ||= call.cancellable !== undefined;
+    }
+    if (isCancellable) this.#cancelFound();
+    if (now - this.#askedMilliseconds < LIVE_MILLISECONDS) return;
+    this.#askedMilliseconds = now;
+    this.#expelEnded();
+  }
+
+  async #expelEnded(): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    try {
+      await Promise.all([...this.#running].map(async (call) => {
+        if (!await call.isLive()) call.expel();
+      }));
+    } catch (error) {
+      this.log.warning("Grants and sessions could not be read", { error });
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  async #cancelFound(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const found = await this.cancellations.find(() => this.#cancellable());
+      for (const { call } of found) call.cancel("cancelled by the client");
+    } catch (error) {
+      this.log.warning("Cancellations could not be read", { error });
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #cancellable(): (Cancellable & { call: Running })[] {
+    return [...this.#running].flatMap((call) =>
+      call.cancellable ? [{ ...call.cancellable, call }] : []
+    );
+  }
+}
+
+const STOPPING = "The server stops";

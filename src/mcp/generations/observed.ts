@@ -1,0 +1,86 @@
+/**
+ * The telemetry of a client's message. Method and names are the client's words:
+ * only known ones are recorded.
+ *
+ * @module
+ */
+import { fingerprint } from "../../log/reference.ts";
+import type { RpcNotification, RpcRequest } from "../wire/messages.ts";
+import { Meta, metaOf } from "../wire/request_meta.ts";
+import { isRevision, negotiateRevision } from "../wire/revisions.ts";
+import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
+import type { Admitted } from "../exchange/engine.ts";
+import { findResource } from "../methods/resource_read.ts";
+import { SESSION_METHODS, STATELESS_METHODS } from "./method_table.ts";
+import type { Refusal } from "../exchange/refusal.ts";
+import type { MaybePromise } from "../exchange/then.ts";
+
+type Message = RpcRequest | RpcNotification;
+
+const OTHERS: ReadonlySet<string> = new Set([
+  "initialize",
+  "notifications/initialized",
+  "notifications/cancelled",
+  "notifications/progress",
+  "notifications/roots/list_changed",
+]);
+
+/** An id that is unlikely to hold data. */
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/**
+ * Serves a message as an operation of its own. A refusal is handled within it,
+ * so that its log line is placed under the operation too.
+ */
+export async function serveObserved<T>(
+  telemetry: Telemetry,
+  { message, admitted }: { message: Message; admitted: Admitted },
+  serve: (admitted: Admitted) => MaybePromise<T>,
+  refuse: (error: unknown) => { refusal: Refusal; answer: T },
+): Promise<T> {
+  const operation = telemetry.operation(factsOf(message, admitted));
+  return await operation.run(async () => {
+    try {
+      const answer = await serve({ ...admitted, operation });
+      operation.endUntaken({ outcome: "ok" });
+      return answer;
+    } catch (error) {
+      const { refusal: { outcome, code }, answer } = refuse(error);
+      operation.endUntaken({ outcome, code });
+      return answer;
+    }
+  });
+}
+
+function factsOf(
+  message: Message,
+  { request: { headers }, version, catalogue }: Admitted,
+): MessageFacts {
+  const { method, params } = message;
+  const meta = metaOf(params);
+  const sessionId = headers.get("mcp-session-id");
+  const revision = method === "initialize"
+    ? negotiateRevision(params.protocolVersion)
+    : [meta[Meta.protocolVersion], version].find(isRevision);
+  const id = message.kind === "request" ? String(message.id) : "";
+  const { name, uri } = params as Record<string, string>;
+  return {
+    method: isMethod(method) ? method : "_OTHER",
+    tool: method === "tools/call" ? catalogue.tools.get(name)?.name : undefined,
+    prompt: method === "prompts/get"
+      ? catalogue.prompts.get(name)?.name
+      : undefined,
+    resource: method.startsWith("resources/")
+      ? findResource(catalogue, uri)?.resource.uri
+      : undefined,
+    requestId: REQUEST_ID.test(id) ? id : undefined,
+    session: sessionId ? fingerprint(sessionId) : undefined,
+    revision,
+    meta,
+  };
+}
+
+function isMethod(method: string): boolean {
+  return SESSION_METHODS.has(method) || STATELESS_METHODS.has(method) ||
+    OTHERS.has(method);
+}

@@ -1,0 +1,116 @@
+/**
+ * A request of a 2025 session. Its question is sent on the request's own
+ * stream; the answer may be posted to any process.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import { randomId } from "../../crypto/crypto.ts";
+import type { Cancellable } from "../../store/cancellations.ts";
+import type { Session } from "../../store/sessions.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { Introduction } from "../catalogue/catalogue.ts";
+import type { JsonObject } from "../../json.ts";
+import type { RpcRequest } from "../wire/messages.ts";
+import { telemetry } from "../../telemetry/current.ts";
+import { Call } from "../exchange/call.ts";
+import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { PendingResponse } from "../exchange/pending_response.ts";
+
+/** A session, its id, and the request that named it. */
+export interface InSession extends Admitted {
+  sessionId: string;
+  session: Session;
+}
+
+/** A request of a session. */
+export class SessionCall extends Call {
+  readonly stateless = false;
+  override readonly sessionId: string;
+  readonly client: McpClient;
+  readonly logLevel: LoggingLevel;
+
+  constructor(
+    engine: Engine,
+    message: RpcRequest,
+    open: InSession,
+    response?: PendingResponse,
+  ) {
+    super(engine, message, open, response);
+    const { clientInfo: info, capabilities, revision, logLevel } = open.session;
+    this.sessionId = open.sessionId;
+    this.client = { info, capabilities, revision };
+    this.logLevel = logLevel ?? "info";
+  }
+
+  get introduction(): Introduction {
+    return this.catalogue.session;
+  }
+
+  get cancellable(): Cancellable {
+    return {
+      sessionId: this.sessionId,
+      requestId: this.message.id,
+      startedMilliseconds: this.startedMilliseconds,
+    };
+  }
+
+  /** A session that was ended through any process ends its calls. */
+  override async isLive(): Promise<boolean> {
+    return await super.isLive() &&
+      await this.engine.sessions.find(this.sessionId) !== undefined;
+  }
+
+  async request(method: string, params: JsonObject): Promise<JsonObject> {
+    // A stream that has closed cannot be resumed: no one would ever be asked.
+    if (this.hasEnded || this.response.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    }
+    const { questions } = this.engine;
+    questions.take(this.countedAs);
+    try {
+      return await (telemetry
+        ? telemetry.question(method, () => this.#ask(method, params))
+        : this.#ask(method, params));
+    } catch (error) {
+      if (!this.signal.aborted) throw error;
+    } finally {
+      questions.release(this.countedAs);
+    }
+    // No answer is no answer: what the author does without one is not wanted.
+    return await this.authored.cut(this.signal.reason);
+  }
+
+  async #ask(method: string, params: JsonObject): Promise<JsonObject> {
+    const { replies } = this.engine;
+    const id = randomId(16);
+    // Stored before it is sent, or a quick answer would not find it.
+    await replies.expect(this.sessionId, id);
+    await this.response.send(
+      JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    );
+    const signal = AbortSignal.any([this.signal, this.#leaving(method)]);
+    const reply = await replies.take(this.sessionId, id, signal);
+    if (!reply) throw new ToolError(`The client did not answer ${method}`);
+    const { result, error } = reply;
+    if (result) return result;
+    throw new ToolError(`The client refused ${method}: ${error?.message}`);
+  }
+
+  /** Fires when the client closes the stream with the question. */
+  #leaving(method: string): AbortSignal {
+    const { response } = this;
+    const { onGone } = response;
+    const abort = new AbortController();
+    response.onGone = () => {
+      onGone();
+      abort.abort(
+        new ToolError(`The client left before it answered ${method}`),
+      );
+    };
+    if (response.hasEnded) response.onGone();
+    return abort.signal;
+  }
+}

@@ -1,0 +1,221 @@
+/**
+ * A request of the 2026 generation. Questions end it with `input_required`,
+ * and closing its stream cancels it.
+ *
+ * @module
+ * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
+ */
+import type { LoggingLevel } from "@modelcontextprotocol/server";
+import { formerBinding } from "../../caller.ts";
+import { randomId } from "../../crypto/crypto.ts";
+import { now } from "../../clock.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import type { Introduction } from "../catalogue/catalogue.ts";
+import { Inquiry, Suspended } from "../wire/inquiry.ts";
+import {
+  invalidParams,
+  printResult,
+  type RpcRequest,
+} from "../wire/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import type { StatelessMeta } from "../wire/request_meta.ts";
+import {
+  openRequestState,
+  REQUEST_STATE_SECONDS,
+  type RequestState,
+  sealRequestState,
+  type StateBinding,
+} from "../wire/request_state.ts";
+import { STATELESS_REVISION } from "../wire/revisions.ts";
+import { Call, type Method } from "../exchange/call.ts";
+import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { Ending, PendingResponse } from "../exchange/pending_response.ts";
+import type { MaybePromise } from "../exchange/then.ts";
+
+/** The methods that may end with questions, and so accept answers. */
+const ASKING: ReadonlySet<string> = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+]);
+
+/**
+ * The time after which a call becomes a stream, even if there is nothing to
+ * send yet. A client can cancel only by leaving, and if its body came in a
+ * later packet than its headers, Deno notices that only after the response has
+ * begun. The price: a large result of a slow call is one event, which some
+ * clients refuse beyond 1 MiB (Python SDK 2.3).
+ */
+const SLOW_MILLISECONDS = 1000;
+
+/** A request on its own. */
+export class StatelessCall extends Call {
+  readonly stateless = true;
+  readonly client: McpClient;
+  readonly logLevel?: LoggingLevel;
+  #isWatched = false;
+  #inquiry?: Inquiry;
+  #gathering?: ReturnType<typeof setTimeout>;
+
+  constructor(
+    engine: Engine,
+    message: RpcRequest,
+    admitted: Admitted,
+    { clientInfo: info, clientCapabilities, logLevel }: StatelessMeta,
+  ) {
+    super(engine, message, admitted);
+    const capabilities = clientCapabilities;
+    this.client = { info, capabilities, revision: STATELESS_REVISION };
+    this.logLevel = logLevel;
+  }
+
+  get introduction(): Introduction {
+    return this.catalogue.stateless;
+  }
+
+  override run(method: Method<this>): MaybePromise<Ending | undefined> {
+    const { requestState, inputResponses } = this.params;
+    const isFirst = requestState === undefined && inputResponses === undefined;
+    if (isFirst || !ASKING.has(this.message.method)) return super.run(method);
+    return super.run(async (call) => {
+      await this.#resume();
+      return await method(call);
+    });
+  }
+
+  protected override pendingResponse(): PendingResponse {
+    const response = super.pendingResponse();
+    response.onGone = () => this.cancel("the client closed the stream");
+    return response;
+  }
+
+  override beat(nowMilliseconds: number): void {
+    super.beat(nowMilliseconds);
+    if (!this.#isWatched) this.#watch();
+    const isSlow =
+      nowMilliseconds - this.startedMilliseconds >= SLOW_MILLISECONDS;
+    if (isSlow) this.response.open();
+  }
+
+  /** Notices a client that leaves before its stream opens. */
+  #watch(): void {
+    // Only from the first beat on: the signal costs quick calls too much.
+    this.#isWatched = true;
+    const { signal } = this.admitted.request;
+    const leave = () => {
+      if (!this.response.hasEnded) this.response.onGone();
+    };
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject> {
+    const { authored } = this;
+    if (authored.reason !== undefined) {
+      authored.goesOn();
+    } else if (this.hasEnded) {
+      throw new ToolError(`The client left before ${method}`);
+    } else {
+      this.#inquiry ??= new Inquiry();
+      const answer = this.#inquiry.ask(method, params, key);
+      if (answer) return answer;
+      // Questions asked side by side go out together.
+      clearTimeout(this.#gathering);
+      this.#gathering = setTimeout(() => this.#suspend(), 0);
+    }
+    // Never settled: the run ends here, and what it awaits is collected.
+    return await new Promise(() => {});
+  }
+
+  /** Ends this round with the open questions, and so ends the tool's run. */
+  async #suspend(): Promise<void> {
+    const { authored, message: { id }, introduction: { printer } } = this;
+    if (this.hasEnded) {
+      if (this.isStopped) return void authored.cut(this.signal.reason);
+      return this.warn(
+        "A run ended without waiting for the answer to its question: no one was asked",
+      );
+    }
+    try {
+      const result = {
+        resultType: "input_required",
+        inputRequests: Object.fromEntries(this.#inquiry!.open),
+        requestState: await this.#sealState(),
+      };
+      const body = printResult(id, printer.result(result));
+      this.end({ body }, "input_required");
+    } catch (error) {
+      this.refuse(error);
+    }
+    const suspended = new Suspended();
+    // What it does beside the question ends too.
+    this.stop(suspended.message);
+    authored.cut(suspended);
+  }
+
+  async #sealState(): Promise<string> {
+    const { requestStates } = this.engine;
+    const state: RequestState = {
+      ...this.#inquiry!.state,
+      ...(this.#isSingleUse && { nonce: randomId(16) }),
+      expiresAt: now(this.engine.clock) + REQUEST_STATE_SECONDS,
+    };
+    return await sealRequestState(
+      await requestStates.key(),
+      state,
+      this.#binding,
+    );
+  }
+
+  async #resume(): Promise<void> {
+    const { requestState, inputResponses } = this.params;
+    if (inputResponses !== undefined && !isObject(inputResponses)) {
+      throw invalidParams("inputResponses must be an object");
+    }
+    const state = requestState === undefined
+      ? undefined
+      : await this.#openState(requestState);
+    // Without a state, nothing tells which question an answer belongs to. The
+    // client may know it from an earlier call, but a single-use tool must not
+    // accept it.
+    if (!state && this.#isSingleUse) return;
+    this.#inquiry = new Inquiry(state, inputResponses);
+  }
+
+  async #openState(text: unknown): Promise<RequestState> {
+    const { requestStates } = this.engine;
+    const state = await openRequestState(
+      await requestStates.key(),
+      text,
+      this.#binding,
+      now(this.engine.clock),
+    );
+    if (state.nonce && !await requestStates.spend(state.nonce, state)) {
+      throw invalidParams(
+        "requestState was used before, and may be used once. Send the request without it to begin again",
+      );
+    }
+    return state;
+  }
+
+  get #binding(): StateBinding {
+    const { method, params } = this.message;
+    return {
+      caller: this.caller.binding,
+      formerCaller: formerBinding(this.caller),
+      method,
+      params,
+    };
+  }
+
+  get #isSingleUse(): boolean {
+    const { method, params: { name } } = this.message;
+    return method === "tools/call" &&
+      this.catalogue.tools.get(name as string)?.singleUse === true;
+  }
+}

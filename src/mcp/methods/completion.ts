@@ -1,0 +1,103 @@
+/**
+ * `completion/complete`: proposals for an argument of a prompt or a variable
+ * of a resource template.
+ *
+ * @module
+ * @see MCP 2026-07-28, Completion
+ */
+import type { Complete } from "../../authoring/resource.ts";
+import type { Call } from "../exchange/call.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { invalidParams, quoted } from "../wire/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+
+/** The most values one answer may hold. */
+const MOST = 100;
+
+/** Answers `completion/complete`. */
+export async function complete(
+  { catalogue, params, introduction: { printer } }: Call,
+): Promise<string> {
+  const completion = await completionValues(catalogue, params);
+  return printer.result({ completion });
+}
+
+/** The answer's `completion` member. */
+export interface Completion {
+  values: readonly string[];
+  total: number;
+  hasMore: boolean;
+}
+
+/**
+ * Finds proposals for the argument that a request names; none for an argument
+ * that does not exist.
+ *
+ * @throws {import("../../errors.ts").RpcError} -32602 for a reference that does
+ * not exist
+ */
+export async function completionValues(
+  catalogue: Catalogue,
+  { ref, argument, context }: JsonObject,
+): Promise<Completion> {
+  if (
+    !isObject(argument) || typeof argument.name !== "string" ||
+    typeof argument.value !== "string"
+  ) {
+    throw invalidParams("argument must have a name and a value");
+  }
+  const { names, complete } = findReference(catalogue, ref);
+  const propose = names.includes(argument.name)
+    ? complete?.[argument.name]
+    : undefined;
+  if (propose === undefined) return cut([]);
+  return cut(await propose(argument.value, knownArguments(context)));
+}
+
+function findReference(
+  { prompts, templates, resources }: Catalogue,
+  ref: unknown,
+): {
+  names: readonly string[];
+  complete?: Readonly<Record<string, Complete | undefined>>;
+} {
+  if (isObject(ref) && ref.type === "ref/prompt") {
+    const prompt = prompts.get(ref.name as string);
+    if (!prompt) throw invalidParams(`Unknown prompt: ${quoted(ref.name)}`);
+    return {
+      names: Object.keys(prompt.args?.shape ?? {}),
+      complete: prompt.complete,
+    };
+  }
+  if (isObject(ref) && ref.type === "ref/resource") {
+    const found = templates.find(({ resource }) => resource.uri === ref.uri);
+    if (found) {
+      return {
+        names: found.template.variables,
+        complete: found.resource.complete,
+      };
+    }
+    if (resources.has(ref.uri as string)) return { names: [] };
+    throw invalidParams(`Unknown resource: ${quoted(ref.uri)}`);
+  }
+  throw invalidParams("ref must be a ref/prompt or a ref/resource");
+}
+
+function knownArguments(context: unknown): Record<string, string> {
+  const known = isObject(context) && isObject(context.arguments)
+    ? Object.entries(context.arguments)
+    : [];
+  return Object.fromEntries(
+    known.filter((entry): entry is [string, string] =>
+      typeof entry[1] === "string"
+    ),
+  );
+}
+
+function cut(proposed: readonly string[]): Completion {
+  return {
+    values: proposed.slice(0, MOST),
+    total: proposed.length,
+    hasMore: proposed.length > MOST,
+  };
+}

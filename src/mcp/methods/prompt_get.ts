@@ -1,0 +1,57 @@
+/**
+ * `prompts/get`.
+ *
+ * @module
+ * @see MCP 2026-07-28, Prompts, Getting a Prompt
+ */
+import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
+import { argumentsOf } from "../wire/arguments.ts";
+import type { Call } from "../exchange/call.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import { parseBy } from "../wire/json_schema.ts";
+import { invalidParams, quoted } from "../wire/messages.ts";
+import type { JsonObject } from "../../json.ts";
+import { inputErrorText } from "../wire/tool_result.ts";
+
+/**
+ * Gives the messages of the prompt that a request names.
+ *
+ * @throws {import("../../errors.ts").RpcError} -32602 for an unknown prompt or
+ * wrong arguments
+ */
+export async function getPrompt(call: Call): Promise<string> {
+  const { catalogue, params, introduction: { printer }, context } = call;
+  const { name } = params;
+  const prompt = catalogue.prompts.get(name as string);
+  if (prompt === undefined) {
+    throw invalidParams(`Unknown prompt: ${quoted(name)}`);
+  }
+  const { description } = prompt;
+  const args = await parseArguments(prompt, argumentsOf(params));
+  return await CallContext.follow(
+    context,
+    prompt.get(args, context),
+    (answer) =>
+      printer.result({
+        ...(description && { description }),
+        messages: messagesOf(answer),
+      }),
+  );
+}
+
+async function parseArguments(
+  { args }: Prompt,
+  given: JsonObject,
+): Promise<JsonObject> {
+  if (!args) return {};
+  const parsed = await parseBy(args, given);
+  if (!parsed.success) throw invalidParams(inputErrorText(parsed.error));
+  return parsed.data as JsonObject;
+}
+
+function messagesOf(answer: PromptAnswer) {
+  if (typeof answer === "string") {
+    return [{ role: "user", content: { type: "text", text: answer } }];
+  }
+  return Array.isArray(answer) ? answer : [answer];
+}

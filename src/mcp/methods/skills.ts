@@ -1,0 +1,47 @@
+/**
+ * `skills/list`, `skills/get` and `resources/directory/read`.
+ *
+ * @module
+ * @see https://modelcontextprotocol.io/seps/2640-skills-extension
+ */
+import { invalidParams, methodNotFound, quoted } from "../wire/messages.ts";
+import type { Method } from "../exchange/call.ts";
+
+/** Makes a method that only a server with skills has. */
+function ofSkills(method: Method): Method {
+  return (call) => {
+    const { skills } = call.catalogue.whole ?? call.catalogue;
+    if (skills.size > 0) return method(call);
+    throw methodNotFound(call.message.method, call.stateless);
+  };
+}
+
+/** Lists the skills that the caller may see. */
+export const listSkills: Method = ofSkills(({ introduction, params }) =>
+  introduction.skills.at(params.cursor)
+);
+
+/** Gives the list entry of one skill. */
+export const getSkill: Method = ofSkills(
+  ({ catalogue, introduction, params: { uri } }) => {
+    const skill = catalogue.skills.get(uri as string);
+    if (!skill) throw invalidParams(`No skill is served at ${quoted(uri)}`);
+    const { printer } = introduction;
+    return printer.result({ skill: skill.entry }, catalogue.listCache);
+  },
+);
+
+/** Lists the entries of a directory of a skill. */
+export const readDirectory: Method = ofSkills(
+  ({ catalogue, introduction, params: { uri, cursor } }) => {
+    const directory = catalogue.directories.get(uri as string);
+    if (!directory) {
+      throw invalidParams(`${quoted(uri)} is not a directory`);
+    }
+    if (cursor !== undefined && cursor !== null) {
+      throw invalidParams("Unknown cursor");
+    }
+    const { resources } = directory;
+    return introduction.printer.result({ resources });
+  },
+);

@@ -1,0 +1,88 @@
+/**
+ * The questions of a 2026 tool. The protocol has no way to ask while the tool
+ * runs. So the request ends with the questions, the client sends it again with
+ * the answers, and the tool runs again from its beginning and finds them here.
+ *
+ * @module
+ * @see MCP 2026-07-28, Multi Round-Trip Requests
+ */
+import { fingerprint } from "../../crypto/crypto.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import {
+  type Answered,
+  canonicalJson,
+  type RequestState,
+} from "./request_state.ts";
+
+/** A question of `inputRequests`. */
+export interface InputRequest {
+  method: string;
+  params: JsonObject;
+}
+
+/** Thrown into a tool to end its run while it waits for an answer. */
+export class Suspended extends Error {
+  override name = "Suspended";
+  constructor() {
+    super("The call waits for an answer, and begins again with it");
+  }
+}
+
+/** The questions and answers of one request, over all of its rounds. */
+export class Inquiry {
+  /** Questions asked in this round that have no answer yet, by key. */
+  readonly open = new Map<string, InputRequest>();
+  #answered: Map<string, Answered>;
+  #count = 0;
+
+  /**
+   * @param responses `inputResponses` of this round. Keys that were not asked
+   * for are ignored; without a state, any key is accepted.
+   */
+  constructor(state?: RequestState, responses: JsonObject = {}) {
+    this.#answered = new Map(Object.entries(state?.answered ?? {}));
+    const asked = state && new Map(Object.entries(state.asked));
+    for (const [key, answer] of Object.entries(responses)) {
+      const question = asked ? asked.get(key) : ANY;
+      if (question === undefined || !isObject(answer)) continue;
+      this.#answered.set(key, [question, answer]);
+    }
+  }
+
+  /**
+   * Gives the answer to a question, or undefined if there is none yet; the
+   * question is then open. A question that changed between two rounds is asked
+   * again.
+   */
+  ask(
+    method: string,
+    params: JsonObject,
+    key = `${method.split("/")[0]}-${++this.#count}`,
+  ): JsonObject | undefined {
+    const [question, answer] = this.#answered.get(key) ?? [];
+    if (question === ANY || question === questionOf({ method, params })) {
+      return answer;
+    }
+    this.#answered.delete(key);
+    this.open.set(key, { method, params });
+    return undefined;
+  }
+
+  /** The state that the client must send back with the next round. */
+  get state(): Pick<RequestState, "answered" | "asked"> {
+    const asked = [...this.open].map(([k, question]) =>
+      [k, questionOf(question)] as const
+    );
+    return {
+      answered: Object.fromEntries(this.#answered),
+      asked: Object.fromEntries(asked),
+    };
+  }
+}
+
+/** Means that an answer counts for any question. */
+const ANY = "*";
+
+function questionOf(question: InputRequest): string {
+  return fingerprint(canonicalJson([question.method, question.params]));
+}

@@ -1,0 +1,121 @@
+/**
+ * The checks of a POST by HTTP alone, before its message is parsed.
+ *
+ * @module
+ * @see MCP 2025-11-25, Transports; RFC 9110 §8.3 and §12.5.1
+ */
+import { readBytes, tooLarge } from "../../net/body_bytes.ts";
+import { HttpError, RpcCode, RpcError } from "../../errors.ts";
+import { BODY_BYTES, checkBodyLimits, SLICE_BYTES } from "./body_limits.ts";
+
+/** @throws {HttpError} 415 unless the body is JSON */
+export function checkContentType(headers: Headers): void {
+  const type = headers.get("content-type");
+  if (type === "application/json") return;
+  if (/^application\/json\s*(;|$)/i.test(type ?? "")) return;
+  throw new HttpError(415, "Content-Type must be application/json", {}, {
+    seen: type ?? undefined,
+  });
+}
+
+/**
+ * @throws {HttpError} 406 unless the client takes both JSON and event streams,
+ * or does not say
+ */
+export function checkAccept(headers: Headers): void {
+  const accept = headers.get("accept");
+  if (accept === "application/json, text/event-stream") return;
+  if (accept === null) return;
+  const ranges = parseAccept(accept);
+  if (
+    accepts(ranges, "application", "json") &&
+    accepts(ranges, "text", "event-stream")
+  ) return;
+  throw new HttpError(
+    406,
+    "Accept must list application/json and text/event-stream",
+    {},
+    { seen: accept },
+  );
+}
+
+/** Media ranges in lower case, and whether each is acceptable: not with `q=0`. */
+function parseAccept(accept: string): ReadonlyMap<string, boolean> {
+  return new Map(
+    accept.split(",").map((item) => {
+      const [range, ...parameters] = item.split(";");
+      const isRefused = parameters.some((parameter) =>
+        /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(parameter)
+      );
+      return [range.trim().toLowerCase(), !isRefused];
+    }),
+  );
+}
+
+/** RFC 9110 §12.5.1: the most specific range decides. */
+function accepts(
+  ranges: ReadonlyMap<string, boolean>,
+  type: string,
+  subtype: string,
+): boolean {
+  return ranges.get(`${type}/${subtype}`) ?? ranges.get(`${type}/*`) ??
+    ranges.get("*/*") ?? false;
+}
+
+/**
+ * Reads the body as JSON.
+ *
+ * @throws {HttpError} 413 when it is larger than {@linkcode BODY_BYTES}, 400
+ * when it ends early or comes in too many chunks
+ * @throws {RpcError} -32700 on HTTP 400 when it is not JSON in UTF-8, -32600 on
+ * HTTP 400 when it is beyond the limits
+ */
+export async function readBody(request: Request): Promise<unknown> {
+  const length = request.headers.get("content-length");
+  if (length !== null && Number(length) > BODY_BYTES) {
+    throw tooLarge(BODY_BYTES);
+  }
+  let bytes: Uint8Array;
+  try {
+    // Deno's server reads no more than the announced length. @hono/node-server
+    // has no `bytes()`.
+    bytes = length === null
+      ? await readBytes(request, BODY_BYTES)
+      : new Uint8Array(await request.arrayBuffer());
+  } catch (cause) {
+    if (cause instanceof HttpError) throw cause;
+    // A client that disconnects in the middle of its body is no error of ours.
+    throw new HttpError(400, "The body did not arrive", {}, { cause });
+  }
+  for (const _pause of checkBodyLimits(bytes)) await othersTurn();
+  try {
+    const body = JSON.parse(decode(bytes));
+    // The handling of the message takes its own time.
+    if (bytes.length > SLICE_BYTES) await othersTurn();
+    return body;
+  } catch (cause) {
+    throw new RpcError(RpcCode.parseError, "The body must be JSON in UTF-8", {
+      status: 400,
+      cause,
+    });
+  }
+}
+
+/** Lets other waiting work go first: a large body takes a while. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+const lenient = new TextDecoder();
+const strict = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Decodes bytes as UTF-8. The lenient decoder is much faster, and writes U+FFFD
+ * for invalid bytes: only then the strict one is used.
+ *
+ * @throws {TypeError} for bytes that are not UTF-8
+ */
+function decode(bytes: Uint8Array): string {
+  const text = lenient.decode(bytes);
+  return text.includes("\uFFFD") ? strict.decode(bytes) : text;
+}

@@ -1,0 +1,123 @@
+/**
+ * The tasks extension: a tool's work goes on after its request was answered,
+ * and the client can ask any process for its status.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import type { Caller } from "../../caller.ts";
+import { RpcCode, RpcError } from "../../errors.ts";
+import { TASK_SECONDS } from "../../store/task_record.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import type { Call } from "../exchange/call.ts";
+import { checkGranted, isWithinReach } from "../exchange/granted.ts";
+import { invalidParams } from "../wire/messages.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+
+/** The name of the extension in capabilities. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+/** The time between a client's polls, in milliseconds. */
+const POLL_MILLISECONDS = 1000;
+
+const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** True if the client declared the extension on this request. */
+export function knowsTasks(
+  { capabilities: { extensions } }: McpClient,
+): boolean {
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
+export function checkKnowsTasks(client: McpClient): void {
+  if (knowsTasks(client)) return;
+  throw new RpcError(
+    RpcCode.missingCapability,
+    "The client does not support tasks",
+    { status: 400, data: { requiredCapabilities: REQUIRED } },
+  );
+}
+
+/** Prints a task as the wire has it. */
+export function printTask(task: Task): JsonObject {
+  const { taskId, status, statusMessage, inputRequests, outcome } = task;
+  return {
+    taskId,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(task.createdMilliseconds).toISOString(),
+    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
+    ttlMs: TASK_SECONDS * 1000,
+    pollIntervalMs: POLL_MILLISECONDS,
+    ...(inputRequests && { inputRequests }),
+    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
+  };
+}
+
+/** Answers `tasks/get`. */
+export async function getTask(call: Call): Promise<string> {
+  const { introduction: { printer } } = call;
+  return printer.result(printTask(await findOwnTask(call)));
+}
+
+/** Answers `tasks/update`. */
+export async function updateTask(call: Call): Promise<string> {
+  const { engine, params: { inputResponses }, introduction } = call;
+  const { taskId } = await findOwnTask(call);
+  if (!isObject(inputResponses)) {
+    throw invalidParams("inputResponses must be an object");
+  }
+  if (!Object.values(inputResponses).every(isObject)) {
+    throw invalidParams("Each of inputResponses must be an object");
+  }
+  await engine.tasks.answer(taskId, inputResponses);
+  return introduction.printer.result({});
+}
+
+/** Answers `tasks/cancel`: the process that works on the task notices soon. */
+export async function cancelTask(call: Call): Promise<string> {
+  const { taskId } = await findOwnTask(call);
+  await call.engine.tasks.end(taskId, { status: "cancelled" });
+  return call.introduction.printer.result({});
+}
+
+/**
+ * Finds a caller's task, if they could be granted the scopes of its tool.
+ *
+ * @throws {import("../../errors.ts").ChallengeError} 403 when the scopes were
+ * not granted, but could be
+ */
+export async function findTask(
+  tasks: Pick<TaskStore, "find" | "adopt">,
+  caller: Caller,
+  taskId: string,
+): Promise<Task | undefined> {
+  const task = await tasks.find(taskId, caller.binding) ??
+    await tasks.adopt(taskId, caller);
+  if (task === undefined || !isWithinReach(caller, task.scopes)) {
+    return undefined;
+  }
+  checkGranted(caller, task.scopes);
+  return task;
+}
+
+/** Finds the caller's task that a request names. */
+async function findOwnTask(call: Call): Promise<Task> {
+  const { client, caller, engine, params } = call;
+  checkKnowsTasks(client);
+  const { taskId } = params;
+  if (typeof taskId !== "string") {
+    throw invalidParams("taskId must be a string");
+  }
+  const { tasks } = engine;
+  const reading = caller.grantId === undefined
+    ? undefined
+    : tasks.readUse(taskId, caller);
+  reading?.catch(() => {});
+  const task = await findTask(tasks, caller, taskId);
+  if (task === undefined) throw invalidParams("Unknown task");
+  if (reading) await tasks.use(taskId, caller, reading);
+  return task;
+}

@@ -1,0 +1,349 @@
+/**
+ * The tasks that this process works on.
+ *
+ * @module
+ */
+import { askable } from "../../log/thrown.ts";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Authenticated, Caller } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import { randomId } from "../../crypto/crypto.ts";
+import {
+  ChallengeError,
+  HttpError,
+  LimitError,
+  RpcCode,
+  RpcError,
+} from "../../errors.ts";
+import { logFailure } from "../../log/failures.ts";
+import type { Logger } from "../../log/log.ts";
+import {
+  DIED,
+  HEARTBEAT_SECONDS,
+  type Outcome as Kept,
+  type Task,
+  type TaskStore,
+} from "../../store/tasks.ts";
+import type { Outcome } from "../../log/outcome.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { CallerBound } from "../exchange/caller_bound.ts";
+import { type CountedAs, MANY } from "../exchange/counted_as.ts";
+import { CallContext, type Work } from "../exchange/call_context.ts";
+import { inWords } from "../exchange/refusal.ts";
+import type { Running } from "../exchange/running.ts";
+import type { JsonObject } from "../../json.ts";
+import { persist } from "../../store/persist.ts";
+import { errorResult } from "../wire/tool_result.ts";
+import { WorkOfTask } from "./work_of_task.ts";
+
+/** The end of a task. */
+interface End {
+  /** The status and result for the client. */
+  kept: Kept;
+  /** The outcome for the log, and for the person in whose name it was begun. */
+  outcome: Outcome;
+}
+
+/**
+ * The end of a task whose process stops; a task that has ended stays as it is.
+ */
+const STOPPED: End = {
+  kept: { status: "failed", outcome: DIED },
+  outcome: "stopped",
+};
+
+/** The end of a task that its client has already ended. */
+const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
+
+/** The end of a task whose grant has ended. */
+const EXPELLED: End = {
+  kept: {
+    status: "failed",
+    outcome: {
+      code: RpcCode.internalError,
+      message: "The permission for this task has ended, or is paused",
+    },
+  },
+  outcome: "stopped",
+};
+
+/** The most tasks that one caller may have running in one process. */
+export const TASKS_PER_CALLER = 100;
+
+/**
+ * The most tasks of a person or a list that are stored, in any state, for a
+ * day.
+ */
+export const TASKS_KEPT = 1000;
+
+/**
+ * The seconds after which to try again: stored tasks expire one by one, in the
+ * order of their calls.
+ */
+const KEPT_RETRY_SECONDS = 600;
+
+/**
+ * The time after which a task's permission is checked again, in milliseconds.
+ */
+const LIVE_MILLISECONDS = 1000;
+
+/**
+ * Chooses the list that counts a new task. A caller that may be many people has
+ * many lists, filled evenly, so that counting one costs no more than a
+ * person's.
+ */
+function listOf({ binding }: Caller, countedAs?: CountedAs): string {
+  if (!countedAs?.isMany) return binding;
+  return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
+}
+
+/** The work of a task: it gives its result, or throws. */
+export type TaskWork = (context: Context) => Promise<CallToolResult>;
+
+/** A request that becomes a task. */
+export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
+  readonly authenticated: Authenticated;
+  /**
+   * Records the end of the task in the log, and for the person in whose name it
+   * ran.
+   */
+  endTask(taskId: string, outcome: Outcome): void;
+}
+
+/** The tasks that this process works on. */
+export class TaskRunner {
+  /** Tasks that are being created or at work, and their ends. */
+  #running = new Map<AbortController, Promise<void>>();
+  /** Tasks that wait for a person. */
+  #asking = new Set<AbortController>();
+  #isRefusing = false;
+  #stopping = new AbortController();
+
+  #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
+
+  constructor(
+    private readonly tasks: TaskStore,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+    /** Open questions. */
+    private readonly questions: CallerBound,
+  ) {}
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /**
+   * Creates a task for a request and begins to work on it. Reading it later
+   * needs the same scopes.
+   *
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many
+   */
+  async start(
+    request: Beginning,
+    scopes: readonly string[],
+    work: TaskWork,
+  ): Promise<Task> {
+    if (this.#isRefusing) {
+      throw new HttpError(503, "The server is stopping", {
+        "retry-after": "5",
+      });
+    }
+    const { countedAs } = request;
+    this.#bound.take(countedAs);
+    const taskId = randomId(24);
+    const abort = new AbortController();
+    const created = this.#create(taskId, request, scopes);
+    const done = created.then(
+      () =>
+        this.#work(taskId, work, abort, request).catch((error) =>
+          this.log.error("A task could not be ended", {
+            reference: taskId,
+            error,
+          })
+        ),
+      // Told to who asked for it.
+      () => {},
+    ).finally(() => {
+      this.#running.delete(abort);
+      this.#bound.release(countedAs);
+    });
+    // From here on a stop finds it, wherever it is.
+    this.#running.set(abort, done);
+    return await created;
+  }
+
+  async #create(
+    taskId: string,
+    { caller, countedAs }: Pick<Work, "caller"> & Pick<Running, "countedAs">,
+    scopes: readonly string[],
+  ): Promise<Task> {
+    const list = listOf(caller, countedAs);
+    if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
+      throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
+    }
+    return await this.tasks.create(taskId, caller, scopes, list);
+  }
+
+  /** Refuses new tasks from now on. */
+  refuse(): void {
+    this.#isRefusing = true;
+    for (const abort of this.#asking) stop(abort);
+  }
+
+  /**
+   * Ends every task of this process as failed, and waits until that is stored.
+   */
+  async stop(): Promise<void> {
+    this.refuse();
+    this.#stopping.abort();
+    for (const abort of this.#running.keys()) stop(abort);
+    await Promise.all(this.#running.values());
+  }
+
+  /** Notes that a task waits for a person, until that is over. */
+  #wait(abort: AbortController): () => void {
+    if (this.#isRefusing) stop(abort);
+    this.#asking.add(abort);
+    return () => this.#asking.delete(abort);
+  }
+
+  async #work(
+    taskId: string,
+    work: TaskWork,
+    abort: AbortController,
+    request: Beginning,
+  ): Promise<void> {
+    let onAbort = STOPPED;
+    const { signal } = abort;
+    const own = new WorkOfTask(taskId, request, {
+      tasks: this.tasks,
+      questions: this.questions,
+      signal,
+      clock: this.clock,
+      log: this.log,
+      wait: () => this.#wait(abort),
+    });
+    const endAs = (end: End) => {
+      if (signal.aborted) return;
+      onAbort = end;
+      abort.abort(new DOMException("The task has ended", "AbortError"));
+    };
+    const reference = taskId;
+    const heartbeat = setInterval(async () => {
+      try {
+        if (!await this.tasks.renewLease(taskId)) endAs(STOPPED);
+      } catch (error) {
+        this.log.warning("A task's lease could not be renewed", {
+          reference,
+          error,
+        });
+      }
+    }, HEARTBEAT_SECONDS * 1000);
+    const asking = setInterval(async () => {
+      try {
+        if (!await this.#isAllowed(taskId, request)) endAs(EXPELLED);
+      } catch (error) {
+        this.log.warning("A task's grant could not be read", {
+          reference,
+          error,
+        });
+      }
+    }, LIVE_MILLISECONDS);
+    const watching = new AbortController();
+    // If this fails, the heartbeat notices the end a little later.
+    const watched = this.tasks.ended(taskId, watching.signal).then(
+      () => endAs(CANCELLED),
+      () => {},
+    );
+    // A tool that ignores the signal must not keep a cancelled task open.
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onSignal = () => reject(signal.reason);
+    signal.addEventListener("abort", onSignal, { once: true });
+    try {
+      if (signal.aborted) onSignal();
+      const run = signal.aborted ? aborted : work(new CallContext(own));
+      const { kept, outcome } = await Promise.race([run, aborted])
+        .then(
+          (result): End => ({
+            kept: { status: "completed", outcome: result as JsonObject },
+            outcome: result.isError ? "tool_error" : "ok",
+          }),
+          (error) => signal.aborted ? onAbort : this.#endOf(error, taskId),
+        );
+      const statusMessage = await own.status.end();
+      // The work is done: a database that is away for a while must not lose it.
+      const isKept = await persist(
+        () => this.tasks.end(taskId, { ...kept, statusMessage }),
+        { signal: this.#stopping.signal },
+      );
+      request.endTask(
+        taskId,
+        isKept ? outcome : await this.#keptOutcome(taskId, request) ?? outcome,
+      );
+    } finally {
+      clearInterval(heartbeat);
+      clearInterval(asking);
+      watching.abort();
+      await watched;
+      // What a tool does beside what was waited for ends too.
+      if (own.authored.reason !== undefined) stop(abort);
+    }
+  }
+
+  /** The outcome of a task that had ended already; undefined if the end was ours. */
+  async #keptOutcome(
+    taskId: string,
+    { caller: { binding } }: Beginning,
+  ): Promise<Outcome | undefined> {
+    const task = await this.tasks.find(taskId, binding).catch(() => undefined);
+    return task?.status === "cancelled" ? "cancelled" : undefined;
+  }
+
+  /**
+   * True if the grant it began with, or the one that uses it now, is still
+   * valid.
+   */
+  async #isAllowed(taskId: string, request: Beginning): Promise<boolean> {
+    if (await request.isLive()) return true;
+    const { caller, authenticated } = request;
+    const grantId = await this.tasks.userOf(taskId, caller.binding);
+    return grantId !== undefined &&
+      await authenticated.isLive?.(grantId) === true;
+  }
+
+  #endOf(thrown: unknown, taskId: string): End {
+    const error = askable(thrown);
+    if (error instanceof ToolError) return told(error.message, "tool_error");
+    if (error instanceof LimitError) return told(error.message, "refused");
+    if (error instanceof HttpError || error instanceof ChallengeError) {
+      if (error.status >= 500) {
+        logFailure(this.log, error, { reference: taskId });
+      }
+      return told(inWords(error), "refused");
+    }
+    if (error instanceof RpcError) {
+      const { code, message, data } = error;
+      return {
+        kept: { status: "failed", outcome: { code, message, data } },
+        outcome: "refused",
+      };
+    }
+    this.log.error("Internal error", { reference: taskId, error });
+    const message = `Internal error (reference ${taskId})`;
+    const outcome = { code: RpcCode.internalError, message };
+    return { kept: { status: "failed", outcome }, outcome: "internal_error" };
+  }
+}
+
+function stop(abort: AbortController): void {
+  abort.abort(new DOMException("The server stops", "AbortError"));
+}
+
+/** Makes the end of a task that tells the model what went wrong. */
+function told(text: string, outcome: Outcome): End {
+  const result = errorResult(text) as unknown as JsonObject;
+  return { kept: { status: "completed", outcome: result }, outcome };
+}

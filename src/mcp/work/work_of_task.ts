@@ -1,0 +1,122 @@
+/**
+ * A task in place of the request that began it: client and tool meet in its
+ * record.
+ *
+ * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
+ */
+import type { McpClient } from "../../authoring/context.ts";
+import type { Caller, Upstream } from "../../caller.ts";
+import type { Clock } from "../../clock.ts";
+import { ChallengeError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Logger } from "../../log/log.ts";
+import { tidy } from "../../store/persist.ts";
+import type { TaskStore } from "../../store/tasks.ts";
+import { AuthoredRun, LATE } from "../exchange/authored_run.ts";
+import type { Work } from "../exchange/call_context.ts";
+import type { CallerBound } from "../exchange/caller_bound.ts";
+import type { CountedAs } from "../exchange/counted_as.ts";
+import type { Running } from "../exchange/running.ts";
+import { messageOf, StatusMessage } from "./status_message.ts";
+
+/** The surroundings of a task's work. */
+export interface Surroundings {
+  tasks: TaskStore;
+  /** Open questions. */
+  questions: CallerBound;
+  signal: AbortSignal;
+  clock: Clock;
+  log: Logger;
+  /** Notes that the task waits for a person; what it gives, that it does not. */
+  wait(): () => void;
+}
+
+/** The work that a task's context speaks for. */
+export class WorkOfTask implements Work {
+  readonly stateless = true;
+  readonly caller: Caller;
+  readonly upstream?: Upstream;
+  readonly client: McpClient;
+  readonly meta: JsonObject;
+  readonly changes: Work["changes"];
+  readonly signal: AbortSignal;
+  readonly advise: (message: string) => void;
+  readonly authored: AuthoredRun;
+  readonly status: StatusMessage;
+  readonly #countedAs?: CountedAs;
+  readonly #surroundings: Surroundings;
+  #count = 0;
+  #keys = new Set<string>();
+
+  constructor(
+    readonly requestId: string,
+    request: Work & Pick<Running, "countedAs">,
+    surroundings: Surroundings,
+  ) {
+    const { caller, countedAs, upstream, client, meta, changes } = request;
+    const { tasks, clock, signal, log } = surroundings;
+    this.#countedAs = countedAs;
+    this.#surroundings = surroundings;
+    this.signal = signal;
+    this.caller = caller;
+    this.upstream = upstream;
+    this.client = client;
+    this.meta = meta;
+    this.changes = changes;
+    this.advise = (message) => request.advise?.(message);
+    this.authored = new AuthoredRun((reason) => {
+      if (!(reason instanceof ChallengeError)) return;
+      log.warning(LATE.challenge, { reference: requestId });
+    });
+    this.status = new StatusMessage(
+      // Only words: the work goes on without them.
+      (message) => tidy(() => tasks.setMessage(requestId, message)),
+      clock,
+    );
+  }
+
+  get progressToken(): string {
+    return this.requestId;
+  }
+
+  /** Tasks have no notifications; progress becomes the status. */
+  async notify(method: string, params: JsonObject): Promise<void> {
+    if (method !== "notifications/progress") return;
+    const message = messageOf(params);
+    if (message !== undefined) await this.status.tell(message);
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject> {
+    const { questions, tasks, signal, wait } = this.#surroundings;
+    questions.take(this.#countedAs);
+    const goOn = wait();
+    try {
+      return await tasks.ask(
+        this.requestId,
+        this.#unusedKey(key ?? method.split("/")[0]),
+        { method, params },
+        signal,
+      );
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      goOn();
+      questions.release(this.#countedAs);
+    }
+    // No answer is no answer: what the author does without one is not wanted.
+    return await this.authored.cut(signal.reason);
+  }
+
+  /** A key never stands for two questions of one task. */
+  #unusedKey(name: string): string {
+    let key = name;
+    while (this.#keys.has(key)) key = `${name}-${++this.#count}`;
+    this.#keys.add(key);
+    return key;
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * The way from a `Request` to a `Response`. Calls go straight to the endpoint;
+ * the rest, sign-in and pages, is loaded with the first request for it.
+ *
+ * @module
+ */
+import { aboutOf } from "../authoring/about.ts";
+import type { App } from "./app.ts";
+import { basePathOf } from "../net/base_path.ts";
+import { isStranger } from "../caller.ts";
+import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import type { Config } from "../settings/config.ts";
+import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
+import type { Engine } from "../mcp/exchange/engine.ts";
+import { CallerBound } from "../mcp/exchange/caller_bound.ts";
+import { Limits } from "../mcp/exchange/limits.ts";
+import { RunningCalls } from "../mcp/exchange/running.ts";
+import { Subscriptions } from "../mcp/exchange/subscriptions.ts";
+import { TaskRunner } from "../mcp/work/task_runner.ts";
+import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
+import { gateOfDoors } from "../auth/doors/doors.ts";
+import { type Gate, lateGate, openGate } from "../auth/doors/gate.ts";
+import { originCheck } from "../auth/doors/origin.ts";
+import { staticDoors } from "../auth/doors/static_gate.ts";
+import { ChallengeError, HttpError } from "../errors.ts";
+import { ArrivingBodies } from "../http/arriving_bodies.ts";
+import type { ConnectionInfo } from "../http/connection_info.ts";
+import { CORS_HEADERS } from "../http/cors.ts";
+import { logFailure } from "../log/failures.ts";
+import type { Logger } from "../log/log.ts";
+import { newReference } from "../log/reference.ts";
+import { cancellationStore } from "../store/cancellations.ts";
+import { changeStore } from "../store/changes.ts";
+import { ledgerStore } from "../store/ledger.ts";
+import { Database } from "../store/database.ts";
+import { observedKv } from "../store/observed_kv.ts";
+import { replyStore } from "../store/replies.ts";
+import { stateStore } from "../store/request_states.ts";
+import { sessionStore } from "../store/sessions.ts";
+import { taskStore } from "../store/tasks.ts";
+import { telemetry } from "../telemetry/current.ts";
+import { isTwin, loopbackOriginOf } from "../net/loopback.ts";
+import type { Plan } from "./plan.ts";
+import type { CreateServerOptions, Server } from "./server_options.ts";
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** The most questions that one caller may be asked at a time in one process. */
+const QUESTIONS_PER_CALLER = 100;
+
+/** The surroundings of a planned server: its database, clock and so on. */
+export interface Surroundings
+  extends
+    Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
+  /** The origin it listens on, for a server without `BASE_URL`. */
+  origin?: string;
+  /** The time an operation on the database may take, in milliseconds. */
+  deadlineMilliseconds?: number;
+  /** The gate to use in place of the one that the settings select. */
+  gate?: Gate;
+  /** True if `/views` shows the views of tools: in development only. */
+  showsViews?: boolean;
+}
+
+/** A server at one public address. */
+interface Place {
+  gate: Gate;
+  mcp: McpEndpoint;
+  /** Its other routes, loaded with the first request for one. */
+  app(): Promise<App>;
+  close(): Promise<void>;
+}
+
+/** Puts a planned server together. */
+export function assemble(plan: Plan, surroundings: Surroundings): Server {
+  const { config, options, lifecycle, catalogue } = plan;
+  const { provider, fetchDocument, clock } = surroundings;
+  const database = new Database(observedKv(surroundings.kv), {
+    clock,
+    isRemote: isRemote(config),
+    deadlineMilliseconds: surroundings.deadlineMilliseconds,
+    onClockAhead: (seconds) =>
+      plan.log.logger("database").warning(
+        "The clock of another process is ahead of this one: keep both by NTP",
+        { seconds },
+      ),
+  });
+  const log = plan.log.logger("mcp");
+  const startLog = plan.log.logger("start");
+  const checkOrigin = originCheck(config, { log, clock });
+  let home = config.baseUrl ?? surroundings.origin;
+  const basePath = home === undefined ? "" : basePathOf(home);
+  const places = new Map<string | undefined, Place>();
+  const stopping = new AbortController();
+
+  /**
+   * Gives the server at one public address: that of `home`, or a twin of it.
+   */
+  function placeAt(baseUrl: string | undefined): Place {
+    const known = places.get(baseUrl);
+    if (known) return known;
+    let loading: Promise<App> | undefined;
+    function app(): Promise<App> {
+      if (baseUrl === undefined) {
+        throw new HttpError(500, "BASE_URL is not set");
+      }
+      // What failed once may go well the next time: a file that was away.
+      return loading ??= loadApp(baseUrl, place).catch((error) => {
+        loading = undefined;
+        throw error;
+      });
+    }
+    const gate = surroundings.gate ??
+      gateOf(config.auth, async () => (await app()).gate!);
+    const place: Place = {
+      gate,
+      mcp: mcpEndpoint({ ...engine, gate }),
+      app,
+      close: async () => await loading?.then((app) => app.close(), () => {}),
+    };
+    places.set(baseUrl, place);
+    return place;
+  }
+
+  /**
+   * Finds the address that a request was sent to. Without `BASE_URL` a server
+   * is at every name of its machine, and for a client each of them is a server
+   * of its own.
+   */
+  function addressOf(request: Request): string | undefined {
+    home ??= loopbackOriginOf(request);
+    if (config.baseUrl !== undefined || home === undefined) return home;
+    if (request.url.startsWith(`${home}/`)) return home;
+    const { origin } = new URL(request.url);
+    return isTwin(origin, home) ? origin : home;
+  }
+
+  async function loadApp(
+    baseUrl: string,
+    { gate, mcp }: Place,
+  ): Promise<App> {
+    const { createApp } = await import("./app.ts");
+    const { viewHostRoutes } = surroundings.showsViews
+      ? await import("../../packages/dev/routes.ts")
+      : {};
+    return createApp({
+      config,
+      log: plan.log,
+      database,
+      sessions,
+      ledger,
+      baseUrl,
+      about: aboutOf(options),
+      catalogue,
+      scopes: plan.scopes,
+      permissions: plan.permissions,
+      provider,
+      fetchDocument,
+      checkOrigin,
+      mcp,
+      addRoutes: options.routes && ((app) =>
+        options.routes!(app, {
+          ...lifecycle.provide(options),
+          authenticate: async (request) => {
+            checkOrigin(request);
+            const found = await gate.authenticate(request.headers);
+            // Strangers may try tools, but a route that authenticates wants a
+            // known caller.
+            if (!isStranger(found.caller)) return found;
+            throw new ChallengeError("Sign in first");
+          },
+        })),
+      viewHost: viewHostRoutes?.({
+        catalogue,
+        serverTitle: config.title,
+        checkOrigin,
+        stopping: stopping.signal,
+      }),
+      challenge: (refusal) => gate.challenge(refusal),
+      isStopping: () => stopping.signal.aborted,
+    });
+  }
+
+  const cancellations = cancellationStore(database);
+  const sessions = sessionStore(database);
+  const tasks = taskStore(database);
+  const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
+  const { ledgerDays = 0 } = config.auth.oauth ?? {};
+  const ledger = ledgerDays > 0
+    ? ledgerStore(database, { keepSeconds: ledgerDays * DAY_SECONDS, log })
+    : undefined;
+  const engine: Omit<Engine, "gate"> = {
+    ledger,
+    limits: new Limits({ database, log }, {
+      callsPerMinute: config.callsPerMinute,
+      tools: catalogue.tools,
+    }),
+    trustedProxies: config.trustedProxies,
+    catalogue,
+    checkOrigin,
+    log,
+    around: options.around,
+    running: new RunningCalls(cancellations, database.clock, log),
+    bodies: new ArrivingBodies(database.clock),
+    subscriptions: new Subscriptions(),
+    questions,
+    clock: database.clock,
+    sessions,
+    replies: replyStore(database),
+    cancellations,
+    changes: changeStore(
+      database,
+      (error) => log.warning("Changes could not be read", { error }),
+    ),
+    requestStates: stateStore(database),
+    tasks,
+    taskRunner: new TaskRunner(tasks, database.clock, log, questions),
+  };
+  /** Finds the path below the server's own, without parsing the whole URL. */
+  function pathOf({ url }: Request): string {
+    const start = url.indexOf("/", url.indexOf("//") + 2);
+    const query = url.indexOf("?", start);
+    const path = query === -1 ? url.slice(start) : url.slice(start, query);
+    if (path === `${basePath}/mcp/`) return "/mcp";
+    if (basePath === "") return path;
+    if (path === basePath) return "/";
+    return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
+  }
+
+  async function route(
+    request: Request,
+    path: string,
+    { app, info }: { app: Place["app"]; info: ConnectionInfo },
+  ): Promise<Response> {
+    const { routes } = await app();
+    const url = new URL(request.url);
+    if (url.pathname === path) return await routes.fetch(request, info);
+    url.pathname = path;
+    return await routes.fetch(new Request(url, request), info);
+  }
+
+  function serve(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    const { mcp, app } = placeAt(addressOf(request));
+    const path = pathOf(request);
+    // A router and its middleware would double the cost of a call.
+    if (request.method === "POST" && path === "/mcp") {
+      telemetry?.nameRoute("POST", `${basePath}/mcp`);
+      return mcp.post(request, info);
+    }
+    return route(request, path, { app, info });
+  }
+
+  function answer(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    return telemetry
+      ? telemetry.serve(request.method, () => serve(request, info))
+      : serve(request, info);
+  }
+
+  async function start(): Promise<void> {
+    await lifecycle.start();
+    plan.tellDoubts();
+    const { auth, baseUrl } = config;
+    if (auth.oauth && baseUrl !== undefined) {
+      database.background(() => tellOfOldAddress(database, baseUrl, startLog));
+    }
+    // Its faults are reported now, and not to the first visitor.
+    if (options.routes && home !== undefined) await placeAt(home).app();
+  }
+
+  function endStreams(): void {
+    stopping.abort();
+    engine.subscriptions.end();
+    engine.taskRunner.refuse();
+  }
+
+  function stop(): void {
+    endStreams();
+    engine.running.stop();
+    engine.bodies.stop();
+  }
+
+  let closing: Promise<void> | undefined;
+
+  async function closeAll(): Promise<void> {
+    await engine.taskRunner.stop();
+    await engine.changes.close();
+    await ledger?.close();
+    for (const place of places.values()) await place.close();
+    await database.idle();
+    await lifecycle.stop();
+    await plan.log.flush();
+  }
+
+  return {
+    fetch: (request, info = {}) =>
+      lifecycle.hasStarted ? answer(request, info) : lifecycle.start().then(
+        () => answer(request, info),
+        (error) => notStarted(startLog, error),
+      ),
+    start,
+    get running() {
+      return engine.running.size + engine.taskRunner.size;
+    },
+    endStreams,
+    stop,
+    close: () => closing ??= closeAll(),
+    async [Symbol.asyncDispose]() {
+      stop();
+      await (closing ??= closeAll());
+    },
+  };
+}
+
+/** Warns of connections that were made at another `BASE_URL`. */
+async function tellOfOldAddress(
+  database: Database,
+  baseUrl: string,
+  log: Logger,
+): Promise<void> {
+  const { noteStart } = await import("../store/last_start.ts");
+  const elsewhere = await noteStart(database, baseUrl);
+  if (elsewhere === undefined) return;
+  log.warning(
+    "Connections were made at another BASE_URL, and are not good at this one: " +
+      "their people connect again",
+    {
+      baseUrl,
+      formerBaseUrl: elsewhere.baseUrl,
+      connections: elsewhere.connections,
+    },
+  );
+}
+
+function notStarted(log: Logger, error: unknown): Response {
+  const reference = newReference();
+  logFailure(log, error, { reference });
+  return Response.json({ error: "temporarily_unavailable", reference }, {
+    status: 503,
+    headers: { ...CORS_HEADERS, "retry-after": "5" },
+  });
+}
+
+/** True if several machines share the database. */
+function isRemote({ kvPath, deployed }: Config): boolean {
+  return deployed || /^https?:/.test(kvPath ?? "");
+}
+
+/** Makes the gate of the strategies; for some, all of `app.ts` is needed. */
+function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
+  if (isOpen(auth)) return openGate;
+  if (auth.oauth || auth.jwt) return lateGate(load);
+  const gate = gateOfDoors(staticDoors(auth));
+  return auth.anonymous
+    ? anonymousGate(gate, { keyHeader: auth.apiKey?.header })
+    : gate;
+}

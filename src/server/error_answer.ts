@@ -1,0 +1,96 @@
+/**
+ * The only place that turns an exception into an answer outside `/mcp`.
+ *
+ * @module
+ */
+import type { Context, ErrorHandler } from "@hono/hono";
+import { ChallengeError, HttpError, OAuthError } from "../errors.ts";
+import { logFailure } from "../log/failures.ts";
+import type { Passing } from "../http/passing.ts";
+import type { Logger } from "../log/log.ts";
+import { errorPage } from "../pages/error_response.ts";
+import { prefersPage } from "../pages/respond.ts";
+
+/** Answers a route's exception, as a page or as JSON. */
+export function errorAnswer(
+  { log, page, challenge }: {
+    log: Logger;
+    /** The server's facts that an error page shows. */
+    page: Omit<Parameters<typeof errorPage>[2], "reference">;
+    /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
+    challenge(refusal: ChallengeError): string;
+  },
+): ErrorHandler<Passing> {
+  return (error, c) => {
+    const reference = c.get("reference");
+    const { status, code, description, headers } = printed(error, c, challenge);
+    if (status >= 500) {
+      const isMeant = error instanceof OAuthError || error instanceof HttpError;
+      if (isMeant) logFailure(log, error, { reference });
+      else log.error("Internal error", { reference, error });
+    }
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+    if (prefersPage(c) && !(error instanceof ChallengeError)) {
+      return errorPage(c, error, { ...page, reference });
+    }
+    return c.json({
+      error: code,
+      ...(description !== undefined && { error_description: description }),
+      ...(status >= 500 && { reference }),
+    }, status as 400);
+  };
+}
+
+/** An error as the wire has it. */
+interface Printed {
+  status: number;
+  code: string;
+  description?: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+function printed(
+  error: Error,
+  c: Context,
+  challenge: (refusal: ChallengeError) => string,
+): Printed {
+  if (error instanceof ChallengeError) {
+    const { status, error: code = "unauthorized", description } = error;
+    const headers = { "WWW-Authenticate": challenge(error) };
+    return { status, code, description, headers };
+  }
+  if (error instanceof OAuthError) {
+    const { code, description, status } = error;
+    return { status, code, description, headers: headersFor(error, c) };
+  }
+  if (error instanceof HttpError) {
+    const { status, message: description, headers } = error;
+    return { status, code: wordFor(status), description, headers };
+  }
+  return { status: 500, code: "server_error", headers: {} };
+}
+
+function headersFor(
+  { code, status }: OAuthError,
+  c: Context,
+): Record<string, string> {
+  // RFC 6749 §5.2: only for clients that tried it; browsers would ask for a
+  // password.
+  if (code === "invalid_client" && c.req.header("authorization")) {
+    return { "WWW-Authenticate": 'Basic realm="clients"' };
+  }
+  return status === 503 ? { "Retry-After": "5" } : {};
+}
+
+/** Names a status by a code of RFC 6749 §4.1.2.1, if there is one. */
+function wordFor(status: number): string {
+  switch (status) {
+    case 404:
+      return "not_found";
+    case 429:
+    case 503:
+      return "temporarily_unavailable";
+    default:
+      return status < 500 ? "invalid_request" : "server_error";
+  }
+}

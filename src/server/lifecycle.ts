@@ -1,0 +1,119 @@
+/**
+ * The services of a server, and its telemetry: started once, in order, and
+ * stopped in reverse.
+ *
+ * @module
+ */
+import type { Needing } from "../authoring/needs.ts";
+import type { Service } from "../authoring/service.ts";
+import type { Logger } from "../log/log.ts";
+import { messageOf } from "../log/thrown.ts";
+import { detached, isCollected, startTelemetry } from "../telemetry/current.ts";
+
+/** A service did not start; `cause` is its exception. */
+export class ServiceError extends Error {
+  /** The name of the class. */
+  override name = "ServiceError";
+  /** Names the service and its exception. */
+  constructor(service: string, cause: unknown) {
+    super(`The service ${service} did not start: ${messageOf(cause)}`, {
+      cause,
+    });
+  }
+}
+
+/** The services of one server. */
+export class Lifecycle {
+  #values = new Map<Service<unknown>, unknown>();
+  #starting?: Promise<void>;
+  #hasStarted: boolean;
+
+  /**
+   * @param services the services, each after those that it needs
+   * @param settings parsed values by the name of their variable
+   */
+  constructor(
+    private readonly services: readonly Service<unknown>[],
+    private readonly settings: Readonly<Record<string, unknown>>,
+    private readonly log: Logger,
+  ) {
+    this.#hasStarted = services.length === 0 && !isCollected();
+  }
+
+  /** True if everything has started. */
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  /**
+   * Starts everything that has not started. After a failure the next call tries
+   * again.
+   *
+   * @throws {ServiceError}
+   */
+  start(): Promise<void> {
+    this.#starting ??= this.#startAll().catch((error) => {
+      this.#starting = undefined;
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  /** Gives the settings and services that a definition's context holds. */
+  provide({ settings = {}, services = {} }: Needing): Provided {
+    return {
+      settings: Object.fromEntries(
+        Object.keys(settings).map((name) => [name, this.settings[name]]),
+      ),
+      services: Object.fromEntries(
+        Object.entries(services).map((
+          [name, service],
+        ) => [name, this.#values.get(service)]),
+      ),
+    };
+  }
+
+  /** Stops the started services, the last first. */
+  async stop(): Promise<void> {
+    // A start that is going on is awaited, or its services would stay.
+    await this.#starting?.catch(() => {});
+    for (const [service, value] of [...this.#values].reverse()) {
+      this.#values.delete(service);
+      try {
+        await service.stop?.(value);
+      } catch (error) {
+        this.log.error("A service did not stop", {
+          service: service.name,
+          error,
+        });
+      }
+    }
+  }
+
+  async #startAll(): Promise<void> {
+    await startTelemetry();
+    // Detached, because services outlive the request that may have come first.
+    await detached(() => this.#startServices());
+    this.#hasStarted = true;
+  }
+
+  async #startServices(): Promise<void> {
+    for (const service of this.services) {
+      if (this.#values.has(service)) continue;
+      try {
+        const value = await service.start(this.provide(service));
+        this.#values.set(service, value);
+      } catch (cause) {
+        throw new ServiceError(service.name, cause);
+      }
+    }
+  }
+}
+
+/** The members of a context that its definition declared. */
+export interface Provided {
+  /** Parsed values by the name of their variable. */
+  settings: Record<string, unknown>;
+  /** Started services, by the name that their user gave them. */
+  services: Record<string, unknown>;
+}

@@ -1,0 +1,177 @@
+/**
+ * A server before it runs: its options and settings, checked together.
+ *
+ * @module
+ */
+import type { Implementation } from "@modelcontextprotocol/server";
+import { aboutComplaints } from "../authoring/about.ts";
+import { type Needing, needsOf } from "../authoring/needs.ts";
+import {
+  scopeComplaints,
+  scopeDoubts,
+  type Scopes,
+  scopesOf,
+} from "../authoring/scope.ts";
+import { type Config, parseConfig } from "../settings/config.ts";
+import type { Environment, Surroundings } from "../settings/setting.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import { provideNeeds } from "./provide.ts";
+import { lazily } from "../lazily.ts";
+import { Log, type Logger, type LogOptions } from "../log/log.ts";
+import { type Permissions, permissionsOf } from "../auth/rules/permissions.ts";
+import {
+  type Catalogue,
+  compileCatalogue,
+} from "../mcp/catalogue/catalogue.ts";
+import { CatalogueError } from "../mcp/catalogue/compiled_definitions.ts";
+import type { ServerOptions } from "./server_options.ts";
+import { standardOutput } from "../log/standard_output.ts";
+import { isCollected } from "../telemetry/current.ts";
+
+/** A server's options and settings, checked. */
+export interface Plan {
+  options: ServerOptions;
+  config: Config;
+  log: Log;
+  scopes: Scopes;
+  /** Tells, at the first start, what is probably a slip. */
+  tellDoubts(): void;
+  /** Undefined: everyone may be granted everything. */
+  permissions?: Permissions;
+  lifecycle: Lifecycle;
+  /** The catalogue, compiled when it is first used. */
+  readonly catalogue: Catalogue;
+}
+
+/** Checks options and settings. @throws as `createServer` */
+export function planServer(
+  options: ServerOptions,
+  env: Environment,
+  surroundings?: Surroundings,
+): Plan {
+  const { name, title = name, instructions } = options;
+  const needs = needsOf(needing(options));
+  const complaints = [
+    ...needs.complaints,
+    ...aboutComplaints(options),
+    ...scopeComplaints(options.scopes),
+  ];
+  if (complaints.length > 0) throw new CatalogueError(complaints);
+  const { settings } = needs;
+  const neededHere = neededScopes(options);
+  const scopes = scopesOf(neededHere, options.scopes);
+  const config = parseConfig(env, {
+    ...surroundings,
+    title,
+    instructions,
+    log: options.log,
+    settings,
+    scopes: scopes.supported,
+  });
+  const { oauth } = config.auth;
+  const permissions = oauth && permissionsOf({
+    rules: oauth.permissions,
+    decide: options.permissions,
+    supported: scopes.supported,
+  });
+  // Where console calls are captured, each is to be an event of its own.
+  const captured = config.deployed ||
+    isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
+  const log = openLog(config.log, captured, options.log);
+  const lifecycle = new Lifecycle(
+    needs.services,
+    config.own,
+    log.logger("start"),
+  );
+  let catalogue: Catalogue | undefined;
+  return {
+    options,
+    config,
+    log,
+    scopes,
+    tellDoubts: lazily(() =>
+      tellDoubts(log.logger("start"), {
+        ...scopeDoubts(neededHere, options.scopes),
+        notes: config.notes,
+      })
+    ),
+    permissions,
+    lifecycle,
+    get catalogue() {
+      return catalogue ??= compile(options, config, {
+        lifecycle,
+        listsVary: permissions !== undefined,
+      });
+    },
+  };
+}
+
+/** Opens the log of a server. */
+function openLog(
+  what: Config["log"],
+  captured: boolean,
+  options?: LogOptions,
+): Log {
+  const standard = standardOutput(captured);
+  if (!options?.write) return new Log(what, standard);
+  return new Log(
+    what,
+    { write: (event) => options.write!(event) },
+    standard,
+  );
+}
+
+/** Warns of settings and scopes that are probably slips. */
+function tellDoubts(
+  log: Logger,
+  { notes, unneeded, wordless }:
+    & Pick<Config, "notes">
+    & ReturnType<typeof scopeDoubts>,
+): void {
+  for (const note of notes) log.warning(note);
+  for (const scope of unneeded) {
+    log.warning("A scope has words, but nothing here needs it", { scope });
+  }
+  for (const scope of wordless) {
+    log.warning("A scope has no words: people are shown its name", { scope });
+  }
+}
+
+/** Lists everything that may declare settings and services. */
+export function needing(options: ServerOptions): Needing[] {
+  const { tools = [], resources = [], prompts = [] } = options;
+  return [...tools, ...resources, ...prompts, options];
+}
+
+/** Lists the scopes that something needs, in the order of the definitions. */
+function neededScopes(options: ServerOptions): string[] {
+  const { tools = [], resources = [], prompts = [], skills = [] } = options;
+  return [...tools, ...resources, ...prompts, ...skills].flatMap((
+    { scopes = [] },
+  ) => scopes);
+}
+
+/** Compiles the catalogue, checked and printed once. */
+function compile(
+  options: ServerOptions,
+  config: Config,
+  { lifecycle, listsVary }: { lifecycle: Lifecycle; listsVary: boolean },
+): Catalogue {
+  const { name, version, description, websiteUrl, icons } = options;
+  const serverInfo: Implementation = {
+    name,
+    title: config.title,
+    version,
+    ...(description !== undefined && { description }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  };
+  const { instructions } = config;
+  return compileCatalogue(provideNeeds(options, lifecycle), {
+    serverInfo,
+    instructions,
+    listsVary,
+    anonymous: config.auth.anonymous === true &&
+      (config.auth.oauth ?? config.auth.jwt) !== undefined,
+  });
+}

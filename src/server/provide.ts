@@ -1,0 +1,64 @@
+/**
+ * Definitions whose context holds the settings and services they declared.
+ *
+ * @module
+ */
+import type { Context } from "../authoring/context.ts";
+import type { Needing } from "../authoring/needs.ts";
+import type {
+  Definitions,
+  ProvidedTool,
+} from "../mcp/catalogue/compiled_definitions.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** Wraps the definitions that declare needs; others stay as they are. */
+export function provideNeeds(
+  { tools = [], resources = [], prompts = [], skills }: Definitions,
+  lifecycle: Lifecycle,
+): Definitions {
+  const needs = ({ settings, services }: Needing) =>
+    settings !== undefined || services !== undefined;
+  const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
+  /**
+   * Adds them to a context. Calls come after the start, and nothing changes
+   * after that.
+   */
+  function fill(definition: Needing, context: Context): Context {
+    let own = provided.get(definition);
+    if (!own) provided.set(definition, own = lifecycle.provide(definition));
+    return Object.assign(context, own);
+  }
+  return {
+    tools: tools.map((tool): ProvidedTool =>
+      needs(tool)
+        ? {
+          ...tool,
+          author: tool,
+          provide: (context) => fill(tool, context),
+          prepare: tool.prepare &&
+            ((input, context) => tool.prepare!(input, fill(tool, context))),
+          run: (input, context, prepared) =>
+            tool.run(input, fill(tool, context), prepared),
+        }
+        : tool
+    ),
+    resources: resources.map((resource) =>
+      needs(resource)
+        ? {
+          ...resource,
+          read: (variables, context) =>
+            resource.read(variables, fill(resource, context)),
+        }
+        : resource
+    ),
+    prompts: prompts.map((prompt) =>
+      needs(prompt)
+        ? {
+          ...prompt,
+          get: (args, context) => prompt.get(args, fill(prompt, context)),
+        }
+        : prompt
+    ),
+    skills,
+  };
+}

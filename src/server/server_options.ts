@@ -1,0 +1,134 @@
+/**
+ * The options of a server, and the server.
+ *
+ * @module
+ */
+import type { Hono } from "@hono/hono";
+import type { Icon } from "@modelcontextprotocol/server";
+import type { About } from "../authoring/about.ts";
+import type { Around } from "../authoring/around.ts";
+import type { ScopeDefinitions } from "../authoring/scope.ts";
+import type { Services, ServiceValues } from "../authoring/service.ts";
+import type { SettingSchemas, SettingValues } from "../authoring/setting.ts";
+import type { Authenticated } from "../caller.ts";
+import type { Environment } from "../settings/setting.ts";
+import type { LogOptions } from "../log/log.ts";
+import type { ConnectionInfo } from "../http/connection_info.ts";
+import type { DecidePermissions } from "../auth/rules/permissions.ts";
+import type { Definitions } from "../mcp/catalogue/compiled_definitions.ts";
+import type { FetchDocument } from "../store/documents.ts";
+import type { Provider } from "../auth/provider/provider.ts";
+
+/** The options that an author gives a server. */
+export interface ServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Definitions, About {
+  /** `serverInfo.name`: a short name for programs, such as `my-tools`. */
+  name: string;
+  /** `serverInfo.version`: your own. */
+  version: string;
+  /**
+   * The name that people see; `MCP_TITLE` takes precedence, `name` is the
+   * default.
+   */
+  title?: string;
+  /** Pictures for clients to show. */
+  icons?: Icon[];
+  /** Instructions for models that use it. */
+  instructions?: string;
+  /**
+   * Words for scopes on the consent page, and the scopes that wait for a
+   * step-up.
+   */
+  scopes?: ScopeDefinitions;
+  /**
+   * The scopes that a person may be granted, asked at every sign-in, token and
+   * call. If `OAUTH_PERMISSIONS` is set too, both must allow a scope.
+   */
+  permissions?: DecidePermissions;
+  /** Settings that `routes` needs. */
+  settings?: S;
+  /** Services that `routes` needs, or that run next to the tools. */
+  services?: V;
+  /**
+   * Adds routes of your own, such as webhooks and pages, to a Hono application
+   * that answers every address the server itself does not. They are public:
+   * call `authenticate` in those that should not be.
+   */
+  routes?(app: Hono, context: RoutesContext<S, V>): void;
+  /** Runs around every tool call. */
+  around?: Around;
+  /**
+   * The log's level and output: lines on standard output by default, from
+   * `LOG_LEVEL` on.
+   */
+  log?: LogOptions;
+}
+
+/** The context that routes of your own are given. */
+export interface RoutesContext<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> {
+  /** The values of the settings that the server declares. */
+  readonly settings: SettingValues<S>;
+  /** The services that the server declares, started. */
+  readonly services: ServiceValues<V>;
+  /**
+   * Identifies the sender of a request, by the same credentials as `/mcp`. Its
+   * exception becomes the 401 with its challenge.
+   */
+  authenticate(request: Request): Promise<Authenticated>;
+}
+
+/** The options of a server that is not a process of its own. */
+export interface CreateServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends ServerOptions<S, V> {
+  /**
+   * The database; one handle for the whole process. `await Deno.openKv()`, or
+   * the one of `npm:@deno/kv`.
+   */
+  kv: Deno.Kv;
+  /**
+   * The settings by name, such as `Deno.env.toObject()`. Nothing else is read.
+   */
+  env?: Environment;
+  /** The sign-in provider, in place of the one that the settings select. */
+  provider?: Provider;
+  /**
+   * Fetches documents that clients publish; only from public addresses by
+   * default.
+   */
+  fetchDocument?: FetchDocument;
+  /** Gives the present time in epoch milliseconds; `Date.now` by default. */
+  clock?: () => number;
+}
+
+/** A server without its socket. */
+export interface Server extends AsyncDisposable {
+  /** Answers a request. The method works without its object. */
+  fetch(
+    request: Request,
+    info?: ConnectionInfo,
+  ): Response | Promise<Response>;
+  /**
+   * Starts the services. The first request does so too.
+   *
+   * @throws {import("./lifecycle.ts").ServiceError}
+   */
+  start(): Promise<void>;
+  /** The number of requests, streams and tasks that are being worked on. */
+  readonly running: number;
+  /**
+   * Ends subscriptions, refuses new ones and new tasks, and is no longer ready:
+   * the first step of a stop. Calls go on and are still answered.
+   */
+  endStreams(): void;
+  /** Tells everything that is still running to end. */
+  stop(): void;
+  /** Ends background work and services, after the last request. */
+  close(): Promise<void>;
+}

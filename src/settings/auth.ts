@@ -1,0 +1,181 @@
+/**
+ * The settings of `AUTH_STRATEGY`: the callers that are let in, and how they
+ * are known.
+ *
+ * @module
+ */
+import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
+import { issuerId } from "../auth/rules/subject.ts";
+import type { TokenShape } from "../auth/rules/token_shape.ts";
+import { PROVIDER, providerId } from "./application.ts";
+import { CLIENTS } from "./clients.ts";
+import { CREDENTIALS, parseApiKey, parseBearer } from "./credentials.ts";
+import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
+import { type OAuthConfig, parseOAuth } from "./oauth.ts";
+import { SERVER } from "./server.ts";
+import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
+import { listOf, ON_OFF, oneOf, refuse } from "./shapes.ts";
+
+/** Settings of each chosen `AUTH_STRATEGY`; without any, everyone may call. */
+export interface AuthConfig {
+  oauth?: OAuthConfig;
+  jwt?: JwtConfig;
+  bearer?: { tokens: readonly string[] };
+  apiKey?: { keys: readonly string[]; header: string };
+  /** True if callers without credentials may use things that need no scope. */
+  anonymous?: boolean;
+}
+
+/** True if everyone who reaches the server may call. */
+export function isOpen({ oauth, jwt, bearer, apiKey }: AuthConfig): boolean {
+  return !(oauth || jwt || bearer || apiKey);
+}
+
+const STRATEGIES = ["none", "oauth", "bearer", "api_key", "jwt"] as const;
+
+const CHOICE = listOf("strategies", oneOf(STRATEGIES).parse);
+
+/** The settings of who may call. */
+export const AUTH = settingsOf({
+  AUTH_STRATEGY: {
+    words: "`none` (everyone), `oauth` (people sign in), `bearer` or " +
+      "`api_key` (static credentials), `jwt` (tokens of other authorization " +
+      "servers); or several of the last four, separated by commas: what a " +
+      "token looks like says which judges it.",
+    shape: {
+      wants: `none, or some of ${STRATEGIES.slice(1).join(", ")}`,
+      parse: (text) => {
+        const chosen = CHOICE.parse(text);
+        const isOnce = new Set(chosen).size === chosen.length;
+        const isAlone = chosen.length === 1 || !chosen.includes("none");
+        return isOnce && isAlone ? chosen : refuse();
+      },
+    },
+    default: ["none"],
+    fix: "Use oauth for sign-in, or several such as oauth,bearer; none lets " +
+      "everyone in",
+  },
+  AUTH_ANONYMOUS: {
+    words: "Whether callers who present nothing may use what needs no scope, " +
+      "and are asked to sign in by what needs one. See docs/access.md.",
+    shape: ON_OFF,
+    default: false,
+  },
+});
+
+/** Settings that a strategy needs, to notice a forgotten AUTH_STRATEGY. */
+const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
+  [PROVIDER.OAUTH_PROVIDER, "oauth"],
+  [PROVIDER.OAUTH_CLIENT_ID, "oauth"],
+  [CREDENTIALS.BEARER_TOKEN, "bearer"],
+  [CREDENTIALS.API_KEY, "api_key"],
+  [JWT.JWT_ISSUER, "jwt"],
+];
+
+/**
+ * Parses the settings of the chosen strategies. Missing or wrong settings
+ * become complaints, and the result must then not be used.
+ *
+ * @param place `deployed`: on a public platform; `loopback`: only this machine
+ * can reach the server
+ * @param scopes all scopes of the server
+ */
+export function parseAuth(
+  settings: Settings,
+  place: { deployed: boolean; loopback: boolean },
+  scopes: readonly string[] = [],
+): AuthConfig {
+  const chosen = settings.read(AUTH.AUTH_STRATEGY);
+  complainOfTelltales(settings);
+  const has = (strategy: typeof STRATEGIES[number]) =>
+    chosen.some((it) => it === strategy);
+  if (has("oauth") || has("jwt")) requireBaseUrl(settings, place);
+  const auth: AuthConfig = {};
+  if (has("oauth")) auth.oauth = parseOAuth(settings, place, scopes);
+  if (has("jwt")) auth.jwt = parseJwt(settings);
+  if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
+  if (has("bearer")) {
+    const taken: TokenShape[] = auth.oauth ? ["own"] : [];
+    if (auth.jwt) taken.push("jwt");
+    auth.bearer = parseBearer(settings, taken);
+  }
+  if (has("api_key")) auth.apiKey = parseApiKey(settings);
+  if (settings.read(AUTH.AUTH_ANONYMOUS)) {
+    auth.anonymous = true;
+    // Scopes would not stop strangers who cannot sign in.
+    if (isOpen(auth)) {
+      settings.complain(AUTH.AUTH_ANONYMOUS, {
+        got: "true",
+        wants: "an AUTH_STRATEGY by which callers can become known",
+        fix:
+          "Without a strategy everyone may use everything: leave it unset, " +
+          "or set AUTH_STRATEGY=oauth",
+      });
+    }
+  }
+  return auth;
+}
+
+/**
+ * Complains if an issuer could have the same subjects as the people who sign
+ * in, but its people are others: a custom provider is known only by its host,
+ * where other issuers may be too.
+ */
+function complainOfNamesakes(
+  settings: Settings,
+  { provider, assertionIssuers }: OAuthConfig,
+  jwt?: JwtConfig,
+): void {
+  if (provider.provider !== "custom" || !provider.userinfoUrl) return;
+  const id = providerId(provider);
+  const complain = (
+    setting: NamedSetting,
+    issuers: readonly TrustedIssuer[] = [],
+  ) => {
+    const namesake = issuers.find((issuer) => issuerId(issuer) === id);
+    if (namesake === undefined) return;
+    settings.complain(setting, {
+      got: namesake.issuer,
+      wants:
+        "issuers elsewhere than at the host of OAUTH_USERINFO_URL, whose " +
+        "people could be taken for theirs",
+      fix: "Where they are the same people, use OAUTH_PROVIDER=oidc with " +
+        `OAUTH_ISSUER=${namesake.issuer}`,
+    });
+  };
+  complain(CLIENTS.OAUTH_ASSERTION_ISSUERS, assertionIssuers);
+  // The people of the first issuer keep their subjects as they are.
+  complain(JWT.JWT_ISSUER, jwt?.issuers.slice(1));
+}
+
+/**
+ * Complains of credentials in the settings of a server that lets everyone in:
+ * it is hardly meant to.
+ */
+function complainOfTelltales(settings: Settings): void {
+  if (settings.text(AUTH.AUTH_STRATEGY) !== undefined) return;
+  const telltale = TELLTALES.find(([it]) => settings.text(it) !== undefined);
+  if (telltale === undefined) return;
+  const [{ name }, strategy] = telltale;
+  settings.complain(AUTH.AUTH_STRATEGY, {
+    wants: `${strategy}, because ${name} is set`,
+    fix: `Use AUTH_STRATEGY=${strategy}, or none to let everyone in`,
+  });
+}
+
+/**
+ * Requires `BASE_URL`. Without it, clients elsewhere would be sent to the
+ * loopback address.
+ */
+function requireBaseUrl(
+  settings: Settings,
+  { deployed, loopback }: { deployed: boolean; loopback: boolean },
+): void {
+  if (settings.text(SERVER.BASE_URL) || loopback && !deployed) return;
+  settings.complain(SERVER.BASE_URL, {
+    wants: "the public address, because other machines can reach this server " +
+      "and clients must be told where to sign in",
+    fix: "Use the address people type, such as https://tools.example.com, or " +
+      "HOST=127.0.0.1 for this machine only",
+  });
+}

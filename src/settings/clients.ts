@@ -1,0 +1,121 @@
+/**
+ * The settings of the clients that may ask for tokens.
+ *
+ * @module
+ */
+import type { Client } from "../auth/rules/client.ts";
+import { parseConfiguredClients } from "../auth/rules/configured_client.ts";
+import { parseIssuer } from "../auth/rules/identity_assertion.ts";
+import { type Settings, settingsOf } from "./setting.ts";
+import {
+  listOf,
+  lowerCase,
+  matching,
+  ON_OFF,
+  refuse,
+  SERVER_URL,
+  text,
+} from "./shapes.ts";
+
+const ISSUERS = listOf(
+  "issuers of identity providers: https URLs, each once, with #tenant behind " +
+    "one that serves several",
+  (item) => {
+    const issuer = parseIssuer(item);
+    SERVER_URL.parse(issuer.issuer);
+    return issuer;
+  },
+);
+
+/** The settings of clients. */
+export const CLIENTS = settingsOf({
+  OAUTH_CLIENTS: {
+    words:
+      "Clients that you set up: a JSON array, or the path of a file with " +
+      "one, such as `data/clients.json`. See docs/machines.md.",
+    shape: text("a JSON array of clients, or the path of a file with one"),
+    fix: "Use the names of RFC 7591, such as client_id and redirect_uris, or " +
+      "a path such as data/clients.json",
+  },
+  OAUTH_REGISTRATION: {
+    words: "Whether clients may register themselves. Others have a metadata " +
+      "document, or you set them up.",
+    shape: ON_OFF,
+    default: true,
+  },
+  OAUTH_REDIRECT_HOSTS: {
+    words: "Where clients that register themselves may send answers: host " +
+      "names, `localhost` for loopback addresses, schemes of apps.",
+    shape: lowerCase(listOf(
+      "host names, localhost, or schemes with a colon",
+      matching("", /^[a-z0-9.-]+$|^[a-z][a-z0-9+.-]*:$/).parse,
+    )),
+    default: [],
+    unset: "anywhere",
+    example: "claude.ai,localhost,cursor:",
+  },
+  OAUTH_TRUSTED_CLIENTS: {
+    words: "Clients that people are not asked about, because you trust them: " +
+      "IDs of clients that you set up with a secret or a key, addresses of " +
+      "metadata documents, or domains of documents with answers to the same " +
+      "domain.",
+    shape: listOf("client IDs, or domains of metadata documents"),
+    default: [],
+    unset: "none",
+    example: "intranet,claude.ai",
+  },
+  OAUTH_ASSERTION_ISSUERS: {
+    words: "Identity providers of organizations whose signed word (ID-JAG) " +
+      "lets clients in without a page: their issuers, with `#tenant` behind " +
+      "one that serves several organizations. See docs/access.md.",
+    shape: {
+      ...ISSUERS,
+      parse: (text) => {
+        const issuers = ISSUERS.parse(text);
+        const names = new Set(issuers.map(({ issuer }) => issuer));
+        return names.size === issuers.length ? issuers : refuse();
+      },
+    },
+    default: [],
+    unset: "none",
+    example: "https://acme.okta.com",
+  },
+  CIMD_ENABLED: {
+    words: "Whether clients may name themselves by the URL of a metadata " +
+      "document. `false` where the server cannot reach the Internet: such " +
+      "clients then register instead.",
+    shape: ON_OFF,
+    unset: "true, except with the `dev` provider",
+    example: "false",
+  },
+  CIMD_ALLOWED_DOMAINS: {
+    words: "The hosts on which such documents may be.",
+    shape: lowerCase(
+      listOf("host names", matching("", /^[a-z0-9.-]+$/).parse),
+    ),
+    default: [],
+    unset: "all",
+    example: "claude.ai,vscode.dev",
+  },
+});
+
+/** Parses the clients that the operator set up. */
+export function parseClients(settings: Settings): readonly Client[] {
+  const setting = CLIENTS.OAUTH_CLIENTS;
+  const got = settings.read(setting);
+  if (got === undefined) return [];
+  // Text that begins like JSON names no file, and may hold a secret.
+  const readFile = /^[[{"]/.test(got)
+    ? undefined
+    : settings.surroundings.readFile;
+  try {
+    const array = readFile ? readFile(got).trim() : got;
+    return parseConfiguredClients(array, (name) => settings.text({ name }));
+  } catch (error) {
+    settings.complain(setting, {
+      got: readFile ? got : "(hidden)",
+      wants: `${setting.shape.wants}: ${(error as Error).message}`,
+    });
+    return [];
+  }
+}

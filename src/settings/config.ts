@@ -1,0 +1,149 @@
+/**
+ * The environment, parsed once. All complaints are collected, so that one start
+ * lists everything to fix.
+ *
+ * @module
+ */
+import type * as z from "zod";
+import type { Network } from "../net/address.ts";
+import type { LogLevel } from "../log/log.ts";
+import { isLoopback } from "../net/loopback.ts";
+import { type AuthConfig, parseAuth } from "./auth.ts";
+import { ConfigError } from "./complaint.ts";
+import { ownSetting } from "./own.ts";
+import { isRemote, SERVER } from "./server.ts";
+import { type Environment, Settings, type Surroundings } from "./setting.ts";
+import { isGiven, SETTINGS } from "./table.ts";
+
+export type { AuthConfig } from "./auth.ts";
+
+/** The settings of one server. */
+export interface Config {
+  /** Address to listen on. */
+  host: string;
+  /** Port to listen on; 0 lets the system pick. */
+  port: number;
+  /** True if other processes may listen on the same port. */
+  reusePort: boolean;
+  /** Public address without a trailing slash; undefined: the loopback one. */
+  baseUrl?: string;
+  /** Proxies whose headers about the client's address are trusted. */
+  trustedProxies: readonly Network[];
+  /** Calls per minute of each caller; 0: no limit. */
+  callsPerMinute: number;
+  /** Argument of `Deno.openKv`; undefined: the platform's default database. */
+  kvPath?: string;
+  /** Browser origins besides our own and loopback; `*` allows all. */
+  allowedOrigins: readonly string[];
+  /** The level of the log, and whether audit events go past it; see `LogOptions`. */
+  log: { level: LogLevel; audit: boolean };
+  /** `serverInfo.title`: the name that clients show. */
+  title: string;
+  /** Instructions for models that use this server. */
+  instructions?: string;
+  auth: AuthConfig;
+  /** On Deno Deploy: several isolates, public, no files. */
+  deployed: boolean;
+  /** True if a server card describes the server to directories (SEP-2127). */
+  serverCard: boolean;
+  /** The token that OpenAI's directory looks for, to verify the domain. */
+  openaiChallenge?: string;
+  /** Parsed values of the settings that authors declared. */
+  own: Readonly<Record<string, unknown>>;
+  /**
+   * Settings of authors that have their default because they may not be read.
+   */
+  unread: readonly string[];
+  /** Names that are misspelt or were changed, a sentence each. */
+  notes: readonly string[];
+}
+
+/** An author's own settings and defaults, and how the process reads. */
+export interface ConfigOptions extends Omit<Surroundings, "known"> {
+  /** Used in place of an unset `MCP_TITLE`. */
+  title?: string;
+  /** Instructions for models that use the server. */
+  instructions?: string;
+  /** The values of `LOG_LEVEL` and `AUDIT_LOG` where those are unset. */
+  log?: Partial<Config["log"]>;
+  /** Settings that authors declared, by the name of their variable. */
+  settings?: ReadonlyMap<string, z.ZodType>;
+  /** All scopes of the server. */
+  scopes?: readonly string[];
+}
+
+/**
+ * Parses an environment.
+ *
+ * @throws {ConfigError} with every complaint at once
+ */
+export function parseConfig(
+  environment: Environment,
+  {
+    title = "Tool Server",
+    instructions,
+    log = {},
+    scopes,
+    settings: declared = new Map(),
+    ...process
+  }: ConfigOptions = {},
+): Config {
+  const ownSettings = [...declared].map((entry) => ownSetting(...entry));
+  const known = [...SETTINGS, ...ownSettings];
+  const settings = new Settings(environment, { ...process, known });
+  const baseUrl = settings.read(SERVER.BASE_URL);
+  const deployed = settings.text({ name: "DENO_DEPLOYMENT_ID" }) !== undefined;
+  const kvPath = settings.read(SERVER.KV_PATH);
+  if (isRemote(kvPath)) settings.require(SERVER.DENO_KV_ACCESS_TOKEN);
+  else if (deployed && kvPath !== undefined) {
+    // Deno Deploy has no files; its own database needs no setting.
+    settings.complain(SERVER.KV_PATH, {
+      got: kvPath,
+      wants: "the http(s) URL of a remote database, when deployed",
+      fix: "Leave it unset for the database that is assigned to the app",
+    });
+  }
+  const host = settings.read(SERVER.HOST);
+  const loopback = isLocal({ host, baseUrl, deployed: false });
+  const config: Config = {
+    host,
+    port: settings.read(SERVER.PORT),
+    reusePort: settings.read(SERVER.REUSE_PORT),
+    baseUrl,
+    trustedProxies: settings.read(SERVER.TRUSTED_PROXIES),
+    callsPerMinute: settings.read(SERVER.CALLS_PER_MINUTE) ??
+      (isLocal({ host, baseUrl, deployed }) ? 0 : 1000),
+    kvPath,
+    allowedOrigins: settings.read(SERVER.ALLOWED_ORIGINS),
+    log: {
+      level: settings.readOr(SERVER.LOG_LEVEL, log.level),
+      audit: settings.readOr(SERVER.AUDIT_LOG, log.audit),
+    },
+    title: settings.read(SERVER.MCP_TITLE) ?? title,
+    instructions,
+    auth: parseAuth(settings, { deployed, loopback }, scopes),
+    deployed,
+    serverCard: settings.read(SERVER.SERVER_CARD),
+    openaiChallenge: settings.read(SERVER.OPENAI_APPS_CHALLENGE),
+    own: Object.fromEntries(ownSettings.map((own) => [
+      own.name,
+      own.isRequired ? settings.require(own) : settings.read(own),
+    ])),
+    unread: ownSettings.map(({ name }) => name).filter((name) =>
+      process.isDenied?.(name) && !isGiven(name)
+    ),
+    notes: settings.notes(),
+  };
+  if (settings.complaints.length > 0) {
+    throw new ConfigError(settings.complaints);
+  }
+  return config;
+}
+
+/** True if only this machine reaches the server. */
+export function isLocal(
+  { host, baseUrl, deployed }: Pick<Config, "host" | "baseUrl" | "deployed">,
+): boolean {
+  return !deployed && isLoopback({ hostname: host }) &&
+    (baseUrl === undefined || isLoopback(new URL(baseUrl)));
+}

@@ -1,0 +1,145 @@
+/**
+ * The settings of the server itself.
+ *
+ * @module
+ */
+import { parseNetwork } from "../net/address.ts";
+import { LOG_LEVELS } from "../log/log.ts";
+import { isLoopback } from "../net/loopback.ts";
+import { settingsOf } from "./setting.ts";
+import {
+  listOf,
+  matching,
+  ON_OFF,
+  oneOf,
+  refuse,
+  text,
+  wholeNumber,
+} from "./shapes.ts";
+
+/** Paths that every parser reads the same way. */
+const BASE_PATH = /^\/(?:[\w~-]+(?:\.[\w~-]+)*\/)*(?:[\w~-]+(?:\.[\w~-]+)*)?$/;
+
+function parseBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  const isPlain = url !== null && BASE_PATH.test(url.pathname) && !url.search &&
+    !url.hash && !url.username && !url.password;
+  const isGood = isPlain &&
+    (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url));
+  return isGood ? url.origin + url.pathname.replace(/\/$/, "") : refuse();
+}
+
+function parseOrigin(text: string): string {
+  return text === "*" || URL.parse(text)?.origin === text ? text : refuse();
+}
+
+/** True if a `KV_PATH` is the address of a remote database. */
+export function isRemote(path = ""): boolean {
+  return /^https?:/.test(path);
+}
+
+/** The settings of the server. */
+export const SERVER = settingsOf({
+  HOST: {
+    words: "Address to listen on; `0.0.0.0` for every network.",
+    shape: matching(
+      "an address or a name to listen on, without a port",
+      /^([0-9a-f:]*:[0-9a-f:.]*|[a-z0-9.-]+)$/i,
+    ),
+    default: "127.0.0.1",
+  },
+  PORT: {
+    words: "Port to listen on; `0` lets the system pick one.",
+    shape: wholeNumber("a port", 65535),
+    default: 3000,
+  },
+  REUSE_PORT: {
+    words: "Whether other processes may listen on the same port; `deno task " +
+      "start:cores` sets it for the processes that it starts.",
+    shape: ON_OFF,
+    default: false,
+  },
+  BASE_URL: {
+    words: "Public address, as people type it. The only source of public " +
+      "addresses; needed wherever other machines connect.",
+    shape: {
+      wants: "the address people type: https, or http on a loopback address",
+      parse: parseBaseUrl,
+    },
+    unset: "the loopback address that the server listens on",
+    example: "https://tools.example.com",
+  },
+  TRUSTED_PROXIES: {
+    words: "Your proxies. Only what they say in `Forwarded` or " +
+      "`X-Forwarded-For` counts as a client's address.",
+    shape: listOf(
+      "addresses or ranges of your proxies",
+      (item) => parseNetwork(item) ?? refuse(),
+    ),
+    default: [],
+    unset: "no one's word counts, and behind a proxy all share one limit",
+    example: "127.0.0.1,10.0.0.0/8,fd00::/8",
+  },
+  CALLS_PER_MINUTE: {
+    words: "Calls that each caller may make a minute; ten times as many for " +
+      "a credential that is handed out, and for a network that nothing more " +
+      "is known of; `0` for no limit. See docs/access.md.",
+    shape: wholeNumber("a number of calls", 999_999),
+    unset: "1000, or no limit where only this machine calls",
+    example: "1000",
+  },
+  KV_PATH: {
+    words: "Database: a file, `:memory:`, or the http(s) URL of a remote one.",
+    shape: matching(
+      "a file, :memory:, or the http(s) URL of a remote database, without a " +
+        "password",
+      /^(?!https?:(?!\/\/(?![^/?#]*@)))/,
+    ),
+    unset: "Deno's default database for this folder, or on Deno Deploy the " +
+      "one assigned to the app",
+    example: "data/tools.db",
+  },
+  DENO_KV_ACCESS_TOKEN: {
+    words: "Access token of a remote `KV_PATH`.",
+    shape: text("the access token of the database that KV_PATH names"),
+    secret: true,
+  },
+  ALLOWED_ORIGINS: {
+    words: "Browser origins that may call; `*` for all. `BASE_URL` and pages " +
+      "on this machine always may.",
+    shape: listOf("origins (scheme, host and port only), or *", parseOrigin),
+    default: [],
+    unset: "no others",
+    example: "https://app.example.com",
+  },
+  LOG_LEVEL: {
+    words: "`debug`, `info`, `warning`, `error` or `off`.",
+    shape: oneOf(LOG_LEVELS),
+    default: "info",
+  },
+  AUDIT_LOG: {
+    words: "Whether sign-ins and changes that people and operators make on " +
+      "`/account` are logged at every `LOG_LEVEL` but `off`.",
+    shape: ON_OFF,
+    default: true,
+  },
+  MCP_TITLE: {
+    words: "The name that people see, where one program runs as several.",
+    shape: text("a title"),
+    unset: "the title in `server.ts`",
+    example: "Tools (staging)",
+  },
+  SERVER_CARD: {
+    words: "Whether directories are told of this server by a card.",
+    shape: ON_OFF,
+    default: true,
+  },
+  OPENAI_APPS_CHALLENGE: {
+    words: "The token by which OpenAI's directory sees whose domain this is.",
+    shape: matching(
+      "the token that OpenAI gave for this domain, without spaces",
+      /^[\x21-\x7E]{1,512}$/,
+    ),
+    fix: "Copy it from the app's page there",
+  },
+});

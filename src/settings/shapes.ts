@@ -1,0 +1,86 @@
+/**
+ * Shapes that the text of a setting may have.
+ *
+ * @module
+ */
+import { isLoopback } from "../net/loopback.ts";
+
+/** A shape in words, and the parser of such texts, which throws. */
+export interface Shape<T> {
+  wants: string;
+  parse(text: string): T;
+}
+
+/** A text of another shape; the message says more than the shape does. */
+export class Refusal extends Error {}
+
+/** Refuses a text. @throws {Refusal} */
+export function refuse(): never {
+  throw new Refusal();
+}
+
+/** Any text. */
+export function text(wants: string): Shape<string> {
+  return { wants, parse: (text) => text };
+}
+
+/** A text that matches a pattern. */
+export function matching(wants: string, pattern: RegExp): Shape<string> {
+  return { wants, parse: (text) => pattern.test(text) ? text : refuse() };
+}
+
+/** One of several words. */
+export function oneOf<T extends string>(words: readonly T[]): Shape<T> {
+  return {
+    wants: `one of ${words.join(", ")}`,
+    parse: (text) => words.find((word) => word === text) ?? refuse(),
+  };
+}
+
+/** A number from 0 on, in decimal digits. */
+export function wholeNumber(what: string, max: number): Shape<number> {
+  const parse = (text: string) =>
+    /^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : refuse();
+  return { wants: `${what} from 0 to ${max}`, parse };
+}
+
+/** `true` or `false`. */
+export const ON_OFF: Shape<boolean> = {
+  wants: "true or false",
+  parse: (text) =>
+    /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuse(),
+};
+
+/** A shape whose texts are read in lower case. */
+export function lowerCase<T>({ wants, parse }: Shape<T>): Shape<T> {
+  return { wants, parse: (text) => parse(text.toLowerCase()) };
+}
+
+/**
+ * Items between commas or spaces, at least one: no items would often mean
+ * everyone.
+ */
+export function listOf<T = string>(
+  what: string,
+  parse = (item: string) => item as T,
+): Shape<T[]> {
+  return {
+    wants: `${what}, separated by commas`,
+    parse: (text) => {
+      const items = text.split(/[\s,]+/).filter((item) => item !== "");
+      return items.length > 0 ? items.map((item) => parse(item)) : refuse();
+    },
+  };
+}
+
+/** The address of a server, as it was written: https, or on this machine. */
+export const SERVER_URL: Shape<string> = {
+  wants: "an https URL",
+  parse: (text) => {
+    const url = URL.parse(text);
+    const isGood = url && !url.hash && !url.username && !url.password &&
+      (url.protocol === "https:" ||
+        url.protocol === "http:" && isLoopback(url));
+    return isGood ? text : refuse();
+  },
+};

@@ -1,0 +1,40 @@
+/**
+ * Traces and metrics, if an operator collects them. Otherwise none of the code
+ * is loaded, and each place that could report something only checks that
+ * `telemetry` is undefined.
+ *
+ * @module
+ */
+import type { Telemetry } from "./telemetry.ts";
+
+/**
+ * The key under which OpenTelemetry's API finds the registrations of Deno or an
+ * SDK.
+ */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/** The telemetry; undefined if it is not collected. */
+export let telemetry: Telemetry | undefined;
+
+/** True if traces, metrics or the console are collected: `OTEL_DENO=true`. */
+export function isCollected(): boolean {
+  return REGISTERED in globalThis;
+}
+
+/**
+ * Starts telemetry, if it is collected. Must be awaited before the first
+ * request.
+ */
+export async function startTelemetry(): Promise<void> {
+  if (telemetry || !isCollected()) return;
+  const { Telemetry } = await import("./telemetry.ts");
+  telemetry ??= new Telemetry();
+}
+
+/**
+ * Begins work that outlives a request, such as a timer, outside the request's
+ * trace.
+ */
+export function detached<T>(begin: () => T): T {
+  return telemetry ? telemetry.detached(begin) : begin();
+}

@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import { now } from "../../../src/clock.ts";
+import { accountSessionKey } from "../../../src/store/keys.ts";
+import type { Arrival, Browser } from "../../flow/browser.ts";
+import {
+  BASE_URL,
+  Client,
+  type OAuthServer,
+  REDIRECT_URI,
+  startOAuthServer,
+} from "../../flow/kit.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { AccountVisitor, formOf } from "./kit.ts";
+
+const ACCOUNT = `${BASE_URL}/account`;
+const TOOLS = [tool({ name: "hello", run: () => "hello" })];
+
+async function signIn(
+  server: OAuthServer,
+  { as = "42", email = "jo@example.com" } = {},
+): Promise<{ browser: Browser; page: Arrival }> {
+  server.provider.subject = as;
+  server.provider.email = email;
+  const browser = server.browser();
+  const page = await browser.open(ACCOUNT);
+  return {
+    browser,
+    page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
+  };
+}
+
+function end(browser: Browser, page: Arrival, fields = {}, nth = 0) {
+  return browser.press(formOf(page, "/account/end", nth), "", "", fields);
+}
+
+Deno.test("GET /account asks a stranger to sign in, and shows nothing", async () => {
+  await using server = await startOAuthServer();
+  const page = await server.browser().open(ACCOUNT);
+  assert.equal(page.status, 200);
+  assert.match(page.text, /Sign in with Example ID/);
+  assert.doesNotMatch(
+    page.headers.get("content-security-policy")!,
+    /form-action/,
+  );
+});
+
+Deno.test("GET /account shows a person's connections under their clients", async () => {
+  await using server = await startOAuthServer({ tools: TOOLS });
+  const first = await Client.register(server, { client_name: "First" });
+  await first.connect();
+  await first.connect();
+  const second = await Client.register(server, { client_name: "Second" });
+  await second.connect();
+  server.provider.subject = "someone else";
+  await (await Client.register(server, { client_name: "Third" })).connect();
+
+  const { page } = await signIn(server);
+  assert.equal(page.url, ACCOUNT);
+  assert.match(page.text, /Signed in as <strong><bdi>Jo</);
+  assert.match(page.text, /First[^]*End all 2/);
+  assert.match(page.text, /Second/);
+  assert.doesNotMatch(page.text, /Third/);
+  assert.doesNotMatch(page.text, /Everyone/);
+});
+
+Deno.test("POST /account/end ends a connection within a second", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools: TOOLS });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const session = await server.post({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    },
+  }, { authorization: `Bearer ${tokens.access_token}` });
+  assert.equal(session.status, 200);
+  await session.body?.cancel();
+  const called = await client.call(tokens.access_token, "hello");
+  assert.equal(called.status, 200);
+  await called.body?.cancel();
+
+  const { browser, page } = await signIn(server);
+  assert.match(page.text, /1 open session/);
+  const after = await end(browser, page);
+  assert.match(after.text, /Ended\. The app has to ask you again/);
+  assert.match(after.text, /No app is connected/);
+
+  time.tick(1);
+  const refused = await client.call(tokens.access_token, "hello");
+  assert.equal(refused.status, 401);
+  await refused.body?.cancel();
+  const refreshed = await client.refresh(tokens.refresh_token);
+  assert.equal(refreshed.body.error, "invalid_grant");
+});
+
+Deno.test("POST /account/end ends all connections of a client, or one of them", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  for (let n = 0; n < 3; n++) await client.connect();
+  const { browser, page } = await signIn(server);
+  assert.match(page.text, /End all 3/);
+  // The first form ends all; each of the others ends one.
+  const two = await end(browser, page, {}, 1);
+  assert.match(two.text, /End all 2/);
+  const none = await end(browser, two);
+  assert.match(none.text, /No app is connected/);
+});
+
+Deno.test("POST /account/end does nothing to another person's connection", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  server.provider.subject = "victim";
+  const tokens = await client.connect();
+  const grants = await signIn(server, { as: "victim" });
+  const [, grantId] = /name="grants" value="([^"]*)"/.exec(grants.page.text)!;
+
+  await client.connect();
+  const { browser, page } = await signIn(server, { as: "attacker" });
+  await Client.register(server);
+  server.provider.subject = "attacker";
+  await client.connect();
+  const own = await browser.open(page.url);
+  const after = await end(browser, own, { grants: grantId });
+  assert.match(after.text, /had already ended/);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /account/end says that a connection had already ended, or never was", async () => {
+  await using server = await startOAuthServer();
+  await (await Client.register(server)).connect();
+  const { browser, page } = await signIn(server);
+  assert.match((await end(browser, page)).text, /Ended\. The app/);
+  for (const fields of [{}, { grants: "nothing" }]) {
+    assert.match((await end(browser, page, fields)).text, /had already ended/);
+  }
+});
+
+Deno.test("GET /account says what was done only where its address does", async () => {
+  await using server = await startOAuthServer();
+  const visitor = await AccountVisitor.signIn(server);
+  for (const query of ["", "?changed=", "?changed=toString"]) {
+    await visitor.look(query);
+    assert.doesNotMatch(visitor.page.text, /role="status"/, query);
+  }
+  assert.match(await visitor.look("?ended=x"), /had already ended/);
+});
+
+Deno.test("GET /account names the domain of a client with a metadata document, and of no other", async () => {
+  const documentUrl = "https://app.example.com/client.json";
+  const metadata = { client_name: "App", redirect_uris: [REDIRECT_URI] };
+  const configured = { client_id: "app://bank.example", ...metadata };
+  await using server = await startOAuthServer({
+    environment: {
+      OAUTH_CLIENTS: JSON.stringify([{
+        ...configured,
+        token_endpoint_auth_method: "none",
+      }]),
+    },
+    fetchDocument: () =>
+      Promise.resolve({
+        document: { client_id: documentUrl, ...metadata },
+        expiresAt: now() + 60,
+      }),
+  });
+  for (const id of [documentUrl, configured.client_id]) {
+    await new Client(server, id).connect();
+  }
+  const { page } = await signIn(server);
+  const badges = page.text.matchAll(/class="badge good">([^<]*)</g);
+  assert.deepEqual([...badges].map(([, text]) => text), ["app.example.com"]);
+});
+
+Deno.test("POST /account/end refuses a form that this server did not render for the session", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const mine = await signIn(server);
+  const theirs = await signIn(server, { as: "other" });
+  const [, csrf] = /name="csrf" value="([^"]*)"/.exec(theirs.page.text)!;
+  for (const token of ["", "x.y", csrf]) {
+    const refused = await end(mine.browser, mine.page, { csrf: token });
+    assert.equal(refused.status, 403, token);
+  }
+  const { page } = mine;
+  assert.equal((await end(server.browser(), page)).status, 403);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /account/sign-out ends the session, not only its cookie", async () => {
+  await using server = await startOAuthServer();
+  const { browser, page } = await signIn(server);
+  const cookies = [...browser.cookies];
+  const out = await browser.press(formOf(page, "/account/sign-out"), "", "");
+  assert.match(out.text, /Sign in with Example ID/);
+  assert.equal(browser.cookies.get(`${new URL(BASE_URL).host} account`), "");
+  for (const [name, value] of cookies) browser.cookies.set(name, value);
+  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
+});
+
+Deno.test("an account session is over when its hour is", async () => {
+  await using server = await startOAuthServer();
+  const { browser } = await signIn(server);
+  const [, id] = [...browser.cookies].find(([name]) =>
+    name.endsWith(" account")
+  )!;
+  const key = accountSessionKey(id);
+  const { value } = await server.kv.get<{ expiresAt: number }>(key);
+  await server.kv.set(key, {
+    ...value,
+    expiresAt: Math.floor(Date.now() / 1000),
+  });
+  assert.match((await browser.open(ACCOUNT)).text, /Sign in with Example ID/);
+});
+
+Deno.test("an operator sees everyone's connections, and ends them", async () => {
+  const environment = { OAUTH_ADMINS: "root@example.com" };
+  await using server = await startOAuthServer({ environment });
+  const client = await Client.register(server, { client_name: "Their app" });
+  const tokens = await client.connect();
+  const { browser, page } = await signIn(server, {
+    as: "1",
+    email: "root@example.com",
+  });
+  assert.match(page.text, /Everyone&#39;s connections/);
+  assert.match(page.text, /github:42/);
+  assert.match(page.text, /https:\/\/app\.example\.com\/cb/);
+  await end(browser, page);
+  assert.equal(
+    (await client.refresh(tokens.refresh_token)).body.error,
+    "invalid_grant",
+  );
+});
+
+Deno.test("an operator sees the registrations that people connected, newest first", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({
+    environment: { OAUTH_ADMINS: "root@example.com" },
+  });
+  for (const client_name of ["Older", "Newer", "Unused"]) {
+    const client = await Client.register(server, { client_name });
+    if (client_name !== "Unused") await client.connect();
+    time.tick(60);
+  }
+  const { page } = await signIn(server, { as: "1", email: "root@example.com" });
+  const [section] = page.text.split("Registrations").at(-1)!.split("</table>");
+  const names = section.matchAll(/Older|Newer|Unused/g);
+  assert.deepEqual([...names].map(String), ["Newer", "Older"]);
+});
+
+Deno.test("no one is an operator unless OAUTH_ADMINS says so", async () => {
+  for (const OAUTH_ADMINS of ["", "root@example.com"]) {
+    await using server = await startOAuthServer({
+      environment: { OAUTH_ADMINS },
+    });
+    const { page } = await signIn(server);
+    assert.doesNotMatch(page.text, /Everyone/);
+  }
+});
+
+Deno.test("an operator sees why the last attempts to connect failed", async () => {
+  const environment = { OAUTH_ADMINS: "root@example.com" };
+  await using server = await startOAuthServer({ environment });
+  const client = await Client.register(server, { client_name: "Their app" });
+  const browser = server.browser();
+  await browser.open(
+    client.authorizationUrl({ redirect_uri: "https://other.example/cb" }),
+  );
+  const code = await client.signIn();
+  await client.redeem(code, { code_verifier: "w".repeat(43) });
+  const denied = await browser.press(
+    await browser.open(client.authorizationUrl()),
+    "decision",
+    "deny",
+  );
+  assert.match(denied.url, /access_denied/);
+
+  const { page } = await signIn(server, {
+    as: "1",
+    email: "root@example.com",
+  });
+  const words = page.text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assert.match(words, /GET \/authorize Their app Failed invalid_request:/);
+  assert.match(words, /POST \/token Their app Failed invalid_grant:/);
+  assert.match(
+    words,
+    /POST \/authorize https:\/\/app\.example\.com\/cb Failed access_denied:/,
+  );
+  assert.match(
+    words,
+    /GET \/oauth\/provider-callback https:\/\/app\.example\.com\/cb Went well/,
+  );
+  for (const secret of [code, client.state, client.verifier]) {
+    assert.ok(!page.text.includes(secret));
+  }
+});
+
+Deno.test("GET /account says so where no one signs in", async () => {
+  await using server = await startOAuthServer({
+    environment: {
+      AUTH_STRATEGY: "none",
+      OAUTH_PROVIDER: "",
+      OAUTH_CLIENT_ID: "",
+    },
+  });
+  const page = await server.browser().open(ACCOUNT);
+  assert.equal(page.status, 501);
+  assert.match(page.text, /No one signs in here/);
+});

@@ -1,0 +1,319 @@
+/** The latest calls, from a client to its person's page. */
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import { Client, type OAuthServer, startOAuthServer } from "../../flow/kit.ts";
+import { initialize, type Json, rpc, until } from "../../kit.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { AccountVisitor, formOf } from "./kit.ts";
+
+const SECRET = "a-secret-of-many-letters";
+
+const tools = [
+  tool({
+    name: "search",
+    input: z.object({ words: z.string().optional() }),
+    run: () => "found",
+  }),
+  tool({
+    name: "fail",
+    run: () => {
+      throw new ToolError("No such luck");
+    },
+  }),
+  tool({
+    name: "crash",
+    run: () => {
+      throw new Error("broken");
+    },
+  }),
+  tool({ name: "send", scopes: ["mail:send"], run: () => "sent" }),
+  tool({
+    name: "build",
+    task: "required",
+    run: () => {
+      throw new ToolError("It does not build");
+    },
+  }),
+];
+
+function start(environment: Record<string, string> = {}): Promise<OAuthServer> {
+  return startOAuthServer({
+    tools,
+    environment: { OAUTH_ADMINS: "root@example.com", ...environment },
+  });
+}
+
+async function call(client: Client, token: string, name: string, input = {}) {
+  const response = await client.call(token, name, input);
+  await response.body?.cancel();
+  return response.status;
+}
+
+/** Reads the stored ledgers. */
+async function ledgers(server: OAuthServer): Promise<Json[]> {
+  const entries = server.kv.list<Json>({ prefix: ["ledger"] });
+  return (await Array.fromAsync(entries)).map(({ value }) => value);
+}
+
+Deno.test("GET /account shows how a person's calls ended, and nothing they said", async () => {
+  await using server = await start();
+  const client = await Client.register(server, { client_name: "Helper" });
+  const { access_token } = await client.connect();
+  const words = "my-most-private-words";
+  for (let n = 0; n < 3; n++) {
+    await call(client, access_token, "search", { words });
+  }
+  await call(client, access_token, "search", { words: 5 });
+  await call(client, access_token, "fail");
+  await call(client, access_token, "crash");
+  await call(client, access_token, words);
+
+  const visitor = await AccountVisitor.signIn(server);
+  assert.match(visitor.words, /Latest calls of Helper 3 not done/);
+  for (
+    const line of [
+      /crash Failed in the server just now/,
+      /fail Failed just now/,
+      /search Failed just now/,
+      /search 3 times Went well just now/,
+    ]
+  ) assert.match(visitor.words, line);
+  const [{ calls, ...rest }] = await ledgers(server);
+  assert.deepEqual(Object.keys(rest).sort(), ["expiresAt", "mark", "v"]);
+  for (const call of calls) {
+    assert.deepEqual(Object.keys(call).sort(), [
+      "at",
+      "count",
+      "firstAt",
+      "outcome",
+      "tool",
+    ]);
+  }
+  assert(!visitor.page.text.includes(words));
+  assert(!JSON.stringify(calls).includes(words));
+});
+
+Deno.test("GET /account shows calls in 2025 sessions", async () => {
+  await using server = await start();
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  const opened = await server.post(initialize("2025-11-25"), { authorization });
+  await opened.body?.cancel();
+  const called = await server.post(
+    rpc("tools/call", { name: "fail", arguments: {} }),
+    {
+      authorization,
+      "mcp-session-id": opened.headers.get("mcp-session-id")!,
+    },
+  );
+  await called.body?.cancel();
+  const visitor = await AccountVisitor.signIn(server);
+  assert.match(visitor.words, /fail Failed just now/);
+});
+
+Deno.test("GET /account shows no one else's calls", async () => {
+  await using server = await start();
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  await call(client, access_token, "fail");
+  const visitor = await AccountVisitor.signIn(server, { as: "43" });
+  assert.doesNotMatch(visitor.words, /fail|Latest calls/);
+});
+
+Deno.test("GET /account shows how a task ended, once it has", async () => {
+  await using server = await start();
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const response = await server.call("tools/call", {
+    name: "build",
+    arguments: {},
+  }, {
+    capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
+    headers: { authorization: `Bearer ${access_token}` },
+  });
+  const { result } = await response.json();
+  assert.equal(result.resultType, "task", JSON.stringify(result));
+  const visitor = await AccountVisitor.signIn(server);
+  await until(async () => /build Failed/.test(await visitor.look()));
+  assert.doesNotMatch(visitor.words, /build Went well/);
+});
+
+Deno.test("a connection that ends takes its calls with it", async () => {
+  await using server = await start();
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  await call(client, access_token, "search");
+  const visitor = await AccountVisitor.signIn(server);
+  assert.equal((await ledgers(server)).length, 1);
+  await call(client, access_token, "search");
+  await visitor.press("/account/end");
+  await visitor.look();
+  assert.deepEqual(await ledgers(server), []);
+  assert.equal((await client.refresh(refresh_token)).status, 400);
+});
+
+Deno.test("OAUTH_LEDGER_DAYS says how long calls are kept, and 0 keeps none", async () => {
+  using time = new FakeTime();
+  await using server = await start({ OAUTH_LEDGER_DAYS: "2" });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  await call(client, tokens.access_token, "search");
+  assert.match((await AccountVisitor.signIn(server)).words, /search Went well/);
+  time.tick(2 * 24 * 60 * 60);
+  const { words } = await AccountVisitor.signIn(server);
+  assert.match(words, /No tool was called lately/);
+
+  await using none = await start({ OAUTH_LEDGER_DAYS: "0" });
+  const other = await Client.register(none);
+  await call(other, (await other.connect()).access_token, "search");
+  const visitor = await AccountVisitor.signIn(none);
+  assert.match(visitor.words, /App/);
+  assert.doesNotMatch(visitor.words, /Latest calls|No tool was called/);
+  assert.deepEqual(await ledgers(none), []);
+});
+
+Deno.test("a token that a person made shows its calls", async () => {
+  await using server = await start();
+  const visitor = await AccountVisitor.signIn(server);
+  await visitor.press("/account/tokens", { name: "Backup", days: "30" });
+  const [token] = /tsp_\w{58}/.exec(visitor.page.text)!;
+  await call(new Client(server, ""), token, "crash");
+  assert.match(
+    await visitor.look(),
+    /Latest calls of Backup 1 not done crash Failed in the server/,
+  );
+});
+
+/** Starts a server with two people, a machine, and their calls. */
+async function busyServer(): Promise<OAuthServer> {
+  const server = await start({
+    OAUTH_CLIENTS: JSON.stringify([{
+      client_id: "ci",
+      client_name: "Nightly build",
+      grant_types: ["client_credentials"],
+      client_secret_env: "OAUTH_CLIENT_SECRET_CI",
+      scope: "mail:send",
+    }]),
+    OAUTH_CLIENT_SECRET_CI: SECRET,
+  });
+  for (
+    const [subject, name, called] of [
+      ["ada", "First app", ["fail", "search"]],
+      ["bob", "Second app", ["search", "crash"]],
+    ] as const
+  ) {
+    server.provider.subject = subject;
+    server.provider.personName = subject;
+    const client = await Client.register(server, { client_name: name });
+    const { access_token } = await client.connect();
+    for (const name of called) await call(client, access_token, name);
+  }
+  const response = await server.form("/token", {
+    grant_type: "client_credentials",
+    client_id: "ci",
+    client_secret: SECRET,
+  });
+  const { access_token } = await response.json();
+  await call(new Client(server, ""), access_token, "send");
+  server.provider.personName = "root";
+  return server;
+}
+
+/** Finds the rows of the calls on an operator's page. */
+function rowsOf({ page }: AccountVisitor) {
+  const [, section] = /<section id="calls">([^]*?)<\/section>/.exec(page.text)!;
+  return section.split('<tr role="row">').slice(2).map((row) => {
+    const [outcome, , tool, person, client] = row.split("<td").slice(1).map(
+      (cell) => cell.replace(/^[^>]*>/, "").replaceAll(/<[^>]*>|[“”]/g, ""),
+    );
+    return { outcome, tool, person, client };
+  });
+}
+
+const ROOT = { as: "root", email: "root@example.com" };
+
+Deno.test("an operator sees everyone's calls, failures first, machines too", async () => {
+  await using server = await busyServer();
+  const visitor = await AccountVisitor.signIn(server, ROOT);
+  const rows = rowsOf(visitor).map(({ person, client, tool, outcome }) =>
+    [person, client, tool, outcome].join(" ")
+  );
+  assert.deepEqual(rows.slice(0, 2).sort(), [
+    "ada First app fail Failed",
+    "bob Second app crash Failed in the server",
+  ]);
+  assert.deepEqual(rows.slice(2).sort(), [
+    "Nightly build Nightly build send Went well",
+    "ada First app search Went well",
+    "bob Second app search Went well",
+  ]);
+});
+
+Deno.test("a machine's calls are shown when its grant is over", async () => {
+  using time = new FakeTime();
+  await using server = await busyServer();
+  await AccountVisitor.signIn(server, ROOT);
+  time.tick(2 * 60 * 60);
+  const visitor = await AccountVisitor.signIn(server, ROOT);
+  assert(
+    rowsOf(visitor).some(({ client, tool }) =>
+      client === "Nightly build" && tool === "send"
+    ),
+  );
+});
+
+for (
+  const [query, wanted] of [
+    ["?person=AD", ["ada fail", "ada search"]],
+    ["?person=+ada+", ["ada fail", "ada search"]],
+    ["?client=second", ["bob crash", "bob search"]],
+    ["?person=ada&outcome=failed", ["ada fail"]],
+    ["?client=app&outcome=fine", ["ada search", "bob search"]],
+    ["?person=no one", []],
+  ] as const
+) {
+  Deno.test(`an operator filters calls by ${query}`, async () => {
+    await using server = await busyServer();
+    const visitor = await AccountVisitor.signIn(server, ROOT);
+    await visitor.look(query);
+    const rows = rowsOf(visitor).map(({ person, tool }) => `${person} ${tool}`);
+    assert.deepEqual(rows.sort(), wanted);
+    const isEmpty = /No call is like this/.test(visitor.words);
+    assert.equal(isEmpty, wanted.length === 0);
+    const form = formOf(visitor.page, "/account#calls").text;
+    for (const [, value] of new URLSearchParams(query)) {
+      assert(form.includes(`value="${value}"`), value);
+    }
+  });
+}
+
+Deno.test("an operator sees calls of every outcome when none is asked for that there is", async () => {
+  await using server = await busyServer();
+  const visitor = await AccountVisitor.signIn(server, ROOT);
+  const all = rowsOf(visitor).length;
+  await visitor.look("?outcome=other");
+  assert.equal(rowsOf(visitor).length, all);
+});
+
+Deno.test("an operator is shown no calls where none are kept", async () => {
+  await using server = await start({ OAUTH_LEDGER_DAYS: "0" });
+  const { page } = await AccountVisitor.signIn(server, ROOT);
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.text, /<section id="calls">/);
+});
+
+Deno.test("no one but an operator sees everyone's calls, whatever they ask for", async () => {
+  await using server = await busyServer();
+  const visitor = await AccountVisitor.signIn(server);
+  assert.doesNotMatch(await visitor.look("?person=ada"), /First app|Person/);
+});
+
+Deno.test("what a filter asks for is shown as text", async () => {
+  await using server = await start();
+  const visitor = await AccountVisitor.signIn(server, ROOT);
+  const query = new URLSearchParams({ person: `"><script>alert(1)</script>` });
+  await visitor.look(`?${query}`);
+  assert(!visitor.page.text.includes("<script>alert"));
+});

@@ -1,0 +1,300 @@
+import assert from "node:assert/strict";
+import { tool } from "../../../src/authoring/tool.ts";
+import { fingerprint } from "../../../src/crypto/crypto.ts";
+import type { Arrival, Browser } from "../../flow/browser.ts";
+import {
+  BASE_URL,
+  Client,
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../../flow/kit.ts";
+import { until } from "../../kit.ts";
+import { accountSessionStore } from "../../../src/store/account_sessions.ts";
+import { Database } from "../../../src/store/database.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { withKv } from "../../store/fixture.ts";
+
+const DAY = 24 * 60 * 60;
+const tools = [
+  tool({
+    name: "whoami",
+    run: (_, { caller }) => JSON.stringify(caller),
+  }),
+  tool({ name: "mail", scopes: ["mail:read"], run: () => "mail" }),
+  tool({ name: "send", scopes: ["mail:send"], run: () => "sent" }),
+];
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  return startOAuthServer({ tools, ...options });
+}
+
+/** Cuts a page to one form, by its action. */
+function formOf(page: Arrival, action: string): Arrival {
+  const part = page.text.split("<form").slice(1).find((part) =>
+    part.includes(`action="${action}"`)
+  );
+  assert(part, `no form to ${action} in ${page.text}`);
+  return { ...page, text: `<form${part.split("</form>")[0]}` };
+}
+
+async function signIn(
+  server: OAuthServer,
+  { as = "42", email = "jo@example.com" } = {},
+): Promise<{ browser: Browser; page: Arrival }> {
+  server.provider.subject = as;
+  server.provider.email = email;
+  const browser = server.browser();
+  const page = await browser.open(`${BASE_URL}/account`);
+  return {
+    browser,
+    page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
+  };
+}
+
+/** Fills in the form; the test browser ticks every box by itself. */
+async function make(
+  { browser, page }: { browser: Browser; page: Arrival },
+  fields: Record<string, string> = {},
+): Promise<{ page: Arrival; token: string }> {
+  const made = await browser.press(
+    formOf(page, "/account/tokens"),
+    "",
+    "",
+    { name: "Backup", days: "30", "scope.mail:send": "", ...fields },
+  );
+  const [token = ""] = /tsp_\w{58}/.exec(made.text) ?? [];
+  return { page: made, token };
+}
+
+async function call(server: OAuthServer, token: string, name = "whoami") {
+  const response = await new Client(server, "").call(token, name);
+  const { result } = await response.json();
+  return { status: response.status, text: result?.content[0].text };
+}
+
+Deno.test("POST /account/tokens makes a token that is shown once and acts as its person", async () => {
+  await using server = await start();
+  const signedIn = await signIn(server);
+  const { page, token } = await make(signedIn);
+  assert.match(page.text, /Copy it now/);
+  assert.equal(page.headers.get("cache-control"), "no-store");
+  const { subject, door, clientId, scopes } = JSON.parse(
+    (await call(server, token)).text,
+  );
+  assert.deepEqual({ subject, door, clientId, scopes }, {
+    subject: "github:42",
+    door: "token",
+    clientId: undefined,
+    scopes: ["mail:read"],
+  });
+  assert.equal((await call(server, token, "mail")).text, "mail");
+  assert.equal((await call(server, token, "send")).status, 403);
+  const again = await signedIn.browser.open(`${BASE_URL}/account`);
+  assert.match(again.text, /Backup/);
+  assert(!again.text.includes(token));
+  // It is the person's own, and belongs to no app.
+  assert.match(again.text, /No app is connected/);
+});
+
+Deno.test("loading the page of a new token again makes no other, and shows none", async () => {
+  await using server = await start();
+  const { browser, page } = await signIn(server);
+  const { page: made, token } = await make({ browser, page });
+  const { pathname, searchParams } = new URL(made.url);
+  assert.equal(pathname, "/account");
+  const again = await browser.open(made.url);
+  assert(again.text.includes("Backup"));
+  assert(!again.text.includes("tsp_"));
+  const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
+  assert.equal(grants.length, 1);
+  // Nor does someone else who knows its address see it.
+  const { token: second, page: unseen } = await make({ browser, page: again });
+  assert.notEqual(second, token);
+  const other = await signIn(server, { as: "43" });
+  for (const { url } of [made, unseen]) {
+    assert(!(await other.browser.open(url)).text.includes("tsp_"));
+  }
+  assert.match(searchParams.get("made")!, /^\w{22}$/);
+});
+
+Deno.test("a new token waits five minutes for its page, and for its browser alone", async () => {
+  using time = new FakeTime();
+  await withKv(async (kv) => {
+    const database = new Database(kv);
+    const sessions = accountSessionStore(database);
+    await database.commit(await sessions.keepMade("mine", "grant", "tsp_1"));
+    assert.equal(await sessions.takeMade("other", "grant"), undefined);
+    assert.equal(await sessions.takeMade("mine", "other"), undefined);
+    const taken = await Promise.all(
+      [1, 2].map(() => sessions.takeMade("mine", "grant")),
+    );
+    assert.deepEqual(taken.filter((one) => one !== undefined), ["tsp_1"]);
+    await database.commit(await sessions.keepMade("mine", "grant", "tsp_2"));
+    time.tick(300);
+    assert.equal(await sessions.takeMade("mine", "grant"), undefined);
+  });
+});
+
+Deno.test("a made token is in the database as a fingerprint only", async () => {
+  await using server = await start();
+  const { token } = await make(await signIn(server));
+  const entries = await Array.fromAsync(server.kv.list({ prefix: [] }));
+  const stored = Deno.inspect(entries, { depth: 10, strAbbreviateSize: 1e6 });
+  assert(stored.includes(fingerprint(token)));
+  assert(!stored.includes(token));
+});
+
+Deno.test("a made token is good at another process, and ends on its day", async () => {
+  using time = new FakeTime();
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = await start({ kv });
+    await using other = await start({ kv });
+    const { token } = await make(await signIn(server), { days: "7" });
+    assert.equal((await call(other, token)).status, 200);
+    time.tick(7 * DAY - 1);
+    assert.equal((await call(other, token)).status, 200);
+    time.tick(1);
+    assert.equal((await call(other, token)).status, 401);
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("POST /account/end ends a made token within a second", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const { browser, page } = await signIn(server);
+  const { page: made, token } = await make({ browser, page });
+  assert.equal((await call(server, token)).status, 200);
+  const after = await browser.press(formOf(made, "/account/end"), "", "");
+  assert.doesNotMatch(after.text, /Backup/);
+  time.tick(1);
+  assert.equal((await call(server, token)).status, 401);
+});
+
+Deno.test("POST /revoke ends a made token for anyone who holds it", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const { token } = await make(await signIn(server));
+  assert.equal((await call(server, token)).status, 200);
+  const response = await server.form("/revoke", { token });
+  assert.equal(response.status, 200);
+  time.tick(1);
+  assert.equal((await call(server, token)).status, 401);
+});
+
+Deno.test("the last use of a made token is written once a minute", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const { browser, page } = await signIn(server);
+  const { token } = await make({ browser, page });
+  const usedAt = async () => {
+    const [{ value }] = await Array.fromAsync(
+      server.kv.list<{ usedAt: number }>({ prefix: ["grant"] }),
+    );
+    return value.usedAt;
+  };
+  const madeAt = await usedAt();
+  const shown = await browser.open(`${BASE_URL}/account`);
+  assert.match(shown.text, /never used/);
+  time.tick(59);
+  await call(server, token);
+  assert.equal(await usedAt(), madeAt);
+  time.tick(2);
+  await call(server, token);
+  await until(async () => await usedAt() === madeAt + 61);
+  const after = await browser.open(`${BASE_URL}/account`);
+  assert.match(after.text, /last used/);
+});
+
+Deno.test("an operator sees whose tokens there are, and ends them", async () => {
+  using time = new FakeTime();
+  await using server = await start({
+    environment: { OAUTH_ADMINS: "ops@example.com" },
+  });
+  const { token } = await make(await signIn(server));
+  const { browser, page } = await signIn(server, {
+    as: "1",
+    email: "ops@example.com",
+  });
+  assert.match(page.text, /Backup \(access token\)/);
+  await browser.press(formOf(page, "/account/end"), "", "");
+  time.tick(1);
+  assert.equal((await call(server, token)).status, 401);
+});
+
+Deno.test("another person ends no one's token", async () => {
+  await using server = await start();
+  const first = await make(await signIn(server));
+  const [, id] = /name="grants" value="(\w+)"/.exec(first.page.text)!;
+  const other = await signIn(server, { as: "43" });
+  const own = await make(other);
+  await other.browser.press(formOf(own.page, "/account/end"), "", "", {
+    grants: id,
+  });
+  assert.equal((await call(server, first.token)).status, 200);
+});
+
+Deno.test("a made token ends where its person may no longer sign in", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = await start({ kv });
+    const { token } = await make(await signIn(server));
+    await using strict = await start({
+      kv,
+      environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
+    });
+    assert.equal((await call(strict, token)).status, 401);
+  } finally {
+    kv.close();
+  }
+});
+
+for (
+  const [what, fields, message] of [
+    ["without a name", { name: " " }, /name must be 1 to 80/],
+    ["with a long name", { name: "x".repeat(81) }, /name must be 1 to 80/],
+    ["with a line break in its name", { name: "a\nb" }, /name must be 1 to 80/],
+    ["without an end", { days: "" }, /days must be one of/],
+    ["for longer than there is", { days: "366" }, /days must be one of/],
+    ["by a page of another session", { csrf: "x.y" }, /signed in|sign in/i],
+  ] as const
+) {
+  Deno.test(`POST /account/tokens makes none ${what}`, async () => {
+    await using server = await start();
+    const { page, token } = await make(await signIn(server), fields);
+    assert(page.status >= 400, String(page.status));
+    assert.match(page.text, message);
+    assert.equal(token, "");
+  });
+}
+
+Deno.test("POST /account/tokens makes none for someone who may not sign in", async () => {
+  await using server = await start({
+    environment: { OAUTH_ALLOWED_USERS: "else@example.com" },
+  });
+  const { page, token } = await make(await signIn(server));
+  assert.equal(page.status, 403);
+  assert.equal(token, "");
+});
+
+Deno.test("POST /account/tokens gives no scope that the server does not have", async () => {
+  await using server = await start();
+  const { token } = await make(await signIn(server), { "scope.admin": "on" });
+  const { scopes } = JSON.parse((await call(server, token)).text);
+  assert.deepEqual(scopes, ["mail:read"]);
+});
+
+Deno.test("POST /account/tokens makes fifty, and no more before one ends", async () => {
+  await using server = await start();
+  const signedIn = await signIn(server);
+  let last = await make(signedIn);
+  for (let count = 2; count <= 50; count++) last = await make(signedIn);
+  assert.notEqual(last.token, "");
+  const refused = await make(signedIn);
+  assert.deepEqual([refused.page.status, refused.token], [409, ""]);
+  await signedIn.browser.press(formOf(last.page, "/account/end"), "", "");
+  assert.notEqual((await make(signedIn)).token, "");
+});

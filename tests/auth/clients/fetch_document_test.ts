@@ -1,0 +1,440 @@
+import assert from "node:assert/strict";
+import {
+  type DocumentOptions,
+  fetchDocument,
+} from "../../../src/auth/clients/fetch_document.ts";
+import { DocumentError } from "../../../src/auth/clients/document_error.ts";
+import { parseDocumentUrl } from "../../../src/auth/rules/document_url.ts";
+import { createAuthority } from "./authority.ts";
+
+const URL_TEXT = "https://client.example/oauth/client.json?v=1";
+const PUBLIC = "93.184.215.14";
+const MAX_DOCUMENT_BYTES = 16 * 1024;
+const OTHER_PUBLIC = "2606:2800:21f:cb07:6820:80da:af6b:8b2c";
+
+const authority = await createAuthority();
+const certificate = await authority.certify("client.example");
+
+/** Serves client.example on loopback, as if it had public addresses. */
+function serve(
+  answer: (request: Request) => Response | Promise<Response>,
+  { addresses = [PUBLIC], trusted = true, closed = [] as string[] } = {},
+) {
+  const server = Deno.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    onListen: () => {},
+    ...certificate,
+  }, answer);
+  const { port } = server.addr;
+  const looked: string[] = [];
+  const connected: string[] = [];
+  const options: DocumentOptions = {
+    now: 1000,
+    resolve: (hostname) => {
+      looked.push(hostname);
+      return Promise.resolve(addresses);
+    },
+    connect: (address) => {
+      connected.push(address);
+      return {
+        host: "127.0.0.1",
+        // Port 1 is closed.
+        port: closed.includes(address) ? 1 : port,
+        ca: trusted ? authority.ca : undefined,
+      };
+    },
+  };
+  return {
+    options,
+    looked,
+    connected,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+/**
+ * Waits for a failure without details in public, but with the reason for the
+ * log.
+ */
+async function assertFails(
+  promise: Promise<unknown>,
+  reason: RegExp,
+): Promise<void> {
+  const error = await promise.then(() => undefined, (error) => error);
+  assert(error instanceof DocumentError, `did not fail: ${error}`);
+  assert.equal(error.message, "The document could not be fetched");
+  const { cause } = error;
+  const causes = cause instanceof AggregateError ? cause.errors : [cause];
+  assert.match(causes.map(String).join("; "), reason);
+}
+
+Deno.test("fetchDocument() gets a document from the address that was looked up and checked", async () => {
+  const asked: [string, string, string | null][] = [];
+  await using client = serve(({ method, url, headers }) => {
+    asked.push([method, url, headers.get("accept")]);
+    return Response.json({ client_id: URL_TEXT }, {
+      headers: { "cache-control": "max-age=600" },
+    });
+  });
+  assert.deepEqual(await fetchDocument(URL_TEXT, client.options), {
+    document: { client_id: URL_TEXT },
+    expiresAt: 1600,
+  });
+  assert.deepEqual(client.looked, ["client.example"]);
+  assert.deepEqual(client.connected, [PUBLIC]);
+  assert.deepEqual(asked, [["GET", URL_TEXT, "application/json"]]);
+});
+
+Deno.test("fetchDocument() takes types that are JSON underneath", async () => {
+  for (
+    const type of [
+      "application/json; charset=utf-8",
+      "application/json ; charset=utf-8",
+      "Application/JSON",
+      "application/jwk-set+json",
+      "application/oauth-client-metadata+json",
+    ]
+  ) {
+    await using client = serve(() =>
+      new Response("{}", { headers: { "content-type": type } })
+    );
+    const { document } = await fetchDocument(URL_TEXT, client.options);
+    assert.deepEqual(document, {}, type);
+  }
+});
+
+Deno.test("fetchDocument() tries the next address when one does not answer", async () => {
+  await using client = serve(() => Response.json([]), {
+    addresses: [PUBLIC, OTHER_PUBLIC],
+    closed: [PUBLIC],
+  });
+  await fetchDocument(URL_TEXT, client.options);
+  assert.deepEqual(client.connected, [PUBLIC, OTHER_PUBLIC]);
+});
+
+Deno.test("fetchDocument() tries four addresses at most", async () => {
+  const addresses = [1, 2, 3, 4, 5].map((last) => `93.184.215.${last}`);
+  await using client = serve(() => Response.json([]), {
+    addresses,
+    closed: addresses,
+  });
+  await assertFails(fetchDocument(URL_TEXT, client.options), /ECONNREFUSED/);
+  assert.deepEqual(client.connected, addresses.slice(0, 4));
+});
+
+const ADDRESSES: [string, string[], RegExp][] = [
+  ["loopback", ["127.0.0.1"], /127\.0\.0\.1 is not a public address/],
+  ["an address inside", ["10.0.0.7"], /not a public/],
+  ["a cloud's metadata service", ["169.254.169.254"], /not a public/],
+  ["loopback as IPv6", ["::1"], /not a public/],
+  ["loopback in IPv6", ["::ffff:127.0.0.1"], /not a public/],
+  ["a public address and one inside", [PUBLIC, "192.168.0.1"], /not a public/],
+  ["a public address, three more and one inside", [
+    PUBLIC,
+    PUBLIC,
+    PUBLIC,
+    PUBLIC,
+    "fd00::1",
+  ], /not a public/],
+  ["nothing", [], /no address/],
+];
+
+for (const [what, addresses, reason] of ADDRESSES) {
+  Deno.test(`fetchDocument() connects nowhere when the name leads to ${what}`, async () => {
+    await using client = serve(() => Response.json({}), { addresses });
+    await assertFails(fetchDocument(URL_TEXT, client.options), reason);
+    assert.deepEqual(client.connected, []);
+  });
+}
+
+Deno.test("fetchDocument() looks up real names, and refuses this machine's", async () => {
+  await assertFails(
+    fetchDocument("https://localhost/client.json"),
+    /not a public address/,
+  );
+});
+
+Deno.test("fetchDocument() fails on a name that is not found", async () => {
+  await assertFails(
+    fetchDocument(URL_TEXT, {
+      resolve: () => Promise.reject(new Error("ENOTFOUND")),
+    }),
+    /ENOTFOUND/,
+  );
+});
+
+Deno.test("fetchDocument() believes no certificate for another name", async () => {
+  await using client = serve(() => Response.json({}));
+  await assertFails(
+    fetchDocument("https://other.example/client.json", client.options),
+    /ERR_TLS_CERT_ALTNAME_INVALID|altnames/,
+  );
+});
+
+Deno.test("fetchDocument() believes no certificate of an unknown authority", async () => {
+  await using client = serve(() => Response.json({}), { trusted: false });
+  await assertFails(
+    fetchDocument(URL_TEXT, client.options),
+    /unable to verify/,
+  );
+});
+
+const ANSWERS: [string, () => Response, RegExp][] = [
+  [
+    "a redirect",
+    () => Response.redirect("https://client.example/x", 302),
+    /302/,
+  ],
+  [
+    "a document that is not there",
+    () => new Response("", { status: 404 }),
+    /404/,
+  ],
+  ["another success than 200", () => Response.json({}, { status: 201 }), /201/],
+  ["a failing server", () => Response.json({}, { status: 500 }), /500/],
+  [
+    "a page",
+    () => new Response("<p>", { headers: { "content-type": "text/html" } }),
+    /text\/html/,
+  ],
+  ["JSON that says to be text", () => new Response("{}"), /text\/plain/],
+  [
+    "a type that only ends like JSON",
+    () => new Response("{}", { headers: { "content-type": "text/x+json" } }),
+    /text/,
+  ],
+  [
+    "a type that only sounds like JSON",
+    () =>
+      new Response("{}", { headers: { "content-type": "application/xjson" } }),
+    /xjson/,
+  ],
+  [
+    "a type with JSON inside",
+    () =>
+      new Response("{}", {
+        headers: { "content-type": "text/application/json" },
+      }),
+    /text/,
+  ],
+  [
+    "a type that only begins like JSON",
+    () =>
+      new Response("{}", { headers: { "content-type": "application/jsonp" } }),
+    /jsonp/,
+  ],
+  ["no type", () => new Response(new Uint8Array([123, 125])), /undefined/],
+  [
+    "what is no JSON",
+    () =>
+      new Response("{", { headers: { "content-type": "application/json" } }),
+    /not JSON/,
+  ],
+  [
+    "too much",
+    () => Response.json("x".repeat(MAX_DOCUMENT_BYTES - 1)),
+    /more than/,
+  ],
+  ["too much, unannounced", () =>
+    new Response(
+      ReadableStream.from([
+        new Uint8Array(MAX_DOCUMENT_BYTES).fill(32),
+        new Uint8Array(1).fill(49),
+      ]),
+      { headers: { "content-type": "application/json" } },
+    ), /more than/],
+];
+
+for (const [what, answer, reason] of ANSWERS) {
+  Deno.test(`fetchDocument() refuses ${what}`, async () => {
+    await using client = serve(answer);
+    await assertFails(fetchDocument(URL_TEXT, client.options), reason);
+  });
+}
+
+Deno.test("fetchDocument() takes a document of exactly the limit", async () => {
+  const text = "x".repeat(MAX_DOCUMENT_BYTES - 2);
+  await using client = serve(() => Response.json(text));
+  const { document } = await fetchDocument(URL_TEXT, client.options);
+  assert.equal(document, text);
+});
+
+Deno.test("fetchDocument() does not wait for ever for an answer, and hangs up", async () => {
+  const { promise: hungUp, resolve } = Promise.withResolvers<Event>();
+  await using client = serve(async ({ signal }) => {
+    signal.addEventListener("abort", resolve);
+    await hungUp;
+    return new Response();
+  }, { addresses: [PUBLIC, OTHER_PUBLIC] });
+  await assertFails(
+    fetchDocument(URL_TEXT, { ...client.options, timeoutSeconds: 0.1 }),
+    /No answer within/,
+  );
+  await hungUp;
+  assert.deepEqual(client.connected, [PUBLIC]);
+});
+
+Deno.test("fetchDocument() hangs up on too much", async () => {
+  const { promise: hungUp, resolve } = Promise.withResolvers<void>();
+  await using client = serve(() =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(new Uint8Array(1024)),
+        cancel: () => resolve(),
+      }),
+    )
+  );
+  await assertFails(fetchDocument(URL_TEXT, client.options), /more than/);
+  await hungUp;
+});
+
+Deno.test("fetchDocument() waits for five seconds unless it is told otherwise", async () => {
+  const { setTimeout } = globalThis;
+  const waits: unknown[] = [];
+  globalThis.setTimeout = ((late: () => void, milliseconds: number) => {
+    waits.push(milliseconds);
+    return setTimeout(late, 0);
+  }) as typeof setTimeout;
+  try {
+    await assertFails(
+      fetchDocument(URL_TEXT, { resolve: () => new Promise(() => {}) }),
+      /No answer within 5 s/,
+    );
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.deepEqual(waits, [5000]);
+});
+
+Deno.test("fetchDocument() does not wait for ever for an answer to end", async () => {
+  let end = () => {};
+  await using client = serve(() =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue(new Uint8Array(1));
+          end = () => controller.close();
+        },
+      }),
+    )
+  );
+  await assertFails(
+    fetchDocument(URL_TEXT, { ...client.options, timeoutSeconds: 0.2 }),
+    /No answer within/,
+  );
+  end();
+});
+
+Deno.test("fetchDocument() does not wait for ever for a name", async () => {
+  await assertFails(
+    fetchDocument(URL_TEXT, {
+      resolve: () => new Promise(() => {}),
+      timeoutSeconds: 0.1,
+    }),
+    /No answer within/,
+  );
+});
+
+const FAILURES: [string, () => Response, boolean][] = [
+  ["404", () => new Response(null, { status: 404 }), true],
+  [
+    "a redirect",
+    () => new Response(null, { status: 302, headers: { location: "/c" } }),
+    true,
+  ],
+  ["another type", () => new Response("{}"), true],
+  [
+    "no JSON",
+    () =>
+      new Response("{", { headers: { "content-type": "application/json" } }),
+    true,
+  ],
+  ["too much", () => Response.json("x".repeat(MAX_DOCUMENT_BYTES)), true],
+  ["500", () => new Response(null, { status: 500 }), false],
+  ["429", () => new Response(null, { status: 429 }), false],
+  ["408", () => new Response(null, { status: 408 }), false],
+];
+
+for (const [what, answer, isPermanent] of FAILURES) {
+  Deno.test(`fetchDocument() takes ${what} for a ${isPermanent ? "permanent" : "temporary"} failure`, async () => {
+    await using client = serve(answer);
+    await assert.rejects(fetchDocument(URL_TEXT, client.options), {
+      name: "DocumentError",
+      isPermanent,
+    });
+  });
+}
+
+Deno.test("fetchDocument() does not tell an address inside from one that does not answer", async () => {
+  await using inside = serve(() => Response.json({}), {
+    addresses: ["10.0.0.7"],
+  });
+  await using silent = serve(() => Response.json({}), { closed: [PUBLIC] });
+  for (const { options } of [inside, silent]) {
+    await assert.rejects(fetchDocument(URL_TEXT, options), {
+      isPermanent: false,
+    });
+  }
+});
+
+Deno.test("parseDocumentUrl() takes plain addresses", () => {
+  for (
+    const text of [
+      "https://client.example/client.json",
+      "https://client.example/a/b%20c/",
+      "https://client.example/c?v=1",
+      "https://xn--bcher-kva.example/c",
+    ]
+  ) {
+    assert.equal(parseDocumentUrl(text).href, text);
+  }
+});
+
+const URLS = [
+  "",
+  "client.example/c",
+  "http://client.example/c",
+  "ftp://client.example/c",
+  "https://client.example",
+  "https://client.example/",
+  "https://client.example/?c",
+  "https://client.example/c#part",
+  "https://client.example/c#",
+  "https://user@client.example/c",
+  "https://user:pass@client.example/c",
+  "https://@client.example/c",
+  "https://client.example:443/c",
+  "https://client.example:8443/c",
+  "https://client.example:22/c",
+  "https://client.example/./c",
+  "https://client.example/a/../c",
+  "https://client.example/%2e%2e/c",
+  "https://client.example/a/.%2E/c",
+  "https://client.example\\c",
+  "https:\\\\client.example\\c",
+  "https:/client.example/c",
+  "https:client.example/c",
+  " https://client.example/c",
+  "https://client.example/c ",
+  "https://client.example/\tc",
+  "https://client.ex\nample/c",
+  "https://CLIENT.example/c",
+  "HTTPS://client.example/c",
+  "https://bücher.example/c",
+  "https://client.example/ü",
+  "https://client.example./c",
+  "https://127.0.0.1/c",
+  "https://93.184.215.14/c",
+  "https://2130706433/c",
+  "https://0x7f.1/c",
+  "https://[::1]/c",
+  "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/c",
+];
+
+for (const text of URLS) {
+  Deno.test(`fetchDocument() refuses the address ${JSON.stringify(text)}`, async () => {
+    const resolve = () => assert.fail("was looked up");
+    await assertFails(fetchDocument(text, { resolve }), /plain https URL/);
+  });
+}

@@ -1,0 +1,453 @@
+import assert from "node:assert/strict";
+import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { Environment } from "../../../src/settings/setting.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import type { LogOptions } from "../../../src/log/log.ts";
+import { recordLog } from "../../log/fixture.ts";
+import { Database } from "../../../src/store/database.ts";
+import { accessTokenStore } from "../../../src/store/access_tokens.ts";
+import { keyServer } from "./key_server.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { type HeadersOf, startServer } from "../../kit.ts";
+import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
+
+const whoami = tool({
+  name: "whoami",
+  run: (_, { caller }) => JSON.stringify(caller),
+});
+const mail = tool({
+  name: "mail",
+  scopes: ["mail:read"],
+  run: () => "mail",
+});
+const tools = [whoami, mail];
+
+function start(environment: Environment, log?: LogOptions) {
+  return startServer({ tools, env: environment, log });
+}
+
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+async function call(server: Server, headers: HeadersOf, name = "whoami") {
+  const response = await server.call("tools/call", { name }, { headers });
+  const body = await response.json();
+  return {
+    status: response.status,
+    challenge: response.headers.get("www-authenticate"),
+    caller: body.result && JSON.parse(body.result.content[0].text),
+  };
+}
+
+Deno.test("bearerGate() lets in every token that is listed, and no one else", async () => {
+  await using server = await start({
+    AUTH_STRATEGY: "bearer",
+    BEARER_TOKEN: "the-new-secret-token,the-old-secret-token",
+  });
+  for (const token of ["the-new-secret-token", "the-old-secret-token"]) {
+    const { status, caller } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(caller, {
+      subject: "operator",
+      door: "bearer",
+      scopes: "all",
+      binding: "operator",
+    });
+  }
+  assert.deepEqual(await call(server, {}), {
+    status: 401,
+    challenge: "Bearer",
+    caller: undefined,
+  });
+  for (
+    const token of [
+      "the-new-secret-token,the-old-secret-token",
+      "the-new-secret-toke",
+      "the-new-secret-token1",
+    ]
+  ) {
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+  }
+});
+
+Deno.test("apiKeyGate() reads the header that it was told", async () => {
+  await using server = await start({
+    AUTH_STRATEGY: "api_key",
+    API_KEY: "the-first-api-key,the-second-api-key",
+    API_KEY_HEADER: "X-Tool-Key",
+  });
+  assert.equal(
+    (await call(server, { "x-tool-key": "the-first-api-key" })).status,
+    200,
+  );
+  assert.equal(
+    (await call(server, { "x-tool-key": "the-second-api-key" })).status,
+    200,
+  );
+  for (
+    const headers of [{}, { "x-tool-key": "k" }, {
+      "x-api-key": "the-first-api-key",
+    }]
+  ) {
+    assert.deepEqual(await call(server, headers as HeadersOf), {
+      status: 401,
+      challenge: 'ApiKey header="x-tool-key"',
+      caller: undefined,
+    });
+  }
+});
+
+const ISSUER = "https://login.example.com";
+const CLAIMS = {
+  iss: ISSUER,
+  aud: "tools",
+  sub: "42",
+  client_id: "app",
+  scope: "mail:read other",
+  exp: Math.floor(Date.now() / 1000) + 600,
+};
+
+function startJwt(url: string, log?: LogOptions) {
+  return start({
+    AUTH_STRATEGY: "jwt",
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: "tools",
+    JWT_JWKS_URL: url,
+  }, log);
+}
+
+Deno.test("jwtGate() lets in a token that was made for this server", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
+  const { status, caller } = await call(server, { authorization });
+  assert.equal(status, 200);
+  assert.equal(caller.subject, "42");
+  assert.equal(caller.clientId, "app");
+  assert.deepEqual(caller.scopes, ["mail:read", "other"]);
+  const narrow = await keys.sign({ ...CLAIMS, scope: "other" });
+  assert.equal(
+    (await call(server, { authorization: `Bearer ${narrow}` }, "mail")).status,
+    403,
+  );
+});
+
+const BAD_TOKENS: [string, JWTPayload][] = [
+  ["of another issuer", { iss: "https://evil.example.com" }],
+  ["for another audience", { aud: "other" }],
+  ["that has expired", { exp: 1 }],
+  ["that never expires", { exp: undefined }],
+  ["of no one", { sub: undefined }],
+  ["of an empty subject", { sub: "" }],
+  ["whose subject is a number", { sub: 42 as unknown as string }],
+  ["whose subject is a list", { sub: ["42"] as unknown as string }],
+  ["whose expiry is a text", { exp: "soon" as unknown as number }],
+  [
+    "that expired more than a minute ago",
+    { exp: Math.floor(Date.now() / 1000) - 62 },
+  ],
+  ["that is not good yet", { nbf: CLAIMS.exp }],
+];
+
+for (const [what, changes] of BAD_TOKENS) {
+  Deno.test(`jwtGate() refuses a token ${what}`, async () => {
+    await using keys = await keyServer();
+    await using server = await startJwt(keys.url);
+    const token = await keys.sign({ ...CLAIMS, ...changes });
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+    assert.match(challenge!, /resource_metadata="/);
+  });
+}
+
+for (
+  const [what, claims, expected] of [
+    ["scope as a text", { scope: " a  b " }, ["a", "b"]],
+    ["scope as a list", { scope: ["a", 1, "b"] }, ["a", "b"]],
+    ["scp as a text", { scope: undefined, scp: "a b" }, ["a", "b"]],
+    ["scp as a list", { scope: undefined, scp: ["a", "b"] }, ["a", "b"]],
+    ["scope before scp", { scope: "a", scp: "b" }, ["a"]],
+    ["no scope for none", { scope: undefined }, []],
+    ["a scope of another type for none", { scope: 7 }, []],
+  ] as const
+) {
+  Deno.test(`jwtGate() reads ${what}`, async () => {
+    await using keys = await keyServer();
+    await using server = await startJwt(keys.url);
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { caller } = await call(server, { authorization: `Bearer ${token}` });
+    assert.deepEqual(caller.scopes, expected);
+  });
+}
+
+Deno.test("jwtGate() takes what is typed as an access token, or not typed", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  for (
+    const [typ, status] of [
+      [undefined, 200],
+      ["JWT", 200],
+      ["at+jwt", 200],
+      ["application/at+JWT", 200],
+      ["logout+jwt", 401],
+      ["client-authentication+jwt", 401],
+    ] as const
+  ) {
+    const token = await keys.sign(CLAIMS, undefined, { typ });
+    const answer = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(answer.status, status, typ);
+  }
+});
+
+Deno.test("jwtGate() bears with a clock that is a minute off", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const now = Math.floor(Date.now() / 1000);
+  for (const claims of [{ exp: now - 50 }, { nbf: now + 50 }]) {
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { status } = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(status, 200);
+  }
+});
+
+Deno.test("jwtGate() refuses a token that expired since it was last verified", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  using time = new FakeTime();
+  const start = Math.floor(Date.now() / 1000);
+  const token = await keys.sign({ ...CLAIMS, exp: start });
+  const authorization = `Bearer ${token}`;
+  // Both calls fall into the second for which a token is cached.
+  time.tick(start + 59.6 - Date.now() / 1000);
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(0.5);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("jwtGate() takes the same person with another client for the same", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const bindingOf = async (claims: JWTPayload) => {
+    const token = await keys.sign({ ...CLAIMS, ...claims });
+    const { caller } = await call(server, { authorization: `Bearer ${token}` });
+    return caller.binding;
+  };
+  const own = await bindingOf({});
+  assert.equal(await bindingOf({ client_id: "other" }), own);
+  assert.notEqual(await bindingOf({ sub: "43" }), own);
+});
+
+Deno.test("jwtGate() answers 401 for a key that the issuer does not have", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const token = await keys.sign(CLAIMS, undefined, { kid: "2" });
+  const { status } = await call(server, { authorization: `Bearer ${token}` });
+  assert.equal(status, 401);
+});
+
+Deno.test("jwtGate() reads the keys again for one that the issuer has begun to use", async () => {
+  using time = new FakeTime();
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const statusOf = async (token: string) =>
+    (await call(server, { authorization: `Bearer ${token}` })).status;
+  assert.equal(await statusOf(await keys.sign(CLAIMS)), 200);
+  const key = await keys.publish("2");
+  // A stranger cannot make this server ask more than twice a minute.
+  time.tick(31);
+  const token = await keys.sign(CLAIMS, key, { kid: "2" });
+  assert.equal(await statusOf(token), 200);
+});
+
+Deno.test("jwtGate() refuses other keys, other algorithms and other texts", async () => {
+  await using keys = await keyServer();
+  await using server = await startJwt(keys.url);
+  const stranger = await generateKeyPair("ES256");
+  const none = `${btoa('{"alg":"none"}')}.${btoa(JSON.stringify(CLAIMS))}.`
+    .replaceAll("=", "");
+  const symmetric = await new SignJWT(CLAIMS)
+    .setProtectedHeader({ alg: "HS256", kid: "1" })
+    .sign(new TextEncoder().encode("x".repeat(32)));
+  for (
+    const token of [
+      await keys.sign(CLAIMS, stranger.privateKey),
+      none,
+      symmetric,
+      "text",
+    ]
+  ) {
+    const { status } = await call(server, { authorization: `Bearer ${token}` });
+    assert.equal(status, 401);
+  }
+  assert.equal((await call(server, {})).status, 401);
+});
+
+Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401, and the log says why", async () => {
+  await using keys = await keyServer();
+  const { log, events } = recordLog("warning");
+  await using server = await startJwt(keys.url, log);
+  const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
+  keys.state.isUp = false;
+  assert.equal((await call(server, { authorization })).status, 503);
+  keys.state.isUp = true;
+  assert.equal((await call(server, { authorization })).status, 200);
+  const [{ message, properties }, ...others] = events;
+  assert.deepEqual([message, others], ["Not available", []]);
+  assert((properties.error as Error).cause instanceof errors.JOSEError);
+});
+
+Deno.test("oauthGate() names no error to who presents nothing, and all scopes", async () => {
+  await using server = await startOAuthServer({ tools });
+  const { challenge } = await call(server, {});
+  assert.equal(
+    challenge,
+    `Bearer resource_metadata="${BASE_URL}/.well-known/` +
+      `oauth-protected-resource/mcp", authorization_uri="${BASE_URL}/` +
+      `.well-known/oauth-authorization-server", scope="mail:read"`,
+  );
+});
+
+Deno.test("oauthGate() refuses what is no live access token", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token, refresh_token } = await client.connect();
+  for (
+    const token of ["x", refresh_token, access_token.slice(0, -1) + "_"]
+  ) {
+    const { status, challenge } = await call(server, {
+      authorization: `Bearer ${token}`,
+    });
+    assert.equal(status, 401);
+    assert.match(challenge!, /error="invalid_token"/);
+  }
+  const authorization = `Bearer ${access_token}`;
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(3600);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("oauthGate() refuses a token that expired since it was last looked up", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const authorization = `Bearer ${access_token}`;
+  const found = await accessTokenStore(new Database(server.kv)).find(
+    access_token,
+  );
+  const { expiresAt } = found!;
+  // Both calls fall into the second for which a token is cached.
+  time.tick(expiresAt - 0.4 - Date.now() / 1000);
+  assert.equal((await call(server, { authorization })).status, 200);
+  time.tick(0.5);
+  assert.equal((await call(server, { authorization })).status, 401);
+});
+
+Deno.test("oauthGate() checks DELETE and notifications too", async () => {
+  await using server = await startOAuthServer({ tools });
+  const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+  const posted = await server.post(notification, { "mcp-session-id": "x" });
+  assert.equal(posted.status, 401);
+  await posted.body?.cancel();
+  const ended = await server.fetch("/mcp", {
+    method: "DELETE",
+    headers: { "mcp-session-id": "x" },
+  });
+  assert.equal(ended.status, 401);
+  await ended.body?.cancel();
+});
+
+Deno.test("oauthGate() refuses tokens of a server with another address on the same database", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using server = await startOAuthServer({ kv, tools });
+    const client = await Client.register(server);
+    const { access_token } = await client.connect();
+    const authorization = `Bearer ${access_token}`;
+    assert.equal((await call(server, { authorization })).status, 200);
+    await using other = await startOAuthServer({
+      kv,
+      tools,
+      baseUrl: "https://other.example.com",
+    });
+    assert.equal((await call(other, { authorization })).status, 401);
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("oauthGate() answers 503 while the database does not, and not 401", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let isUp = true;
+  const faulty = new Proxy(kv, {
+    get(target, name) {
+      if (!isUp) return () => Promise.reject(new Error("no database"));
+      const member = Reflect.get(target, name);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  try {
+    await using server = await startOAuthServer({ kv: faulty, tools });
+    const client = await Client.register(server);
+    const { access_token, refresh_token } = await client.connect();
+    isUp = false;
+    const authorization = `Bearer ${access_token}`;
+    const response = await server.call("tools/call", { name: "whoami" }, {
+      headers: { authorization },
+    });
+    assert.equal(response.status, 503);
+    assert(response.headers.get("retry-after"));
+    assert.equal(response.headers.get("www-authenticate"), null);
+    await response.body?.cancel();
+    const refused = await client.refresh(refresh_token);
+    assert.equal(refused.status, 503);
+    assert.equal(refused.body.error, "temporarily_unavailable");
+    isUp = true;
+    assert.equal((await client.refresh(refresh_token)).status, 200);
+    assert.equal((await call(server, { authorization })).status, 200);
+  } finally {
+    isUp = true;
+    kv.close();
+  }
+});
+
+Deno.test("a session belongs to its person: it survives rotation, and is no one else's", async () => {
+  await using server = await startOAuthServer({ tools });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  const opened = await server.post({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "t", version: "1" },
+    },
+  }, bearer(tokens.access_token));
+  await opened.body?.cancel();
+  const sessionId = opened.headers.get("mcp-session-id")!;
+  const ping = async (token: string) => {
+    const response = await server.post(
+      { jsonrpc: "2.0", id: 2, method: "ping" },
+      { ...bearer(token), "mcp-session-id": sessionId },
+    );
+    await response.body?.cancel();
+    return response.status;
+  };
+  const { body: rotated } = await client.refresh(tokens.refresh_token);
+  assert.equal(await ping(rotated.access_token), 200);
+  server.provider.subject = "43";
+  const stranger = await (await Client.register(server)).connect();
+  assert.equal(await ping(stranger.access_token), 404);
+});

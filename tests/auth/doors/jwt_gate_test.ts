@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { base64url } from "../../../src/crypto/crypto.ts";
+import type { Authenticated } from "../../../src/caller.ts";
+import { now, systemClock } from "../../../src/clock.ts";
+import { ChallengeError } from "../../../src/errors.ts";
+import { jwtGate } from "../../../src/auth/doors/jwt_gate.ts";
+import { keyServer } from "./key_server.ts";
+
+const ISSUER = "https://login.example.com";
+const CLAIMS = { iss: ISSUER, aud: "tools", sub: "42", exp: now() + 600 };
+
+async function start(issuers = [ISSUER], otherIds?: string[]) {
+  const keys = await keyServer();
+  const gate = jwtGate({
+    issuers: issuers.map((issuer) => ({ issuer, jwksUrl: keys.url })),
+    audiences: ["tools"],
+    leewaySeconds: 0,
+    types: ["", "jwt", "at+jwt"],
+    scopeClaims: ["scope", "scp"],
+    baseUrl: "https://tools.example.com",
+    otherIds,
+    clock: systemClock,
+  });
+  return {
+    keys,
+    authenticate: async (token?: string): Promise<Authenticated> =>
+      await gate.authenticate(
+        new Headers(token ? { authorization: `Bearer ${token}` } : {}),
+      ),
+    [Symbol.asyncDispose]: () => keys[Symbol.asyncDispose](),
+  };
+}
+
+/** True for a refusal of the token itself, not for a missing scope. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof ChallengeError && error.error === "invalid_token" &&
+    error.description === "The access token is not valid for this server";
+}
+
+Deno.test("jwtGate() asks for a token where there is none", async () => {
+  await using server = await start();
+  await assert.rejects(
+    server.authenticate(),
+    (error) => error instanceof ChallengeError && error.error === undefined,
+  );
+});
+
+for (const claim of ["exp", "sub", "iss", "aud"] as const) {
+  Deno.test(`jwtGate() refuses a token without ${claim}`, async () => {
+    await using server = await start();
+    const { [claim]: _, ...claims } = CLAIMS;
+    const token = await server.keys.sign(claims);
+    await assert.rejects(server.authenticate(token), isInvalid);
+  });
+}
+
+for (
+  const [what, header] of [
+    ["an extension that no one here knows", { crit: ["x"], x: 1 }],
+    ["no algorithm", { alg: undefined }],
+    ["a type within another", { typ: "at+application/jwt" }],
+  ] as const
+) {
+  Deno.test(`jwtGate() refuses a token whose header has ${what}`, async () => {
+    await using server = await start();
+    const [, claims, signature] = (await server.keys.sign(CLAIMS)).split(".");
+    const json = JSON.stringify({ alg: "ES256", kid: "1", ...header });
+    const head = base64url(new TextEncoder().encode(json));
+    const token = "typ" in header
+      ? await server.keys.sign(CLAIMS, undefined, header)
+      : `${head}.${claims}.${signature}`;
+    await assert.rejects(server.authenticate(token), isInvalid);
+  });
+}
+
+Deno.test("jwtGate() refuses a token that any of several keys may have signed", async () => {
+  await using server = await start();
+  await server.keys.publish("2");
+  const token = await server.keys.sign(CLAIMS, undefined, { kid: undefined });
+  await assert.rejects(server.authenticate(token), isInvalid);
+});
+
+Deno.test("jwtGate() takes scopes from the first claim that says something", async () => {
+  await using server = await start();
+  const scopesOf = async (claims: Record<string, unknown>) => {
+    const token = await server.keys.sign({ ...CLAIMS, ...claims });
+    return (await server.authenticate(token)).caller.scopes;
+  };
+  assert.deepEqual(await scopesOf({}), []);
+  assert.deepEqual(await scopesOf({ scope: null, scp: ["a"] }), ["a"]);
+  assert.deepEqual(await scopesOf({ scope: "b", scp: ["a"] }), ["b"]);
+});
+
+Deno.test("jwtGate() believes an e-mail address that its issuer has checked", async () => {
+  await using server = await start();
+  for (
+    const [claim, isVerified] of [
+      [true, true],
+      ["true", true],
+      [false, false],
+      ["false", false],
+    ]
+  ) {
+    const token = await server.keys.sign({ ...CLAIMS, email_verified: claim });
+    const { caller } = await server.authenticate(token);
+    assert.equal(caller.identity?.emailVerified, isVerified);
+  }
+});
+
+Deno.test("jwtGate() keeps two issuers' people apart", async () => {
+  const other = "https://other.example.com/t1";
+  await using server = await start([ISSUER, other]);
+  const callerOf = async (claims: Record<string, string>) => {
+    const token = await server.keys.sign({ ...CLAIMS, ...claims });
+    return (await server.authenticate(token)).caller;
+  };
+  const [first, second] = [await callerOf({}), await callerOf({ iss: other })];
+  assert.notEqual(first.binding, second.binding);
+  assert.equal(first.subject, "42");
+  assert.equal(second.subject, "other.example.com/t1:42");
+  const { subject } = await callerOf({ sub: second.subject });
+  assert.equal(subject, "login.example.com:other.example.com/t1:42");
+});
+
+Deno.test("jwtGate() takes no one for a caller of another door", async () => {
+  await using server = await start([ISSUER], ["github"]);
+  for (const sub of ["anonymous", "operator", "github:42", "f:6c8:jo"]) {
+    const token = await server.keys.sign({ ...CLAIMS, sub });
+    const { caller } = await server.authenticate(token);
+    const isFree = sub === "f:6c8:jo";
+    assert.equal(caller.subject, isFree ? sub : `login.example.com:${sub}`);
+  }
+});

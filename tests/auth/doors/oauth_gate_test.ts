@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import type { Authenticated, Upstream } from "../../../src/caller.ts";
+import { now, systemClock } from "../../../src/clock.ts";
+import { oauthGate } from "../../../src/auth/doors/oauth_gate.ts";
+import type { Grant } from "../../../src/auth/rules/grant.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+
+const GRANT = {
+  id: "g",
+  subject: "dev:42",
+  identity: { subject: "42" },
+  clientId: "app",
+  scopes: ["a", "b"],
+} as unknown as Grant;
+
+type Parts = Parameters<typeof oauthGate>[0];
+
+/** Makes a gate whose tokens all belong to one grant. */
+function start({ grant = GRANT, dataKey }: {
+  grant?: Grant;
+  dataKey?: () => Promise<Uint8Array>;
+} = {}) {
+  const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
+  const touched: string[] = [];
+  const upstream = {} as Upstream;
+  const gate = oauthGate({
+    baseUrl: "https://tools.example.com",
+    scopes: { usual: [] } as unknown as Parts["scopes"],
+    mayHold: () => state.held && { scopes: state.held },
+    accessTokens: {
+      find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
+    } as unknown as Parts["accessTokens"],
+    grants: {
+      find: (id: string) =>
+        Promise.resolve(
+          state.isThere || id === "again"
+            ? { value: { ...grant, id } }
+            : undefined,
+        ),
+      touch: (id: string) => void touched.push(id),
+    } as unknown as Parts["grants"],
+    providerTokens: {
+      upstream: () => upstream,
+    } as unknown as Parts["providerTokens"],
+    clock: systemClock,
+  });
+  const authenticate = async (): Promise<Authenticated> =>
+    await gate.authenticate(new Headers({ authorization: "Bearer tsa_x" }));
+  return { state, touched, upstream, authenticate };
+}
+
+Deno.test("oauthGate() says that a caller's grant is live as long as it holds the same", async () => {
+  using time = new FakeTime();
+  const { state, authenticate } = start();
+  const { isLive } = await authenticate();
+  const isStillLive = async () => {
+    time.tick(2);
+    return await isLive!();
+  };
+  assert.equal(await isStillLive(), true);
+  state.held = ["a"];
+  assert.equal(await isStillLive(), false);
+  state.held = undefined;
+  assert.equal(await isStillLive(), false);
+  state.held = ["a", "b"];
+  assert.equal(await isStillLive(), true);
+  state.isThere = false;
+  assert.equal(await isStillLive(), false);
+  // The person has signed in again.
+  assert.equal(await isLive!("again"), true);
+  assert.equal(await isLive!("another"), false);
+  state.held = ["a"];
+  time.tick(2);
+  assert.equal(await isLive!("again"), false);
+});
+
+Deno.test("oauthGate() notes the use of a token that a person made, and of no other", async () => {
+  const made = start({ grant: { ...GRANT, kind: "token" } as Grant });
+  await made.authenticate();
+  assert.deepEqual(made.touched, ["g"]);
+  const signedIn = start();
+  await signedIn.authenticate();
+  assert.deepEqual(signedIn.touched, []);
+});
+
+for (const kind of [undefined, "token"] as const) {
+  Deno.test(`oauthGate() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
+    using time = new FakeTime();
+    const grant = { ...GRANT, kind } as Grant;
+    const { touched, authenticate } = start({ grant });
+    const { isLive } = await authenticate();
+    touched.length = 0;
+    grant.pausedAt = now();
+    time.tick(2);
+    // After a 401 its client would throw away tokens that will work again.
+    await assert.rejects(authenticate(), {
+      name: "HttpError",
+      status: 403,
+      message: "This connection is paused: resume it at " +
+        "https://tools.example.com/account",
+    });
+    assert.deepEqual(touched, []);
+    assert.equal(await isLive!(), false);
+  });
+}
+
+Deno.test("oauthGate() gives the provider's API where a provider is behind the grant", async () => {
+  const dataKey = () => Promise.resolve(new Uint8Array(32));
+  const { authenticate, upstream } = start({ dataKey });
+  assert.equal((await authenticate()).upstream, upstream);
+  assert.equal((await start().authenticate()).upstream, undefined);
+});

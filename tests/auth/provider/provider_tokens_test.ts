@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { StorageError } from "../../../src/errors.ts";
+import { newDataKey } from "../../../src/auth/rules/data_key.ts";
+import { seal } from "../../../src/crypto/seal.ts";
+import { Database } from "../../../src/store/database.ts";
+import { grantStore } from "../../../src/store/grants.ts";
+import { upstreamKey } from "../../../src/store/keys.ts";
+import type { Write } from "../../../src/store/transaction.ts";
+import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
+import { providerTokens } from "../../../src/auth/provider/provider_tokens.ts";
+import { FakeProvider } from "../../flow/fake_provider.ts";
+import { until } from "../../kit.ts";
+
+const GRANT = "g".repeat(22);
+
+/**
+ * Makes a grant whose provider tokens have to be refreshed before their next
+ * use.
+ */
+async function expiring(waitSeconds?: number) {
+  const kv = await Deno.openKv(":memory:");
+  const database = new Database(kv);
+  const bytes = newDataKey();
+  const stale = {
+    accessToken: "provider-access-old",
+    refreshToken: "provider-refresh-old",
+    expiresAt: database.now(),
+  };
+  const record = {
+    sealed: await seal(bytes, JSON.stringify(stale), GRANT),
+    expiresAt: database.now() + 3600,
+  };
+  await database.commit((transaction) =>
+    transaction.set(upstreamKey(GRANT), record)
+  );
+  const provider = new FakeProvider();
+  const upstreamTokens = upstreamTokenStore(database);
+  const tokens = providerTokens({
+    provider,
+    providerId: "github",
+    grants: grantStore(database),
+    upstreamTokens,
+    clock: database.clock,
+    waitSeconds,
+  });
+  const grant = {
+    id: GRANT,
+    subject: "github:42",
+    identity: { subject: "42" },
+    provider: "github",
+  };
+  const key = { grant, dataKey: () => Promise.resolve(bytes) };
+  return {
+    provider,
+    upstreamTokens,
+    database,
+    keep: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
+      tokens.keep(key, commit),
+    token: () => tokens.upstream(key).token(),
+    identify: () => tokens.identify(key),
+    stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
+    refreshes: () => provider.log.filter((it) => it === "refresh").length,
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+/**
+ * Holds back the answers of refreshes until the returned function is called.
+ */
+function holdRefresh(provider: FakeProvider): () => void {
+  const refresh = provider.refresh.bind(provider);
+  const gate = Promise.withResolvers<void>();
+  provider.refresh = async (refreshToken) => {
+    await gate.promise;
+    return await refresh(refreshToken);
+  };
+  return gate.resolve;
+}
+
+Deno.test("tokens that the provider gave are stored although the database stumbles", async () => {
+  using flow = await expiring();
+  const { upstreamTokens } = flow;
+  const replace = upstreamTokens.replace;
+  let failures = 2;
+  upstreamTokens.replace = (...change) =>
+    failures-- > 0
+      ? Promise.reject(new StorageError())
+      : replace.apply(upstreamTokens, change);
+  const token = await flow.token();
+  assert.match((await flow.stored())!, RegExp(token));
+  assert.equal(flow.refreshes(), 1);
+  assert.equal(failures, -1);
+});
+
+Deno.test("tokens that the provider gave are stored although the lease was taken meanwhile", async () => {
+  using flow = await expiring();
+  const { upstreamTokens, provider } = flow;
+  const refresh = provider.refresh.bind(provider);
+  const leased: unknown[] = [];
+  const lease = upstreamTokens.lease;
+  upstreamTokens.lease = async (found) => {
+    const mine = await lease.call(upstreamTokens, found);
+    leased.push(mine);
+    return mine;
+  };
+  provider.refresh = async (refreshToken) => {
+    const [mine] = leased as [Parameters<typeof upstreamTokens.release>[0]];
+    await upstreamTokens.release(mine);
+    return await refresh(refreshToken);
+  };
+  const token = await flow.token();
+  assert.match((await flow.stored())!, RegExp(token));
+});
+
+Deno.test("a refresh that takes long is a 503 for who waits, and not lost", async () => {
+  using flow = await expiring(0.01);
+  const answer = holdRefresh(flow.provider);
+  for (let times = 0; times < 2; times++) {
+    await assert.rejects(flow.token(), { status: 503 });
+  }
+  answer();
+  const late = await flow.token().catch(() => flow.token());
+  assert.match(late, /^provider-access-/);
+  assert.equal(flow.refreshes(), 1);
+});
+
+Deno.test("who waits for a refresh that ends with its process refreshes in the end", async () => {
+  using flow = await expiring();
+  const { upstreamTokens } = flow;
+  const { lease, waitForRefresh } = upstreamTokens;
+  upstreamTokens.lease = () => {
+    upstreamTokens.lease = lease;
+    return Promise.resolve(undefined);
+  };
+  upstreamTokens.waitForRefresh = () => {
+    upstreamTokens.waitForRefresh = waitForRefresh;
+    return Promise.reject(new DOMException("It was long", "TimeoutError"));
+  };
+  assert.match(await flow.token(), /^provider-access-/);
+  assert.equal(flow.refreshes(), 1);
+});
+
+Deno.test("keep() stores what the provider gave together with what rests on it", async () => {
+  using flow = await expiring();
+  const { database, provider, keep } = flow;
+  let issued = "";
+  provider.onIssue = (accessToken) => issued = accessToken;
+  let commits = 0;
+  const commit = database.commit.bind(database);
+  database.commit = (write) => (commits++, commit(write));
+  const version = await keep((also) =>
+    database.commit((transaction) =>
+      also!(transaction.set(["mine"], { expiresAt: database.now() + 60 }))
+    )
+  );
+  const [mine, upstream] = await database.getMany([
+    ["mine"],
+    upstreamKey(GRANT),
+  ]);
+  assert.equal(mine.versionstamp, version);
+  assert.equal(upstream.versionstamp, version);
+  // The lease, and everything else.
+  assert.equal(commits, 2);
+  assert.match((await flow.stored())!, RegExp(issued));
+});
+
+for (
+  const [what, commit, outcome] of [
+    ["loses its race", () => Promise.resolve(undefined), undefined],
+    ["fails", () => Promise.reject(new StorageError()), StorageError],
+  ] as const
+) {
+  Deno.test(`keep() stores what the provider gave although the caller's commit ${what}`, async () => {
+    using flow = await expiring();
+    let calls = 0;
+    const kept = flow.keep(() => (calls++, commit()));
+    if (outcome) await assert.rejects(kept, outcome);
+    else assert.equal(await kept, undefined);
+    assert.equal(calls, 1);
+    assert.doesNotMatch((await flow.stored())!, /provider-refresh-old/);
+    assert.equal(await flow.keep(() => Promise.resolve("next")), "next");
+    assert.equal(flow.refreshes(), 1);
+  });
+}
+
+Deno.test("keep() commits nothing for a caller who no longer waits", async () => {
+  using flow = await expiring(0.01);
+  const answer = holdRefresh(flow.provider);
+  let commits = 0;
+  await assert.rejects(
+    flow.keep(() => Promise.resolve(commits++)),
+    { status: 503 },
+  );
+  answer();
+  await until(async () =>
+    !(await flow.stored())!.includes("provider-refresh-old")
+  );
+  assert.equal(commits, 0);
+});
+
+Deno.test("an id_token is stored where the provider was asked who someone is, and nowhere else", async () => {
+  for (const asks of [false, true]) {
+    using flow = await expiring();
+    const { provider } = flow;
+    const refresh = provider.refresh.bind(provider);
+    provider.refresh = async (refreshToken) => ({
+      ...await refresh(refreshToken),
+      idToken: "the id_token",
+    });
+    const told: unknown[] = [];
+    provider.identify = ({ idToken }) => {
+      told.push(idToken);
+      return Promise.resolve({ subject: "42" });
+    };
+    await (asks ? flow.identify() : flow.token());
+    assert.deepEqual(told, asks ? ["the id_token"] : []);
+    assert.equal((await flow.stored())!.includes("the id_token"), asks);
+  }
+});

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { UpstreamError } from "../../../src/auth/provider/upstream_error.ts";
+import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
+import {
+  type Application,
+  basic,
+  parseTokenAnswer,
+  tokenEndpoint,
+} from "../../../src/auth/provider/token_endpoint.ts";
+import { type Asked, serveProvider } from "./fake_provider.ts";
+import { assertRefused } from "./refusal.ts";
+
+const APPLICATION: Application = {
+  clientId: "our-app",
+  clientSecret: "hush-hush",
+  authMethods: ["client_secret_post"],
+};
+
+const GRANT = { grant_type: "refresh_token", refresh_token: "old-refresh" };
+
+const TOKENS = { access_token: "upstream-access", token_type: "bearer" };
+
+function serve(answer: (asked: Asked) => Response) {
+  return serveProvider((origin) => ({ [`POST ${origin}/token`]: answer }));
+}
+
+function ask(origin: string, application = APPLICATION) {
+  return tokenEndpoint(upstreamFetch(fetch), `${origin}/token`, application)
+    .refresh("old-refresh");
+}
+
+Deno.test("parseTokenAnswer() reads a whole answer", () => {
+  assert.deepEqual(
+    parseTokenAnswer(
+      {
+        access_token: "a",
+        token_type: "BEARER",
+        expires_in: 60,
+        refresh_token: "r",
+        scope: "x y",
+        id_token: "i",
+      },
+      "h",
+      1000,
+    ),
+    {
+      tokens: {
+        accessToken: "a",
+        tokenType: "BEARER",
+        refreshToken: "r",
+        scope: "x y",
+        expiresAt: 1060,
+      },
+      idToken: "i",
+    },
+  );
+});
+
+const LIFETIMES: [unknown, number | undefined][] = [
+  [undefined, undefined],
+  [null, undefined],
+  [60, 1060],
+  ["60", 1060],
+  [59.9, 1059],
+  [0, undefined],
+  [-1, undefined],
+  ["soon", undefined],
+];
+
+for (const [expires_in, expiresAt] of LIFETIMES) {
+  Deno.test(`parseTokenAnswer() reads expires_in ${JSON.stringify(expires_in)}`, () => {
+    const { tokens } = parseTokenAnswer({ ...TOKENS, expires_in }, "h", 1000);
+    assert.equal(tokens.expiresAt, expiresAt);
+  });
+}
+
+Deno.test("parseTokenAnswer() refuses what cannot be used", () => {
+  const answers = [
+    {},
+    { ...TOKENS, access_token: "" },
+    { ...TOKENS, access_token: 1 },
+    { ...TOKENS, token_type: "mac" },
+    { ...TOKENS, token_type: null },
+  ];
+  for (const answer of answers) {
+    assert.throws(
+      () => parseTokenAnswer(answer, "h", 1000),
+      (error) => error instanceof UpstreamError && error.kind === "misbehaved",
+    );
+  }
+});
+
+Deno.test("basic() keeps a colon in a secret from splitting it", () => {
+  assert.equal(basic("a:b", "c:d é"), `Basic ${btoa("a%3Ab:c%3Ad%20%C3%A9")}`);
+});
+
+Deno.test("refresh() sends the secret in the body or in the header, never in both", async () => {
+  await using fake = serve(() => Response.json(TOKENS));
+  await ask(fake.origin);
+  await ask(fake.origin, {
+    ...APPLICATION,
+    authMethods: ["client_secret_basic"],
+  });
+  const [post, header] = fake.asked;
+  assert.deepEqual(post.form, {
+    ...GRANT,
+    client_id: "our-app",
+    client_secret: "hush-hush",
+  });
+  assert.equal(post.headers.get("authorization"), null);
+  assert.deepEqual(header.form, GRANT);
+  assert.equal(
+    header.headers.get("authorization"),
+    basic("our-app", "hush-hush"),
+  );
+});
+
+Deno.test("refresh() only names a client without a secret", async () => {
+  await using fake = serve(() => Response.json(TOKENS));
+  await ask(fake.origin, { ...APPLICATION, clientSecret: undefined });
+  assert.deepEqual(fake.asked[0].form, { ...GRANT, client_id: "our-app" });
+});
+
+for (const error of ["invalid_client", "invalid_request"]) {
+  Deno.test(`refresh() tries the next way to authenticate after ${error}`, async () => {
+    await using fake = serve(({ headers }) =>
+      headers.has("authorization")
+        ? Response.json({ error }, { status: 401 })
+        : Response.json(TOKENS)
+    );
+    const { tokens } = await ask(fake.origin, {
+      ...APPLICATION,
+      authMethods: ["client_secret_basic", "client_secret_post"],
+    });
+    assert.equal(tokens.accessToken, "upstream-access");
+    assert.equal(fake.asked.length, 2);
+  });
+}
+
+Deno.test("refresh() does not send a dead grant twice", async () => {
+  await using fake = serve(() =>
+    Response.json({ error: "invalid_grant" }, { status: 400 })
+  );
+  const application: Application = {
+    ...APPLICATION,
+    authMethods: ["client_secret_basic", "client_secret_post"],
+  };
+  await assertRefused(ask(fake.origin, application), "dead", /invalid_grant/);
+  assert.equal(fake.asked.length, 1);
+});
+
+const ERRORS = [
+  ["invalid_grant", "dead"],
+  ["bad_verification_code", "dead"],
+  ["bad_refresh_token", "dead"],
+  ["interaction_required", "dead"],
+  ["login_required", "dead"],
+  ["consent_required", "dead"],
+  ["access_denied", "denied"],
+  ["unverified_user_email", "denied"],
+  ["temporarily_unavailable", "unavailable"],
+  ["server_error", "unavailable"],
+  ["invalid_client", "misbehaved"],
+  ["incorrect_client_credentials", "misbehaved"],
+  ["redirect_uri_mismatch", "misbehaved"],
+  ["invalid_scope", "misbehaved"],
+  ["constructor", "misbehaved"],
+] as const;
+
+for (const [error, kind] of ERRORS) {
+  for (const status of [400, 200]) {
+    Deno.test(`refresh() takes ${error} with status ${status} for ${kind}`, async () => {
+      await using fake = serve(() =>
+        Response.json(
+          { error, error_description: "you sent hush-hush and old-refresh" },
+          { status },
+        )
+      );
+      await assertRefused(ask(fake.origin), kind, RegExp(error));
+    });
+  }
+}
+
+for (const error of ["old-refresh is bad", { code: 1 }, "x".repeat(65), 7]) {
+  Deno.test(`refresh() does not repeat an error that is no code: ${JSON.stringify(error).slice(0, 20)}`, async () => {
+    await using fake = serve(() => Response.json({ error }, { status: 400 }));
+    await assertRefused(ask(fake.origin), "misbehaved", /answered 400$/);
+  });
+}
+
+Deno.test("refresh() refuses a page in place of an answer", async () => {
+  await using fake = serve(() =>
+    new Response("<p>old-refresh", { status: 403 })
+  );
+  await assertRefused(ask(fake.origin), "misbehaved", /403 without a JSON/);
+});

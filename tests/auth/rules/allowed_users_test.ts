@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { isAllowed } from "../../../src/auth/rules/allowed_users.ts";
+
+const JO = { subject: "Ab42", email: "Jo@Example.com", emailVerified: true };
+
+const IN: [string, typeof JO, string[]][] = [
+  ["everyone when there is no list", { ...JO, emailVerified: false }, []],
+  ["a subject", JO, ["x", "Ab42"]],
+  ["a subject without a verified address", { ...JO, emailVerified: false }, [
+    "Ab42",
+  ]],
+  ["a verified address in any case of letters", JO, ["jO@exAmple.com"]],
+  ["a domain in any case of letters", JO, ["x", "@EXAMPLE.com"]],
+];
+
+for (const [what, identity, allowed] of IN) {
+  Deno.test(`isAllowed() lets in ${what}`, () => {
+    assert.equal(isAllowed(identity, allowed), true);
+  });
+}
+
+const OUT: [string, typeof JO, string[]][] = [
+  ["a subject in another case of letters", JO, ["ab42"]],
+  ["a part of a subject", JO, ["Ab4", "Ab420"]],
+  ["an address that is not verified", { ...JO, emailVerified: false }, [
+    "jo@example.com",
+    "@example.com",
+  ]],
+  ["another address of the domain", JO, ["o@example.com", "joo@example.com"]],
+  ["a part of a domain", JO, ["@ample.com", "@com", "@"]],
+  ["a subdomain", { ...JO, email: "jo@mail.example.com" }, ["@example.com"]],
+  ["a domain around", { ...JO, email: "jo@example.com.evil.org" }, [
+    "@example.com",
+  ]],
+  ["a domain that another one follows", {
+    ...JO,
+    email: "jo@example.com@evil.example",
+  }, ["@example.com"]],
+  ["a subject that looks like an address", {
+    ...JO,
+    subject: "al@example.com",
+  }, ["al@example.com"]],
+  ["a subject that looks like a domain", { ...JO, subject: "@example.org" }, [
+    "@example.org",
+  ]],
+  ["an address with a second @ as one of the domain", {
+    ...JO,
+    email: "jo@evil.org@example.com",
+  }, ["@example.com"]],
+  ["a domain without a person", { ...JO, email: "@example.com" }, [
+    "@example.com",
+  ]],
+  ["someone without an address", { ...JO, email: "" }, ["@", "@example.com"]],
+];
+
+for (const [what, identity, allowed] of OUT) {
+  Deno.test(`isAllowed() keeps out ${what}`, () => {
+    assert.equal(isAllowed(identity, allowed), false);
+  });
+}

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { scopesOf } from "../../../src/authoring/scope.ts";
+import { parseAuthorizationRequest } from "../../../src/auth/rules/authorization_request.ts";
+import { authorizationResponseUrl } from "../../../src/auth/rules/authorization_response.ts";
+import { registerClient } from "../../../src/auth/rules/client.ts";
+import { Parameters } from "../../../src/auth/rules/parameters.ts";
+
+const BASE_URL = "https://tools.example.com";
+const { client } = registerClient({
+  redirect_uris: ["https://app.example.com/cb"],
+}, 0);
+
+const GOOD = {
+  response_type: "code",
+  client_id: client.clientId,
+  redirect_uri: "https://app.example.com/cb",
+  code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+  code_challenge_method: "S256",
+  state: "xyz",
+  scope: "mail:read",
+};
+
+function parse(changes: Record<string, string> = {}) {
+  return parseAuthorizationRequest(
+    new Parameters(Object.entries({ ...GOOD, ...changes })),
+    { client, baseUrl: BASE_URL, scopes: scopesOf(["mail:read"]) },
+  );
+}
+
+Deno.test("parseAuthorizationRequest() reads a request", () => {
+  assert.deepEqual(parse(), {
+    clientId: client.clientId,
+    redirectUri: GOOD.redirect_uri,
+    state: "xyz",
+    scopes: ["mail:read"],
+    resource: "https://tools.example.com/mcp",
+    codeChallenge: GOOD.code_challenge,
+  });
+});
+
+Deno.test("parseAuthorizationRequest() needs no redirect_uri when one is registered", () => {
+  assert.equal(parse({ redirect_uri: "" }).redirectUri, GOOD.redirect_uri);
+});
+
+for (
+  const [what, given, wishes] of [
+    ["a hint and a prompt of the provider's", {
+      login_hint: "jo@example.com",
+      prompt: "consent select_account",
+    }, { loginHint: "jo@example.com", prompts: ["select_account"] }],
+    ["a prompt for the password", { prompt: "login" }, { prompts: ["login"] }],
+    ["a prompt that is ours", { prompt: "consent" }, undefined],
+    ["a prompt that cannot be kept", { prompt: "none" }, undefined],
+    ["a hint longer than an address", {
+      login_hint: "x".repeat(321),
+    }, undefined],
+    ["a hint of several lines", { login_hint: "jo\nx" }, undefined],
+  ] as const
+) {
+  Deno.test(`parseAuthorizationRequest() takes for the provider what it may of ${what}`, () => {
+    assert.deepEqual(parse(given).wishes, wishes);
+  });
+}
+
+const REFUSED: [string, Record<string, string>, string][] = [
+  ["no response type", { response_type: "" }, "invalid_request"],
+  [
+    "an implicit grant",
+    { response_type: "token" },
+    "unsupported_response_type",
+  ],
+  ["a fragment answer", { response_mode: "fragment" }, "invalid_request"],
+  ["a redirect URI that is not registered", {
+    redirect_uri: "https://app.example.com/cb2",
+  }, "invalid_request"],
+  ["no PKCE", { code_challenge: "" }, "invalid_request"],
+  ["a state without end", { state: "x".repeat(4097) }, "invalid_request"],
+  ["someone else's resource", {
+    resource: "https://other.example.com/mcp",
+  }, "invalid_target"],
+  ["a scope with a quote", { scope: 'a"' }, "invalid_scope"],
+];
+
+for (const [what, changes, code] of REFUSED) {
+  Deno.test(`parseAuthorizationRequest() refuses ${what}`, () => {
+    assert.throws(() => parse(changes), { code });
+  });
+}
+
+Deno.test("parseAuthorizationRequest() refuses to choose between redirect URIs", () => {
+  const { client } = registerClient({
+    redirect_uris: ["https://app.example.com/1", "https://app.example.com/2"],
+  }, 0);
+  assert.throws(
+    () =>
+      parseAuthorizationRequest(
+        new Parameters(Object.entries({ ...GOOD, redirect_uri: "" })),
+        { client, baseUrl: BASE_URL, scopes: scopesOf([]) },
+      ),
+    { code: "invalid_request" },
+  );
+});
+
+Deno.test("Parameters refuses one that is given twice, except resource", () => {
+  assert.throws(() => new Parameters([["state", "1"], ["state", "2"]]), {
+    code: "invalid_request",
+  });
+  assert.deepEqual(
+    new Parameters([["resource", "a"], ["resource", "b"]]).resources,
+    ["a", "b"],
+  );
+});
+
+Deno.test("authorizationResponseUrl() appends the answer and leaves the rest alone", () => {
+  const answer = (redirectUri: string, state?: string) =>
+    authorizationResponseUrl({ redirectUri, state }, { code: "c" }, BASE_URL);
+  const iss = "iss=https%3A%2F%2Ftools.example.com";
+  assert.equal(
+    answer("https://a.example/cb", "s&t"),
+    `https://a.example/cb?code=c&state=s%26t&${iss}`,
+  );
+  assert.equal(answer("http://localhost"), `http://localhost?code=c&${iss}`);
+  assert.equal(
+    answer("https://a.example/cb?t=1"),
+    `https://a.example/cb?t=1&code=c&${iss}`,
+  );
+  assert.equal(
+    answer("https://a.example/cb?"),
+    `https://a.example/cb?code=c&${iss}`,
+  );
+  assert.equal(answer("cursor://x/cb"), `cursor://x/cb?code=c&${iss}`);
+});
+
+Deno.test("authorizationResponseUrl() puts iss into errors too", () => {
+  const url = new URL(authorizationResponseUrl(
+    { redirectUri: "https://a.example/cb", state: "s" },
+    { error: "access_denied", error_description: "No" },
+    BASE_URL,
+  ));
+  assert.deepEqual(Object.fromEntries(url.searchParams), {
+    error: "access_denied",
+    error_description: "No",
+    state: "s",
+    iss: BASE_URL,
+  });
+});
+
+Deno.test("parseAuthorizationRequest() takes response_mode query, and no state", () => {
+  assert.equal(parse({ response_mode: "query" }).state, "xyz");
+  assert.equal(parse({ state: "" }).state, undefined);
+});
+
+Deno.test("parseAuthorizationRequest() takes a state of 4096 characters and no more", () => {
+  assert.equal(parse({ state: "x".repeat(4096) }).state?.length, 4096);
+  assert.throws(() => parse({ state: "x".repeat(4097) }), {
+    description: "state is too long",
+  });
+});
+
+Deno.test("parseAuthorizationRequest() asks which redirect_uri where two are registered", () => {
+  const { client } = registerClient({
+    redirect_uris: ["https://app.example.com/cb", "https://app.example.com/b"],
+  }, 0);
+  const parameters = new Parameters(
+    Object.entries({ ...GOOD, redirect_uri: "" }),
+  );
+  assert.throws(
+    () =>
+      parseAuthorizationRequest(parameters, {
+        client,
+        baseUrl: BASE_URL,
+        scopes: scopesOf([]),
+      }),
+    { description: "Missing parameter: redirect_uri" },
+  );
+});

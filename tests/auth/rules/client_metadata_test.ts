@@ -1,0 +1,362 @@
+import assert from "node:assert/strict";
+import {
+  printRegistration,
+  registerClient,
+} from "../../../src/auth/rules/client.ts";
+import { parseClientMetadata } from "../../../src/auth/rules/client_metadata.ts";
+import {
+  checkDocumentUrl,
+  parseMetadataDocument,
+} from "../../../src/auth/rules/metadata_document.ts";
+
+const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
+const NOW = 1_700_000_000;
+
+Deno.test("registerClient() makes a public client out of redirect URIs alone", () => {
+  const registration = registerClient(REDIRECTS, NOW);
+  assert.deepEqual(printRegistration(registration), {
+    client_id: registration.client.clientId,
+    client_id_issued_at: NOW,
+    ...REDIRECTS,
+    token_endpoint_auth_method: "none",
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+  });
+});
+
+Deno.test("registerClient() shows a confidential client its secret once", () => {
+  const { client, clientSecret } = registerClient({
+    ...REDIRECTS,
+    token_endpoint_auth_method: "client_secret_basic",
+  }, NOW);
+  assert.equal(clientSecret?.length, 43);
+  assert(!JSON.stringify(client).includes(clientSecret));
+  assert.equal(
+    printRegistration({ client, clientSecret }).client_secret_expires_at,
+    0,
+  );
+});
+
+Deno.test("registerClient() takes Cursor's three kinds of redirect at once", () => {
+  const { client } = registerClient({
+    client_name: "Cursor",
+    application_type: "web",
+    redirect_uris: [
+      "cursor://anysphere.cursor-mcp/oauth/callback",
+      "http://localhost:8787/callback",
+      "https://www.cursor.com/agents/mcp/oauth/callback",
+    ],
+  }, NOW);
+  assert.equal(client.metadata.redirect_uris.length, 3);
+});
+
+Deno.test("parseClientMetadata() drops nulls, empty texts and what it does not know", () => {
+  assert.deepEqual(
+    parseClientMetadata({
+      ...REDIRECTS,
+      client_name: null,
+      logo_uri: "",
+      shoe_size: 43,
+      grant_types: ["authorization_code", "implicit"],
+      response_types: ["code", "token"],
+    }),
+    {
+      ...REDIRECTS,
+      token_endpoint_auth_method: "none",
+      grant_types: ["authorization_code"],
+      response_types: ["code"],
+    },
+  );
+});
+
+const REFUSED: [string, unknown, string][] = [
+  ["no object", [], "invalid_client_metadata"],
+  ["null", null, "invalid_client_metadata"],
+  ["no redirect URIs", {}, "invalid_redirect_uri"],
+  ["an empty list of them", { redirect_uris: [] }, "invalid_redirect_uri"],
+  [
+    "a list that is none",
+    { redirect_uris: "https://a.example/" },
+    "invalid_redirect_uri",
+  ],
+  ["21 of them", {
+    redirect_uris: Array.from(
+      { length: 21 },
+      (_, n) => `https://a.example/${n}`,
+    ),
+  }, "invalid_redirect_uri"],
+  ["a bad one among good ones", {
+    redirect_uris: ["https://a.example/cb", "javascript:alert(1)"],
+  }, "invalid_redirect_uri"],
+  ["a method that it does not have", {
+    ...REDIRECTS,
+    token_endpoint_auth_method: "tls_client_auth",
+  }, "invalid_client_metadata"],
+  ["no authorization code grant", {
+    ...REDIRECTS,
+    grant_types: ["client_credentials"],
+  }, "invalid_client_metadata"],
+  [
+    "no code response",
+    { ...REDIRECTS, response_types: ["token"] },
+    "invalid_client_metadata",
+  ],
+  ["a name longer than a page", {
+    ...REDIRECTS,
+    client_name: "x".repeat(201),
+  }, "invalid_client_metadata"],
+  ["a name with a line break", {
+    ...REDIRECTS,
+    client_name: "App\nSigned in",
+  }, "invalid_client_metadata"],
+  ["private_key_jwt without keys", {
+    ...REDIRECTS,
+    token_endpoint_auth_method: "private_key_jwt",
+  }, "invalid_client_metadata"],
+  ["keys at two places", {
+    ...REDIRECTS,
+    jwks: { keys: [] },
+    jwks_uri: "https://app.example.com/jwks",
+  }, "invalid_client_metadata"],
+  ["keys without TLS", {
+    ...REDIRECTS,
+    jwks_uri: "http://app.example.com/jwks",
+  }, "invalid_client_metadata"],
+  ["keys at an address that is never fetched", {
+    ...REDIRECTS,
+    jwks_uri: "https://127.0.0.1/jwks",
+  }, "invalid_client_metadata"],
+];
+
+/** The longest and the most that a member may have. */
+const LIMITS: [string, (size: number) => unknown, number][] = [
+  ["client_name", text, 200],
+  ["software_id", text, 200],
+  ["software_version", text, 200],
+  ["scope", text, 1000],
+  ["client_uri", text, 2048],
+  ["logo_uri", text, 2048],
+  ["tos_uri", text, 2048],
+  ["policy_uri", text, 2048],
+  ["contacts", (count) => Array(count).fill("a@example.com"), 10],
+  ["contacts", (length) => [text(length)], 200],
+  ["jwks", (count) => ({ keys: Array(count).fill({ kty: "EC" }) }), 20],
+  ["jwks_uri", (length) => web(length), 1024],
+  ["grant_types", (count) => choices("authorization_code", count), 20],
+  ["grant_types", (size) => ["authorization_code", text(size)], 100],
+  ["response_types", (count) => choices("code", count), 20],
+  ["response_types", (size) => ["code", text(size)], 100],
+  [
+    "token_endpoint_auth_methods_supported",
+    (count) => choices("none", count),
+    20,
+  ],
+  ["redirect_uris", (count) => Array(count).fill("https://a.example/cb"), 20],
+  ["redirect_uris", (length) => [web(length)], 2048],
+];
+
+function text(length: number): string {
+  return "x".repeat(length);
+}
+
+function web(length: number): string {
+  return "https://a.example/".padEnd(length, "x");
+}
+
+function choices(first: string, count: number): string[] {
+  return [first, ...Array(count - 1).fill("other")];
+}
+
+for (const [member, make, limit] of LIMITS) {
+  Deno.test(`parseClientMetadata() takes ${member} up to ${limit}, and not beyond`, () => {
+    parseClientMetadata({ ...REDIRECTS, [member]: make(limit) });
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, [member]: make(limit + 1) }),
+      {
+        code: member === "redirect_uris"
+          ? "invalid_redirect_uri"
+          : "invalid_client_metadata",
+      },
+    );
+  });
+}
+
+for (const member of ["client_uri", "logo_uri", "software_id"]) {
+  Deno.test(`parseClientMetadata() refuses a line break in ${member}`, () => {
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, [member]: "a\nb" }),
+      { code: "invalid_client_metadata" },
+    );
+  });
+}
+
+for (const member of ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]) {
+  Deno.test(`parseClientMetadata() refuses a key with its private member ${member}`, () => {
+    assert.throws(
+      () =>
+        parseClientMetadata({
+          ...REDIRECTS,
+          jwks: { keys: [{ kty: "EC" }, { kty: "EC", [member]: "secret" }] },
+        }),
+      {
+        code: "invalid_client_metadata",
+        description: "jwks must be a set of at most 20 public keys, without " +
+          "private members",
+      },
+    );
+  });
+}
+
+for (const [what, body, code] of REFUSED) {
+  Deno.test(`parseClientMetadata() refuses ${what}`, () => {
+    assert.throws(() => parseClientMetadata(body), { code });
+  });
+}
+
+const URL = "https://app.example.com/client.json";
+const DOCUMENT = { client_id: URL, client_name: "App", ...REDIRECTS };
+
+Deno.test("parseMetadataDocument() gives a client that its domain vouches for", () => {
+  const client = parseMetadataDocument(URL, DOCUMENT, NOW);
+  assert.equal(client.clientId, URL);
+  assert.equal(client.domain, "app.example.com");
+  assert.equal(client.secretFingerprint, undefined);
+});
+
+const REFUSED_DOCUMENTS: [string, unknown, string][] = [
+  [
+    "of another client",
+    { ...DOCUMENT, client_id: URL + "?" },
+    "invalid_client",
+  ],
+  [
+    "without client_id",
+    { ...DOCUMENT, client_id: undefined },
+    "invalid_client",
+  ],
+  ["that is no object", null, "invalid_client"],
+  [
+    "without a name",
+    { ...DOCUMENT, client_name: undefined },
+    "invalid_client_metadata",
+  ],
+  [
+    "with an empty name",
+    { ...DOCUMENT, client_name: "" },
+    "invalid_client_metadata",
+  ],
+  [
+    "with a secret",
+    { ...DOCUMENT, client_secret: "s" },
+    "invalid_client_metadata",
+  ],
+  ["that relies on a secret", {
+    ...DOCUMENT,
+    token_endpoint_auth_method: "client_secret_post",
+  }, "invalid_client_metadata"],
+  ["with a bad redirect URI", {
+    ...DOCUMENT,
+    redirect_uris: ["http://app.example.com/cb"],
+  }, "invalid_redirect_uri"],
+];
+
+for (const [what, document, code] of REFUSED_DOCUMENTS) {
+  Deno.test(`parseMetadataDocument() refuses a document ${what}`, () => {
+    assert.throws(() => parseMetadataDocument(URL, document, NOW), { code });
+  });
+}
+
+Deno.test("checkDocumentUrl() takes https with a path", () => {
+  checkDocumentUrl(URL, []);
+  checkDocumentUrl("https://vscode.dev/oauth/client-metadata.json", [
+    "vscode.dev",
+  ]);
+  checkDocumentUrl("https://app.example.com/a/b?v=1", []);
+});
+
+for (
+  const url of [
+    "http://app.example.com/client.json",
+    "https://app.example.com",
+    "https://app.example.com/",
+    "https://app.example.com/client.json#x",
+    "https://user@app.example.com/client.json",
+    "https://app.example.com/a/../client.json",
+    "https://app.example.com/a/%2e/client.json",
+    "https://app.example.com/a b",
+    "https://app.example.com:8443/client.json",
+    "https://192.0.2.1/client.json",
+    `https://app.example.com/${"a".repeat(1024)}`,
+  ]
+) {
+  Deno.test(`checkDocumentUrl() refuses ${url.slice(0, 60)}`, () => {
+    assert.throws(() => checkDocumentUrl(url, []), { code: "invalid_client" });
+  });
+}
+
+Deno.test("checkDocumentUrl() refuses a domain that is not on the list", () => {
+  for (const listed of ["example.com", "claude.ai"]) {
+    assert.throws(() => checkDocumentUrl(URL, [listed]), {
+      code: "invalid_client",
+    });
+  }
+});
+
+Deno.test("parseClientMetadata() keeps the grant types that a client of its kind may use", () => {
+  const jwt = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+  const all = ["authorization_code", "client_credentials", jwt];
+  const kept = (options: Parameters<typeof parseClientMetadata>[1]) =>
+    parseClientMetadata({ ...REDIRECTS, grant_types: all }, options)
+      .grant_types;
+  assert.deepEqual(kept({}), ["authorization_code"]);
+  assert.deepEqual(kept({ vouched: true }), ["authorization_code", jwt]);
+  assert.deepEqual(kept({ machines: true }), all);
+});
+
+Deno.test("parseClientMetadata() asks no page of who never shows one", () => {
+  for (
+    const grantType of [
+      "client_credentials",
+      "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    ]
+  ) {
+    const bare = { grant_types: [grantType] };
+    parseClientMetadata(bare, { machines: true });
+    assert.throws(
+      () => parseClientMetadata({ ...REDIRECTS, ...bare }, { vouched: true }),
+      { code: "invalid_client_metadata" },
+    );
+  }
+});
+
+Deno.test("parseClientMetadata() takes native applications", () => {
+  const found = parseClientMetadata({
+    ...REDIRECTS,
+    application_type: "native",
+  });
+  assert.equal(found.application_type, "native");
+});
+
+Deno.test("parseClientMetadata() refuses what is no object as such", () => {
+  for (const body of ["text", 1, true, null, [REDIRECTS]]) {
+    assert.throws(() => parseClientMetadata(body), {
+      code: "invalid_client_metadata",
+    });
+  }
+});
+
+Deno.test("parseClientMetadata() offers no choice between secrets", () => {
+  const found = parseClientMetadata({
+    ...REDIRECTS,
+    token_endpoint_auth_methods_supported: [
+      "client_secret_basic",
+      "private_key_jwt",
+      "none",
+      "unheard_of",
+    ],
+  });
+  assert.deepEqual(found.token_endpoint_auth_methods_supported, [
+    "private_key_jwt",
+    "none",
+  ]);
+});

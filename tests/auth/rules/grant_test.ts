@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import {
+  newGrantId,
+  parseCredential,
+} from "../../../src/auth/rules/credential.ts";
+import {
+  isDocumentUrl,
+  parseDocumentUrl,
+} from "../../../src/auth/rules/document_url.ts";
+import {
+  bindingOf,
+  callerOf,
+  closeGrant,
+  type Grant,
+  isGrantOf,
+  isPassing,
+  ledgerIdOf,
+  narrowGrant,
+  openClientGrant,
+  openGrant,
+  pauseGrant,
+  resumeGrant,
+  useGrant,
+} from "../../../src/auth/rules/grant.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  GRANT_IDLE_TTL_SECONDS,
+  GRANT_TTL_SECONDS,
+} from "../../../src/auth/rules/lifetimes.ts";
+
+const NOW = 1_800_000_000;
+const HERE = {
+  issuer: "https://tools.example.com",
+  resource: "https://tools.example.com/mcp",
+};
+
+const pending = openGrant({
+  clientId: "client",
+  redirectUri: "https://app.example.com/cb",
+  scopes: ["mail:read"],
+  resource: HERE.resource,
+  codeChallenge: "x",
+}, {
+  issuer: HERE.issuer,
+  provider: "github",
+  identity: { subject: "42" },
+  clientName: "App",
+  now: NOW,
+});
+const active = useGrant(pending, { refreshable: true, now: NOW });
+
+Deno.test("isGrantOf() wants a grant that is active, and made here for it", () => {
+  assert(isGrantOf(active, HERE));
+  assert(!isGrantOf(pending, HERE));
+  assert(!isGrantOf(closeGrant(active, NOW), HERE));
+  const elsewhere = "https://other.example.com";
+  assert(!isGrantOf(active, { ...HERE, issuer: elsewhere }));
+  assert(!isGrantOf(active, { ...HERE, resource: `${elsewhere}/mcp` }));
+});
+
+Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
+  assert.equal(active.expiresAt, NOW + GRANT_IDLE_TTL_SECONDS);
+  const late = useGrant(active, {
+    refreshable: true,
+    now: NOW + GRANT_TTL_SECONDS - 60,
+  });
+  assert.equal(late.expiresAt, NOW + GRANT_TTL_SECONDS);
+});
+
+Deno.test("useGrant() keeps a grant without refresh tokens as long as its access token", () => {
+  const once = useGrant(pending, { refreshable: false, now: NOW });
+  assert.equal(once.expiresAt, NOW + ACCESS_TOKEN_TTL_SECONDS);
+});
+
+Deno.test("bindingOf() tells persons, issuers and resources apart, and no clients", () => {
+  const other = (change: Partial<Grant>) => bindingOf({ ...active, ...change });
+  assert.equal(other({ clientId: "another", id: "x" }), bindingOf(active));
+  for (const name of ["issuer", "resource", "subject"] as const) {
+    assert.notEqual(other({ [name]: "another" }), bindingOf(active));
+  }
+});
+
+Deno.test("parseCredential() reads a whole credential and nothing around it", () => {
+  const credential = `tsa_${"g".repeat(22)}_${"r".repeat(43)}`;
+  assert.equal(parseCredential(credential)?.kind, "access_token");
+  assert.equal(parseCredential(`x${credential}`), undefined);
+  assert.equal(parseCredential(`${credential}x`), undefined);
+});
+
+Deno.test("isDocumentUrl() refuses a password, with a name or without", () => {
+  assert(isDocumentUrl("https://app.example.com/c.json"));
+  assert(!isDocumentUrl("https://:pass@app.example.com/c.json"));
+  assert(!isDocumentUrl("https://user@app.example.com/c.json"));
+});
+
+Deno.test("parseDocumentUrl() says of what is no URL what it must be", () => {
+  assert.throws(
+    () => parseDocumentUrl("c.json"),
+    /It must be a plain https URL/,
+  );
+});
+
+Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it", () => {
+  const paused = pauseGrant(active, NOW + 5);
+  assert.deepEqual(paused, { ...active, pausedAt: NOW + 5 });
+  assert.equal(pauseGrant(paused, NOW + 9).pausedAt, NOW + 5);
+  assert.deepEqual(resumeGrant(paused), active);
+  // A refresh does not end a pause.
+  const used = useGrant(paused, { refreshable: true, now: NOW + 20 });
+  assert.equal(used.pausedAt, NOW + 5);
+});
+
+Deno.test("narrowGrant() takes scopes away, and remembers what they were", () => {
+  const scopes = ["a", "b", "c", "offline_access"];
+  const grant: Grant = { ...active, scopes };
+  const once = narrowGrant(grant, ["a", "b"]);
+  assert.deepEqual(once.scopes, ["a", "b", "offline_access"]);
+  const twice = narrowGrant(once, ["c", "b"]);
+  assert.deepEqual(twice.scopes, ["b", "offline_access"]);
+  assert.deepEqual([once.grantedScopes, twice.grantedScopes], [scopes, scopes]);
+  assert.equal(narrowGrant(grant, ["a", "b", "c", "d"]), grant);
+});
+
+Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () => {
+  assert.equal(ledgerIdOf(active), active.id);
+  const [one, other] = ["ci", "other"].map((clientId) => {
+    const machine = { ...HERE, clientId, clientName: "", scopes: [], now: NOW };
+    return [openClientGrant(machine), openClientGrant(machine)].map(ledgerIdOf);
+  });
+  assert.equal(one[0], one[1]);
+  assert.notEqual(one[0], other[0]);
+});
+
+Deno.test("ledgerIdOf() is one for all that an assertion gives a person in a client", () => {
+  const listed = (change: Partial<Grant> = {}) =>
+    ledgerIdOf({ ...active, kind: "assertion", id: newGrantId(), ...change });
+  assert.equal(listed(), listed());
+  assert.notEqual(listed(), listed({ clientId: "other" }));
+  assert.notEqual(listed(), listed({ subject: "github:43" }));
+});
+
+Deno.test("isPassing() is what ends with its token", () => {
+  const passing = ([undefined, "token", "client", "assertion"] as const)
+    .filter((kind) => isPassing({ kind }));
+  assert.deepEqual(passing, ["client", "assertion"]);
+});
+
+Deno.test("callerOf() names the door, and the client where there is one", () => {
+  const byClient = callerOf(active, { scopes: ["files"] });
+  assert.equal(byClient.door, "oauth");
+  assert.equal(byClient.clientId, "client");
+  const byToken = callerOf({ ...active, kind: "token" }, { scopes: ["files"] });
+  assert.equal(byToken.door, "token");
+  assert(!("clientId" in byToken));
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import type { Grant } from "../../../src/auth/rules/grant.ts";
+import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
+import {
+  parsePermissions,
+  permissionsOf,
+} from "../../../src/auth/rules/permissions.ts";
+
+const NOW = 1_800_000_000;
+const HERE = {
+  issuer: "https://tools.example.com",
+  resource: "https://tools.example.com/mcp",
+};
+const SUPPORTED = ["mail:read", "files"];
+
+const GRANT: Grant = {
+  ...HERE,
+  id: "g",
+  subject: "github:42",
+  identity: { subject: "42" },
+  provider: "github",
+  clientId: "app",
+  clientName: "App",
+  scopes: SUPPORTED,
+  status: "active",
+  createdAt: NOW,
+  usedAt: NOW,
+  endsAt: NOW + 3600,
+  expiresAt: NOW + 3600,
+};
+const MACHINE: Grant = { ...GRANT, kind: "client", clientId: "ci" };
+
+function permitted(text: string) {
+  const { rules } = parsePermissions(text, SUPPORTED);
+  return permissionsOf({ rules, supported: SUPPORTED });
+}
+
+function held(
+  options: Partial<Parameters<typeof heldScopes>[0]> = {},
+  grant = GRANT,
+  scopes?: readonly string[],
+) {
+  const mayHold = heldScopes({
+    ...HERE,
+    allowedUsers: [],
+    providerId: "github",
+    isKnownClient: (clientId) => clientId === "app",
+    machines: new Map([["ci", SUPPORTED]]),
+    assertionIssuers: [],
+    ...options,
+  });
+  return mayHold(grant, scopes);
+}
+
+Deno.test("heldScopes() leaves a grant all that it has where no one set rules", () => {
+  assert.deepEqual(held(), { scopes: SUPPORTED });
+  assert.deepEqual(held({ allowedUsers: ["42"] }), {
+    scopes: SUPPORTED,
+  });
+});
+
+Deno.test("heldScopes() gives an older token no more than its grant has now", () => {
+  const narrowed = { ...GRANT, scopes: ["files"] };
+  assert.deepEqual(held({}, narrowed, SUPPORTED), { scopes: ["files"] });
+  assert.deepEqual(held({}, GRANT, ["files"]), { scopes: ["files"] });
+});
+
+Deno.test("heldScopes() cuts a grant to what its person may have today", () => {
+  const permissions = permitted("42=files");
+  assert.deepEqual(held({ permissions }), {
+    scopes: ["files"],
+    ceiling: ["files"],
+  });
+  assert.equal(held({ permissions: permitted("43=files") }), undefined);
+  // A grant that never opened anything loses nothing.
+  const bare = { ...GRANT, scopes: ["offline_access"] };
+  assert.notEqual(
+    held({ permissions: permitted("43=files") }, bare),
+    undefined,
+  );
+});
+
+Deno.test("heldScopes() leaves nothing to a grant of another server, or an ended one", () => {
+  assert.equal(held({ issuer: "https://other.example.com" }), undefined);
+  assert.equal(held({}, { ...GRANT, status: "closed" }), undefined);
+});
+
+Deno.test("heldScopes() leaves nothing to a person who may not sign in any more", () => {
+  assert.equal(held({ allowedUsers: ["43"] }), undefined);
+});
+
+Deno.test("heldScopes() judges a machine by its client, and no one's rules", () => {
+  const permissions = permitted("43=files");
+  const allowedUsers = ["43"];
+  assert.deepEqual(held({ allowedUsers }, MACHINE), { scopes: SUPPORTED });
+  assert.deepEqual(held({ permissions }, MACHINE), {
+    scopes: SUPPORTED,
+    ceiling: SUPPORTED,
+  });
+  assert.equal(held({ machines: new Map() }, MACHINE), undefined);
+  // A person's grant does not depend on a machine with its client's name.
+  assert.deepEqual(held({ machines: new Map() }), { scopes: SUPPORTED });
+});
+
+Deno.test("heldScopes() believes an identity provider as long as it is trusted", () => {
+  const assertedBy = "https://id.example#acme";
+  const grant: Grant = { ...GRANT, kind: "assertion", assertedBy };
+  const acme = { issuer: "https://id.example", tenant: "acme" };
+  assert.deepEqual(held({ assertionIssuers: [acme] }, grant), {
+    scopes: SUPPORTED,
+  });
+  for (const trusted of [[], [{ issuer: acme.issuer }]]) {
+    assert.equal(held({ assertionIssuers: trusted }, grant), undefined);
+  }
+});
+
+Deno.test("heldScopes() leaves nothing to who signed in at another provider", () => {
+  const token: Grant = { ...GRANT, kind: "token", clientId: "" };
+  for (const grant of [GRANT, token]) {
+    assert.deepEqual(held({}, grant), { scopes: SUPPORTED });
+    assert.equal(held({ providerId: "gitlab" }, grant), undefined);
+    // One tenant is not all of them.
+    assert.equal(held({ providerId: "github.example.com" }, grant), undefined);
+  }
+});
+
+Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and of no other", () => {
+  const { provider: _, ...former } = GRANT;
+  assert.deepEqual(held({}, former), { scopes: SUPPORTED });
+  assert.equal(held({ providerId: "gitlab" }, former), undefined);
+  const at = (subject: string): Grant => ({ ...former, subject });
+  const ported = at("id.example.com:8443:42");
+  assert(held({ providerId: "id.example.com:8443" }, ported));
+  assert.equal(held({ providerId: "id.example.com" }, ported), undefined);
+});
+
+Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {
+  for (const kind of [undefined, "assertion"] as const) {
+    const grant: Grant = { ...GRANT, kind, assertedBy: "https://id.example" };
+    const assertionIssuers = [{ issuer: "https://id.example" }];
+    assert(held({ assertionIssuers }, grant));
+    const options = { assertionIssuers, isKnownClient: () => false };
+    assert.equal(held(options, grant), undefined);
+  }
+});
+
+Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
+  const machines = (...scopes: string[]) => new Map([["ci", scopes]]);
+  assert.deepEqual(held({ machines: machines("files") }, MACHINE), {
+    scopes: ["files"],
+  });
+  const permissions = permitted("*=*");
+  assert.deepEqual(
+    held({ machines: machines("files"), permissions }, MACHINE),
+    { scopes: ["files"], ceiling: ["files"] },
+  );
+  // With nothing left it asks for another token, which tells it so.
+  assert.equal(held({ machines: machines() }, MACHINE), undefined);
+  const bare = { ...MACHINE, scopes: [] };
+  assert.deepEqual(held({ machines: machines() }, bare), { scopes: [] });
+});

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { knownClients } from "../../../src/auth/rules/known_clients.ts";
+
+const DOCUMENT = "https://app.example.com/client.json";
+
+function isKnown(
+  clientId: string,
+  { enabled = true, allowedDomains = [] }: {
+    enabled?: boolean;
+    allowedDomains?: string[];
+  } = {},
+): boolean {
+  return knownClients({
+    configured: [{ clientId: "intranet" }],
+    metadataDocuments: { enabled, allowedDomains },
+  })(clientId);
+}
+
+Deno.test("knownClients() knows the operator's clients of today, and who registered", () => {
+  assert(isKnown("intranet"));
+  assert(!isKnown("wiki"));
+  // Of version 0.1, and as they are now.
+  for (const clientId of ["a".repeat(22), `${"a".repeat(22)}.b.c`]) {
+    assert(
+      isKnown(clientId, { enabled: false, allowedDomains: ["a.example"] }),
+    );
+  }
+});
+
+Deno.test("knownClients() knows documents where and while the operator wants them", () => {
+  assert(isKnown(DOCUMENT));
+  assert(isKnown(DOCUMENT, { allowedDomains: ["app.example.com"] }));
+  assert(!isKnown(DOCUMENT, { allowedDomains: ["example.com"] }));
+  assert(!isKnown(DOCUMENT, { enabled: false }));
+});

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { Parameters } from "../../../src/auth/rules/parameters.ts";
+import {
+  checkCodeVerifier,
+  codeChallenge,
+  parseCodeChallenge,
+} from "../../../src/auth/rules/pkce.ts";
+
+// RFC 7636 appendix B.
+const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+Deno.test("codeChallenge() gives the challenge of RFC 7636 appendix B", () => {
+  assert.equal(codeChallenge(VERIFIER), CHALLENGE);
+});
+
+Deno.test("checkCodeVerifier() takes the verifier and no other", () => {
+  checkCodeVerifier(VERIFIER, CHALLENGE);
+  const short = "a".repeat(42);
+  for (
+    const [verifier, challenge] of [
+      [VERIFIER.toLowerCase(), CHALLENGE],
+      ["", CHALLENGE],
+      // Right by its digest, but not a verifier.
+      [short, codeChallenge(short)],
+      ["a".repeat(129), codeChallenge("a".repeat(129))],
+      ["ä".repeat(43), codeChallenge("ä".repeat(43))],
+    ]
+  ) {
+    assert.throws(() => checkCodeVerifier(verifier, challenge), {
+      code: "invalid_grant",
+    });
+  }
+});
+
+Deno.test("parseCodeChallenge() takes S256", () => {
+  const parameters = new Parameters([
+    ["code_challenge", CHALLENGE],
+    ["code_challenge_method", "S256"],
+  ]);
+  assert.equal(parseCodeChallenge(parameters), CHALLENGE);
+});
+
+const REFUSED: [string, [string, string][]][] = [
+  ["no challenge", [["code_challenge_method", "S256"]]],
+  ["no method, which means plain", [["code_challenge", CHALLENGE]]],
+  ["the plain method", [
+    ["code_challenge", CHALLENGE],
+    ["code_challenge_method", "plain"],
+  ]],
+  ["a challenge that is no digest", [
+    ["code_challenge", CHALLENGE + "x"],
+    ["code_challenge_method", "S256"],
+  ]],
+];
+
+for (const [what, entries] of REFUSED) {
+  Deno.test(`parseCodeChallenge() refuses ${what}`, () => {
+    assert.throws(() => parseCodeChallenge(new Parameters(entries)), {
+      code: "invalid_request",
+    });
+  });
+}
+
+Deno.test("parseCodeChallenge() says that PKCE is required", () => {
+  const method: [string, string] = ["code_challenge_method", "S256"];
+  assert.throws(() => parseCodeChallenge(new Parameters([method])), {
+    description: "PKCE is required: code_challenge is missing",
+  });
+});

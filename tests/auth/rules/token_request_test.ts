@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { Parameters } from "../../../src/auth/rules/parameters.ts";
+import {
+  parseTokenRequest,
+  printTokenResponse,
+} from "../../../src/auth/rules/token_request.ts";
+
+const BASE_URL = "https://tools.example.com";
+
+function parse(parameters: Record<string, string>, takesAssertions = true) {
+  return parseTokenRequest(
+    new Parameters(Object.entries(parameters)),
+    { baseUrl: BASE_URL, takesAssertions },
+  );
+}
+
+Deno.test("parseTokenRequest() reads a code exchange", () => {
+  assert.deepEqual(
+    parse({
+      grant_type: "authorization_code",
+      code: "c",
+      code_verifier: "v",
+      redirect_uri: "r",
+      resource: `${BASE_URL}/mcp`,
+    }),
+    {
+      grantType: "authorization_code",
+      code: "c",
+      codeVerifier: "v",
+      redirectUri: "r",
+    },
+  );
+});
+
+Deno.test("parseTokenRequest() reads a refresh", () => {
+  assert.deepEqual(
+    parse({ grant_type: "refresh_token", refresh_token: "r", scope: "a b" }),
+    { grantType: "refresh_token", refreshToken: "r", scopes: ["a", "b"] },
+  );
+});
+
+const REFUSED: [string, Record<string, string>, string][] = [
+  ["no grant type", {}, "invalid_request"],
+  ["a password", { grant_type: "password" }, "unsupported_grant_type"],
+  [
+    "no code",
+    { grant_type: "authorization_code", code_verifier: "v" },
+    "invalid_request",
+  ],
+  [
+    "no verifier",
+    { grant_type: "authorization_code", code: "c" },
+    "invalid_request",
+  ],
+  ["no refresh token", { grant_type: "refresh_token" }, "invalid_request"],
+  ["someone else's resource", {
+    grant_type: "refresh_token",
+    refresh_token: "r",
+    resource: "https://other.example.com",
+  }, "invalid_target"],
+  ["a scope that is none", {
+    grant_type: "refresh_token",
+    refresh_token: "r",
+    scope: "ä",
+  }, "invalid_scope"],
+];
+
+for (const [what, parameters, code] of REFUSED) {
+  Deno.test(`parseTokenRequest() refuses ${what}`, () => {
+    assert.throws(() => parse(parameters), { code });
+  });
+}
+
+Deno.test("parseTokenRequest() misses no assertion where no one may speak for people", () => {
+  const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+  assert.throws(() => parse({ grant_type }), { code: "invalid_request" });
+  const refusal = { code: "unsupported_grant_type" };
+  assert.throws(() => parse({ grant_type }, false), refusal);
+  assert.throws(() => parse({ grant_type, assertion: "a" }, false), refusal);
+});
+
+Deno.test("printTokenResponse() has what RFC 6749 §5.1 has", () => {
+  const tokens = { accessToken: "a", scopes: ["x", "y"], expiresAt: 110 };
+  assert.deepEqual(printTokenResponse(tokens, 50), {
+    access_token: "a",
+    token_type: "Bearer",
+    expires_in: 60,
+    scope: "x y",
+  });
+  assert.equal(printTokenResponse({ ...tokens, scopes: [] }, 50).scope, "");
+  assert.equal(
+    printTokenResponse({ ...tokens, refreshToken: "r" }, 50).refresh_token,
+    "r",
+  );
+});

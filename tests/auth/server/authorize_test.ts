@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { authorizeEndpoint } from "../../../src/auth/server/authorize.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import { Client, type OAuthServer, startOAuthServer } from "../../flow/kit.ts";
+import { BASE_URL } from "../../kit.ts";
+import { answerOf, refuseLate } from "./endpoint_alone.ts";
+
+const mail = tool({
+  name: "mail",
+  title: "Read mail",
+  scopes: ["mail:read"],
+  run: () => "mail",
+});
+const send = tool({
+  name: "send",
+  title: "Send mail",
+  scopes: ["mail:send"],
+  run: () => "sent",
+});
+
+/** Opens an authorization request that must end on a page. */
+async function refusedPage(
+  server: OAuthServer,
+  url: string,
+  status = 400,
+): Promise<string> {
+  const page = await server.browser().open(url);
+  assert.equal(page.status, status, page.url);
+  assert.match(page.headers.get("content-type")!, /^text\/html/);
+  return page.text;
+}
+
+Deno.test("GET /authorize shows who asks, where the answer goes and what it may do", async () => {
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server, { client_name: "<b>App</b>" });
+  const page = await server.browser().open(client.authorizationUrl());
+  assert.equal(page.status, 200);
+  assert.match(page.text, /&lt;b&gt;App&lt;\/b&gt;/);
+  assert.match(page.text, /Unverified/);
+  assert.match(page.text, /https:\/\/app\.example\.com\/cb/);
+  assert.match(page.text, /Read mail/);
+  assert.match(page.text, /Example ID/);
+  assert.doesNotMatch(
+    page.headers.get("content-security-policy")!,
+    /form-action/,
+  );
+  assert.match(
+    page.headers.get("content-security-policy")!,
+    /frame-ancestors 'none'/,
+  );
+  assert.equal(page.headers.get("cache-control"), "no-store");
+  const cookie = page.headers.get("set-cookie")!;
+  assert.match(cookie, /^browser=[\w-]{43};/);
+  assert.match(cookie, /HttpOnly/);
+  assert.match(cookie, /SameSite=Lax/);
+  assert.deepEqual(server.provider.log, []);
+});
+
+const REFUSED: [string, Record<string, string>, RegExp][] = [
+  ["an unregistered redirect URI", {
+    redirect_uri: "https://evil.example/cb",
+  }, /must be one that the client registered/],
+  ["a request without PKCE", { code_challenge: "" }, /PKCE is required/],
+  ["the plain method", { code_challenge_method: "plain" }, /must be S256/],
+  ["another response type", { response_type: "token" }, /must be code/],
+  ["someone else's resource", {
+    resource: "https://other.example.com/mcp",
+  }, /The resource of this server is/],
+  ["a scope that is none", { scope: 'a"b' }, /must be visible ASCII/],
+];
+
+for (const [what, changes, words] of REFUSED) {
+  Deno.test(`GET /authorize shows a page for ${what}, and redirects nowhere`, async () => {
+    await using server = await startOAuthServer();
+    const client = await Client.register(server);
+    const text = await refusedPage(server, client.authorizationUrl(changes));
+    assert.match(text, words);
+  });
+}
+
+Deno.test("GET /authorize shows a page for a client that is gone", async () => {
+  await using server = await startOAuthServer();
+  const client = new Client(server, "unknown");
+  const text = await refusedPage(server, client.authorizationUrl());
+  assert.match(text, /client_id must be one that this server has registered/);
+  assert.match(text, /remove the connection to this server and add it again/);
+});
+
+Deno.test("GET /authorize shows a page for a parameter that stands twice", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  await refusedPage(server, client.authorizationUrl() + "&state=again");
+});
+
+Deno.test("GET /authorize answers a program with the OAuth error as JSON", async () => {
+  await using server = await startOAuthServer();
+  const response = await server.fetch("/authorize?client_id=x");
+  assert.equal(response.status, 400);
+  assert.equal((await response.json()).error, "invalid_client");
+});
+
+Deno.test("GET /authorize sends an error to an address that this browser approved before", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const bad = client.authorizationUrl({ response_type: "token" });
+  assert.equal((await browser.open(bad)).status, 400);
+  await client.signIn({ browser });
+  const { url } = await browser.open(bad);
+  assert(url.startsWith(client.redirectUri), url);
+  const { searchParams } = new URL(url);
+  assert.equal(searchParams.get("error"), "unsupported_response_type");
+  assert.equal(searchParams.get("state"), client.state);
+  assert.equal(searchParams.get("iss"), "http://127.0.0.1:3000");
+  // Another browser has no approval.
+  assert.equal((await server.browser().open(bad)).status, 400);
+  // It does not matter either if the client leaves out its only address.
+  const unnamed = await browser.open(
+    client.authorizationUrl({ response_type: "token", redirect_uri: "" }),
+  );
+  assert(unnamed.url.startsWith(client.redirectUri), unnamed.url);
+});
+
+const REDIRECT_URI = "https://app.example/callback";
+
+/**
+ * Authorizes from a browser with an approval; gives the answer and the reads.
+ */
+async function authorizeWith(
+  stores: { approved(): Promise<string[]>; client(): Promise<unknown> },
+  parameters: Record<string, string>,
+) {
+  const asked: string[] = [];
+  const endpoint = authorizeEndpoint({
+    baseUrl: BASE_URL,
+    scopes: { supported: [] },
+    checkRate: () => Promise.resolve(),
+    approvals: {
+      find(_browser: string, { redirectUri }: { redirectUri: string }) {
+        asked.push(`approvals of ${redirectUri}`);
+        return stores.approved();
+      },
+    },
+    clients: {
+      find() {
+        asked.push("client");
+        return stores.client();
+      },
+    },
+  } as never);
+  const query = new URLSearchParams({ client_id: "app", ...parameters });
+  const response = await answerOf(endpoint, `/?${query}`, {
+    headers: { cookie: `browser=${"b".repeat(43)}` },
+  });
+  return { response, asked };
+}
+
+Deno.test("GET /authorize looks for approvals while it looks for a client that it then refuses", async () => {
+  const { response, asked } = await authorizeWith({
+    approved: () => Promise.reject(new Error("no database")),
+    client: refuseLate,
+  }, { redirect_uri: REDIRECT_URI });
+  assert.equal(await response.text(), "Who are you?");
+  assert.deepEqual(asked, [`approvals of ${REDIRECT_URI}`, "client"]);
+});
+
+for (
+  const [what, parameters, order] of [
+    ["that is named", { redirect_uri: REDIRECT_URI }, ["approvals", "client"]],
+    ["that the client has alone", {}, ["client", "approvals"]],
+  ] as const
+) {
+  Deno.test(`GET /authorize looks once for approvals of an address ${what}`, async () => {
+    const { response, asked } = await authorizeWith({
+      approved: () => Promise.resolve([]),
+      client: () =>
+        Promise.resolve({
+          clientId: "app",
+          isConfigured: true,
+          metadata: { redirect_uris: [REDIRECT_URI] },
+        }),
+    }, parameters);
+    assert(response.headers.get("location")!.startsWith(REDIRECT_URI));
+    assert.deepEqual(asked.map((one) => one.split(" ")[0]), order);
+  });
+}
+
+Deno.test("GET /authorize adds the scopes approved before to those asked for now", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const first = await client.connect({ browser, scope: "mail:read" });
+  assert.equal(first.scope, "mail:read");
+
+  const refused = await client.call(first.access_token, "send");
+  assert.equal(refused.status, 403);
+  assert.match(
+    refused.headers.get("www-authenticate")!,
+    /error="insufficient_scope".*scope="mail:send"/,
+  );
+  await refused.body?.cancel();
+
+  const page = await browser.open(
+    client.authorizationUrl({ scope: "mail:send" }),
+  );
+  assert.match(page.text, /Read mail/);
+  assert.match(page.text, /Send mail/);
+  const again = await client.connect({ browser, scope: "mail:send" });
+  assert.equal(again.scope, "mail:send mail:read");
+  const answered = await client.call(again.access_token, "send");
+  assert.equal(answered.status, 200);
+  await answered.body?.cancel();
+});
+
+Deno.test("GET /authorize forgets approved scopes that no tool needs any more", async () => {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using before = await startOAuthServer({ kv, tools: [mail, send] });
+    await using after = await startOAuthServer({ kv, tools: [mail] });
+    const client = await Client.register(before);
+    const browser = before.browser();
+    const { scope } = await client.connect({ browser });
+    assert.equal(scope, "mail:read mail:send");
+    const later = after.browser();
+    for (const [name, value] of browser.cookies) later.cookies.set(name, value);
+    client.server = after;
+    const page = await later.open(client.authorizationUrl());
+    assert.doesNotMatch(page.text, /mail:send/);
+    const tokens = await client.connect({
+      browser: later,
+      scope: "mail:read",
+    });
+    assert.equal(tokens.scope, "mail:read");
+  } finally {
+    kv.close();
+  }
+});
+
+Deno.test("GET /authorize refuses scopes of which it knows none", async () => {
+  await using server = await startOAuthServer({ tools: [mail] });
+  const client = await Client.register(server);
+  const url = client.authorizationUrl({ scope: "files:read" });
+  const text = await refusedPage(server, url);
+  assert.match(text, /scope must name at least one of: mail:read/);
+});
+
+Deno.test("GET /authorize gives all scopes to a client that names none", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const { scope } = await client.connect({ scope: "" });
+  assert.equal(scope, "mail:read mail:send");
+});
+
+for (
+  const [what, redirectUri, used] of [
+    [
+      "a loopback address on another port",
+      "http://localhost/callback",
+      "http://localhost:49152/callback",
+    ],
+    [
+      "Cursor's own scheme",
+      "cursor://anysphere.cursor-mcp/oauth/callback",
+      "cursor://anysphere.cursor-mcp/oauth/callback",
+    ],
+    [
+      "VS Code's loopback address",
+      "http://127.0.0.1/",
+      "http://127.0.0.1:33418/",
+    ],
+  ]
+) {
+  Deno.test(`a sign-in ends at ${what}`, async () => {
+    await using server = await startOAuthServer();
+    const { clientId } = await Client.register(server, {
+      redirect_uris: [redirectUri],
+    });
+    const client = new Client(server, clientId, used);
+    const tokens = await client.connect();
+    assert(tokens.access_token);
+  });
+}

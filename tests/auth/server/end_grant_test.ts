@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { grantEnd } from "../../../src/auth/grants/end_grant.ts";
+import { bindingOf, openGrant } from "../../../src/auth/rules/grant.ts";
+import { now } from "../../../src/clock.ts";
+import { ISSUER, newClient, requestOf } from "../../store/fixture.ts";
+
+const grant = openGrant(requestOf(newClient()), {
+  issuer: ISSUER,
+  provider: "dev",
+  identity: { subject: "42", name: "Jo" },
+  clientName: "App",
+  now: now(),
+});
+
+Deno.test("grantEnd() finds sessions and tasks before the grant is closed, by which they are found", async () => {
+  const steps: unknown[] = [];
+  const endAllOf = (what: string) => (binding: string, grantId: string) => {
+    steps.push([`find ${what}`, binding, grantId]);
+    const end = () => steps.push(`end ${what}`);
+    const tell = () => steps.push(`tell of ${what}`);
+    return Promise.resolve(Object.assign(end, { write: end, tell }));
+  };
+  const end = grantEnd({
+    sessions: { endAllOf: endAllOf("sessions") } as never,
+    tasks: { endAllOf: endAllOf("tasks") } as never,
+    grants: {
+      close: (grantId: string, { also }: { also: () => void }) => {
+        also();
+        steps.push(["close", grantId]);
+        return Promise.resolve();
+      },
+    } as never,
+  });
+  await end(grant);
+  const binding = bindingOf(grant);
+  assert.deepEqual(steps, [
+    ["find sessions", binding, grant.id],
+    ["find tasks", binding, grant.id],
+    "end sessions",
+    ["close", grant.id],
+    "tell of sessions",
+    "end tasks",
+  ]);
+});

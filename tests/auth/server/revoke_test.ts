@@ -1,0 +1,273 @@
+import assert from "node:assert/strict";
+import { revokeEndpoint } from "../../../src/auth/server/revoke.ts";
+import { OAuthError } from "../../../src/errors.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import { switchableKv } from "../../flow/switchable_kv.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+import { Client, startOAuthServer } from "../../flow/kit.ts";
+import {
+  mintCredential,
+  newGrantId,
+} from "../../../src/auth/rules/credential.ts";
+import {
+  mintPersonalToken,
+  newPersonalGrantId,
+} from "../../../src/auth/rules/personal_token.ts";
+import { silentLogger } from "../../log/fixture.ts";
+import { answerOf, refuseLate } from "./endpoint_alone.ts";
+
+const greet = tool({ name: "greet", run: () => "hello" });
+
+async function status(response: Response | Promise<Response>) {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+async function connected() {
+  const server = await startOAuthServer({ tools: [greet] });
+  const client = await Client.register(server);
+  const tokens = await client.connect();
+  const revoke = (token: string, changes: Record<string, string> = {}) =>
+    status(
+      server.form("/revoke", { token, client_id: client.clientId, ...changes }),
+    );
+  const call = () => status(client.call(tokens.access_token, "greet"));
+  return {
+    server,
+    client,
+    tokens,
+    revoke,
+    call,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("POST /revoke ends a refresh token's grant within a second, and tells the provider", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client, server } = flow;
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(server.provider.log.at(-1), "revoke");
+  time.tick(1);
+  assert.equal(await call(), 401);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke ends an access token and leaves its grant", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client } = flow;
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.access_token), 200);
+  time.tick(1);
+  assert.equal(await call(), 401);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client } = flow;
+  const { body } = await client.refresh(tokens.refresh_token);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(flow.server.provider.log.at(-1), "revoke");
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call } = flow;
+  for (
+    const unknown of [
+      "unknown",
+      tokens.access_token.slice(0, -1) + "_",
+      mintCredential("refresh_token", newGrantId()),
+      mintPersonalToken(newPersonalGrantId()),
+    ]
+  ) {
+    assert.equal(await revoke(unknown), 200, unknown);
+    assert.equal(await revoke(unknown, { client_id: "" }), 200, unknown);
+  }
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke does not let one client end another's tokens", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call, client, server } = flow;
+  const other = await Client.register(server);
+  for (const token of [tokens.access_token, tokens.refresh_token]) {
+    assert.equal(await revoke(token, { client_id: other.clientId }), 200);
+  }
+  assert.equal(await call(), 200);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke refuses a client that does not authenticate", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, call } = flow;
+  assert.equal(
+    await revoke(tokens.refresh_token, { client_secret: "wrong" }),
+    401,
+  );
+  assert.equal(await revoke(""), 400);
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke takes a token without a client for its holder's own wish", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client } = flow;
+  assert.equal(await revoke(tokens.refresh_token, { client_id: "" }), 200);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+  assert.equal(await revoke("unknown", { client_id: "" }), 200);
+});
+
+Deno.test("POST /revoke ends the grant even if the provider does not answer", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client, server } = flow;
+  server.provider.failure = "unavailable";
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  server.provider.failure = undefined;
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke closes the grant before it tells the provider, which may be lost", async () => {
+  await using flow = await connected();
+  const { tokens, revoke, client, server } = flow;
+  let meanwhile = 0;
+  server.provider.revoke = async () => {
+    meanwhile = (await client.refresh(tokens.refresh_token)).status;
+    throw new Error("The connection was cut");
+  };
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  assert.equal(meanwhile, 400);
+});
+
+Deno.test("POST /revoke answers 503 while the database is away, and ends nothing", async () => {
+  using database = await switchableKv();
+  await using server = await startOAuthServer({
+    kv: database.kv,
+    tools: [greet],
+  });
+  const client = await Client.register(server);
+  const { refresh_token, access_token } = await client.connect();
+  for (const token of [access_token, refresh_token]) {
+    for (const client_id of [client.clientId, ""]) {
+      database.state.isUp = false;
+      const form = { token, client_id };
+      assert.equal(await status(server.form("/revoke", form)), 503);
+      database.state.isUp = true;
+    }
+  }
+  assert.equal(await status(client.call(access_token, "greet")), 200);
+  assert.equal((await client.refresh(refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke takes an assertion for the name of a client", async () => {
+  await using flow = await connected();
+  const { server, tokens, call } = flow;
+  const form = {
+    token: tokens.refresh_token,
+    client_assertion_type:
+      "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: `x.${btoa('{"sub":"no one"}')}.x`,
+  };
+  assert.equal(await status(server.form("/revoke", form)), 401);
+  assert.equal(await call(), 200);
+});
+
+Deno.test("POST /revoke refuses bodies of other types", async () => {
+  await using flow = await connected();
+  const { server, tokens, client } = flow;
+  const response = await server.fetch("/revoke", {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: `token=${tokens.refresh_token}&client_id=${client.clientId}`,
+  });
+  assert.equal(await status(response), 400);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+Deno.test("POST /revoke asks a confidential client for its secret", async () => {
+  await using server = await startOAuthServer();
+  const client = await Client.register(server, {
+    token_endpoint_auth_method: "client_secret_post",
+  });
+  const { refresh_token: token } = await client.connect();
+  assert.equal(await status(server.form("/revoke", { token })), 200);
+  const { status: refreshed, body } = await client.refresh(token);
+  assert.equal(refreshed, 200);
+  const { clientId: client_id, clientSecret: client_secret = "" } = client;
+  const form = { token: body.refresh_token, client_id, client_secret };
+  assert.equal(await status(server.form("/revoke", form)), 200);
+  assert.equal((await client.refresh(body.refresh_token)).status, 400);
+});
+
+Deno.test("POST /revoke answers nothing that may be kept", async () => {
+  await using flow = await connected();
+  const { server, client, tokens } = flow;
+  const response = await server.form("/revoke", {
+    token: tokens.access_token,
+    client_id: client.clientId,
+  });
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(await response.text(), "");
+});
+
+/** Gives the endpoint's answer to a token, with these stores. */
+async function revokeWith(stores: Record<string, unknown>, token: string) {
+  const ignore = () => Promise.resolve();
+  const endpoint = revokeEndpoint(
+    { checkRate: ignore, waiveRate: () => {}, ...stores } as never,
+  );
+  const body = new URLSearchParams({ token, client_id: "app" });
+  const response = await answerOf(endpoint, "/", { method: "POST", body });
+  return { status: response.status, text: await response.text() };
+}
+
+for (
+  const [what, error, answer] of [
+    ["has ended meanwhile", new OAuthError("invalid_grant", "Over"), 200],
+    ["cannot be read on", new Error("no database"), 500],
+  ] as const
+) {
+  Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {
+    const token = mintCredential("refresh_token", newGrantId());
+    const { status } = await revokeWith({
+      clients: {
+        authenticate: (_: unknown, act: (client: unknown) => unknown) =>
+          act({ clientId: "app" }),
+      },
+      refreshTokens: {
+        read: () => Promise.resolve({ grant: { value: { clientId: "app" } } }),
+        find: () => Promise.reject(error),
+      },
+    }, token);
+    assert.equal(status, answer);
+  });
+}
+
+Deno.test("POST /revoke refuses a client also when its token cannot be read", async () => {
+  const token = mintCredential("access_token", newGrantId());
+  const answer = await revokeWith({
+    clients: { authenticate: refuseLate },
+    accessTokens: { find: () => Promise.reject(new Error("no database")) },
+  }, token);
+  assert.equal(answer.text, "Who are you?");
+});
+
+for (const isKnown of [true, false]) {
+  Deno.test(`POST /revoke ends a token that a person made, without a client, when it is ${isKnown ? "known" : "not known"}`, async () => {
+    const id = newPersonalGrantId();
+    const ended: unknown[] = [];
+    const { status } = await revokeWith({
+      accessTokens: {
+        find: () => Promise.resolve(isKnown ? { grant: { id } } : undefined),
+      },
+      endGrant: (grant: unknown) => void ended.push(grant),
+      log: silentLogger,
+    }, mintPersonalToken(id));
+    assert.equal(status, 200);
+    assert.deepEqual(ended, isKnown ? [{ id }] : []);
+  });
+}

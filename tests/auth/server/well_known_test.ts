@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { recordLog } from "../../log/fixture.ts";
+import { BASE_URL, startOAuthServer } from "../../flow/kit.ts";
+import { startServer } from "../../kit.ts";
+
+for (
+  const path of [
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/oauth-protected-resource/any/thing",
+    "/.well-known/oauth-protected-resource?sid=a.b_c~d-9",
+  ]
+) {
+  Deno.test(`GET ${path} describes the resource`, async () => {
+    await using server = await startOAuthServer();
+    const response = await server.fetch(path);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type")!, /^application\/json/);
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    const { resource, authorization_servers } = await response.json();
+    assert.equal(resource, `${BASE_URL}/mcp`);
+    assert.deepEqual(authorization_servers, [BASE_URL]);
+  });
+}
+
+Deno.test("GET /.well-known/oauth-protected-resource refuses a sid that is none", async () => {
+  await using server = await startOAuthServer();
+  const response = await server.fetch(
+    "/.well-known/oauth-protected-resource?sid=a%20b",
+  );
+  assert.equal(response.status, 400);
+  assert.equal((await response.json()).error, "invalid_request");
+});
+
+Deno.test("a challenge passes the sid of the address on, and nothing that is none", async () => {
+  await using server = await startOAuthServer();
+  const metadataUrl = async (query: string, method: string) => {
+    const response = await server.fetch(`/mcp${query}`, {
+      method,
+      headers: {
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        "mcp-session-id": "x",
+      },
+    });
+    assert.equal(response.status, 401);
+    await response.body?.cancel();
+    const challenge = response.headers.get("www-authenticate")!;
+    return /resource_metadata="([^"]*)"/.exec(challenge)![1];
+  };
+  const plain = `${BASE_URL}/.well-known/oauth-protected-resource/mcp`;
+  for (const method of ["POST", "DELETE"]) {
+    assert.equal(await metadataUrl("", method), plain);
+    assert.equal(await metadataUrl("?sid=a.b", method), `${plain}?sid=a.b`);
+    assert.equal(await metadataUrl("?sid=a%22b", method), plain);
+    assert.equal(await metadataUrl("?other=1", method), plain);
+  }
+});
+
+for (
+  const path of [
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-authorization-server/mcp",
+  ]
+) {
+  Deno.test(`GET ${path} describes the authorization server`, async () => {
+    await using server = await startOAuthServer();
+    const response = await server.fetch(path);
+    assert.equal(response.status, 200);
+    assert.equal((await response.json()).issuer, BASE_URL);
+  });
+}
+
+Deno.test("GET /.well-known/openid-configuration is not there: half of one breaks clients", async () => {
+  await using server = await startOAuthServer();
+  const response = await server.fetch("/.well-known/openid-configuration");
+  assert.equal(response.status, 404);
+  await response.body?.cancel();
+});
+
+Deno.test("metadata names documents as supported only when they are", async () => {
+  await using server = await startOAuthServer({
+    environment: { CIMD_ENABLED: "false" },
+  });
+  const metadata = await (await server.fetch(
+    "/.well-known/oauth-authorization-server",
+  )).json();
+  assert.equal(metadata.client_id_metadata_document_supported, false);
+});
+
+const ROUTES: [string, string, number][] = [
+  ["GET", "/.well-known/oauth-protected-resource", 404],
+  ["GET", "/.well-known/oauth-authorization-server", 404],
+  ["GET", "/authorize", 501],
+  ["POST", "/authorize", 501],
+  ["GET", "/oauth/provider-callback", 501],
+  ["POST", "/token", 501],
+  ["POST", "/revoke", 501],
+  ["POST", "/register", 501],
+];
+
+for (const [method, path, status] of ROUTES) {
+  Deno.test(`${method} ${path} says under another strategy that no one signs in`, async () => {
+    await using server = await startServer();
+    const response = await server.fetch(path, { method });
+    assert.equal(response.status, status);
+    const { error_description } = await response.json();
+    assert.equal(error_description, "This server has no sign-in");
+  });
+}
+
+for (
+  const [strategy, env] of [
+    ["none", {}],
+    ["bearer", { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "b".repeat(32) }],
+  ] as const
+) {
+  Deno.test(`the log says that AUTH_STRATEGY is ${strategy} where no one signs in`, async () => {
+    const { log, events } = recordLog("debug");
+    await using server = await startServer({ env, log });
+    await (await server.fetch("/authorize")).body?.cancel();
+    assert.match(
+      Deno.inspect(events),
+      RegExp(`AUTH_STRATEGY is ${strategy}\\.`),
+    );
+  });
+}
+
+Deno.test("under the jwt strategy the resource names someone else's server", async () => {
+  await using server = await startServer({
+    env: {
+      AUTH_STRATEGY: "jwt",
+      JWT_ISSUER: "https://login.example.com",
+      JWT_AUDIENCE: "tools",
+      JWT_JWKS_URL: "https://login.example.com/jwks",
+    },
+  });
+  const response = await server.fetch("/.well-known/oauth-protected-resource");
+  const { resource, authorization_servers } = await response.json();
+  assert.equal(resource, `${BASE_URL}/mcp`);
+  assert.deepEqual(authorization_servers, ["https://login.example.com"]);
+});

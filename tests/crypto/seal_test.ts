@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { newDataKey } from "../../src/auth/rules/data_key.ts";
+import { seal, unseal } from "../../src/crypto/seal.ts";
+
+Deno.test("unseal() gives back what was sealed, with the key and the context", async () => {
+  const key = newDataKey();
+  for (const context of ["grant", undefined]) {
+    const sealed = await seal(key, "a provider's token", context);
+    assert.equal(await unseal(key, sealed, context), "a provider's token");
+    assert(!sealed.includes("provider"));
+  }
+});
+
+Deno.test("unseal() refuses another key, another context and a changed bit", async () => {
+  const key = newDataKey();
+  const sealed = await seal(key, "text", "grant");
+  await assert.rejects(unseal(newDataKey(), sealed, "grant"));
+  await assert.rejects(unseal(key, sealed, "other"));
+  await assert.rejects(unseal(key, sealed));
+  const parts = sealed.split(".");
+  const [head] = (await seal(key, "text", "other")).split(".");
+  await assert.rejects(
+    unseal(key, [head, ...parts.slice(1)].join("."), "other"),
+  );
+  parts[3] = (parts[3][0] === "A" ? "B" : "A") + parts[3].slice(1);
+  await assert.rejects(unseal(key, parts.join("."), "grant"));
+});

@@ -1,0 +1,310 @@
+/** One request from its checks to its answer, without a server. */
+import assert from "node:assert/strict";
+import { tool } from "../../../src/authoring/tool.ts";
+import { ANONYMOUS } from "../../../src/caller.ts";
+import { Call, type Method } from "../../../src/mcp/exchange/call.ts";
+import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import { PendingResponse } from "../../../src/mcp/exchange/pending_response.ts";
+import { HttpError, LimitError } from "../../../src/errors.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { Suspended } from "../../../src/mcp/wire/inquiry.ts";
+import { type Json, outcome } from "../../kit.ts";
+
+const catalogue = compileCatalogue(
+  { tools: [tool({ name: "echo", run: () => "" })] },
+  { serverInfo: { name: "s", version: "1" } },
+);
+
+/** The tested call, of a client that is never asked. */
+class TestCall extends Call {
+  readonly stateless = true;
+  readonly client = { capabilities: {}, revision: "2026-07-28" };
+  readonly introduction = catalogue.session;
+  readonly logLevel = undefined;
+  request = () => Promise.reject(new Error("unasked"));
+}
+
+interface Settings {
+  method?: string;
+  isObserved?: boolean;
+  hasLedger?: boolean;
+  logs?: boolean;
+  /** Refuses every call before it runs. */
+  check?: () => void;
+  charge?: () => void;
+  response?: PendingResponse;
+}
+
+/** Makes a call with a record of everything it reports. */
+function callOf({
+  method = "tools/call",
+  isObserved = false,
+  hasLedger = true,
+  logs = true,
+  check = () => {},
+  charge = () => {},
+  response,
+}: Settings = {}) {
+  /** The reports, in order. */
+  const told: Json[] = [];
+  let milliseconds = 1000;
+  const line =
+    (level: string) => (_message: string, { outcome, tool, error }: Json) =>
+      told.push([level, outcome ?? error.message, tool]);
+  const engine = {
+    running: { check, add() {}, delete() {} },
+    limits: { charge },
+    log: {
+      isEnabledFor: () => logs,
+      info: line("info"),
+      warning: line("warning"),
+      error: line("error"),
+    },
+    ledger: hasLedger
+      ? { note: (_: string, call: Json) => told.push(["note", call.outcome]) }
+      : undefined,
+    clock: () => milliseconds,
+    trustedProxies: [],
+  } as unknown as Engine;
+  const operation = isObserved
+    ? {
+      take: () => told.push(["take"]),
+      run: (work: () => unknown) => work(),
+      end: ({ outcome, code, isToolError }: Json) =>
+        told.push(["end", outcome, code, isToolError]),
+    } as unknown as Admitted["operation"]
+    : undefined;
+  const call = new TestCall(
+    engine,
+    { kind: "request", id: 1, method, params: { name: "echo" } },
+    {
+      request: new Request("http://localhost/mcp"),
+      version: null,
+      authenticated: { caller: { ...ANONYMOUS, grantId: "g" } },
+      catalogue,
+      operation,
+    },
+    response,
+  );
+  return { call, told, tick: (by: number) => milliseconds += by };
+}
+
+const ok: Method = () => "{}";
+
+function failWith(error: unknown): Method {
+  return () => {
+    throw error;
+  };
+}
+
+Deno.test("respond() answers with JSON where nothing precedes the result, at once or later", async () => {
+  for (const method of [ok, () => Promise.resolve("{}")]) {
+    const { call, told } = callOf();
+    const answer = await outcome(call.respond(method));
+    assert.deepEqual(answer, {
+      status: 200,
+      jsonrpc: "2.0",
+      id: 1,
+      result: {},
+    });
+    assert.deepEqual(told, [["note", "ok"], ["info", "ok", "echo"]]);
+  }
+});
+
+Deno.test("respond() ends the stream that its method opened, at once or later", async () => {
+  for (const result of ["{}", Promise.resolve("{}")]) {
+    const { call } = callOf();
+    const response = await call.respond((call) => {
+      call.response.open();
+      return result;
+    });
+    assert.match(await response.text(), /^:\n\nevent: message\ndata: .+\n\n$/);
+  }
+});
+
+Deno.test("respond() ends without a message once the client wants none", async () => {
+  const { call, told } = callOf();
+  const response = await call.respond((call) => {
+    call.cancel("enough");
+    return "{}";
+  });
+  assert.equal(await response.text(), ":\n\n");
+  assert.deepEqual(told, [["note", "cancelled"], [
+    "info",
+    "cancelled",
+    "echo",
+  ]]);
+});
+
+Deno.test("run() refuses what there is too much of, and runs nothing", async () => {
+  const limit = () => {
+    throw new LimitError("calls", 5);
+  };
+  for (const settings of [{ check: limit }, { charge: limit }]) {
+    const { call, told } = callOf({ ...settings, isObserved: true });
+    const { result } = await outcome(
+      call.respond(() => assert.fail("it was refused")),
+    );
+    // No client shows the model an HTTP status.
+    assert.equal(result.isError, true);
+    assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
+    const other = callOf({ ...settings, method: "prompts/get" });
+    const { status, error } = await outcome(other.call.respond(ok));
+    assert.equal(status, 429);
+    assert.match(error.message, /^Too many calls/);
+  }
+});
+
+Deno.test("run() tells telemetry how a call ended, so that the code that began it need not", () => {
+  for (const outcome of ["ok", "tool_error", "internal_error"] as const) {
+    const { call, told } = callOf({ isObserved: true });
+    call.run((call) => {
+      call.outcome = outcome;
+      return "{}";
+    });
+    assert.deepEqual(told, [
+      ["take"],
+      ["note", outcome],
+      ["info", outcome, "echo"],
+      ["end", outcome, undefined, outcome !== "ok"],
+    ]);
+  }
+});
+
+Deno.test("run() tells of a call that was told to stop, and ended, as stopped", async () => {
+  const { call, told } = callOf();
+  const ending = await call.run((call) => {
+    call.stop("enough");
+    return Promise.resolve("{}");
+  });
+  assert.match(ending!.body, /result/);
+  assert.deepEqual(told, [["note", "stopped"], ["info", "stopped", "echo"]]);
+});
+
+Deno.test("run() reports what no one meant to throw, unless the call was cancelled or told to stop", async () => {
+  const secret = failWith(new Error("secret"));
+  const { call, told } = callOf();
+  const { error } = await outcome(call.respond(secret));
+  assert.equal(
+    error.message,
+    `Internal error (reference ${call.requestId})`,
+  );
+  assert.deepEqual(told, [
+    ["error", "secret", "echo"],
+    ["note", "internal_error"],
+    ["info", "internal_error", "echo"],
+  ]);
+  const stopped = callOf();
+  stopped.call.stop("enough");
+  stopped.call.run(secret);
+  assert.deepEqual(stopped.told.map(([level]) => level), ["note", "info"]);
+});
+
+Deno.test("run() tells the log why something that we depend on failed, and of no other refusal", () => {
+  for (
+    const [status, levels] of [
+      [499, ["note", "info"]],
+      [500, ["warning", "note", "info"]],
+      [503, ["warning", "note", "info"]],
+    ] as const
+  ) {
+    const { call, told } = callOf();
+    call.run(failWith(new HttpError(status, `test ${status}`)));
+    assert.deepEqual(told.map(([level]) => level), levels);
+  }
+});
+
+Deno.test("run() puts a refusal in words where HTTP has its status already", async () => {
+  const away = new HttpError(429, "It is away");
+  const { call, told } = callOf({
+    response: new PendingResponse(),
+    isObserved: true,
+  });
+  const { body } = (await call.run(failWith(away)))!;
+  assert.deepEqual(JSON.parse(body).result.isError, true);
+  assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
+  const other = callOf({
+    method: "prompts/get",
+    response: new PendingResponse(),
+    isObserved: true,
+  });
+  const ending = (await other.call.run(failWith(away)))!;
+  assert.equal(JSON.parse(ending.body).error.message, "It is away");
+  assert.deepEqual(other.told.at(-1), ["end", "refused", -32603, undefined]);
+});
+
+Deno.test("run() does not end a call that asks a question", () => {
+  const { call, told } = callOf();
+  assert.equal(call.run(failWith(new Suspended())), undefined);
+  assert.equal(call.hasEnded, false);
+  assert.deepEqual(told, []);
+});
+
+Deno.test("a call that has ended neither ends again nor says more", async () => {
+  const { call, told } = callOf();
+  const response = await call.respond(ok);
+  const before = told.length;
+  call.run(failWith(new Error("late")));
+  call.run(ok);
+  call.cancel("late");
+  await call.notify("notifications/progress", {});
+  assert.equal(told.length, before);
+  assert.equal(call.signal.aborted, false);
+  assert.match(await response.text(), /result/);
+});
+
+Deno.test("a call that a task goes on with is noted when that ends", () => {
+  const { call, told } = callOf();
+  call.run((call) => {
+    call.taskId = "t";
+    return "{}";
+  });
+  assert.deepEqual(told, [["info", "ok", "echo"]]);
+  call.endTask("t", "tool_error");
+  assert.deepEqual(told.slice(1), [
+    ["note", "tool_error"],
+    ["info", "tool_error", "echo"],
+  ]);
+});
+
+Deno.test("a call is told to no ledger and no log that is not kept", () => {
+  const { call, told } = callOf({ hasLedger: false, logs: false });
+  call.run(ok);
+  assert.deepEqual(told, []);
+});
+
+Deno.test("expel() stops a call, and cuts it off the second time", () => {
+  const { call } = callOf();
+  call.expel();
+  assert.deepEqual([call.signal.aborted, call.hasEnded], [true, false]);
+  call.expel();
+  assert.equal(call.hasEnded, true);
+});
+
+Deno.test("beat() opens a response that was quiet for 15 s, and comments on a stream", async () => {
+  const { call, tick } = callOf();
+  const { response } = call;
+  const at = (milliseconds: number) => {
+    tick(milliseconds);
+    call.beat(call.engine.clock());
+  };
+  at(14_999);
+  assert.equal(response.isStream, false);
+  at(1);
+  assert.equal(response.isStream, true);
+  at(14_999);
+  at(1);
+  response.end();
+  assert.equal(await (await response.response).text(), ":\n\n:\n\n");
+});
+
+Deno.test("notify() cancels a call whose client stopped reading", async () => {
+  const { call } = callOf();
+  const sending = Array.from(
+    { length: 18 },
+    () => call.notify("notifications/message", { data: "x".repeat(1 << 20) }),
+  );
+  await Promise.all(sending);
+  assert.equal(call.signal.aborted, true);
+  assert.equal(call.hasEnded, true);
+});

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { tool } from "../../../src/authoring/tool.ts";
+import type { ToolLimit } from "../../../src/authoring/tool_limit.ts";
+import {
+  type CountedAs,
+  UNKNOWN,
+} from "../../../src/mcp/exchange/counted_as.ts";
+import { Limits } from "../../../src/mcp/exchange/limits.ts";
+import { LimitError } from "../../../src/errors.ts";
+import type { Logger } from "../../../src/log/log.ts";
+import { silentLogger } from "../../log/fixture.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { Database } from "../../../src/store/database.ts";
+import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { FakeTime } from "../../store/fake_time.ts";
+
+const ADA: CountedAs = { name: "ada", isMany: false };
+const BOB: CountedAs = { name: "bob", isMany: false };
+const OFFICE: CountedAs = { name: "office", isMany: true };
+
+interface Settings {
+  callsPerMinute?: number;
+  limit?: ToolLimit;
+  kv?: Deno.Kv;
+  log?: Logger;
+}
+
+/** Makes limits for a tool with a limit and one without. */
+function limitsOf(
+  { callsPerMinute = 0, limit, kv = memoryKv(), log = silentLogger }: Settings,
+) {
+  const run = () => "";
+  const { tools } = compileCatalogue({
+    tools: [tool({ name: "echo", limit, run }), tool({ name: "free", run })],
+  }, { serverInfo: { name: "s", version: "1" } });
+  const limits = new Limits(
+    { database: new Database(kv), log },
+    { callsPerMinute, tools },
+  );
+  return {
+    charge: (method: string, countedAs?: CountedAs) =>
+      limits.charge(method, { countedAs }),
+    enter: (caller?: CountedAs) => limits.enter(tools.get("echo")!, caller),
+  };
+}
+
+async function refuses(
+  act: () => unknown,
+  what: string,
+  seconds: number,
+): Promise<void> {
+  await assert.rejects(async () => await act(), (error) => {
+    assert(error instanceof LimitError);
+    const unit = seconds === 1 ? "second" : "seconds";
+    assert.equal(
+      error.message,
+      `Too many ${what}: try again in ${seconds} ${unit}`,
+    );
+    return true;
+  });
+}
+
+for (
+  const method of [
+    "tools/call",
+    "resources/read",
+    "prompts/get",
+    "completion/complete",
+  ]
+) {
+  Deno.test(`charge() counts ${method}, each caller's own`, async () => {
+    using time = new FakeTime();
+    const { charge } = limitsOf({ callsPerMinute: 2 });
+    await charge(method, ADA);
+    await charge(method, ADA);
+    await refuses(() => charge(method, ADA), "calls a minute", 30);
+    await charge(method, BOB);
+    time.tick(29);
+    await refuses(() => charge(method, ADA), "calls a minute", 1);
+    time.tick(1);
+    await charge(method, ADA);
+  });
+}
+
+Deno.test("charge() has ten times as much for a caller that may be many people", async () => {
+  using _time = new FakeTime();
+  const { charge } = limitsOf({ callsPerMinute: 2 });
+  for (let count = 0; count < 20; count++) await charge("tools/call", OFFICE);
+  await refuses(() => charge("tools/call", OFFICE), "calls a minute", 3);
+});
+
+Deno.test("charge() counts the sessions of those who may be many people, and of no one else", async () => {
+  using _time = new FakeTime();
+  const { charge } = limitsOf({ callsPerMinute: 1 });
+  await charge("initialize", OFFICE);
+  await refuses(() => charge("initialize", OFFICE), "calls a minute", 60);
+  for (let count = 0; count < 20; count++) await charge("initialize", ADA);
+  await charge("tools/call", ADA);
+});
+
+Deno.test("charge() counts neither what is cheap nor those whom nothing tells apart", async () => {
+  using _time = new FakeTime();
+  const { charge } = limitsOf({ callsPerMinute: 1 });
+  for (let count = 0; count < 20; count++) {
+    await charge("tools/list", ADA);
+    await charge("tools/list", OFFICE);
+    await charge("tools/call");
+    await charge("initialize");
+  }
+});
+
+Deno.test("charge() has one limit, generous, for all whose address is unknown, and says once which setting is missing", async () => {
+  using _time = new FakeTime();
+  const warnings: string[] = [];
+  const { charge } = limitsOf({
+    callsPerMinute: 1,
+    log: {
+      ...silentLogger,
+      warning: (message) => void warnings.push(message),
+    },
+  });
+  for (let count = 0; count < 100; count++) await charge("initialize", UNKNOWN);
+  await refuses(() => charge("tools/call", UNKNOWN), "calls a minute", 1);
+  await charge("tools/call", OFFICE);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0], /TRUSTED_PROXIES/);
+});
+
+Deno.test("enter() lets so many calls a minute of a tool in", async () => {
+  using time = new FakeTime();
+  const { enter } = limitsOf({ limit: { callsPerMinute: 1 } });
+  await enter(ADA);
+  await refuses(() => enter(ADA), "calls to echo a minute", 60);
+  await enter(BOB);
+  time.tick(60);
+  await enter(ADA);
+});
+
+Deno.test("enter() lets so many calls of a tool be under way", async () => {
+  const { enter } = limitsOf({ limit: { callsAtOnce: 1 } });
+  const place = await enter(ADA);
+  assert.equal(place.isKept, false);
+  await refuses(() => enter(ADA), "calls to echo at a time", 5);
+  await enter(BOB);
+  place.leave();
+  await enter(ADA);
+});
+
+Deno.test("enter() has one limit of calls a minute in all processes", async () => {
+  using _time = new FakeTime();
+  const kv = memoryKv();
+  const [here, there] = [0, 1].map(() =>
+    limitsOf({ limit: { callsPerMinute: 2 }, kv })
+  );
+  await here.enter(ADA);
+  await there.enter(ADA);
+  for (const { enter } of [here, there]) {
+    await refuses(() => enter(ADA), "calls to echo a minute", 30);
+  }
+  kv.close();
+});
+
+Deno.test("enter() keeps no place of a call that is refused", async () => {
+  using _time = new FakeTime();
+  const { enter } = limitsOf({ limit: { callsPerMinute: 1, callsAtOnce: 1 } });
+  (await enter(ADA)).leave();
+  for (let tries = 0; tries < 2; tries++) {
+    await refuses(() => enter(ADA), "calls to echo a minute", 60);
+  }
+});
+
+Deno.test("enter() has one limit for all where it is shared, and for those whom nothing tells apart", async () => {
+  using _time = new FakeTime();
+  for (const limit of [{ callsPerMinute: 1 }, { callsAtOnce: 1 }]) {
+    const shared = limitsOf({ limit: { ...limit, shared: true } });
+    await shared.enter(ADA);
+    await assert.rejects(shared.enter(BOB), LimitError);
+    await assert.rejects(shared.enter(), LimitError);
+    const { enter } = limitsOf({ limit });
+    await enter(undefined);
+    await assert.rejects(enter(undefined), LimitError);
+    await enter(ADA);
+  }
+});

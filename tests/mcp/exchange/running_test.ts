@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import type { CountedAs } from "../../../src/mcp/exchange/counted_as.ts";
+import {
+  type Running,
+  RunningCalls,
+} from "../../../src/mcp/exchange/running.ts";
+import type { CancellationStore } from "../../../src/store/cancellations.ts";
+import { HttpError } from "../../../src/errors.ts";
+import { silentLogger } from "../../log/fixture.ts";
+import { settled, Timers } from "./timers.ts";
+
+const ADA: CountedAs = { name: "ada", isMany: false };
+const BOB: CountedAs = { name: "bob", isMany: false };
+
+function callOf(countedAs?: CountedAs): Running & { stopped?: string } {
+  return {
+    countedAs,
+    beat() {},
+    cancel() {},
+    stop(reason) {
+      this.stopped = reason;
+    },
+    isLive: () => Promise.resolve(true),
+    expel() {},
+  };
+}
+
+function runningCalls(
+  find: CancellationStore["find"] = () => Promise.resolve([]),
+  clock = () => 0,
+): RunningCalls {
+  const cancellations = { save: () => Promise.resolve(), find };
+  return new RunningCalls(cancellations, clock, silentLogger);
+}
+
+Deno.test("check() refuses a caller with too many calls under way, and no one else", () => {
+  const running = runningCalls();
+  const calls = Array.from({ length: 1000 }, () => callOf(ADA));
+  for (const call of calls) {
+    running.check(call);
+    running.add(call);
+  }
+  assert.throws(
+    () => running.check(callOf(ADA)),
+    (error) => error instanceof HttpError && error.status === 429,
+  );
+  running.check(callOf(BOB));
+  running.check(callOf());
+  running.add(callOf(BOB));
+  running.delete(calls[0]);
+  running.delete(calls[0]);
+  running.check(callOf(ADA));
+  running.add(callOf(ADA));
+  assert.throws(() => running.check(callOf(ADA)), { status: 429 });
+  running.stop();
+});
+
+Deno.test("add() tells a call that came while the server was stopping", () => {
+  const running = runningCalls();
+  const early = callOf(ADA);
+  running.add(early);
+  assert.equal(early.stopped, undefined);
+  running.stop();
+  const late = callOf(ADA);
+  running.add(late);
+  assert.equal(early.stopped, "The server stops");
+  assert.equal(late.stopped, "The server stops");
+});
+
+Deno.test("calls under way beat five times a second, and no timer runs without one", async () => {
+  using timers = new Timers();
+  const running = runningCalls(undefined, () => 7);
+  const beats: number[] = [];
+  const calls = [callOf(), callOf()].map((call) => ({
+    ...call,
+    beat: (now: number) => void beats.push(now),
+  }));
+  for (const call of calls) running.add(call);
+  assert.deepEqual(timers.milliseconds, [200]);
+  await timers.beat();
+  assert.deepEqual(beats, [7, 7]);
+  for (const call of calls) running.delete(call);
+  await timers.beat();
+  assert.equal(timers.running.size, 0);
+  running.add(calls[0]);
+  await timers.beat();
+  assert.deepEqual([timers.running.size, beats.length], [1, 3]);
+  running.stop();
+  assert.equal(timers.running.size, 0);
+});
+
+Deno.test("each call is asked once a second whether it may go on, and not before it has said so", async () => {
+  using timers = new Timers();
+  let now = 1000;
+  const running = runningCalls(undefined, () => now);
+  const asked: PromiseWithResolvers<boolean>[] = [];
+  let expelled = 0;
+  running.add({
+    ...callOf(),
+    isLive() {
+      asked.push(Promise.withResolvers());
+      return asked.at(-1)!.promise;
+    },
+    expel: () => void expelled++,
+  });
+  const beatAt = async (milliseconds: number) => {
+    now = milliseconds;
+    await timers.beat();
+    return asked.length;
+  };
+  assert.equal(await beatAt(1000), 1);
+  assert.equal(await beatAt(2000), 1);
+  asked[0].resolve(true);
+  await settled();
+  assert.equal(await beatAt(2999), 1);
+  assert.equal(await beatAt(3000), 2);
+  assert.equal(expelled, 0);
+  asked[1].resolve(false);
+  await settled();
+  assert.equal(expelled, 1);
+  running.stop();
+});
+
+Deno.test("cancellations are looked for one look at a time, for the calls that can have one", async () => {
+  using timers = new Timers();
+  const looks: PromiseWithResolvers<never[]>[] = [];
+  const sought: unknown[] = [];
+  const running = runningCalls((requests) => {
+    sought.push(requests().map(({ requestId }) => requestId));
+    looks.push(Promise.withResolvers());
+    return looks.at(-1)!.promise;
+  });
+  running.add(callOf());
+  await timers.beat();
+  assert.deepEqual(sought, []);
+  const cancellable = { sessionId: "s", requestId: 1, startedMilliseconds: 0 };
+  running.add({ ...callOf(), cancellable });
+  running.add(callOf());
+  await timers.beat();
+  await timers.beat();
+  assert.deepEqual(sought, [[1]]);
+  looks[0].resolve([]);
+  await settled();
+  await timers.beat();
+  assert.deepEqual(sought, [[1], [1]]);
+  running.stop();
+});

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { silentLogger } from "../../log/fixture.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { settled } from "./timers.ts";
+
+const catalogue = compileCatalogue({}, {
+  serverInfo: { name: "s", version: "1" },
+});
+const message = {
+  kind: "request",
+  id: 1,
+  method: "tools/call",
+  params: {},
+} as const;
+
+/** Makes a call that began at 0 and that its client may leave. */
+function oneCall() {
+  const leave = new AbortController();
+  const engine = {
+    clock: () => 0,
+    log: silentLogger,
+    limits: { charge() {} },
+    running: { check() {}, add() {}, delete() {} },
+    requestStates: { key: () => Promise.reject(new StorageError()) },
+  } as unknown as Engine;
+  const admitted = {
+    request: new Request("http://localhost/mcp", { signal: leave.signal }),
+    catalogue,
+    authenticated: {
+      caller: { subject: "ada", binding: "ada", scopes: "all" },
+    },
+  } as unknown as Admitted;
+  const call = new StatelessCall(engine, message, admitted, {
+    clientInfo: { name: "c", version: "1" },
+    clientCapabilities: {},
+  });
+  return { call, leave };
+}
+
+Deno.test("a call becomes a stream when it has taken a second", () => {
+  const { call } = oneCall();
+  call.beat(999);
+  assert.equal(call.response.isStream, false);
+  call.beat(1000);
+  assert.equal(call.response.isStream, true);
+  call.cancel("enough");
+  call.response.end();
+});
+
+Deno.test("a client that leaves cancels its call, whenever it left", () => {
+  for (const isEarly of [true, false]) {
+    const { call, leave } = oneCall();
+    if (isEarly) leave.abort();
+    call.beat(200);
+    call.beat(400);
+    leave.abort();
+    assert.ok(call.signal.aborted);
+    assert.ok(call.hasEnded);
+  }
+});
+
+Deno.test("a question that cannot be sealed ends the call with the reason, and no author catches that", async () => {
+  const { call } = oneCall();
+  let thrown: unknown;
+  const ending = await call.run(async () => {
+    try {
+      return JSON.stringify(await call.request("roots/list", {}));
+    } catch (error) {
+      thrown = error;
+      throw error;
+    }
+  });
+  assert.match(ending!.body, /Storage is unavailable/);
+  await settled();
+  assert.deepEqual([thrown, call.signal.aborted], [undefined, true]);
+});
+
+Deno.test("a call that has ended has no one to ask", async () => {
+  const { call } = oneCall();
+  call.run(() => "{}");
+  await assert.rejects(
+    call.request("roots/list", {}),
+    /The client left before roots\/list/,
+  );
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import type { Caller } from "../../../src/caller.ts";
+import { ChallengeError } from "../../../src/errors.ts";
+import { prompt } from "../../../src/authoring/prompt.ts";
+import { resource } from "../../../src/authoring/resource.ts";
+import { skill } from "../../../src/skill.ts";
+import { tool } from "../../../src/authoring/tool.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { permitted } from "../../../src/mcp/generations/method_table.ts";
+import type { LedgerStore } from "../../../src/store/ledger.ts";
+
+const scopes = ["mail:read", "mail:send"];
+const catalogue = compileCatalogue({
+  tools: [
+    tool({ name: "send", scopes, run: () => "" }),
+    tool({ name: "open", run: () => "" }),
+  ],
+  resources: [
+    resource({ uri: "a://{b}", name: "a", scopes, read: () => "" }),
+    resource({ uri: "c://d", name: "c", scopes, read: () => "" }),
+  ],
+  prompts: [prompt({ name: "p", scopes, get: () => "" })],
+  skills: [
+    skill({
+      files: { "SKILL.md": "---\nname: s\ndescription: Mail\n---\n", "a": "" },
+      scopes,
+    }),
+  ],
+}, { serverInfo: { name: "s", version: "1" } });
+
+function check(
+  method: string,
+  params: JsonObject,
+  granted: Caller["scopes"],
+): void {
+  const caller = { subject: "ada", binding: "ada", scopes: granted };
+  const run = () => "";
+  const message = { kind: "request", id: 1, method, params } as const;
+  const request = new Request("http://localhost/mcp");
+  const admitted = {
+    catalogue,
+    request,
+    authenticated: { caller },
+    version: null,
+  };
+  const found = permitted(run, message, admitted, { clock: Date.now });
+  assert.equal(found, run);
+}
+
+const GUARDED: [method: string, params: JsonObject][] = [
+  ["tools/call", { name: "send" }],
+  ["prompts/get", { name: "p" }],
+  ["resources/read", { uri: "a://1" }],
+  ["resources/read", { uri: "c://d" }],
+  ["resources/subscribe", { uri: "a://1" }],
+  ["completion/complete", { ref: { type: "ref/prompt", name: "p" } }],
+  ["completion/complete", { ref: { type: "ref/resource", uri: "a://{b}" } }],
+  ["completion/complete", { ref: { type: "ref/resource", uri: "c://d" } }],
+  ["skills/get", { uri: "skill://s/SKILL.md" }],
+  ["resources/read", { uri: "skill://s/SKILL.md" }],
+  ["resources/read", { uri: "skill://s/a" }],
+  ["resources/directory/read", { uri: "skill://s" }],
+  ["subscriptions/listen", {
+    notifications: { resourceSubscriptions: ["other://", "a://1", "c://d"] },
+  }],
+];
+
+for (const [method, params] of GUARDED) {
+  const what = `${method} ${JSON.stringify(params)}`;
+  Deno.test(`permitted() guards ${what} and lists all that it needs`, () => {
+    check(method, params, scopes);
+    check(method, params, "all");
+    for (const granted of [[], ["mail:read"], ["mail"]]) {
+      assert.throws(() => check(method, params, granted), (error) => {
+        assert.ok(error instanceof ChallengeError);
+        assert.deepEqual([error.status, error.error, error.scopes], [
+          403,
+          "insufficient_scope",
+          scopes,
+        ]);
+        return true;
+      });
+    }
+  });
+}
+
+Deno.test("permitted() asks nothing for what needs nothing or is not there", () => {
+  check("tools/call", { name: "open" }, []);
+  check("tools/call", { name: "none" }, []);
+  check("prompts/get", { name: 1 }, []);
+  check("resources/read", { uri: "other://" }, []);
+  check("tools/list", { name: "send" }, []);
+  check("skills/list", { uri: "skill://s/SKILL.md" }, []);
+  check("skills/get", { uri: "skill://s" }, []);
+  check("resources/directory/read", { uri: "skill://s/a" }, []);
+  check("completion/complete", {}, []);
+  check("completion/complete", { ref: { name: "p" } }, []);
+  check("subscriptions/listen", {}, []);
+  const notifications = { toolsListChanged: true, resourceSubscriptions: [1] };
+  check("subscriptions/listen", { notifications }, []);
+});
+
+const LONG = { resourceSubscriptions: Array(1001).fill("a://1") };
+const FULL = { resourceSubscriptions: Array(1000).fill("a://1") };
+
+Deno.test("permitted() looks at as many resources as a subscription may name", () => {
+  check("subscriptions/listen", { notifications: LONG }, []);
+  assert.throws(
+    () => check("subscriptions/listen", { notifications: FULL }, []),
+    ChallengeError,
+  );
+  for (const resourceSubscriptions of [undefined, "a://1"]) {
+    const notifications = { resourceSubscriptions };
+    check("subscriptions/listen", { notifications }, []);
+  }
+});
+
+Deno.test("a call without its scopes is noted as refused, unless its result says so", () => {
+  const noted: unknown[] = [];
+  const ledger = {
+    note(grantId, { at, tool, outcome }) {
+      noted.push([grantId, at, tool, outcome]);
+    },
+  } as LedgerStore;
+  const refuse = (method: string, params: JsonObject, userAgent: string) => {
+    const request = new Request("http://localhost/mcp", {
+      headers: { "user-agent": userAgent },
+    });
+    const caller = { subject: "a", binding: "a", scopes: [], grantId: "g" };
+    const run = () => "";
+    const found = permitted(
+      run,
+      { kind: "request", id: 1, method, params },
+      { catalogue, request, authenticated: { caller }, version: null },
+      { ledger, clock: () => 7000 },
+    );
+    assert.notEqual(found, run);
+  };
+  const send = { name: "send" };
+  refuse("tools/call", send, "openai-mcp/1.0");
+  assert.deepEqual(noted, []);
+  assert.throws(() => refuse("tools/call", send, "other/1.0"), ChallengeError);
+  assert.deepEqual(noted, [["g", 7, "send", "refused"]]);
+  assert.throws(
+    () => refuse("prompts/get", { name: "p" }, "openai-mcp/1.0"),
+    ChallengeError,
+  );
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { prompt, type PromptAnswer } from "../../../src/authoring/prompt.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import { getPrompt } from "../../../src/mcp/methods/prompt_get.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { rejects } from "../wire/refuses.ts";
+
+const MESSAGE = {
+  role: "assistant",
+  content: { type: "text", text: "Well?" },
+} as const;
+
+async function messagesOf(
+  answer: PromptAnswer,
+  name: unknown = "p",
+): Promise<unknown> {
+  const catalogue = compileCatalogue({
+    prompts: [prompt({ name: "p", get: () => answer })],
+  }, { serverInfo: { name: "s", version: "1" } });
+  const call = {
+    catalogue,
+    introduction: catalogue.stateless,
+    params: { name },
+    context: {},
+  } as unknown as Call;
+  return JSON.parse(await getPrompt(call)).messages;
+}
+
+Deno.test("getPrompt() gives a text as the user's message, and messages as they are", async () => {
+  assert.deepEqual(await messagesOf("Well?"), [{ ...MESSAGE, role: "user" }]);
+  assert.deepEqual(await messagesOf(MESSAGE), [MESSAGE]);
+  assert.deepEqual(await messagesOf([MESSAGE, MESSAGE]), [MESSAGE, MESSAGE]);
+});
+
+Deno.test("getPrompt() refuses what is no name", async () => {
+  for (const name of [null, 1, ["p"], "q"]) {
+    await rejects(messagesOf("", name), -32602);
+  }
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import type { Call, Method } from "../../../src/mcp/exchange/call.ts";
+import {
+  getSkill,
+  listSkills,
+  readDirectory,
+} from "../../../src/mcp/methods/skills.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import { skill } from "../../../src/skill.ts";
+import { refuses } from "../wire/refuses.ts";
+
+const SERVER = { serverInfo: { name: "s", version: "1" } };
+const catalogue = compileCatalogue({
+  skills: [
+    skill({
+      files: { "SKILL.md": "---\nname: s\ndescription: Mail\n---\n", "a": "" },
+      scopes: ["mail"],
+    }),
+  ],
+}, SERVER);
+const METHODS = { listSkills, getSkill, readDirectory };
+
+function answerOf(
+  method: Method,
+  params: JsonObject,
+  seen = catalogue,
+): JsonObject {
+  const call = {
+    catalogue: seen,
+    introduction: seen.stateless,
+    params,
+    message: { method: "skills" },
+    stateless: true,
+  };
+  return JSON.parse(method(call as unknown as Call) as string);
+}
+
+for (const [name, method] of Object.entries(METHODS)) {
+  Deno.test(`${name}() is there where there are skills, though none be for the caller`, () => {
+    const without = compileCatalogue({}, SERVER);
+    refuses(() => answerOf(method, {}, without), -32601, 404);
+    const none = catalogue.within([]);
+    if (method === listSkills) {
+      assert.deepEqual(answerOf(method, {}, none).skills, []);
+    } else refuses(() => answerOf(method, {}, none), -32602);
+  });
+}
+
+Deno.test("getSkill() gives the entry of a skill, and of nothing else", () => {
+  const uri = "skill://s/SKILL.md";
+  const { skill } = answerOf(getSkill, { uri });
+  assert.equal((skill as JsonObject).uri, uri);
+  for (const uri of ["skill://s", 1, undefined]) {
+    refuses(() => answerOf(getSkill, { uri }), -32602);
+  }
+});
+
+Deno.test("readDirectory() lists a directory, on one page", () => {
+  const uri = "skill://s";
+  for (const cursor of [undefined, null]) {
+    const { resources } = answerOf(readDirectory, { uri, cursor });
+    assert.equal((resources as unknown[]).length, 2);
+  }
+  refuses(() => answerOf(readDirectory, { uri, cursor: "next" }), -32602);
+  refuses(() => answerOf(readDirectory, { uri: "skill://t" }), -32602);
+});

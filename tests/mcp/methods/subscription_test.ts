@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { resource } from "../../../src/authoring/resource.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import {
+  acknowledgement,
+  listen,
+  notificationOf,
+  parseFilter,
+  type SubscriptionFilter,
+} from "../../../src/mcp/methods/subscription.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+import type { Change } from "../../../src/store/changes.ts";
+import type { TaskStore } from "../../../src/store/tasks.ts";
+import { refuses } from "../wire/refuses.ts";
+import { settled } from "../exchange/timers.ts";
+
+const ALL = { tools: {}, prompts: {}, resources: {} };
+const ID = "io.modelcontextprotocol/subscriptionId";
+
+Deno.test("parseFilter() honours what is wanted and offered", () => {
+  const notifications = {
+    toolsListChanged: true,
+    promptsListChanged: false,
+    resourcesListChanged: true,
+    resourceSubscriptions: ["a://b"],
+    surpriseMe: true,
+  };
+  assert.deepEqual(parseFilter({ notifications }, ALL), {
+    toolsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: new Set(["a://b"]),
+  });
+  assert.deepEqual(parseFilter({ notifications }, { tools: {} }), {
+    toolsListChanged: true,
+  });
+  assert.deepEqual(parseFilter({ notifications: {} }, ALL), {});
+  const promptsListChanged = { promptsListChanged: true };
+  assert.deepEqual(
+    parseFilter({ notifications: promptsListChanged }, ALL),
+    promptsListChanged,
+  );
+  const resourceSubscriptions = Array(1000).fill("a://b");
+  assert.ok(parseFilter({ notifications: { resourceSubscriptions } }, ALL));
+});
+
+const BROKEN: Record<string, unknown> = {
+  "no filter": undefined,
+  "a filter that is no object": [],
+  "a wish that is no boolean": { toolsListChanged: "yes" },
+  "subscriptions that are no list": { resourceSubscriptions: "a://b" },
+  "a subscription that is no URI": { resourceSubscriptions: [1] },
+  "more than a thousand subscriptions": {
+    resourceSubscriptions: Array(1001).fill("a://b"),
+  },
+};
+
+for (const [what, notifications] of Object.entries(BROKEN)) {
+  Deno.test(`parseFilter() refuses ${what}`, () => {
+    refuses(() => parseFilter({ notifications }, ALL), -32602);
+  });
+}
+
+Deno.test("notificationOf() stamps every notification with its subscription", () => {
+  const _meta = { [ID]: "s" };
+  const filter: SubscriptionFilter = {
+    promptsListChanged: true,
+    resourceSubscriptions: new Set(["a://b"]),
+  };
+  assert.deepEqual(
+    JSON.parse(notificationOf({ kind: "list", list: "prompts" }, filter, "s")!),
+    {
+      jsonrpc: "2.0",
+      method: "notifications/prompts/list_changed",
+      params: { _meta },
+    },
+  );
+  assert.deepEqual(
+    JSON.parse(
+      notificationOf({ kind: "resource", uri: "a://b" }, filter, "s")!,
+    ),
+    {
+      jsonrpc: "2.0",
+      method: "notifications/resources/updated",
+      params: { _meta, uri: "a://b" },
+    },
+  );
+});
+
+Deno.test("notificationOf() leaves out what was not asked for", () => {
+  const filter: SubscriptionFilter = {
+    toolsListChanged: true,
+    resourceSubscriptions: new Set(["a://b"]),
+  };
+  for (
+    const change of [
+      { kind: "list", list: "prompts" },
+      { kind: "resource", uri: "a://c" },
+    ] as const
+  ) assert.equal(notificationOf(change, filter, 1), undefined);
+  const nothing = notificationOf({ kind: "resource", uri: "a://b" }, {}, 1);
+  assert.equal(nothing, undefined);
+});
+
+Deno.test("acknowledgement() says what is honoured, to whom", () => {
+  assert.deepEqual(JSON.parse(acknowledgement({ toolsListChanged: true }, 0)), {
+    jsonrpc: "2.0",
+    method: "notifications/subscriptions/acknowledged",
+    params: { _meta: { [ID]: 0 }, notifications: { toolsListChanged: true } },
+  });
+  const resourceSubscriptions = new Set(["a://b"]);
+  assert.deepEqual(
+    JSON.parse(acknowledgement({ resourceSubscriptions }, 0)).params
+      .notifications,
+    { resourceSubscriptions: ["a://b"] },
+  );
+});
+
+/** A running subscription, with its client's messages. */
+class Listening {
+  readonly sent: string[] = [];
+  readonly open = new Set<unknown>();
+  readonly log: string[] = [];
+  /** Sends to the client; may be replaced to hold it up. */
+  send: () => Promise<void> = () => Promise.resolve();
+  change: (change: Change) => void = () => {};
+  hears = false;
+  tasks: Partial<TaskStore> = {};
+  readonly #abort = new AbortController();
+
+  run(notifications: JsonObject, catalogue = CATALOGUE): Promise<string> {
+    const capabilities = {
+      tools: {},
+      prompts: {},
+      resources: {},
+      extensions: { "io.modelcontextprotocol/tasks": {} },
+    };
+    return listen({
+      engine: {
+        subscriptions: this.open,
+        tasks: this.tasks,
+        log: { warning: (text: string) => this.log.push(text) },
+        changes: {
+          listen: (change: Listening["change"]) => {
+            this.change = change;
+            this.hears = true;
+            return Promise.resolve(() => void (this.hears = false));
+          },
+        },
+      },
+      catalogue,
+      introduction: { ...catalogue.stateless, capabilities },
+      client: { capabilities },
+      caller: { subject: "ada", binding: "ada", scopes: "all" },
+      params: { notifications },
+      message: { id: "s" },
+      response: {
+        send: (text: string) => {
+          this.sent.push(text);
+          return this.send();
+        },
+      },
+      signal: this.#abort.signal,
+      cancel: (reason: string) => {
+        this.log.push(reason);
+        this.end();
+      },
+    } as unknown as Call);
+  }
+
+  end(): void {
+    this.#abort.abort();
+  }
+}
+
+const CATALOGUE = compileCatalogue({
+  resources: [
+    resource({ uri: "a://open", name: "o", read: () => "" }),
+    resource({ uri: "a://hidden", name: "h", scopes: ["a"], read: () => "" }),
+  ],
+}, { serverInfo: { name: "s", version: "1" } });
+
+Deno.test("listen() is counted and hears changes until it ends", async () => {
+  const listening = new Listening();
+  const ended = listening.run({});
+  assert.deepEqual([listening.open.size, listening.hears], [1, true]);
+  await settled();
+  assert.equal(listening.sent.length, 1);
+  listening.end();
+  await ended;
+  assert.deepEqual([listening.open.size, listening.hears], [0, false]);
+});
+
+Deno.test("listen() ends for a client that left before the acknowledgement was sent", async () => {
+  const listening = new Listening();
+  listening.send = () => Promise.resolve(listening.end());
+  assert.match(await listening.run({}), /"s"/);
+});
+
+Deno.test("listen() lets a client go that is more than a thousand changes behind", async () => {
+  const listening = new Listening();
+  const taken = Promise.withResolvers<void>();
+  listening.send = () => taken.promise;
+  const ended = listening.run({ toolsListChanged: true });
+  await settled();
+  const change = () => listening.change({ kind: "list", list: "tools" });
+  for (let i = 0; i < 1000; i++) change();
+  assert.deepEqual(listening.log, []);
+  change();
+  assert.deepEqual(listening.log, ["the client fell behind"]);
+  taken.resolve();
+  await ended;
+});
+
+Deno.test("listen() tells nothing of a resource that is left out for the caller", async () => {
+  const listening = new Listening();
+  const resourceSubscriptions = ["a://hidden", "a://open", "b://new"];
+  const ended = listening.run(
+    { resourceSubscriptions, resourcesListChanged: true },
+    CATALOGUE.within([]),
+  );
+  await settled();
+  listening.sent.length = 0;
+  for (const uri of resourceSubscriptions) {
+    listening.change({ kind: "resource", uri });
+  }
+  listening.change({ kind: "list", list: "resources" });
+  await settled();
+  assert.deepEqual(
+    listening.sent.map((text) => {
+      const { method, params } = JSON.parse(text);
+      return params.uri ?? method;
+    }),
+    ["a://open", "b://new", "notifications/resources/list_changed"],
+  );
+  listening.end();
+  await ended;
+});
+
+for (const isOver of [false, true]) {
+  const what = isOver ? "says nothing" : "ends, and says so,";
+  Deno.test(`a subscription that ${isOver ? "has ended" : "is open"} ${what} when its task cannot be followed`, async () => {
+    const listening = new Listening();
+    const next = Promise.withResolvers<never>();
+    const task = {
+      taskId: "t",
+      scopes: [],
+      status: "working",
+      createdMilliseconds: 0,
+      updatedMilliseconds: 0,
+    } as const;
+    listening.tasks = {
+      find: () => Promise.resolve(task),
+      next: () => next.promise,
+    };
+    const ended = listening.run({ taskIds: ["t"] });
+    await settled();
+    if (isOver) listening.end();
+    next.reject(new Error("away"));
+    await ended;
+    await settled();
+    assert.deepEqual(
+      listening.log,
+      isOver
+        ? []
+        : ["A task could not be followed", "a task could not be followed"],
+    );
+  });
+}

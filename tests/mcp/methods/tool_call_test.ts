@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import * as z from "zod";
+import type { Around } from "../../../src/authoring/around.ts";
+import { result as resultWith } from "../../../src/authoring/result.ts";
+import { type Tool, tool } from "../../../src/authoring/tool.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import { callTool } from "../../../src/mcp/methods/tool_call.ts";
+import type { TaskWork } from "../../../src/mcp/work/task_runner.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+/** A call of one tool, and its outcome. */
+class OneCall {
+  outcome?: string;
+  reported?: Error;
+  /** The number of times its place among the tool's calls was given back. */
+  left = 0;
+  entered = 0;
+  work?: TaskWork;
+  readonly call: Call;
+
+  constructor(
+    tool: Tool,
+    { around, capabilities = {} }: {
+      around?: Around;
+      capabilities?: JsonObject;
+    } = {},
+  ) {
+    const catalogue = compileCatalogue({ tools: [tool] }, {
+      serverInfo: { name: "s", version: "1" },
+    });
+    const enter = () => {
+      this.entered++;
+      return { isKept: false, leave: () => void this.left++ };
+    };
+    const start = (_call: Call, _scopes: unknown, work: TaskWork) => {
+      this.work = work;
+      return {
+        taskId: "t",
+        status: "working",
+        createdMilliseconds: 0,
+        updatedMilliseconds: 0,
+      };
+    };
+    this.call = {
+      catalogue,
+      introduction: catalogue.stateless,
+      engine: { around, limits: { enter }, taskRunner: { start } },
+      params: { name: tool.name },
+      client: { capabilities },
+      stateless: true,
+      context: {},
+      outcome: "ok",
+      signal: new AbortController().signal,
+      requestId: "r",
+      report: (error: Error) => this.reported = error,
+    } as unknown as Call;
+  }
+
+  async result(): Promise<JsonObject> {
+    const result = JSON.parse(await callTool(this.call));
+    this.outcome = this.call.outcome;
+    return result;
+  }
+}
+
+Deno.test("a tool that answers at once is answered at once", () => {
+  const { call } = new OneCall(tool({ name: "t", run: () => "now" }));
+  assert.match(callTool(call) as string, /now/);
+});
+
+Deno.test("a result says by its isError whether the tool failed", async () => {
+  for (
+    const [isError, outcome] of [
+      [true, "tool_error"],
+      [false, "ok"],
+      [undefined, "ok"],
+    ] as const
+  ) {
+    const run = () => ({ content: [], isError });
+    const one = new OneCall(tool({ name: "t", run }));
+    await one.result();
+    assert.equal(one.outcome, outcome);
+  }
+});
+
+Deno.test("a limited tool gives its place back when it has ended, however", async () => {
+  const limit = { callsAtOnce: 1 };
+  const going = Promise.withResolvers<string>();
+  const run = () => going.promise;
+  const one = new OneCall(tool({ name: "t", limit, run }));
+  const result = one.result();
+  assert.deepEqual([one.entered, one.left], [1, 0]);
+  going.reject(new Error("broken"));
+  assert.equal((await result).isError, true);
+  assert.deepEqual([one.entered, one.left], [1, 1]);
+});
+
+Deno.test("a task keeps the place of its call until its work has ended", async () => {
+  const limit = { callsAtOnce: 1 };
+  const run = () => "done";
+  const one = new OneCall(
+    tool({ name: "t", limit, task: "optional", run }),
+    { capabilities: TASKS },
+  );
+  assert.equal((await one.result()).resultType, "task");
+  assert.equal(one.left, 0);
+  await one.work!({} as Parameters<TaskWork>[0]);
+  assert.equal(one.left, 1);
+});
+
+Deno.test("a tool that only prepares is no task, whatever its client knows", async () => {
+  const one = new OneCall(
+    tool({
+      name: "t",
+      prepare: () => Promise.resolve("prepared"),
+      run: (_input, _context, prepared) => `${prepared}`,
+    }),
+    { capabilities: TASKS },
+  );
+  assert.deepEqual((await one.result()).content, [
+    { type: "text", text: "prepared" },
+  ]);
+});
+
+Deno.test("what is around tool calls sees them, and decides what they give", async () => {
+  const seen: unknown[] = [];
+  const around: Around = async ({ tool: { name } }, run) => {
+    seen.push(name, await run());
+    return { content: [{ type: "text", text: "other" }] };
+  };
+  const one = new OneCall(tool({ name: "t", run: () => "own" }), { around });
+  const { content } = await one.result();
+  assert.deepEqual(content, [{ type: "text", text: "other" }]);
+  assert.deepEqual(seen, ["t", { content: [{ type: "text", text: "own" }] }]);
+});
+
+Deno.test("what an author's tool must not give back is explained to the author", async () => {
+  const output = z.object({ sum: z.number() });
+  for (
+    const [wrong, message] of [
+      [
+        tool({ name: "add", output, run: () => ({}) as { sum: number } }),
+        /^tool add broke its output schema$/,
+      ],
+      [
+        tool({ name: "add", run: () => 7n as unknown as string }),
+        /^tool add /,
+      ],
+    ] as const
+  ) {
+    const one = new OneCall(wrong as Tool);
+    const { isError } = await one.result();
+    assert.deepEqual([isError, one.outcome], [true, "internal_error"]);
+    assert.match(one.reported!.message, message);
+  }
+});
+
+Deno.test("a structured result may have content of its own", async () => {
+  const content = [{ type: "text", text: "One and two are three." } as const];
+  const one = new OneCall(
+    tool({
+      name: "add",
+      output: z.object({ sum: z.number() }),
+      run: () => resultWith({ sum: 3 }, { content }),
+    }) as Tool,
+  );
+  const result = await one.result();
+  assert.deepEqual(result.structuredContent, { sum: 3 });
+  assert.deepEqual(result.content, content);
+});

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import {
+  checkParamHeaders,
+  checkStandardHeaders,
+  checkVersionHeader,
+  valueAt,
+} from "../../../src/mcp/wire/headers.ts";
+import type { JsonObject } from "../../../src/json.ts";
+import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
+import { refuses } from "./refuses.ts";
+
+const VERSION = "2026-07-28";
+
+function request(method: string, params: JsonObject = {}): RpcRequest {
+  return { kind: "request", id: 1, method, params };
+}
+
+function check(message: RpcRequest, more: Record<string, string>): void {
+  const headers = new Headers({ "mcp-method": message.method, ...more });
+  checkStandardHeaders(headers, message);
+}
+
+const CALL = request("tools/call", { name: "greet" });
+const READ = request("resources/read", { uri: "notes://a/é" });
+
+Deno.test("checkStandardHeaders() takes headers that agree with the body", () => {
+  check(CALL, { "Mcp-Name": "greet" });
+  check(request("prompts/get", { name: "p" }), { "mcp-name": "p" });
+  check(request("tools/list"), {});
+  check(request("tools/list", { undefined: "x" }), {});
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+    check(request(method, { taskId: "t" }), { "mcp-name": "t" });
+  }
+});
+
+Deno.test("checkStandardHeaders() decodes Mcp-Name before it compares", () => {
+  check(READ, { "mcp-name": "=?base64?bm90ZXM6Ly9hL8Op?=" });
+});
+
+Deno.test("checkStandardHeaders() leaves a nameless body to its method", () => {
+  check(request("tools/call"), {});
+  check(request("resources/read", { uri: 1 }), {});
+});
+
+const MISMATCHES: Record<string, [RpcRequest, Record<string, string>]> = {
+  "another Mcp-Method": [
+    request("tools/list"),
+    { "mcp-method": "prompts/list" },
+  ],
+  "an Mcp-Method in other case": [
+    request("tools/list"),
+    { "mcp-method": "Tools/List" },
+  ],
+  "another Mcp-Name": [CALL, { "mcp-name": "other" }],
+  "an Mcp-Name in other case": [CALL, { "mcp-name": "Greet" }],
+  "an encoded Mcp-Name with another meaning": [
+    CALL,
+    { "mcp-name": "=?base64?b3RoZXI=?=" },
+  ],
+  "an Mcp-Name that equals the body only while it is encoded": [
+    request("prompts/get", { name: "=?base64?b3RoZXI=?=" }),
+    { "mcp-name": "=?base64?b3RoZXI=?=" },
+  ],
+  "an Mcp-Name with raw characters beyond ASCII": [
+    READ,
+    { "mcp-name": "notes://a/é" },
+  ],
+  "an Mcp-Name for another task": [
+    request("tasks/cancel", { taskId: "a" }),
+    { "mcp-name": "b" },
+  ],
+};
+
+for (const [what, [message, headers]] of Object.entries(MISMATCHES)) {
+  Deno.test(`checkStandardHeaders() refuses ${what}`, () => {
+    refuses(() => check(message, headers), -32020, 400);
+  });
+}
+
+Deno.test("checkStandardHeaders() refuses a missing Mcp-Method", () => {
+  const message = request("tools/list");
+  refuses(() => checkStandardHeaders(new Headers(), message), -32020, 400);
+});
+
+Deno.test("checkStandardHeaders() refuses a missing Mcp-Name", () => {
+  refuses(() => check(CALL, {}), -32020, 400);
+});
+
+Deno.test("checkVersionHeader() refuses a missing or different version", () => {
+  refuses(() => checkVersionHeader("2025-11-25", VERSION), -32020, 400);
+  refuses(() => checkVersionHeader(null, VERSION), -32020, 400);
+});
+
+const REGION = { header: "mcp-param-region", path: ["where", "region"] };
+
+function checkRegion(region: unknown, header?: string): void {
+  const headers = new Headers(
+    header === undefined ? {} : {
+      "Mcp-Param-Region": header,
+    },
+  );
+  checkParamHeaders(headers, [REGION], { where: { region } });
+}
+
+Deno.test("checkParamHeaders() takes a header that repeats its argument", () => {
+  checkRegion("us-west1", "us-west1");
+  checkRegion("", "");
+  checkRegion(true, "true");
+  checkRegion(-7, "-7");
+  checkRegion("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?=");
+  checkRegion(" padded ", "=?base64?IHBhZGRlZCA=?=");
+  checkRegion("line1\nline2", "=?base64?bGluZTEKbGluZTI=?=");
+  checkRegion("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
+});
+
+Deno.test("checkParamHeaders() compares integers numerically", () => {
+  checkRegion(42, "42.0");
+  checkRegion(42, "042");
+  refuses(() => checkRegion(42, "43"), -32020, 400);
+  refuses(() => checkRegion(16, "0x10"), -32020, 400);
+  refuses(() => checkRegion(0, "=?base64??="), -32020, 400);
+  refuses(() => checkRegion("42", "42.0"), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() expects no header for null or nothing", () => {
+  checkRegion(null);
+  checkRegion(undefined);
+  checkParamHeaders(new Headers(), [REGION], {});
+  checkParamHeaders(new Headers(), [REGION], { where: "here" });
+});
+
+Deno.test("checkParamHeaders() reads own members only", () => {
+  const param = { header: "mcp-param-a", path: ["constructor", "name"] };
+  checkParamHeaders(new Headers(), [param], {});
+});
+
+Deno.test("checkParamHeaders() refuses an argument whose header is missing", () => {
+  refuses(() => checkRegion("us-west1"), -32020, 400);
+  refuses(() => checkRegion(false), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() refuses a header with another value", () => {
+  refuses(() => checkRegion("us-west1", "us-east1"), -32020, 400);
+  refuses(() => checkRegion("us-west1", "US-WEST1"), -32020, 400);
+  refuses(() => checkRegion(true, "True"), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() refuses a header that has no argument", () => {
+  refuses(() => checkRegion(undefined, "us-west1"), -32020, 400);
+  refuses(() => checkRegion(null, "null"), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() refuses invalid characters", () => {
+  refuses(() => checkRegion("é", "é"), -32020, 400);
+});
+
+Deno.test("checkParamHeaders() takes no missing header for the text null", () => {
+  const params = [{ header: "mcp-param-text", path: ["text"] }];
+  refuses(
+    () => checkParamHeaders(new Headers(), params, { text: "null" }),
+    -32020,
+    400,
+  );
+});
+
+Deno.test("checkStandardHeaders() takes no missing name for the text null", () => {
+  refuses(
+    () => check(request("tools/call", { name: "null" }), {}),
+    -32020,
+    400,
+  );
+});
+
+Deno.test("valueAt() looks into objects, and at their own members only", () => {
+  assert.equal(valueAt({ a: { b: 1 } }, ["a", "b"]), 1);
+  assert.equal(valueAt({ a: "text" }, ["a", "length"]), undefined);
+  assert.equal(valueAt({ a: [1] }, ["a", "0"]), undefined);
+  assert.equal(valueAt({}, ["toString"]), undefined);
+});
+
+Deno.test("a header that is missing or differs is told with what was seen and what is wanted", () => {
+  const region = (value?: string, where: object = { region: "EU" }) =>
+    checkParamHeaders(
+      new Headers(value === undefined ? {} : { "mcp-param-region": value }),
+      [REGION],
+      { where },
+    );
+  const named = (name: string) => check(CALL, { "mcp-name": name });
+  for (
+    const [act, message] of [
+      [
+        () => checkVersionHeader(null, VERSION),
+        `mcp-protocol-version is missing: the body has "${VERSION}"`,
+      ],
+      [
+        () => checkVersionHeader("x", VERSION),
+        `mcp-protocol-version does not match the body: the header has "x", the body "${VERSION}"`,
+      ],
+      [
+        () => check(CALL, { "mcp-method": "tools/list" }),
+        'mcp-method does not match the body: the header has "tools/list", the body "tools/call"',
+      ],
+      [() => check(CALL, {}), 'Mcp-Name is missing: params.name is "greet"'],
+      [
+        () => named("u"),
+        'Mcp-Name does not match params.name: the header has "u", the body "greet"',
+      ],
+      [
+        () => named("é"),
+        'Mcp-Name must be visible ASCII or =?base64?…?=, not "é"',
+      ],
+      [() => region(), 'mcp-param-region is missing: where.region is "EU"'],
+      [
+        () => region("US"),
+        'mcp-param-region does not match its argument: the header has "US", where.region is "EU"',
+      ],
+      [
+        () => region("US", {}),
+        'mcp-param-region has no argument to match: the header has "US", the body no where.region',
+      ],
+    ] as const
+  ) assert.throws(act, { message: `Header mismatch: ${message}` });
+});
+
+Deno.test("a refusal repeats no more of a header than fits, and nothing that cannot be seen", () => {
+  const name = `=?base64?${btoa("\u0007\x9b" + "x".repeat(5000))}?=`;
+  const override = "=?base64?4oCu?=";
+  for (
+    const [value, shown] of [[name, /"…/], [override, /u\{202e\}/]] as const
+  ) {
+    assert.throws(
+      () => check(CALL, { "mcp-name": value }),
+      ({ message }: Error) =>
+        message.length < 300 && !/[\p{C}]/u.test(message) &&
+        (shown.test(message) || message.includes("base64")),
+    );
+  }
+});

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import {
+  codeOfStatus,
+  isRequestId,
+  methodNotFound,
+  parseMessage,
+  printError,
+  printId,
+  printNotification,
+  printResult,
+  quoted,
+  salvageId,
+  shortened,
+} from "../../../src/mcp/wire/messages.ts";
+import { refuses } from "./refuses.ts";
+
+const jsonrpc = "2.0";
+
+Deno.test("parseMessage() reads a request", () => {
+  assert.deepEqual(
+    parseMessage({ jsonrpc, id: "a", method: "ping", params: { x: 1 } }),
+    { kind: "request", id: "a", method: "ping", params: { x: 1 } },
+  );
+});
+
+Deno.test("parseMessage() takes any _meta with a progress token or none", () => {
+  for (
+    const _meta of [{}, { progressToken: 0 }, { progressToken: "a", b: 1 }]
+  ) {
+    const message = { jsonrpc, id: 1, method: "ping", params: { _meta } };
+    assert.equal(parseMessage(message).kind, "request");
+  }
+});
+
+Deno.test("parseMessage() gives a message without params empty ones", () => {
+  assert.deepEqual(parseMessage({ jsonrpc, id: 0, method: "ping" }), {
+    kind: "request",
+    id: 0,
+    method: "ping",
+    params: {},
+  });
+});
+
+Deno.test("parseMessage() reads a message without id as a notification", () => {
+  assert.deepEqual(parseMessage({ jsonrpc, method: "n", params: {} }), {
+    kind: "notification",
+    method: "n",
+    params: {},
+  });
+});
+
+Deno.test("parseMessage() reads results and errors as responses", () => {
+  assert.deepEqual(parseMessage({ jsonrpc, id: 1, result: { a: 1 } }), {
+    kind: "response",
+    id: 1,
+    result: { a: 1 },
+  });
+  const error = { code: -1, message: "no", data: [] };
+  assert.deepEqual(parseMessage({ jsonrpc, id: 1, error }), {
+    kind: "response",
+    id: 1,
+    error,
+  });
+});
+
+const BROKEN: Record<string, unknown> = {
+  "null": null,
+  "a number": 1,
+  "an array": [],
+  "no version": { id: 1, method: "ping" },
+  "another version": { jsonrpc: "1.0", id: 1, method: "ping" },
+  "a method that is no string": { jsonrpc, id: 1, method: 1 },
+  "a null method": { jsonrpc, id: 1, method: null },
+  "params as a list": { jsonrpc, id: 1, method: "ping", params: [] },
+  "null params": { jsonrpc, id: 1, method: "ping", params: null },
+  "a _meta that is no object": {
+    jsonrpc,
+    method: "ping",
+    params: { _meta: [] },
+  },
+  "a fractional progress token": {
+    jsonrpc,
+    method: "ping",
+    params: { _meta: { progressToken: 1.5 } },
+  },
+  "a question that is an answer": {
+    jsonrpc,
+    id: 1,
+    method: "ping",
+    result: null,
+  },
+  "a question that is an error": {
+    jsonrpc,
+    id: 1,
+    method: "ping",
+    error: { code: 1, message: "" },
+  },
+  "a null id": { jsonrpc, id: null, method: "ping" },
+  "a fractional id": { jsonrpc, id: 1.5, method: "ping" },
+  "an id beyond the safe integers": { jsonrpc, id: 2 ** 53, method: "ping" },
+  "an object as id": { jsonrpc, id: {}, method: "ping" },
+  "neither method nor id": { jsonrpc },
+  "a response to no id": { jsonrpc, id: null, result: {} },
+  "a response with neither result nor error": { jsonrpc, id: 1 },
+  "a response with both": {
+    jsonrpc,
+    id: 1,
+    result: {},
+    error: { code: 1, message: "" },
+  },
+  "a result that is no object": { jsonrpc, id: 1, result: 1 },
+  "an error without a code": { jsonrpc, id: 1, error: { message: "" } },
+  "an error with a fractional code": {
+    jsonrpc,
+    id: 1,
+    error: { code: 1.5, message: "" },
+  },
+  "an error without a message": { jsonrpc, id: 1, error: { code: 1 } },
+};
+
+for (const [what, message] of Object.entries(BROKEN)) {
+  Deno.test(`parseMessage() refuses ${what}`, () => {
+    refuses(() => parseMessage(message), -32600, 400);
+  });
+}
+
+Deno.test("ids, progress tokens and methods have a longest length", () => {
+  const longest = "a".repeat(1024);
+  assert.ok(isRequestId(longest));
+  const jsonrpc = "2.0";
+  for (
+    const broken of [
+      { jsonrpc, id: `${longest}a`, method: "ping" },
+      {
+        jsonrpc,
+        id: 1,
+        method: "ping",
+        params: { _meta: { progressToken: `${longest}a` } },
+      },
+      { jsonrpc, id: 1, method: "a".repeat(257) },
+    ]
+  ) refuses(() => parseMessage(broken), -32600, 400);
+  assert.equal(salvageId({ id: `${longest}a` }), undefined);
+});
+
+Deno.test("quoted() repeats no more than a hundred characters", () => {
+  assert.equal(quoted("short"), "short");
+  assert.equal(quoted("a".repeat(5000)).length, 100);
+  assert.ok(quoted("\u{1F600}".repeat(5000)).isWellFormed());
+  assert.equal(quoted(["a".repeat(5000)]), "object");
+});
+
+Deno.test("isRequestId() takes strings and integers, and never null", () => {
+  for (const id of ["", "1", 0, -1]) assert.ok(isRequestId(id));
+  for (const id of [null, undefined, 0.5, NaN, true, [], {}]) {
+    assert.ok(!isRequestId(id));
+  }
+});
+
+Deno.test("salvageId() finds the id of a broken message, where it has one", () => {
+  assert.equal(salvageId({ id: "a", method: 1 }), "a");
+  assert.equal(salvageId({ id: null }), undefined);
+  assert.equal(salvageId([{ id: 1 }]), undefined);
+});
+
+Deno.test('printId() keeps 1 and "1" apart', () => {
+  assert.equal(printId(1), "1");
+  assert.equal(printId("1"), '"1"');
+  assert.equal(printId('"\n'), '"\\"\\n"');
+});
+
+Deno.test("printResult(), printError() and printNotification() print JSON-RPC 2.0", () => {
+  assert.deepEqual(JSON.parse(printResult("a", '{"x":1}')), {
+    jsonrpc,
+    id: "a",
+    result: { x: 1 },
+  });
+  assert.deepEqual(JSON.parse(printError(1, { code: -1, message: "no" })), {
+    jsonrpc,
+    id: 1,
+    error: { code: -1, message: "no" },
+  });
+  assert.deepEqual(
+    JSON.parse(printError(undefined, { code: -1, message: "no", data: 1 })),
+    { jsonrpc, error: { code: -1, message: "no", data: 1 } },
+  );
+  assert.deepEqual(JSON.parse(printNotification("n", { a: 1 })), {
+    jsonrpc,
+    method: "n",
+    params: { a: 1 },
+  });
+});
+
+Deno.test("codeOfStatus() says -32000 to 2025, and what is whose fault to 2026", () => {
+  assert.equal(codeOfStatus(401, false), -32000);
+  assert.equal(codeOfStatus(503, false), -32000);
+  assert.equal(codeOfStatus(499, true), -32600);
+  assert.equal(codeOfStatus(500, true), -32603);
+});
+
+Deno.test("shortened() cuts what is longer, and nothing else", () => {
+  assert.equal(shortened("abc", 3), "abc");
+  assert.equal(shortened("abcd", 3), "ab…");
+});
+
+Deno.test("parseMessage() takes a method of 256 characters and no more", () => {
+  const method = "m".repeat(256);
+  assert.equal(parseMessage({ jsonrpc, id: 1, method }).kind, "request");
+  refuses(
+    () => parseMessage({ jsonrpc, id: 1, method: `${method}m` }),
+    -32600,
+    400,
+  );
+});
+
+Deno.test("salvageId() finds none in what is no object", () => {
+  for (const value of [null, 1, "x", [], undefined]) {
+    assert.equal(salvageId(value), undefined);
+  }
+});
+
+Deno.test("methodNotFound() is in band in 2025, and 404 in 2026", () => {
+  const refusalOf = (stateless: boolean) => {
+    const { code, status } = methodNotFound("x", stateless);
+    return [code, status];
+  };
+  assert.deepEqual(refusalOf(false), [-32601, 200]);
+  assert.deepEqual(refusalOf(true), [-32601, 404]);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import {
+  messageOf,
+  StatusMessage,
+} from "../../../src/mcp/work/status_message.ts";
+import { HastyTimers } from "../../store/timers.ts";
+import { settled } from "../exchange/timers.ts";
+
+/** A message, what is written of it, and its time. */
+function oneMessage() {
+  const written: string[] = [];
+  const clock = { now: 5000 };
+  const status = new StatusMessage((message) => {
+    written.push(message);
+    return Promise.resolve();
+  }, () => clock.now);
+  return { status, written, clock };
+}
+
+Deno.test("a message is written at once, the last of those that follow when a second has passed", async () => {
+  using timers = new HastyTimers([400]);
+  const { status, written, clock } = oneMessage();
+  await status.tell("one");
+  clock.now += 600;
+  await status.tell("two");
+  await status.tell("three");
+  assert.deepEqual([written, timers.milliseconds], [["one"], [400]]);
+  await settled();
+  await settled();
+  assert.deepEqual(written, ["one", "three"]);
+  assert.equal(await status.end(), undefined);
+});
+
+Deno.test("end() gives the message that waits, and leaves no timer behind", async () => {
+  const { status, written, clock } = oneMessage();
+  await status.tell("one");
+  await status.tell("two");
+  assert.equal(await status.end(), "two");
+  clock.now += 5000;
+  await status.tell("late");
+  assert.deepEqual(written, ["one"]);
+});
+
+Deno.test("messageOf() gives the words, or the numbers where there are none", () => {
+  const numbers = { progress: 3, total: 9 };
+  assert.equal(messageOf({ ...numbers, message: "Brewing" }), "Brewing");
+  assert.equal(messageOf(numbers), "3 of 9");
+  assert.equal(messageOf({ progress: 3 }), undefined);
+});

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import type { Caller } from "../../../src/caller.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import {
+  findTask,
+  getTask,
+  knowsTasks,
+} from "../../../src/mcp/work/task_methods.ts";
+import { ChallengeError } from "../../../src/errors.ts";
+import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
+import type { Task, TaskStore } from "../../../src/store/tasks.ts";
+import { rejects } from "../wire/refuses.ts";
+import { settled } from "../exchange/timers.ts";
+
+const TASK: Task = {
+  taskId: "t",
+  scopes: ["mail"],
+  status: "working",
+  createdMilliseconds: 0,
+  updatedMilliseconds: 0,
+};
+const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["mail"] };
+const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+/** Asks for a task; `used` holds the grants that are recorded for it. */
+async function get(caller: Caller, store: Partial<TaskStore> = {}) {
+  const used: unknown[] = [];
+  const tasks = {
+    find: () => Promise.resolve(TASK),
+    adopt: () => Promise.resolve(undefined),
+    readUse: () => Promise.resolve(undefined),
+    use: (_taskId: string, { grantId }: Caller) => {
+      used.push(grantId);
+      return Promise.resolve();
+    },
+    ...store,
+  };
+  const call = {
+    client: { capabilities },
+    caller,
+    engine: { tasks },
+    params: { taskId: "t" },
+    introduction: { printer: statelessPrinter({ name: "s", version: "1" }) },
+  } as unknown as Call;
+  return { used, task: JSON.parse(await getTask(call)) };
+}
+
+Deno.test("knowsTasks() takes a client's word, and no other extension for it", () => {
+  const revision = "2026-07-28";
+  assert.equal(knowsTasks({ capabilities, revision }), true);
+  for (const extensions of [undefined, {}, { other: {} }]) {
+    assert.equal(knowsTasks({ capabilities: { extensions }, revision }), false);
+  }
+});
+
+Deno.test("a task asks its client to look once a second", async () => {
+  const { task } = await get(ADA);
+  assert.deepEqual([task.taskId, task.pollIntervalMs], ["t", 1000]);
+});
+
+Deno.test("findTask() asks for the scopes of the task's tool, where they can be had", async () => {
+  const tasks = {
+    find: () => Promise.resolve(TASK),
+    adopt: () => Promise.resolve(undefined),
+  };
+  assert.equal(await findTask(tasks, ADA, "t"), TASK);
+  await assert.rejects(
+    findTask(tasks, { ...ADA, scopes: [] }, "t"),
+    ChallengeError,
+  );
+  const beyond = { ...ADA, scopes: [], ceiling: [] };
+  assert.equal(await findTask(tasks, beyond, "t"), undefined);
+});
+
+Deno.test("who asks for a task uses it with their grant, if they have one", async () => {
+  assert.deepEqual((await get({ ...ADA, grantId: "g" })).used, ["g"]);
+  const readUse = () => assert.fail("no grant, no use");
+  assert.deepEqual((await get(ADA, { readUse })).used, []);
+});
+
+Deno.test("a task that is not there is unknown, whatever else fails", async () => {
+  const find = () => Promise.resolve(undefined);
+  const readUse = () => Promise.reject(new Error("away"));
+  await rejects(get({ ...ADA, grantId: "g" }, { find, readUse }), -32602);
+  await settled();
+});

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { systemClock } from "../../../src/clock.ts";
+import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
+import { TaskRunner } from "../../../src/mcp/work/task_runner.ts";
+import {
+  ChallengeError,
+  HttpError,
+  StorageError,
+} from "../../../src/errors.ts";
+import { recordLog, silentLogger } from "../../log/fixture.ts";
+import { Database } from "../../../src/store/database.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
+import { until } from "../../kit.ts";
+import { withKv } from "../../store/fixture.ts";
+
+type Request = Parameters<TaskRunner["start"]>[0];
+
+const BINDING = "ada";
+
+/**
+ * Makes a request whose grant may end; the end of its task is recorded in
+ * `ended`.
+ */
+function requestOf(
+  isLive: (grantId?: string) => boolean,
+  ended: string[] = [],
+): Request {
+  return {
+    caller: {
+      subject: "ada",
+      scopes: "all",
+      binding: BINDING,
+      grantId: "first",
+    },
+    client: { capabilities: {}, revision: "2026-07-28" },
+    countedAs: BINDING,
+    changes: {},
+    isLive: () => Promise.resolve(isLive()),
+    authenticated: {
+      isLive: (grantId?: string) => Promise.resolve(isLive(grantId)),
+    },
+    endTask: (_taskId: string, outcome: string) => ended.push(outcome),
+  } as unknown as Request;
+}
+
+function runnerOn(kv: Deno.Kv, log = silentLogger) {
+  const database = new Database(kv);
+  const tasks = taskStore(database);
+  const questions = new CallerBound(10, "questions");
+  const runner = new TaskRunner(tasks, systemClock, log, questions);
+  return { database, tasks, runner };
+}
+
+/** A tool's work that ignores its signal. */
+const never = () => new Promise<never>(() => {});
+
+Deno.test("a task whose grant ends fails and says so, whatever its tool does", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    let isLive = true;
+    const ended: string[] = [];
+    const request = requestOf(() => isLive, ended);
+    const { taskId } = await runner.start(request, [], never);
+    isLive = false;
+    await until(() => runner.size === 0);
+    assert.deepEqual(ended, ["stopped"]);
+    const task = await tasks.find(taskId, BINDING);
+    assert.deepEqual([task?.status, task?.outcome], ["failed", {
+      code: -32603,
+      message: "The permission for this task has ended, or is paused",
+    }]);
+    await database.idle();
+  }));
+
+Deno.test("a task goes on with the grant that used it last, and ends with that", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    let isLive = true;
+    let asked = 0;
+    const request = requestOf((grantId) => {
+      if (grantId !== "second") return false;
+      asked++;
+      return isLive;
+    });
+    const { taskId } = await runner.start(request, [], never);
+    await tasks.use(taskId, { binding: BINDING, grantId: "second" });
+    await until(() => asked > 1);
+    assert.equal((await tasks.find(taskId, BINDING))?.status, "working");
+    isLive = false;
+    await until(() => runner.size === 0);
+    assert.equal((await tasks.find(taskId, BINDING))?.status, "failed");
+    await database.idle();
+  }));
+
+Deno.test("a task neither fails nor is lost because the database is away for a moment", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    const { end } = tasks;
+    let failures = 0;
+    const fail = () => {
+      failures++;
+      return Promise.reject(new StorageError());
+    };
+    tasks.setMessage = fail;
+    tasks.end = () => {
+      tasks.end = end;
+      return fail();
+    };
+    const { taskId } = await runner.start(
+      requestOf(() => true),
+      [],
+      async ({ progress }) => {
+        await progress(1, 2, "Half of it");
+        return { content: [] };
+      },
+    );
+    await until(() => runner.size === 0);
+    assert.equal(failures, 2);
+    const { status, outcome } = (await tasks.find(taskId, BINDING))!;
+    assert.deepEqual([status, outcome], ["completed", { content: [] }]);
+    await database.idle();
+  }));
+
+for (
+  const [error, expected] of [
+    [
+      new HttpError(503, "It is away", { "retry-after": "5" }),
+      /^It is away\. .* in 5 s$/,
+    ],
+    [
+      new ChallengeError("It has ended", "invalid_token"),
+      /^It has ended\. .* sign in$/,
+    ],
+    [new StorageError(), /^Storage is unavailable.* in 5 s$/],
+  ] as const
+) {
+  Deno.test(`a task that ends with ${error.name} ${error.message} says what to do`, () =>
+    withKv(async (kv) => {
+      const { logger, events: logged } = recordLog("warning");
+      const { database, tasks, runner } = runnerOn(kv, logger);
+      const ended: string[] = [];
+      const request = requestOf(() => true, ended);
+      const { taskId } = await runner.start(
+        request,
+        [],
+        () => Promise.reject(error),
+      );
+      await until(() => runner.size === 0);
+      assert.deepEqual(ended, ["refused"]);
+      assert.deepEqual(
+        logged.map(({ properties }) => properties),
+        error.status < 500
+          ? []
+          : [{ reference: taskId, repeated: undefined, error }],
+      );
+      const { status, outcome } = (await tasks.find(taskId, BINDING))!;
+      const { content: [{ text }], isError } = outcome as unknown as {
+        content: [{ text: string }];
+        isError: boolean;
+      };
+      assert.deepEqual([status, isError], ["completed", true]);
+      assert.match(text, expected);
+      await database.idle();
+    }));
+}
+
+Deno.test("stop() waits for no tool that ignores its signal", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    const ended: string[] = [];
+    const request = requestOf(() => true, ended);
+    const { taskId } = await runner.start(request, [], never);
+    await runner.stop();
+    assert.deepEqual(ended, ["stopped"]);
+    assert.equal(runner.size, 0);
+    const task = await tasks.find(taskId, BINDING);
+    assert.equal(task?.status, "failed");
+    await assert.rejects(
+      runner.start(requestOf(() => true), [], never),
+      { status: 503 },
+    );
+    await database.idle();
+  }));

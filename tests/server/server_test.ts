@@ -1,0 +1,230 @@
+/** An author's description of a server, and the facts that are added to it. */
+import assert from "node:assert/strict";
+import {
+  createServer,
+  type ServerOptions,
+  service,
+  tool,
+} from "../../src/mod.ts";
+import { recordLog, SILENT } from "../log/fixture.ts";
+import { testServer } from "../../packages/testing/mod.ts";
+import { initialize, resultOf, rpc, statelessMeta } from "../kit.ts";
+import { FakeTime } from "../store/fake_time.ts";
+
+const hello = tool({ name: "hello", run: () => "hello" });
+
+const AUTHORED = {
+  name: "weather",
+  title: "The weather",
+  version: "7.1.0",
+  websiteUrl: "https://weather.example",
+  icons: [{ src: "https://weather.example/icon.png", mimeType: "image/png" }],
+};
+
+function post(body: unknown): RequestInit {
+  return {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "accept": "application/json, text/event-stream",
+    },
+    body: JSON.stringify(body),
+  };
+}
+
+const INSTRUCTIONS = "Ask for a city first.";
+
+const described: ServerOptions = {
+  ...AUTHORED,
+  instructions: INSTRUCTIONS,
+  tools: [hello],
+};
+
+Deno.test("initialize tells who the author says the server is", async () => {
+  await using server = await testServer(described);
+  const answer = server.fetch("/mcp", post(initialize("2025-11-25")));
+  const { serverInfo, instructions } = await resultOf(answer);
+  assert.deepEqual(serverInfo, AUTHORED);
+  assert.equal(instructions, INSTRUCTIONS);
+});
+
+Deno.test("server/discover tells who the author says the server is", async () => {
+  await using server = await testServer(described);
+  const init = post(rpc("server/discover", { _meta: statelessMeta() }));
+  const headers = {
+    ...init.headers,
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "server/discover",
+  };
+  const result = await resultOf(server.fetch("/mcp", { ...init, headers }));
+  assert.equal(result.instructions, INSTRUCTIONS);
+  assert(JSON.stringify(result).includes(JSON.stringify(AUTHORED)));
+});
+
+Deno.test("pages show the author's title, and settings go before it", async () => {
+  for (
+    const [env, title] of [[{}, "The weather"], [
+      { MCP_TITLE: "Rain" },
+      "Rain",
+    ]] as const
+  ) {
+    await using server = await testServer({ ...described, env });
+    for (const path of ["/", "/nowhere"]) {
+      const page = await server.fetch(path, {
+        headers: { accept: "text/html" },
+      });
+      assert.match(await page.text(), new RegExp(`<title>[^<]*${title}`));
+    }
+  }
+});
+
+Deno.test("routes answer what the server itself does not", async () => {
+  const counter = service({ name: "counter", start: () => ({ count: 0 }) });
+  await using server = await testServer({
+    ...described,
+    services: { counter },
+    routes(app, { services }) {
+      const { counter } = services as { counter: { count: number } };
+      app.post(
+        "/hook/:id",
+        (c) => c.text(`${c.req.param("id")} ${++counter.count}`),
+      );
+    },
+  });
+  const hook = () => server.fetch("/hook/a", { method: "POST" });
+  assert.equal(await (await hook()).text(), "a 1");
+  assert.equal(await (await hook()).text(), "a 2");
+  const other = await server.fetch("/hook", { method: "POST" });
+  assert.equal(other.status, 404);
+  await other.body?.cancel();
+});
+
+for (
+  const path of [
+    "/mcp",
+    "/health",
+    "/token",
+    "/.well-known/oauth-protected-resource",
+  ]
+) {
+  Deno.test(`routes never stand in front of ${path}`, async () => {
+    const routes: ServerOptions["routes"] = (app) => {
+      app.use("*", (c) => Promise.resolve(c.text("mine")));
+    };
+    await using server = await testServer({ ...described, routes });
+    const method = path === "/token" || path === "/mcp" ? "POST" : "GET";
+    const response = await server.fetch(path, { method });
+    assert.notEqual(await response.text(), "mine");
+    const elsewhere = await server.fetch("/elsewhere");
+    assert.equal(await elsewhere.text(), "mine");
+  });
+}
+
+for (
+  const [method, path] of [["post", "/mcp"], ["get", "/mcp"], [
+    "get",
+    "/health",
+  ], ["post", "/token"]] as const
+) {
+  Deno.test(`routes are refused ${method} ${path} at the start`, async () => {
+    const routes: ServerOptions["routes"] = (app) => {
+      app[method](path, (c) => c.text("mine"));
+    };
+    await assert.rejects(
+      testServer({ ...described, routes }),
+      /is the server's own/,
+    );
+  });
+}
+
+Deno.test("createServer() tells once that a setting is misspelt", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { log, events } = recordLog();
+  const env = { ALLOWED_ORIGIN: "https://app.example.com" };
+  await using server = createServer({ ...described, kv, log, env });
+  await server.start();
+  await server.start();
+  assert.deepEqual(events.map(({ level, message }) => [level, message]), [
+    ["warning", "ALLOWED_ORIGIN is not read: is ALLOWED_ORIGINS meant?"],
+  ]);
+});
+
+Deno.test("authenticate() in a route refuses with the challenge of /mcp", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using server = createServer({
+    ...described,
+    kv,
+    log: SILENT,
+    env: { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "t".repeat(32) },
+    routes(app, { authenticate }) {
+      app.get("/me", async (c) => {
+        const { caller } = await authenticate(c.req.raw);
+        return c.text(caller.subject);
+      });
+    },
+  });
+  const get = (token: string) =>
+    server.fetch(
+      new Request("http://localhost/me", {
+        headers: { authorization: `Bearer ${token}` },
+      }),
+    );
+  const refused = await get("wrong");
+  assert.equal(refused.status, 401);
+  assert.match(refused.headers.get("www-authenticate")!, /^Bearer/);
+  await refused.body?.cancel();
+  const allowed = await get("t".repeat(32));
+  assert.equal(await allowed.text(), "operator");
+});
+
+Deno.test("a service that does not start is told once a second, and each answer has a reference", async () => {
+  using _time = new FakeTime();
+  using kv = await Deno.openKv(":memory:");
+  const queue = service({
+    name: "queue",
+    start: () => Promise.reject(new Error("no connection")),
+  });
+  const job = tool({ name: "job", services: { queue }, run: () => "done" });
+  const { log, events } = recordLog("debug");
+  await using server = createServer({ ...described, kv, log, tools: [job] });
+  const references: string[] = [];
+  for (let n = 0; n < 3; n++) {
+    const response = await server.fetch(new Request("http://localhost/"));
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get("retry-after"), "5");
+    references.push((await response.json()).reference);
+  }
+  assert.equal(new Set(references).size, 3);
+  const [{ level, properties }, ...others] = events;
+  assert.deepEqual(others, []);
+  assert.deepEqual([level, properties.reference], ["warning", references[0]]);
+  assert.match(String(properties.error), /service queue.*no connection/);
+});
+
+Deno.test("close() may be called again, side by side and later, and stops a service once", async () => {
+  let stopped = 0;
+  const gate = Promise.withResolvers<void>();
+  const slow = service({
+    name: "slow",
+    start: () => 1,
+    async stop() {
+      await gate.promise;
+      stopped++;
+    },
+  });
+  const kv = await Deno.openKv(":memory:");
+  const server = createServer({
+    ...AUTHORED,
+    kv,
+    tools: [tool({ name: "t", services: { slow }, run: () => "" })],
+  });
+  await server.start();
+  server.stop();
+  server.close();
+  const closing = server.close().then(() => stopped);
+  setTimeout(gate.resolve, 0);
+  assert.equal(await closing, 1);
+  await server.close();
+  kv.close();
+  assert.equal(stopped, 1);
+});

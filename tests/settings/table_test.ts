@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { parseConfig } from "../../src/settings/config.ts";
+import { ConfigError } from "../../src/settings/complaint.ts";
+import { defaultText, type Environment } from "../../src/settings/setting.ts";
+import { SETTINGS, VARIABLES } from "../../src/settings/table.ts";
+import { envExample } from "../../packages/create/settings.ts";
+
+/** The lines of `.env.example` that set something when uncommented. */
+const LINES = [...envExample(new Map()).matchAll(/^# ([A-Z_]+)=(.+)$/gm)]
+  .map(([, name, text]) => [name, text.replace(/^'(.*)'$/, "$1")] as const);
+
+const OAUTH = {
+  AUTH_STRATEGY: "oauth",
+  OAUTH_PROVIDER: "github",
+  OAUTH_CLIENT_ID: "app",
+  OAUTH_CLIENT_SECRET: "hush",
+};
+
+const CUSTOM = {
+  ...OAUTH,
+  OAUTH_PROVIDER: "custom",
+  OAUTH_AUTHORIZATION_URL: "https://id.example.com/authorize",
+  OAUTH_TOKEN_URL: "https://id.example.com/token",
+  OAUTH_USERINFO_URL: "https://id.example.com/me",
+};
+
+const JWT = {
+  AUTH_STRATEGY: "jwt",
+  JWT_ISSUER: "https://login.example.com",
+  JWT_AUDIENCE: "tools",
+  JWT_JWKS_URL: "https://login.example.com/keys",
+};
+
+/** The surroundings in which each group is read. */
+const NEEDED: Environment[] = [
+  {},
+  OAUTH,
+  { ...OAUTH, OAUTH_PROVIDER: "oidc", OAUTH_ISSUER: "https://id.example.com" },
+  CUSTOM,
+  JWT,
+  { AUTH_STRATEGY: "api_key", API_KEY: "the-only-api-key" },
+];
+
+Deno.test("every line of .env.example is accepted when it is uncommented, alone and with what its group needs", () => {
+  const names = new Set(LINES.map(([name]) => name));
+  for (const name of ["PORT", "OAUTH_PERMISSIONS", "JWT_TYPE", "KV_PATH"]) {
+    assert(names.has(name), name);
+  }
+  for (const [name, text] of LINES) {
+    for (const environment of NEEDED) {
+      const isChoice = name === "AUTH_STRATEGY" && environment !== NEEDED[0];
+      if (!isChoice) parseConfig({ ...environment, [name]: text });
+    }
+  }
+});
+
+Deno.test("every default in the table is what its text is parsed as", () => {
+  const told = SETTINGS.flatMap((setting) => {
+    const text = defaultText(setting);
+    if (text === undefined) return [];
+    assert.deepEqual(setting.shape.parse(text), setting.default, setting.name);
+    return [`${setting.name}=${text}`];
+  });
+  for (const line of ["HOST=127.0.0.1", "JWT_SCOPE_CLAIM=scope,scp"]) {
+    assert(told.includes(line), line);
+  }
+});
+
+Deno.test("the table marks secrets", () => {
+  const secrets = SETTINGS.filter(({ secret }) => secret);
+  assert.deepEqual(secrets.map(({ name }) => name), [
+    "DENO_KV_ACCESS_TOKEN",
+    "OAUTH_CLIENT_SECRET",
+    "BEARER_TOKEN",
+    "API_KEY",
+  ]);
+});
+
+Deno.test("VARIABLES has every name once, those that were renamed too", () => {
+  assert.equal(new Set(VARIABLES).size, VARIABLES.length);
+  for (const name of ["HOST", "OAUTH_SCOPES", "DENO_DEPLOYMENT_ID"]) {
+    assert(VARIABLES.includes(name), name);
+  }
+});
+
+Deno.test("OAUTH_SCOPES is read as OAUTH_PROVIDER_SCOPES, and its new name is told", () => {
+  const read = (more: Environment) => {
+    const { auth, notes } = parseConfig({ ...OAUTH, ...more });
+    const provider = auth.oauth?.provider;
+    return [provider && "scopes" in provider && provider.scopes, notes];
+  };
+  const note = "OAUTH_SCOPES is now called OAUTH_PROVIDER_SCOPES: rename it";
+  assert.deepEqual(read({ OAUTH_SCOPES: "a b" }), [["a", "b"], [note]]);
+  assert.deepEqual(read({ OAUTH_PROVIDER_SCOPES: "a" }), [["a"], []]);
+  assert.deepEqual(
+    read({ OAUTH_SCOPES: "a", OAUTH_PROVIDER_SCOPES: "b" }),
+    [["b"], [note]],
+  );
+});
+
+Deno.test("a misspelt name is told with the one that is meant, and never with its value", () => {
+  for (
+    const [misspelt, meant] of [
+      ["OAUTH_ALLOWED_USER", "OAUTH_ALLOWED_USERS"],
+      ["OAUTH_ALOWED_USERS", "OAUTH_ALLOWED_USERS"],
+      ["BASEURL", "BASE_URL"],
+      ["base_url", "BASE_URL"],
+      ["BASE_ULR", "BASE_URL"],
+      ["LOG_LEVAL", "LOG_LEVEL"],
+    ]
+  ) {
+    assert.deepEqual(parseConfig({ [misspelt]: "hunter2" }).notes, [
+      `${misspelt} is not read: is ${meant} meant?`,
+    ]);
+  }
+  const strangers = {
+    PATH: "/bin",
+    HOME: "/root",
+    HOSTNAME: "a",
+    BASE_URI: "",
+  };
+  assert.deepEqual(parseConfig(strangers).notes, []);
+  const set = { LOG_LEVEL: "info", LOG_LEVELS: "debug" };
+  assert.deepEqual(parseConfig(set).notes, []);
+});
+
+Deno.test("a complaint of a missing setting names the misspelt one", () => {
+  const { OAUTH_CLIENT_ID: OAUTH_CLIENTID, ...environment } = OAUTH;
+  assert.throws(
+    () => parseConfig({ ...environment, OAUTH_CLIENTID }),
+    (error) => {
+      assert(error instanceof ConfigError);
+      assert.deepEqual(error.complaints, [{
+        variable: "OAUTH_CLIENT_ID",
+        got: undefined,
+        wants: "our application's client ID at the provider",
+        fix: "OAUTH_CLIENTID is not read: rename it",
+      }]);
+      return true;
+    },
+  );
+});
+
+Deno.test("OAUTH_CLIENTS names a file, and complains of one that cannot be read with all others", () => {
+  const client = JSON.stringify([{
+    client_id: "a",
+    client_secret_env: "A_SECRET",
+    grant_types: ["client_credentials"],
+  }]);
+  const A_SECRET = "a-secret-of-a-client";
+  const readFile = (path: string) => {
+    if (path === "data/clients.json") return ` ${client}\n`;
+    throw new Error("No such file");
+  };
+  const parse = (OAUTH_CLIENTS: string, more: Environment = {}) =>
+    parseConfig({ ...OAUTH, OAUTH_CLIENTS, A_SECRET, ...more }, { readFile });
+  const { auth } = parse("data/clients.json");
+  assert.deepEqual(auth.oauth?.clients.map((it) => it.clientId), ["a"]);
+  assert.throws(() => parse("data/x.json", { PORT: "x" }), (error) => {
+    assert(error instanceof ConfigError);
+    assert.match(error.message, /^ {2}PORT: got "x"/m);
+    assert.match(
+      error.message,
+      /OAUTH_CLIENTS: got "data\/x\.json", wants .*: No such file\. Fix: /,
+    );
+    return true;
+  });
+  const pasted = '{"client_id":"a","client_secret":"hunter2"}';
+  assert.throws(() => parse(pasted), (error) => {
+    assert.match(String(error), /OAUTH_CLIENTS: got "\(hidden\)"/);
+    assert.doesNotMatch(String(error), /hunter2/);
+    return true;
+  });
+});
