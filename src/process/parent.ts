@@ -14,7 +14,7 @@ export const WITH_PARENT = "--with-parent";
 const LOOK_MILLISECONDS = 500;
 
 /** The parent that gives no number, read as early as can be. */
-const firstParent = Deno.ppid;
+const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**
  * Calls `onEnd` once the parent is gone; never for a process started on its
