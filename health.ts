@@ -47,26 +47,29 @@ async function loadAndReport(place: Place) {
 
 function report({ DENO_DEPLOYMENT_ID, DENO_REGION }: Place) {
   const { deno, node } = process!.versions as Record<string, string>;
+  const timestamp = Date.now();
   return {
     status: "ok" as const,
-    timestamp: Date.now(),
+    timestamp,
     runtime: deno ? "Deno" : "Node.js",
     version: deno ?? node,
     deployment: DENO_DEPLOYMENT_ID,
     region: DENO_REGION,
-    uptimeSeconds: Math.floor(process!.uptime()),
-    memory: memoryOf(process!),
+    ...usageAt(timestamp),
   };
 }
 
-let memory: NodeJS.MemoryUsage;
-let readMilliseconds = -Infinity;
+let usage: { uptimeSeconds: number; memory: NodeJS.MemoryUsage };
+let usedMilliseconds = -Infinity;
 
-/** Memory in use, at most a second old: to read it costs as much as a call. */
-function memoryOf(process: NodeJS.Process): NodeJS.MemoryUsage {
-  if (Date.now() - readMilliseconds >= 1000) {
-    memory = process.memoryUsage();
-    readMilliseconds = Date.now();
+/** Uptime and memory in use, at most a second old: reading costs half a call. */
+function usageAt(timestamp: number): typeof usage {
+  if (timestamp - usedMilliseconds >= 1000) {
+    usedMilliseconds = timestamp;
+    usage = {
+      uptimeSeconds: Math.floor(process!.uptime()),
+      memory: process!.memoryUsage(),
+    };
   }
-  return memory;
+  return usage;
 }
