@@ -192,7 +192,7 @@ Deno.test("imports make no circle", () => {
   for (const path of files) visit(path, []);
 });
 
-Deno.test("what runs depends on six packages", () => {
+Deno.test("what runs depends on seven packages", () => {
   const packages = new Set(
     packageArrows.map(({ to }) => to)
       .filter((to) => !/^(src|packages)\/|^node:|^[a-z]+\.ts$/.test(to))
@@ -204,6 +204,7 @@ Deno.test("what runs depends on six packages", () => {
     "@opentelemetry/api",
     "jose",
     "js-yaml",
+    "oauth4webapi",
     "zod",
   ]);
 });
@@ -242,8 +243,14 @@ Deno.test("what a call needs loads nothing of Node, nor what comes later", () =>
     }
   };
   visit("main.ts");
-  const heavy = /^node:|^jose$|^@hono|^@opentelemetry|^js-yaml$|^src\/app\.ts$/;
+  const heavy =
+    /^node:|^jose$|^oauth4webapi$|^@hono|^@opentelemetry|^js-yaml$|^src\/server\/app\.ts$/;
   assert.deepEqual([...seen].filter((path) => heavy.test(path)), []);
+  // Pages and other strategies load app.ts too.
+  const early = arrows.filter(({ to, isLate }) =>
+    to === "oauth4webapi" && !isLate
+  );
+  assert.deepEqual(early.map(print), []);
 });
 
 Deno.test("only stores know keys", () => {

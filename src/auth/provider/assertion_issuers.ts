@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { decodeJwt, errors, type JWTPayload, jwtVerify } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from "jose";
 import type { Identity } from "../../caller.ts";
 import { type Clock, now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
@@ -16,12 +24,11 @@ import {
 } from "../rules/identity_assertion.ts";
 import { CLOCK_TOLERANCE_SECONDS } from "../rules/lifetimes.ts";
 import { discovery } from "./discovery.ts";
-import { keySets } from "./id_token.ts";
 import { addressRuleOf } from "./google.ts";
 import { parseIdentity } from "./identity.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
-import { upstreamFetch } from "./upstream_fetch.ts";
+import { type UpstreamFetch, upstreamFetch } from "./upstream_fetch.ts";
 
 /** The content of a verified assertion. */
 export interface SignedAssertion {
@@ -71,8 +78,8 @@ export function assertionVerifier(
   return async function verifyAssertion(assertion) {
     const { by, discover, keysOf } = issuerOf(assertion);
     try {
-      const { jwksUri } = await discover();
-      const { payload } = await jwtVerify(assertion, keysOf(jwksUri), {
+      const { jwks_uri } = await discover();
+      const { payload } = await jwtVerify(assertion, keysOf(jwks_uri), {
         issuer: by.issuer,
         typ: ID_JAG_TYPE,
         algorithms: SIGNATURE_ALGORITHMS,
@@ -118,4 +125,22 @@ function isAssertionsFault(error: unknown): boolean {
     !(error instanceof errors.JWKSTimeout) &&
     !(error instanceof errors.JWKSInvalid) &&
     !(error instanceof UpstreamError);
+}
+
+/** Makes the key set for the current address; jose caches the keys. */
+function keySets(
+  fetchUpstream: UpstreamFetch,
+): (uri: string) => JWTVerifyGetKey {
+  let known: { uri: string; keys: JWTVerifyGetKey } | undefined;
+  return function keysOf(uri) {
+    if (known?.uri !== uri) {
+      known = {
+        uri,
+        keys: createRemoteJWKSet(new URL(uri), {
+          [customFetch]: fetchUpstream,
+        }),
+      };
+    }
+    return known.keys;
+  };
 }

@@ -9,12 +9,8 @@ import { afterCode } from "./upstream_error.ts";
 import { knock, type UpstreamFetch } from "./upstream_fetch.ts";
 import type { MembershipClaims } from "./memberships.ts";
 import { parseIdentity } from "./identity.ts";
+import { oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import {
-  type Application,
-  revokeToken,
-  tokenEndpoint,
-} from "./token_endpoint.ts";
 import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** A provider's endpoints, and our application there. */
@@ -38,20 +34,19 @@ export function customProvider(
   options: CustomOptions,
   fetchUpstream: UpstreamFetch,
 ): Provider {
-  const { clientId, clientSecret, scopes = [], extra } = options;
-  const { revocationUrl, userinfoUrl } = options;
-  const application: Application = {
-    clientId,
-    clientSecret,
+  const { clientId, scopes = [], extra, revocationUrl, userinfoUrl } = options;
+  const server: Server = {
+    issuer: new URL(options.authorizationUrl).origin,
+    token_endpoint: options.tokenUrl,
+    revocation_endpoint: revocationUrl,
     // The method that every server must support, then the one that many do.
-    authMethods: ["client_secret_basic", "client_secret_post"],
+    token_endpoint_auth_methods_supported: [
+      "client_secret_basic",
+      "client_secret_post",
+    ],
   };
+  const client = oauthClient(fetchUpstream, options);
   const claims = { memberships: options.memberships };
-  const { redeem, refresh } = tokenEndpoint(
-    fetchUpstream,
-    options.tokenUrl,
-    application,
-  );
   const authorization = {
     endpoint: options.authorizationUrl,
     clientId,
@@ -65,14 +60,19 @@ export function customProvider(
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),
     async redeem(response) {
-      const { tokens } = await redeem(response);
+      const { tokens } = await client.redeem(server, {
+        ...response,
+        // No setting says which one it is.
+        issuer: undefined,
+      });
       const { accessToken } = tokens;
       const user = await afterCode(() =>
         requestUserinfo(fetchUpstream, userinfoUrl, accessToken)
       );
       return { tokens, identity: parseIdentity(user, claims) };
     },
-    refresh: async (refreshToken) => (await refresh(refreshToken)).tokens,
+    refresh: async (refreshToken) =>
+      (await client.refresh(server, refreshToken)).tokens,
     async identify({ accessToken }) {
       const user = await requestUserinfo(
         fetchUpstream,
@@ -86,7 +86,6 @@ export function customProvider(
     look: () => knock(fetchUpstream, options.tokenUrl),
     revoke: revocationUrl === undefined
       ? undefined
-      : (tokens) =>
-        revokeToken(fetchUpstream, revocationUrl, application, tokens),
+      : (tokens) => client.revoke(server, tokens),
   };
 }

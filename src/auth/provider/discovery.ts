@@ -4,30 +4,30 @@
  * @see OpenID Connect Discovery 1.0, RFC 8414
  * @module
  */
+import type { AuthorizationServer } from "oauth4webapi";
 import { isLoopback } from "../../net/loopback.ts";
 import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
-import { AUTH_METHODS, type AuthMethod } from "./token_endpoint.ts";
 
 /** The time for which a provider's metadata is cached, in seconds. */
 const METADATA_TTL_SECONDS = 3600;
 
-/** The parts of a provider's metadata that are needed here. */
-export interface Metadata {
-  issuer: string;
-  authorizationEndpoint: string;
-  tokenEndpoint: string;
-  userinfoEndpoint?: string;
-  revocationEndpoint?: string;
-  jwksUri: string;
-  authMethods: readonly AuthMethod[];
-  /** Algorithms an `id_token` may be signed with. */
-  algorithms: readonly string[];
-  /** The scopes it supports, if it lists them. */
-  scopes: readonly unknown[];
-  /** True if every authorization response carries `iss` (RFC 9207 §3). */
-  sendsIssuer: boolean;
+/** The supported ways of client authentication, the preferred one first. */
+const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
+
+/** The endpoints that people can not sign in without. */
+const REQUIRED = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
+
+/** All endpoints that are used here. */
+const ENDPOINTS = [...REQUIRED, "userinfo_endpoint", "revocation_endpoint"];
+
+/** A provider's metadata, with what is supported on both sides. */
+export interface Metadata extends AuthorizationServer {
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly jwks_uri: string;
+  readonly scopes_supported: string[];
 }
 
 /**
@@ -58,41 +58,38 @@ async function fetchMetadata(
   issuer: string,
   isIssuer: (named: string) => boolean,
 ): Promise<Metadata> {
-  const { host } = new URL(issuer);
-  for (const location of metadataLocations(issuer)) {
-    const response = await fetchUpstream(location);
+  const { allowInsecureRequests, customFetch, discoveryRequest } = await import(
+    "oauth4webapi"
+  );
+  const url = new URL(issuer);
+  for (const algorithm of ["oidc", "oauth2"] as const) {
+    const response = await discoveryRequest(url, {
+      algorithm,
+      [customFetch]: fetchUpstream,
+      // The settings have been checked; endpoints are below.
+      [allowInsecureRequests]: true,
+    });
     if (response.status === 404) continue;
     if (!response.ok) {
       throw new UpstreamError(
         "misbehaved",
-        `${host} answered ${response.status} when asked for its metadata`,
+        `${url.host} answered ${response.status} when asked for its metadata`,
       );
     }
-    return parseMetadata(await readObject(response, host), issuer, isIssuer);
+    const document = await readObject(response, url.host);
+    return parseMetadata(document, issuer, isIssuer);
   }
-  throw new UpstreamError("misbehaved", `${host} has no metadata`);
+  throw new UpstreamError("misbehaved", `${url.host} has no metadata`);
 }
 
 /**
- * Lists the addresses at which an issuer's metadata may be.
- *
- * @see OpenID Connect Discovery §4.1, RFC 8414 §3.1
- */
-export function metadataLocations(issuer: string): string[] {
-  const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/$/, "");
-  return [
-    `${origin}${path}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ];
-}
-
-/**
- * Parses a metadata document.
+ * Parses a metadata document. oauth4webapi would compare issuers as URLs, where
+ * `https://id.example` and `https://id.example/` are the same, and knows no
+ * exceptions; these are in `isIssuer`.
  *
  * @throws {UpstreamError} `misbehaved`
  */
-export function parseMetadata(
+function parseMetadata(
   document: Readonly<Record<string, unknown>>,
   issuer: string,
   isIssuer: (named: string) => boolean,
@@ -107,38 +104,34 @@ export function parseMetadata(
       }`,
     );
   }
-  const endpoint = (name: string) => {
+  for (const name of ENDPOINTS) {
     const address = document[name];
-    if (address === undefined) return undefined;
+    if (address === undefined) {
+      if (!REQUIRED.includes(name)) continue;
+      throw new UpstreamError("misbehaved", `${host} names no ${name}`);
+    }
     const url = typeof address === "string" ? URL.parse(address) : null;
     // Without TLS only between two servers on this machine.
     const local = url?.protocol === "http:" && isLoopback(url) &&
       isLoopback({ hostname });
-    if (url && (url.protocol === "https:" || local)) return url.href;
+    if (url?.protocol === "https:" || local) continue;
     throw new UpstreamError("misbehaved", `${host} has no safe ${name}`);
-  };
-  const required = (name: string) => {
-    const address = endpoint(name);
-    if (address !== undefined) return address;
-    throw new UpstreamError("misbehaved", `${host} names no ${name}`);
-  };
+  }
   const offered = list(document.token_endpoint_auth_methods_supported) ??
     ["client_secret_basic"];
   const signed = list(document.id_token_signing_alg_values_supported) ??
     ["RS256"];
   return {
-    issuer: named,
-    authorizationEndpoint: required("authorization_endpoint"),
-    tokenEndpoint: required("token_endpoint"),
-    userinfoEndpoint: endpoint("userinfo_endpoint"),
-    revocationEndpoint: endpoint("revocation_endpoint"),
-    jwksUri: required("jwks_uri"),
-    authMethods: AUTH_METHODS.filter((method) => offered.includes(method)),
-    algorithms: SIGNATURE_ALGORITHMS.filter((it) => signed.includes(it)),
-    scopes: list(document.scopes_supported) ?? [],
-    sendsIssuer: document.authorization_response_iss_parameter_supported ===
-      true,
-  };
+    ...document,
+    token_endpoint_auth_methods_supported: AUTH_METHODS.filter((it) =>
+      offered.includes(it)
+    ),
+    // Without `none` and HMAC, which oauth4webapi would let the claims pass with.
+    id_token_signing_alg_values_supported: SIGNATURE_ALGORITHMS.filter((it) =>
+      signed.includes(it)
+    ),
+    scopes_supported: list(document.scopes_supported) ?? [],
+  } as unknown as Metadata;
 }
 
 function list(value: unknown): unknown[] | undefined {

@@ -20,9 +20,8 @@ import {
 } from "./github_memberships.ts";
 import type { Wanted } from "../rules/permissions.ts";
 import { parseIdentity } from "./identity.ts";
-import { checkIssuer } from "./issuer.ts";
+import { basic, oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import { basic, tokenEndpoint } from "./token_endpoint.ts";
 import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** GitHub, or an Enterprise instance, and our application there. */
@@ -61,11 +60,12 @@ export function gitHubProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const apiUrl = gitHubApiUrl(origin);
-  const tokens = tokenEndpoint(
-    fetchUpstream,
-    `${origin}/login/oauth/access_token`,
-    { clientId, clientSecret, authMethods: ["client_secret_post"] },
-  );
+  const server: Server = {
+    issuer: PUBLIC_ISSUER,
+    token_endpoint: `${origin}/login/oauth/access_token`,
+    token_endpoint_auth_methods_supported: ["client_secret_post"],
+  };
+  const client = oauthClient(fetchUpstream, { clientId, clientSecret });
   const isNamed = wanted.named.has("organizations") ||
     wanted.named.has("teams");
   const seesOrganizations = (scope: string) =>
@@ -103,23 +103,20 @@ export function gitHubProvider(
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),
     async redeem(response) {
-      checkIssuer(response.issuer, {
-        required: false,
-        // Enterprise instances give a wrong `iss`.
-        isOurs: (issuer) =>
-          origin !== PUBLIC_ORIGIN || issuer === PUBLIC_ISSUER,
+      const { tokens } = await client.redeem(server, {
+        ...response,
+        // Enterprise instances give a wrong one.
+        issuer: origin === PUBLIC_ORIGIN ? response.issuer : undefined,
       });
-      const answer = await tokens.redeem(response);
-      const { accessToken } = answer.tokens;
-      const identity = await afterCode(() => whoIs(accessToken));
-      return { tokens: answer.tokens, identity };
+      const identity = await afterCode(() => whoIs(tokens.accessToken));
+      return { tokens, identity };
     },
     refresh: async (refreshToken) =>
-      (await tokens.refresh(refreshToken)).tokens,
+      (await client.refresh(server, refreshToken)).tokens,
     identify: ({ accessToken }) => whoIs(accessToken),
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
-    look: () => knock(fetchUpstream, `${origin}/login/oauth/access_token`),
+    look: () => knock(fetchUpstream, server.token_endpoint),
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
       const { status } = await fetchUpstream(

@@ -3,8 +3,6 @@
  *
  * @module
  */
-import { UpstreamError } from "./upstream_error.ts";
-
 /** The rules for a provider's issuers. */
 export interface IssuerRules {
   /** True if metadata found under the configured issuer may name this one. */
@@ -20,25 +18,3 @@ export const EXACT_ISSUER: IssuerRules = {
   isNamed: (configured, named) => configured === named,
   isFrom: (named, issuer) => named === issuer,
 };
-
-/**
- * Checks the `iss` of an authorization response.
- *
- * @param issuer undefined if the response has none
- * @throws {UpstreamError} `misbehaved`
- * @see RFC 9207 §2.4
- */
-export function checkIssuer(
-  issuer: string | undefined,
-  { required, isOurs }: {
-    /** True if the provider says that it always sends one. */
-    required: boolean;
-    isOurs: (issuer: string) => boolean;
-  },
-): void {
-  if (issuer === undefined ? !required : isOurs(issuer)) return;
-  throw new UpstreamError(
-    "misbehaved",
-    "The answer did not come from the provider: iss",
-  );
-}

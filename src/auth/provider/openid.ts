@@ -13,17 +13,11 @@ import {
 import { discovery, type Metadata } from "./discovery.ts";
 import { afterCode, UpstreamError } from "./upstream_error.ts";
 import type { UpstreamFetch } from "./upstream_fetch.ts";
-import { keySets, verifyIdToken } from "./id_token.ts";
 import { type ClaimNames, parseIdentity } from "./identity.ts";
 import { lacksMemberships } from "./memberships.ts";
-import { checkIssuer, EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
+import { EXACT_ISSUER, type IssuerRules } from "./issuer.ts";
+import { oauthClient } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
-import {
-  type Application,
-  revokeToken,
-  type TokenEndpoint,
-  tokenEndpoint,
-} from "./token_endpoint.ts";
 import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
 
 /** An OpenID provider, and our application there. */
@@ -61,47 +55,17 @@ export function openIdProvider(
   fetchUpstream: UpstreamFetch,
 ): Provider {
   const { name, issuer, apiUrl, issuers = EXACT_ISSUER } = options;
-  const { clientId, clientSecret, memberships = NOTHING } = options;
+  const { clientId, memberships = NOTHING } = options;
   const discover = discovery(
     fetchUpstream,
     issuer,
     (named) => issuers.isNamed(issuer, named),
   );
-  const keysOf = keySets(fetchUpstream);
-
-  function application({ authMethods }: Metadata): Application {
-    return { clientId, clientSecret, authMethods };
-  }
-
-  function tokensOf(metadata: Metadata): TokenEndpoint {
-    return tokenEndpoint(
-      fetchUpstream,
-      metadata.tokenEndpoint,
-      application(metadata),
-    );
-  }
-
-  async function verify(
-    metadata: Metadata,
-    idToken: string | undefined,
-    nonce?: string,
-  ): Promise<JWTPayload> {
-    if (idToken === undefined) {
-      throw new UpstreamError("misbehaved", "The provider sent no id_token");
-    }
-    return await verifyIdToken(idToken, {
-      keys: keysOf(metadata.jwksUri),
-      algorithms: metadata.algorithms,
-      clientId,
-      nonce,
-      isIssuer: (issuer, { tid = "" }) =>
-        issuers.isFrom(metadata.issuer, issuer, tid),
-    });
-  }
+  const client = oauthClient(fetchUpstream, options);
 
   /** Adds the claims of `userinfo` to those of an `id_token`. */
   async function complete(
-    { userinfoEndpoint }: Metadata,
+    { userinfo_endpoint: endpoint }: Metadata,
     claims: JWTPayload,
     accessToken: string,
   ): Promise<Record<string, unknown>> {
@@ -109,14 +73,8 @@ export function openIdProvider(
     const isComplete = claims.email !== undefined &&
       claims.name !== undefined &&
       !lacksMemberships(claims, paths, memberships);
-    if (isComplete || !userinfoEndpoint || options.userinfo === false) {
-      return claims;
-    }
-    const info = await requestUserinfo(
-      fetchUpstream,
-      userinfoEndpoint,
-      accessToken,
-    );
+    if (isComplete || !endpoint || options.userinfo === false) return claims;
+    const info = await requestUserinfo(fetchUpstream, endpoint, accessToken);
     // OpenID Connect §5.3.2: another `sub` means another person.
     if (info.sub !== claims.sub) {
       throw new UpstreamError(
@@ -147,7 +105,11 @@ export function openIdProvider(
     accessToken: string,
     nonce?: string,
   ): Promise<Identity> {
-    const claims = await verify(metadata, idToken, nonce);
+    const claims = await client.verify(metadata, idToken, {
+      nonce,
+      isIssuer: (issuer, tenant) =>
+        issuers.isFrom(metadata.issuer, issuer, tenant),
+    });
     return await identityIn(
       await complete(metadata, claims, accessToken),
       accessToken,
@@ -160,7 +122,7 @@ export function openIdProvider(
     async authorizationUrl(request) {
       const metadata = await discover();
       return buildAuthorizationUrl({
-        endpoint: metadata.authorizationEndpoint,
+        endpoint: metadata.authorization_endpoint,
         clientId,
         hintName: "login_hint",
         ...askFor(metadata, options),
@@ -168,46 +130,46 @@ export function openIdProvider(
     },
     async redeem(response) {
       const metadata = await discover();
-      checkIssuer(response.issuer, {
-        required: metadata.sendsIssuer,
-        isOurs: (issuer) => issuers.isFrom(metadata.issuer, issuer),
+      const { issuer = "" } = response;
+      const { tokens, idToken } = await client.redeem(metadata, {
+        ...response,
+        // Another name of the provider's counts as its own.
+        issuer: issuers.isFrom(metadata.issuer, issuer)
+          ? metadata.issuer
+          : response.issuer,
       });
-      const { tokens, idToken } = await tokensOf(metadata).redeem(response);
       const identity = await afterCode(() =>
         identify(metadata, idToken, tokens.accessToken, response.nonce)
       );
       return { tokens, identity };
     },
     async refresh(refreshToken) {
-      const { tokens, idToken } = await tokensOf(await discover())
-        .refresh(refreshToken);
+      const { tokens, idToken } = await client.refresh(
+        await discover(),
+        refreshToken,
+      );
       return { ...tokens, idToken };
     },
     async identify({ accessToken, idToken }) {
       const metadata = await discover();
-      const { userinfoEndpoint } = metadata;
       if (idToken !== undefined) {
         return await identify(metadata, idToken, accessToken);
       }
       // A refresh need not be answered with an id_token (OpenID Core §12.2).
-      if (!userinfoEndpoint || options.userinfo === false) return undefined;
+      const { userinfo_endpoint: endpoint } = metadata;
+      if (!endpoint || options.userinfo === false) return undefined;
       return await identityIn(
-        await requestUserinfo(fetchUpstream, userinfoEndpoint, accessToken),
+        await requestUserinfo(fetchUpstream, endpoint, accessToken),
         accessToken,
       );
     },
     async isAlive(accessToken) {
-      const { userinfoEndpoint } = await discover();
-      if (!userinfoEndpoint || options.userinfo === false) return undefined;
-      return await isTokenAlive(fetchUpstream, userinfoEndpoint, accessToken);
+      const { userinfo_endpoint: endpoint } = await discover();
+      if (!endpoint || options.userinfo === false) return undefined;
+      return await isTokenAlive(fetchUpstream, endpoint, accessToken);
     },
     look: discover,
-    async revoke(tokens) {
-      const metadata = await discover();
-      const { revocationEndpoint: url } = metadata;
-      if (url === undefined) return;
-      await revokeToken(fetchUpstream, url, application(metadata), tokens);
-    },
+    revoke: async (tokens) => await client.revoke(await discover(), tokens),
   };
 }
 
@@ -223,7 +185,7 @@ function askFor(
     return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
   }
   const usual = ["openid", "profile", "email"];
-  if (!metadata.scopes.includes("offline_access")) {
+  if (!metadata.scopes_supported.includes("offline_access")) {
     return { scopes: usual, extra };
   }
   // OpenID Connect §11: offline_access is ignored without prompt=consent.

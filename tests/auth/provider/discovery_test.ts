@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  discovery,
-  metadataLocations,
-  parseMetadata,
-} from "../../../src/auth/provider/discovery.ts";
-import { UpstreamError } from "../../../src/auth/provider/upstream_error.ts";
+import { discovery } from "../../../src/auth/provider/discovery.ts";
 import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
 import { FakeTime } from "../../store/fake_time.ts";
 import { serveProvider } from "./fake_provider.ts";
@@ -19,42 +14,28 @@ const DOCUMENT = {
   jwks_uri: "https://id.example/jwks",
 };
 
-function parse(changes: Record<string, unknown> = {}, issuer = ISSUER) {
-  return parseMetadata(
-    { ...DOCUMENT, ...changes },
-    issuer,
-    (named) => named === issuer,
-  );
+async function discovered(
+  changes: Record<string, unknown> = {},
+  issuer = ISSUER,
+) {
+  await using fake = serveProvider(() => ({
+    [`GET ${issuer}/.well-known/openid-configuration`]: () =>
+      Response.json({ ...DOCUMENT, ...changes }),
+  }));
+  return await discovery(upstreamFetch(fake.fetch), issuer)();
 }
 
-Deno.test("metadataLocations() knows both places", () => {
-  assert.deepEqual(metadataLocations("https://id.example/realm"), [
-    "https://id.example/realm/.well-known/openid-configuration",
-    "https://id.example/.well-known/oauth-authorization-server/realm",
-  ]);
-  assert.deepEqual(metadataLocations("https://id.example/"), [
-    "https://id.example/.well-known/openid-configuration",
-    "https://id.example/.well-known/oauth-authorization-server",
-  ]);
-});
-
-Deno.test("parseMetadata() fills in what the standards say of silence", () => {
-  assert.deepEqual(parse(), {
-    issuer: ISSUER,
-    authorizationEndpoint: "https://id.example/authorize",
-    tokenEndpoint: "https://id.example/token",
-    userinfoEndpoint: undefined,
-    revocationEndpoint: undefined,
-    jwksUri: "https://id.example/jwks",
-    authMethods: ["client_secret_basic"],
-    algorithms: ["RS256"],
-    scopes: [],
-    sendsIssuer: false,
+Deno.test("discover() fills in what the standards say of silence", async () => {
+  assert.deepEqual(await discovered(), {
+    ...DOCUMENT,
+    token_endpoint_auth_methods_supported: ["client_secret_basic"],
+    id_token_signing_alg_values_supported: ["RS256"],
+    scopes_supported: [],
   });
 });
 
-Deno.test("parseMetadata() leaves no algorithm that anyone can sign with", () => {
-  const { algorithms } = parse({
+Deno.test("discover() leaves no algorithm that anyone can sign with", async () => {
+  const metadata = await discovered({
     id_token_signing_alg_values_supported: [
       "none",
       "HS256",
@@ -65,16 +46,17 @@ Deno.test("parseMetadata() leaves no algorithm that anyone can sign with", () =>
       "RS256",
     ],
   });
-  assert.deepEqual(algorithms, ["ES256", "RS256"]);
+  assert.deepEqual(
+    metadata.id_token_signing_alg_values_supported,
+    ["ES256", "RS256"],
+  );
 });
 
-Deno.test("parseMetadata() takes plain http between two servers on this machine", () => {
+Deno.test("discover() takes plain http between two servers on this machine", async () => {
   const issuer = "http://127.0.0.1:9/realm";
   const token_endpoint = "http://127.0.0.1:9/token";
-  assert.equal(
-    parse({ issuer, token_endpoint }, issuer).tokenEndpoint,
-    token_endpoint,
-  );
+  const metadata = await discovered({ issuer, token_endpoint }, issuer);
+  assert.equal(metadata.token_endpoint, token_endpoint);
 });
 
 const REFUSED: [string, Record<string, unknown>, RegExp][] = [
@@ -99,27 +81,29 @@ const REFUSED: [string, Record<string, unknown>, RegExp][] = [
 ];
 
 for (const [what, changes, reason] of REFUSED) {
-  Deno.test(`parseMetadata() refuses metadata ${what}`, () => {
-    assert.throws(
-      () => parse(changes),
-      (error) =>
-        error instanceof UpstreamError && error.kind === "misbehaved" &&
-        reason.test(error.message),
-    );
+  Deno.test(`discover() refuses metadata ${what}`, async () => {
+    await assertRefused(discovered(changes), "misbehaved", reason);
   });
 }
 
-Deno.test("discover() finds metadata at the second place and keeps it", async () => {
-  await using fake = serveProvider((origin) => ({
-    [`GET ${origin}/.well-known/oauth-authorization-server`]: () =>
-      Response.json({ ...DOCUMENT, issuer: origin }),
-  }));
-  const discover = discovery(upstreamFetch(fetch), fake.origin);
-  const [first, second] = await Promise.all([discover(), discover()]);
-  assert.equal(first, second);
-  assert.equal(await discover(), first);
-  assert.equal(fake.asked.length, 2);
-});
+for (const path of ["", "/", "/realm", "/realm/"]) {
+  Deno.test(`discover() looks at both places for https://id.example${path}, and keeps what it finds`, async () => {
+    const issuer = `https://id.example${path}`;
+    const bare = path.replace(/\/$/, "");
+    const places = [
+      `https://id.example${bare}/.well-known/openid-configuration`,
+      `https://id.example/.well-known/oauth-authorization-server${bare}`,
+    ];
+    await using fake = serveProvider(() => ({
+      [`GET ${places[1]}`]: () => Response.json({ ...DOCUMENT, issuer }),
+    }));
+    const discover = discovery(upstreamFetch(fake.fetch), issuer);
+    const [first, second] = await Promise.all([discover(), discover()]);
+    assert.equal(first, second);
+    assert.equal(await discover(), first);
+    assert.deepEqual(fake.asked.map(({ url }) => url.href), places);
+  });
+}
 
 Deno.test("discover() asks again after an hour", async () => {
   using time = new FakeTime();

@@ -214,54 +214,58 @@ const now = Math.floor(Date.now() / 1000);
 
 const REFUSED_ID_TOKENS: [string, Words, RegExp][] = [
   ["of another issuer", { claims: { iss: "https://evil.example" } }, /iss/],
-  ["without an issuer", { claims: { iss: undefined } }, /CLAIM_VALIDATION/],
+  ["without an issuer", { claims: { iss: undefined } }, /iss/],
   [
     "for another audience",
     { claims: { aud: "their-app" } },
-    /CLAIM_VALIDATION/,
+    /"aud"/,
   ],
   ["for several without an authorized party", {
     claims: { aud: ["our-app", "their-app"] },
-  }, /azp/],
+  }, /untrusted audiences/],
   ["for another authorized party", { claims: { azp: "their-app" } }, /azp/],
   ["with another nonce", { claims: { nonce: "other" } }, /nonce/],
   ["without a nonce", { claims: { nonce: undefined } }, /nonce/],
-  ["that has expired", { claims: { exp: now - 120 } }, /EXPIRED/],
-  ["that never expires", { claims: { exp: undefined } }, /CLAIM_VALIDATION/],
-  ["without a time of issue", { claims: { iat: undefined } }, /CLAIM_VALIDA/],
-  ["that is not valid yet", { claims: { nbf: now + 600 } }, /CLAIM_VALIDATION/],
+  ["that has expired", { claims: { exp: now - 120 } }, /"exp"/],
+  ["that never expires", { claims: { exp: undefined } }, /"exp".+ missing/],
+  [
+    "without a time of issue",
+    { claims: { iat: undefined } },
+    /"iat".+ missing/,
+  ],
+  ["that is not valid yet", { claims: { nbf: now + 600 } }, /"nbf"/],
   ["about no one", { claims: { sub: "" } }, /sub/],
-  ["without a subject", { claims: { sub: undefined } }, /CLAIM_VALIDATION/],
+  ["without a subject", { claims: { sub: undefined } }, /"sub".+ missing/],
   ["that no one signed", {
     metadata: { id_token_signing_alg_values_supported: ["none", "ES256"] },
     signed: (claims) => bare(claims, { alg: "none" }),
-  }, /ALG_NOT_ALLOWED/],
+  }, /"alg"/],
   ["signed with our own secret", {
     metadata: { id_token_signing_alg_values_supported: ["HS256", "ES256"] },
     signed: (claims) =>
       new SignJWT(claims).setProtectedHeader({ alg: "HS256" })
         .sign(new TextEncoder().encode("hush-hush")),
-  }, /ALG_NOT_ALLOWED/],
+  }, /"alg"/],
   ["signed by an algorithm that the provider does not name", {
     metadata: { id_token_signing_alg_values_supported: ["RS256"] },
-  }, /ALG_NOT_ALLOWED/],
+  }, /"alg"/],
   [
     "signed by an algorithm when the provider names only ones for which anyone has the key",
     {
       metadata: { id_token_signing_alg_values_supported: ["none", "HS256"] },
     },
-    /ALG_NOT_ALLOWED/,
+    /"alg"/,
   ],
   ["signed by someone else", {
     signed: async (claims) =>
       sign(claims, (await generateKeyPair("ES256")).privateKey),
-  }, /SIGNATURE/],
+  }, /signature/],
   ["signed with a key that is not published", {
     signed: (claims, key) =>
       new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: "2" })
         .sign(key),
-  }, /NO_MATCHING_KEY/],
-  ["that is none", { answer: { id_token: "nonsense" } }, /JWS_INVALID/],
+  }, /no applicable keys/],
+  ["that is none", { answer: { id_token: "nonsense" } }, /Invalid JWT/],
   ["that is missing", { answer: { id_token: undefined } }, /no id_token/],
 ];
 
@@ -329,9 +333,9 @@ Deno.test("redeem() looks for new keys when it does not know one", async () => {
     answers: { "GET /jwks": () => Response.json({ keys: published }) },
   });
   const provider = oidc(fake);
-  await assertRefused(provider.redeem(SIGN_IN), "misbehaved", /NO_MATCHING/);
+  await assertRefused(provider.redeem(SIGN_IN), "misbehaved", /no applicable/);
   published.push(jwk);
-  time.tick(31);
+  time.tick(61);
   assert.equal((await provider.redeem(SIGN_IN)).identity.subject, "user-1");
 });
 
@@ -353,6 +357,14 @@ Deno.test("refresh() keeps the old refresh token when no new one comes", async (
     client_id: "our-app",
     client_secret: "hush-hush",
   });
+});
+
+Deno.test("refresh() keeps tokens beside an id_token that is refused: the old ones have ended", async () => {
+  await using fake = serveOpenId({ answer: { id_token: "nonsense" } });
+  const provider = oidc(fake);
+  const tokens = await provider.refresh("old-refresh");
+  assert.equal(tokens.refreshToken, "upstream-refresh");
+  await assertRefused(provider.identify!(tokens), "misbehaved", /id_token/);
 });
 
 Deno.test("refresh() takes the new refresh token", async () => {

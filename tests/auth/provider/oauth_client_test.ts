@@ -1,20 +1,9 @@
 import assert from "node:assert/strict";
-import { UpstreamError } from "../../../src/auth/provider/upstream_error.ts";
 import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
-import {
-  type Application,
-  basic,
-  parseTokenAnswer,
-  tokenEndpoint,
-} from "../../../src/auth/provider/token_endpoint.ts";
+import { basic, oauthClient } from "../../../src/auth/provider/oauth_client.ts";
+import { FakeTime } from "../../store/fake_time.ts";
 import { type Asked, serveProvider } from "./fake_provider.ts";
 import { assertRefused } from "./refusal.ts";
-
-const APPLICATION: Application = {
-  clientId: "our-app",
-  clientSecret: "hush-hush",
-  authMethods: ["client_secret_post"],
-};
 
 const GRANT = { grant_type: "refresh_token", refresh_token: "old-refresh" };
 
@@ -24,57 +13,77 @@ function serve(answer: (asked: Asked) => Response) {
   return serveProvider((origin) => ({ [`POST ${origin}/token`]: answer }));
 }
 
-function ask(origin: string, application = APPLICATION) {
-  return tokenEndpoint(upstreamFetch(fetch), `${origin}/token`, application)
-    .refresh("old-refresh");
+interface Application {
+  clientSecret?: string;
+  methods?: string[];
 }
 
-Deno.test("parseTokenAnswer() reads a whole answer", () => {
-  assert.deepEqual(
-    parseTokenAnswer(
-      {
-        access_token: "a",
-        token_type: "BEARER",
-        expires_in: 60,
-        refresh_token: "r",
-        scope: "x y",
-        id_token: "i",
-      },
-      "h",
-      1000,
-    ),
-    {
-      tokens: {
-        accessToken: "a",
-        tokenType: "BEARER",
-        refreshToken: "r",
-        scope: "x y",
-        expiresAt: 1060,
-      },
-      idToken: "i",
+function ask(
+  origin: string,
+  { clientSecret, methods }: Application = { clientSecret: "hush-hush" },
+) {
+  return oauthClient(upstreamFetch(fetch), {
+    clientId: "our-app",
+    clientSecret,
+  }).refresh({
+    issuer: origin,
+    token_endpoint: `${origin}/token`,
+    token_endpoint_auth_methods_supported: methods ?? ["client_secret_post"],
+  }, "old-refresh");
+}
+
+/** Gives what is read from an answer. */
+async function answered(answer: Record<string, unknown>) {
+  await using fake = serve(() => Response.json(answer));
+  return await ask(fake.origin);
+}
+
+Deno.test("refresh() reads a whole answer", async () => {
+  using _time = new FakeTime();
+  const answer = await answered({
+    access_token: "a",
+    token_type: "BEARER",
+    expires_in: 60,
+    refresh_token: "r",
+    scope: "x y",
+    id_token: "i",
+  });
+  assert.deepEqual(answer, {
+    tokens: {
+      accessToken: "a",
+      tokenType: "BEARER",
+      refreshToken: "r",
+      scope: "x y",
+      expiresAt: Math.floor(Date.now() / 1000) + 60,
     },
-  );
+    idToken: "i",
+  });
 });
 
 const LIFETIMES: [unknown, number | undefined][] = [
   [undefined, undefined],
   [null, undefined],
-  [60, 1060],
-  ["60", 1060],
-  [59.9, 1059],
+  [60, 60],
+  ["60", 60],
+  [59.9, 59],
   [0, undefined],
   [-1, undefined],
   ["soon", undefined],
 ];
 
-for (const [expires_in, expiresAt] of LIFETIMES) {
-  Deno.test(`parseTokenAnswer() reads expires_in ${JSON.stringify(expires_in)}`, () => {
-    const { tokens } = parseTokenAnswer({ ...TOKENS, expires_in }, "h", 1000);
-    assert.equal(tokens.expiresAt, expiresAt);
+for (const [expires_in, seconds] of LIFETIMES) {
+  Deno.test(`refresh() reads expires_in ${JSON.stringify(expires_in)}`, async () => {
+    using _time = new FakeTime();
+    const { tokens } = await answered({ ...TOKENS, expires_in });
+    const { expiresAt } = tokens;
+    assert.equal(
+      expiresAt && expiresAt - Math.floor(Date.now() / 1000),
+      seconds,
+    );
   });
 }
 
-Deno.test("parseTokenAnswer() refuses what cannot be used", () => {
+Deno.test("refresh() refuses what cannot be used", async () => {
   const answers = [
     {},
     { ...TOKENS, access_token: "" },
@@ -83,11 +92,17 @@ Deno.test("parseTokenAnswer() refuses what cannot be used", () => {
     { ...TOKENS, token_type: null },
   ];
   for (const answer of answers) {
-    assert.throws(
-      () => parseTokenAnswer(answer, "h", 1000),
-      (error) => error instanceof UpstreamError && error.kind === "misbehaved",
-    );
+    await assertRefused(answered(answer), "misbehaved", /granted/);
   }
+});
+
+Deno.test("refresh() reads a form, and takes a silent type for Bearer", async () => {
+  await using fake = serve(() =>
+    new Response(new URLSearchParams({ access_token: "a", expires_in: "60" }))
+  );
+  const { tokens } = await ask(fake.origin);
+  assert.equal(tokens.accessToken, "a");
+  assert.equal(tokens.tokenType, "Bearer");
 });
 
 Deno.test("basic() keeps a colon in a secret from splitting it", () => {
@@ -98,8 +113,8 @@ Deno.test("refresh() sends the secret in the body or in the header, never in bot
   await using fake = serve(() => Response.json(TOKENS));
   await ask(fake.origin);
   await ask(fake.origin, {
-    ...APPLICATION,
-    authMethods: ["client_secret_basic"],
+    clientSecret: "hush-hush",
+    methods: ["client_secret_basic"],
   });
   const [post, header] = fake.asked;
   assert.deepEqual(post.form, {
@@ -117,7 +132,7 @@ Deno.test("refresh() sends the secret in the body or in the header, never in bot
 
 Deno.test("refresh() only names a client without a secret", async () => {
   await using fake = serve(() => Response.json(TOKENS));
-  await ask(fake.origin, { ...APPLICATION, clientSecret: undefined });
+  await ask(fake.origin, {});
   assert.deepEqual(fake.asked[0].form, { ...GRANT, client_id: "our-app" });
 });
 
@@ -129,8 +144,8 @@ for (const error of ["invalid_client", "invalid_request"]) {
         : Response.json(TOKENS)
     );
     const { tokens } = await ask(fake.origin, {
-      ...APPLICATION,
-      authMethods: ["client_secret_basic", "client_secret_post"],
+      clientSecret: "hush-hush",
+      methods: ["client_secret_basic", "client_secret_post"],
     });
     assert.equal(tokens.accessToken, "upstream-access");
     assert.equal(fake.asked.length, 2);
@@ -141,9 +156,9 @@ Deno.test("refresh() does not send a dead grant twice", async () => {
   await using fake = serve(() =>
     Response.json({ error: "invalid_grant" }, { status: 400 })
   );
-  const application: Application = {
-    ...APPLICATION,
-    authMethods: ["client_secret_basic", "client_secret_post"],
+  const application = {
+    clientSecret: "hush-hush",
+    methods: ["client_secret_basic", "client_secret_post"],
   };
   await assertRefused(ask(fake.origin, application), "dead", /invalid_grant/);
   assert.equal(fake.asked.length, 1);
