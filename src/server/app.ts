@@ -52,7 +52,6 @@ import {
 } from "../auth/provider/reachability.ts";
 import { isError } from "../log/thrown.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
-import { observedProvider } from "../auth/provider/observed_provider.ts";
 
 /** The parts of the routes. */
 export interface AppOptions {
@@ -111,7 +110,7 @@ export function createApp(options: AppOptions): App {
         : createProvider(settings, { wanted: permissions }));
     const oauthLog = options.log.logger("oauth");
     watched = watchProvider(
-      observedProvider(provider),
+      provider,
       (error) =>
         oauthLog.warning(
           "No one can sign in: the provider does not answer well",

@@ -12,8 +12,8 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSessionStore,
 } from "../../store/account_sessions.ts";
-import { type Provider, UpstreamError } from "../provider/provider.ts";
-import { providerUnavailable } from "../provider/unavailable.ts";
+import type { Provider } from "../provider/provider.ts";
+import { identifyAgain } from "../provider/unavailable.ts";
 import type { SignedIn } from "./signed_in.ts";
 
 /** A sign-in that is no older counts where the provider cannot be asked. */
@@ -43,16 +43,12 @@ export function personConfirmation(
     if (!tokens || !provider.identify || expiresAt <= now(clock)) {
       return undefined;
     }
-    try {
-      const identity = await provider.identify(tokens);
-      const { subject } = session.identity;
-      if (!identity || identity.subject === subject) return identity;
-      throw new UpstreamError("misbehaved", "It named someone else");
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      if (error.kind === "dead") throw signInAgain(error);
-      throw providerUnavailable(provider.name, error);
-    }
+    return await identifyAgain(
+      provider,
+      tokens,
+      session.identity,
+      signInAgain,
+    );
   }
 
   return async function confirmPerson(person) {

@@ -1,7 +1,6 @@
 /**
  * Our application at a provider: its requests, and the verification of what the
- * provider vouches for, by oauth4webapi. Token answers are read here, because
- * real providers keep to the standard less than oauth4webapi wants.
+ * provider vouches for, by oauth4webapi.
  *
  * @see RFC 6749, RFC 7009, RFC 9207, OpenID Connect Core 1.0
  * @module
@@ -14,17 +13,12 @@ import type {
 } from "oauth4webapi";
 import { CLOCK_TOLERANCE_SECONDS } from "../rules/lifetimes.ts";
 import type { UpstreamResponse, UpstreamTokens } from "./provider.ts";
-import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
+import { parseAnswer, refusalIn, type TokenAnswer } from "./token_answer.ts";
+import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
 /** A provider whose ways of client authentication are in order of preference. */
 export type Server = AuthorizationServer & { readonly token_endpoint: string };
-
-/** The tokens of an answer, and its `id_token`, if there was one. */
-export interface TokenAnswer {
-  tokens: UpstreamTokens;
-  idToken?: string;
-}
 
 /** The use of a provider as our application. Throws {@linkcode UpstreamError}. */
 export interface OAuthClient {
@@ -54,21 +48,6 @@ export interface OAuthClient {
     },
   ): Promise<JWTPayload & { sub: string }>;
 }
-
-/** Error codes that mean more than "misbehaved", with GitHub's own. */
-const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
-  invalid_grant: "dead",
-  bad_verification_code: "dead",
-  bad_refresh_token: "dead",
-  // OpenID Connect §3.1.2.6: only signing in again helps.
-  interaction_required: "dead",
-  login_required: "dead",
-  consent_required: "dead",
-  access_denied: "denied",
-  unverified_user_email: "denied",
-  temporarily_unavailable: "unavailable",
-  server_error: "unavailable",
-};
 
 /** Error codes for credentials that a provider did not see, or did not like. */
 const AUTH_REFUSALS = ["invalid_client", "invalid_request"];
@@ -106,14 +85,19 @@ export function oauthClient(
       ? ["none"]
       : server.token_endpoint_auth_methods_supported ?? [];
     for (const method of methods) {
-      const response = await send((_, { client_id }, body, headers) => {
-        if (method === "client_secret_basic") {
-          headers.set("authorization", basic(client_id, clientSecret!));
-        } else {
-          body.set("client_id", client_id);
-          if (clientSecret) body.set("client_secret", clientSecret);
-        }
-      });
+      // It refuses an empty code before it asks.
+      const response = await checked(
+        "answer",
+        () =>
+          send((_, { client_id }, body, headers) => {
+            if (method === "client_secret_basic") {
+              headers.set("authorization", basic(client_id, clientSecret!));
+            } else {
+              body.set("client_id", client_id);
+              if (clientSecret) body.set("client_secret", clientSecret);
+            }
+          }),
+      );
       const error = await refusalIn(response, host);
       if (error === undefined) return response;
       const another = AUTH_REFUSALS.includes(error.code ?? "");
@@ -206,7 +190,7 @@ export function oauthClient(
         if (!isIssuer(iss, tid)) throw new Error("iss");
         const named = { ...server, issuer: iss };
         // oauth4webapi reads an id_token in a token answer only. Here it is read
-        // later: a refresh whose id_token is refused has ended the old tokens.
+        // after one: a refresh has ended the old tokens, whatever came with it.
         const answer = Response.json({
           access_token: "elsewhere",
           token_type: "bearer",
@@ -251,28 +235,6 @@ async function checked<T>(
   }
 }
 
-/** Finds the refusal in an answer of any status: GitHub's have status 200. */
-async function refusalIn(
-  response: Response,
-  host: string,
-): Promise<UpstreamError | undefined> {
-  const answer = await readObject(response.clone(), host).catch((error) => {
-    if (response.ok) return { error: undefined };
-    throw error;
-  });
-  const code = answer.error;
-  if (response.ok && code === undefined) return undefined;
-  if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
-    return new UpstreamError(
-      "misbehaved",
-      `${host} answered ${response.status}`,
-    );
-  }
-  const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
-  // Without its description, which may repeat a secret.
-  return new UpstreamError(kind, `${host} refused with ${code}`, { code });
-}
-
 /**
  * Makes Basic credentials. Both parts are encoded first, because of colons (RFC
  * 6749 §2.3.1). oauth4webapi encodes `-`, `_` and `.` too, as forms may be;
@@ -283,45 +245,4 @@ export function basic(clientId: string, clientSecret: string): string {
     encodeURIComponent(clientSecret)
   }`;
   return `Basic ${btoa(pair)}`;
-}
-
-/**
- * Parses a successful token answer. Providers leave `token_type` out, send
- * `expires_in` as a string (forms can do nothing else), and null for what they
- * do not give.
- *
- * @throws {UpstreamError} `misbehaved`
- * @see RFC 6749 §5.1
- */
-function parseAnswer(
-  answer: Readonly<Record<string, unknown>>,
-  host: string,
-): TokenAnswer {
-  const { access_token, token_type = "Bearer", expires_in } = answer;
-  if (typeof access_token !== "string" || access_token === "") {
-    throw new UpstreamError("misbehaved", `${host} granted no access token`);
-  }
-  // A client must not use a token of a type it does not know (§7.1).
-  if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {
-    throw new UpstreamError(
-      "misbehaved",
-      `${host} granted a token that is not a bearer token`,
-    );
-  }
-  const seconds = Math.floor(Number(expires_in ?? NaN));
-  const now = Math.floor(Date.now() / 1000);
-  return {
-    tokens: {
-      accessToken: access_token,
-      tokenType: token_type,
-      refreshToken: text(answer.refresh_token),
-      scope: text(answer.scope),
-      expiresAt: seconds > 0 ? now + seconds : undefined,
-    },
-    idToken: text(answer.id_token),
-  };
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -28,7 +28,11 @@ import {
   UpstreamError,
   type UpstreamTokens,
 } from "./provider.ts";
-import { providerUnavailable } from "./unavailable.ts";
+import {
+  askProvider,
+  identifyAgain,
+  providerUnavailable,
+} from "./unavailable.ts";
 
 /** Opens the sealed tokens of one grant. */
 export interface GrantKey {
@@ -263,7 +267,11 @@ export function providerTokens({
     const found = await findLive(key);
     const current = parse(found);
     if (isGood(current, rejected)) return current;
-    const isAlive = await ask(rejected);
+    // Undefined: it does not tell.
+    const isAlive = await askProvider(
+      provider,
+      async () => await provider.isAlive?.(rejected),
+    );
     if (isAlive) return undefined;
     if (current.refreshToken !== undefined) {
       return await keepGood(found, { rejected });
@@ -271,19 +279,6 @@ export function providerTokens({
     // If the provider cannot tell, the grant does not end.
     if (isAlive === undefined) return undefined;
     throw await close(key.grant.id);
-  }
-
-  /**
-   * Asks if the provider accepts an access token; undefined: it does not tell.
-   */
-  async function ask(accessToken: string): Promise<boolean | undefined> {
-    try {
-      return await provider.isAlive?.(accessToken);
-    } catch (error) {
-      throw error instanceof UpstreamError
-        ? providerUnavailable(provider.name, error)
-        : error;
-    }
   }
 
   /**
@@ -313,18 +308,13 @@ export function providerTokens({
       ? { ...current, idToken: undefined }
       : await keepGood(found, { rejected: current.accessToken, asks: true });
     if (!provider.identify || !isAlive(fresh)) return undefined;
-    try {
-      const identity = await provider.identify(fresh);
-      const { subject } = key.grant.identity;
-      if (identity === undefined || identity.subject === subject) {
-        return identity;
-      }
-      throw new UpstreamError("misbehaved", "It named someone else");
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      if (error.kind === "dead") throw await close(key.grant.id, error);
-      throw providerUnavailable(provider.name, error);
-    }
+    const { grant: { id, identity } } = key;
+    return await identifyAgain(
+      provider,
+      fresh,
+      identity,
+      (cause) => close(id, cause),
+    );
   }
 
   return {

@@ -1,9 +1,10 @@
 /**
- * The reachability of the provider, from the last request to it.
+ * Every conversation with the provider: measured for telemetry, and its result
+ * remembered as the provider's reachability.
  *
  * @module
  */
-import { detached } from "../../telemetry/current.ts";
+import { detached, telemetry } from "../../telemetry/current.ts";
 import { type Provider, UpstreamError } from "./provider.ts";
 
 /** The pause between two looks: strangers may cause them. */
@@ -40,29 +41,29 @@ export function watchProvider(
     if (Math.abs(time - lookedMilliseconds) < LOOK_MILLISECONDS) return;
     lookedMilliseconds = time;
     try {
-      await watched.look!();
+      await observed("look", () => watched.look!());
       reachability = "ok";
       hasTold = false;
     } catch (error) {
-      const { kind } = error as Partial<UpstreamError>;
+      const kind = kindOf(error);
       reachability = kind === "misbehaved" ? kind : "unavailable";
       if (!hasTold) onFault(error);
       hasTold = true;
     }
   }
 
-  async function noting<T>(
-    conversation: Promise<T>,
-    success: Reachability = "ok",
+  async function noted<T>(
+    verb: string,
+    converse: () => Promise<T>,
   ): Promise<T> {
     try {
-      const result = await conversation;
-      reachability = success;
+      const result = await observed(verb, converse);
+      // Addresses are often built from settings alone: that proves nothing.
+      if (verb !== "authorization_url") reachability = "ok";
       return result;
     } catch (error) {
       // Any other refusal is an answer too.
-      const isAway = error instanceof UpstreamError &&
-        error.kind === "unavailable";
+      const isAway = kindOf(error) === "unavailable";
       reachability = isAway ? "unavailable" : "ok";
       throw error;
     }
@@ -74,20 +75,30 @@ export function watchProvider(
       get apiUrl() {
         return watched.apiUrl;
       },
-      // Often built from settings alone, so success proves nothing.
       authorizationUrl: (request) =>
-        noting(watched.authorizationUrl(request), reachability),
-      redeem: (response) => noting(watched.redeem(response)),
-      refresh: (refreshToken) => noting(watched.refresh(refreshToken)),
+        noted("authorization_url", () => watched.authorizationUrl(request)),
+      redeem: (response) => noted("redeem", () => watched.redeem(response)),
+      refresh: (token) => noted("refresh", () => watched.refresh(token)),
       identify: watched.identify &&
-        ((tokens) => noting(watched.identify!(tokens))),
+        ((tokens) => noted("identify", () => watched.identify!(tokens))),
       isAlive: watched.isAlive &&
-        ((accessToken) => noting(watched.isAlive!(accessToken))),
-      revoke: watched.revoke && ((tokens) => noting(watched.revoke!(tokens))),
+        ((token) => noted("is_alive", () => watched.isAlive!(token))),
+      revoke: watched.revoke &&
+        ((tokens) => noted("revoke", () => watched.revoke!(tokens))),
     },
     reachability() {
       if (reachability !== "ok" && watched.look) detached(look);
       return reachability;
     },
   };
+}
+
+function observed<T>(verb: string, converse: () => Promise<T>): Promise<T> {
+  return telemetry
+    ? telemetry.providerCall(verb, converse, kindOf)
+    : converse();
+}
+
+function kindOf(error: unknown): string {
+  return error instanceof UpstreamError ? error.kind : "_OTHER";
 }

@@ -1,9 +1,51 @@
 /**
- * The errors while the provider does not answer.
+ * Questions to the provider, and the errors while it does not answer.
  *
  * @module
  */
+import type { Identity } from "../../caller.ts";
 import { HttpError } from "../../errors.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamTokens,
+} from "./provider.ts";
+
+/**
+ * Asks the provider. Its failures become a 503, after which nothing has been
+ * used up; a dead token becomes what `died` makes of it.
+ */
+export async function askProvider<T>(
+  { name }: Pick<Provider, "name">,
+  question: () => Promise<T>,
+  died?: (cause: UpstreamError) => Error | Promise<Error>,
+): Promise<T> {
+  try {
+    return await question();
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    if (error.kind === "dead" && died) throw await died(error);
+    throw providerUnavailable(name, error);
+  }
+}
+
+/**
+ * Asks the provider who a person is as of now; undefined if it does not tell.
+ *
+ * @throws as {@linkcode askProvider}, also when it names someone else
+ */
+export async function identifyAgain(
+  provider: Provider,
+  tokens: UpstreamTokens,
+  { subject }: Pick<Identity, "subject">,
+  died: (cause: UpstreamError) => Error | Promise<Error>,
+): Promise<Identity | undefined> {
+  return await askProvider(provider, async () => {
+    const identity = await provider.identify?.(tokens);
+    if (identity === undefined || identity.subject === subject) return identity;
+    throw new UpstreamError("misbehaved", "It named someone else");
+  }, died);
+}
 
 /**
  * Makes a 503: the same request may work in a moment, and nothing was used up.

@@ -5,8 +5,8 @@
  */
 import type { ProviderWishes } from "../rules/authorization_request.ts";
 import { codeChallenge } from "../rules/pkce.ts";
-import { type Provider, UpstreamError } from "../provider/provider.ts";
-import { providerUnavailable } from "../provider/unavailable.ts";
+import type { Provider } from "../provider/provider.ts";
+import { askProvider } from "../provider/unavailable.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
 
 /** Makes the address of the provider's page for a request of a browser. */
@@ -22,17 +22,13 @@ export function providerUrls(
 ): ProviderUrl {
   return async function providerUrl(handle, browser, wishes) {
     const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
-    try {
-      return await provider.authorizationUrl({
+    return await askProvider(provider, () =>
+      provider.authorizationUrl({
         ...wishes,
         state: handle,
         nonce,
         codeChallenge: codeChallenge(codeVerifier),
         redirectUri: `${baseUrl}/oauth/provider-callback`,
-      });
-    } catch (cause) {
-      if (!(cause instanceof UpstreamError)) throw cause;
-      throw providerUnavailable(provider.name, cause);
-    }
+      }));
   };
 }

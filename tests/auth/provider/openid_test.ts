@@ -318,6 +318,15 @@ Deno.test("redeem() refuses an answer from another issuer before it spends the c
   assert(fake.asked.every(({ url }) => url.pathname !== "/token"));
 });
 
+Deno.test("redeem() refuses an empty code", async () => {
+  await using fake = serveOpenId();
+  await assertRefused(
+    oidc(fake).redeem({ ...SIGN_IN, code: "" }),
+    "misbehaved",
+    /no authorization code/,
+  );
+});
+
 Deno.test("redeem() refuses an answer without an issuer from a provider that always sends one", async () => {
   await using fake = serveOpenId({
     metadata: { authorization_response_iss_parameter_supported: true },

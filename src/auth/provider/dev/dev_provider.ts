@@ -1,19 +1,20 @@
 /**
- * The development provider: an OpenID provider below our own origin that
- * believes any name, so that the whole sign-in runs on one machine.
+ * The development provider: a sign-in page below our own origin that believes any
+ * name, so that the whole sign-in runs on one machine.
  *
- * People reach it through their browser. We call the same routes in-process: a
- * request over the network would have to find its way back through a proxy, a
- * port mapping or a name that only browsers resolve, and may reach another
- * process. Codes and tokens are sealed and not stored, so each process can
- * serve those of the others.
+ * People reach it through their browser; we need no request to it. Codes and
+ * tokens are sealed and not stored, so each process can serve those of the
+ * others.
  *
- * @see OpenID Connect Core 1.0
  * @module
  */
 import { type Context, Hono } from "@hono/hono";
 import { basePathOf } from "../../../net/base_path.ts";
-import { type Membership, MEMBERSHIPS } from "../../../caller.ts";
+import {
+  type Identity,
+  type Membership,
+  MEMBERSHIPS,
+} from "../../../caller.ts";
 import { fingerprint } from "../../../crypto/crypto.ts";
 import { parseMembership } from "../../rules/permissions.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
@@ -26,9 +27,14 @@ import {
   DEV_CLIENT_ID,
   DEV_PATH,
 } from "./dev_application.ts";
-import { openIdProvider } from "../openid.ts";
-import type { Provider } from "../provider.ts";
-import { upstreamFetch } from "../upstream_fetch.ts";
+import { buildAuthorizationUrl } from "../authorization_url.ts";
+import { parseIdentity } from "../identity.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamErrorKind,
+  type UpstreamTokens,
+} from "../provider.ts";
 import { type Claims, devSeal } from "./dev_seal.ts";
 
 const CODE_TTL_SECONDS = 60;
@@ -52,7 +58,6 @@ export interface DevProviderOptions {
 export interface DevProvider {
   /** The pages for browsers, to be mounted at the root of the server. */
   routes: Hono;
-  /** Its client: it calls the routes in this process. */
   provider: Provider;
 }
 
@@ -67,27 +72,9 @@ export function devProvider(
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
-  const { seal, open, sign, publicKey } = devSeal(secretStore(database));
+  const { seal, open } = devSeal(secretStore(database));
   const codes = stateStore(database);
   const app = new Hono().basePath(DEV_PATH);
-
-  app.get("/.well-known/openid-configuration", (c) =>
-    c.json({
-      issuer,
-      authorization_endpoint: `${issuer}/authorize`,
-      token_endpoint: `${issuer}/token`,
-      userinfo_endpoint: `${issuer}/userinfo`,
-      jwks_uri: `${issuer}/jwks`,
-      response_types_supported: ["code"],
-      subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: ["EdDSA"],
-      code_challenge_methods_supported: ["S256"],
-      token_endpoint_auth_methods_supported: ["none"],
-      scopes_supported: ["openid", "profile", "email", "offline_access"],
-      authorization_response_iss_parameter_supported: true,
-    }));
-
-  app.get("/jwks", async (c) => c.json({ keys: [await publicKey()] }));
 
   app.get("/authorize", (c) => {
     const request = c.req.query();
@@ -120,30 +107,6 @@ export function devProvider(
     return c.redirect(answer.href, 303);
   });
 
-  app.post("/token", async (c) => {
-    const form = await readForm(c);
-    if (form.client_id !== DEV_CLIENT_ID) return refuse(c, "invalid_client");
-    c.header("Cache-Control", "no-store");
-    const granted = form.grant_type === "refresh_token"
-      ? await open("refresh", form.refresh_token ?? "")
-      : await redeem(form);
-    if (granted === undefined) return refuse(c, "invalid_grant");
-    const { person, nonce } = granted;
-    return c.json({
-      token_type: "Bearer",
-      access_token: await seal("access", { person }, ACCESS_TTL_SECONDS),
-      expires_in: ACCESS_TTL_SECONDS,
-      refresh_token: form.refresh_token ??
-        await seal("refresh", { person }, REFRESH_TTL_SECONDS),
-      id_token: await sign({
-        ...(person as Person),
-        iss: issuer,
-        aud: DEV_CLIENT_ID,
-        nonce,
-      }),
-    });
-  });
-
   app.get("/userinfo", async (c) => {
     const [, token = ""] = (c.req.header("authorization") ?? "").split(" ");
     const granted = await open("access", token);
@@ -152,45 +115,86 @@ export function devProvider(
     return c.json({ error: "invalid_token" }, 401);
   });
 
-  // Errors are handled by the server that mounts the routes; in-process they
-  // are thrown to the client.
+  // Errors are handled by the server that mounts the routes.
   app.onError((error) => {
     throw error;
   });
 
-  /**
-   * Gives a code's claims, only once, if the verifier matches its challenge.
-   */
-  async function redeem(
-    form: Record<string, string>,
-  ): Promise<Claims | undefined> {
-    const code = await open("code", form.code ?? "");
-    const ours = code !== undefined && form.redirect_uri === redirectUri &&
-      fingerprint(form.code_verifier ?? "") === code.code_challenge;
-    if (!ours) return undefined;
-    return await codes.spend(code.jti, { expiresAt: code.exp })
-      ? code
-      : undefined;
+  async function grant(
+    person: unknown,
+    refreshToken?: string,
+  ): Promise<UpstreamTokens> {
+    return {
+      accessToken: await seal("access", { person }, ACCESS_TTL_SECONDS),
+      tokenType: "Bearer",
+      refreshToken: refreshToken ??
+        await seal("refresh", { person }, REFRESH_TTL_SECONDS),
+      expiresAt: Math.floor(Date.now() / 1000) + ACCESS_TTL_SECONDS,
+    };
   }
 
-  const fetchRoutes: typeof fetch = async (input, init) => {
-    const request = new Request(input, init);
-    const path = request.url.slice(baseUrl.length);
-    return await app.request(path, request);
-  };
-  const provider = openIdProvider({
+  const provider: Provider = {
     name: "Dev Provider",
-    issuer,
-    clientId: DEV_CLIENT_ID,
-    extra: {},
     apiUrl: issuer,
-    claims: {
-      memberships: Object.fromEntries(
-        MEMBERSHIPS.map((kind) => [kind, [kind]]),
-      ),
-    },
-  }, upstreamFetch(fetchRoutes));
+    authorizationUrl: (request) =>
+      Promise.resolve(buildAuthorizationUrl({
+        endpoint: `${issuer}/authorize`,
+        clientId: DEV_CLIENT_ID,
+        scopes: ["openid"],
+        extra: {},
+      }, request)),
+    redeem: (response) =>
+      answered(async () => {
+        if (response.issuer !== issuer) throw refusal("misbehaved", "iss");
+        const code = await open("code", response.code);
+        const isOurs = code !== undefined &&
+          response.redirectUri === redirectUri &&
+          fingerprint(response.codeVerifier) === code.code_challenge;
+        // Only once, however many try.
+        if (!isOurs || !await codes.spend(code.jti, { expiresAt: code.exp })) {
+          throw refusal("dead", "invalid_grant");
+        }
+        if (code.nonce !== response.nonce) throw refusal("misbehaved", "nonce");
+        return {
+          tokens: await grant(code.person),
+          identity: identityIn(code),
+        };
+      }),
+    refresh: (refreshToken) =>
+      answered(async () => {
+        const granted = await open("refresh", refreshToken);
+        if (granted === undefined) throw refusal("dead", "invalid_grant");
+        return await grant(granted.person, refreshToken);
+      }),
+    identify: ({ accessToken }) =>
+      answered(async () => {
+        const granted = await open("access", accessToken);
+        if (granted === undefined) throw refusal("dead", "invalid_token");
+        return identityIn(granted);
+      }),
+    isAlive: (accessToken) =>
+      answered(async () => await open("access", accessToken) !== undefined),
+    look: () => Promise.resolve(),
+  };
   return { routes: app, provider };
+}
+
+function refusal(kind: UpstreamErrorKind, what: string): UpstreamError {
+  return new UpstreamError(kind, `The Dev Provider refused with ${what}`);
+}
+
+/** Waits for an answer; there is none while the database is away. */
+async function answered<T>(answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause;
+    throw new UpstreamError(
+      "unavailable",
+      "The Dev Provider did not answer",
+      { cause },
+    );
+  }
 }
 
 /** OpenID claims of a person who typed a name. */
@@ -200,6 +204,12 @@ interface Person extends Partial<Record<Membership, string[]>> {
   preferred_username: string;
   email?: string;
   email_verified?: boolean;
+}
+
+function identityIn({ person }: Claims): Identity {
+  return parseIdentity({ ...person as Person }, {
+    memberships: Object.fromEntries(MEMBERSHIPS.map((kind) => [kind, [kind]])),
+  });
 }
 
 /** Makes a person from a name; case does not matter for the subject. */

@@ -4,23 +4,14 @@
  *
  * @module
  */
-import {
-  type CryptoKey,
-  EncryptJWT,
-  importJWK,
-  type JWK,
-  jwtDecrypt,
-  SignJWT,
-} from "jose";
-import { Buffer } from "node:buffer";
-import { createPrivateKey, createPublicKey } from "node:crypto";
-import { base64url, randomId } from "../../../crypto/crypto.ts";
+import { EncryptJWT, jwtDecrypt } from "jose";
+import { randomId } from "../../../crypto/crypto.ts";
 import type { SecretStore } from "../../../store/secrets.ts";
 
 /** Kinds of sealed values; one never passes for another. */
 export type Sealed = "code" | "access" | "refresh";
 
-/** Seals, opens and signs with the development provider's keys. */
+/** Seals and opens with the development provider's key. */
 export interface DevSeal {
   seal(
     kind: Sealed,
@@ -29,32 +20,25 @@ export interface DevSeal {
   ): Promise<string>;
   /** Opens claims that were sealed as `kind`; undefined for anything else. */
   open(kind: Sealed, sealed: string): Promise<Claims | undefined>;
-  /** Signs claims as a JWT. */
-  sign(claims: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Gives the key that verifies signatures. */
-  publicKey(): Promise<JWK>;
 }
 
 /** Sealed claims, with an end and an id. */
 export type Claims = Record<string, unknown> & { exp: number; jti: string };
 
-/** DER of an Ed25519 private key up to its 32 bytes (RFC 8410 §7). */
-const ED25519_PREFIX = "302e020100300506032b657004220420";
-
-/** Makes the seal. Its keys are made once and are the same in every process. */
+/** Makes the seal. Its key is made once and is the same in every process. */
 export function devSeal(secrets: SecretStore): DevSeal {
-  let keys: Promise<Keys> | undefined;
-  function found(): Promise<Keys> {
-    keys ??= findKeys(secrets).catch((error) => {
-      keys = undefined;
+  let known: Promise<Uint8Array> | undefined;
+  function key(): Promise<Uint8Array> {
+    known ??= secrets.find("dev-provider-seal").catch((error) => {
+      known = undefined;
       throw error;
     });
-    return keys;
+    return known;
   }
 
   return {
     async seal(kind, claims, ttlSeconds) {
-      const { sealing } = await found();
+      const sealing = await key();
       return await new EncryptJWT({ ...claims })
         .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
         .setAudience(kind)
@@ -63,7 +47,7 @@ export function devSeal(secrets: SecretStore): DevSeal {
         .encrypt(sealing);
     },
     async open(kind, sealed) {
-      const { sealing } = await found();
+      const sealing = await key();
       try {
         const { payload } = await jwtDecrypt(sealed, sealing, {
           audience: kind,
@@ -74,36 +58,5 @@ export function devSeal(secrets: SecretStore): DevSeal {
         return undefined;
       }
     },
-    async sign(claims) {
-      const { signing } = await found();
-      return await new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: "EdDSA", kid: "dev" })
-        .setIssuedAt()
-        .setExpirationTime("5m")
-        .sign(signing);
-    },
-    publicKey: async () => (await found()).publicKey,
   };
-}
-
-interface Keys {
-  sealing: Uint8Array;
-  signing: CryptoKey;
-  publicKey: JWK;
-}
-
-async function findKeys(secrets: SecretStore): Promise<Keys> {
-  const [sealing, seed] = await Promise.all([
-    secrets.find("dev-provider-seal"),
-    secrets.find("dev-provider-signature"),
-  ]);
-  const privateKey = createPrivateKey({
-    key: Buffer.concat([Buffer.from(ED25519_PREFIX, "hex"), seed]),
-    format: "der",
-    type: "pkcs8",
-  });
-  const publicKey = createPublicKey(privateKey).export({ format: "jwk" });
-  const jwk = { ...publicKey, kid: "dev", alg: "EdDSA", use: "sig" } as JWK;
-  const signing = await importJWK({ ...jwk, d: base64url(seed) }, "EdDSA");
-  return { sealing, signing: signing as CryptoKey, publicKey: jwk };
 }

@@ -243,15 +243,6 @@ withProcess(
   },
 );
 
-withProcess("dev knows no other client", async ({ routes }) => {
-  const response = await routes.request("/dev-provider/token", {
-    method: "POST",
-    body: new URLSearchParams({ grant_type: "authorization_code", code: "x" }),
-  });
-  assert.equal(response.status, 400);
-  assert.deepEqual(await response.json(), { error: "invalid_client" });
-});
-
 withProcess(
   "dev is unavailable, and not dead, while the database is",
   async (process, kv) => {

@@ -1,0 +1,95 @@
+/**
+ * The answers of token endpoints. They are not read by oauth4webapi, because real
+ * providers keep to the standard less than it wants: GitHub refuses with status
+ * 200 and answers with forms, others send null for what they do not give.
+ *
+ * @see RFC 6749 §5
+ * @module
+ */
+import type { UpstreamTokens } from "./provider.ts";
+import { UpstreamError, type UpstreamErrorKind } from "./upstream_error.ts";
+import { readObject } from "./upstream_fetch.ts";
+
+/** The tokens of an answer, and its `id_token`, if there was one. */
+export interface TokenAnswer {
+  tokens: UpstreamTokens;
+  idToken?: string;
+}
+
+/** Error codes that mean more than "misbehaved", with GitHub's own. */
+const KINDS: Readonly<Record<string, UpstreamErrorKind>> = {
+  invalid_grant: "dead",
+  bad_verification_code: "dead",
+  bad_refresh_token: "dead",
+  // OpenID Connect §3.1.2.6: only signing in again helps.
+  interaction_required: "dead",
+  login_required: "dead",
+  consent_required: "dead",
+  access_denied: "denied",
+  unverified_user_email: "denied",
+  temporarily_unavailable: "unavailable",
+  server_error: "unavailable",
+};
+
+/** Finds the refusal in an answer of any status: GitHub's have status 200. */
+export async function refusalIn(
+  response: Response,
+  host: string,
+): Promise<UpstreamError | undefined> {
+  const answer = await readObject(response.clone(), host).catch((error) => {
+    if (response.ok) return { error: undefined };
+    throw error;
+  });
+  const code = answer.error;
+  if (response.ok && code === undefined) return undefined;
+  if (typeof code !== "string" || !/^[\w.-]{1,64}$/.test(code)) {
+    return new UpstreamError(
+      "misbehaved",
+      `${host} answered ${response.status}`,
+    );
+  }
+  const kind = Object.hasOwn(KINDS, code) ? KINDS[code] : "misbehaved";
+  // Without its description, which may repeat a secret.
+  return new UpstreamError(kind, `${host} refused with ${code}`, { code });
+}
+
+/**
+ * Parses a successful token answer. Providers leave `token_type` out, send
+ * `expires_in` as a string (forms can do nothing else), and null for what they
+ * do not give.
+ *
+ * @throws {UpstreamError} `misbehaved`
+ * @see RFC 6749 §5.1
+ */
+export function parseAnswer(
+  answer: Readonly<Record<string, unknown>>,
+  host: string,
+): TokenAnswer {
+  const { access_token, token_type = "Bearer", expires_in } = answer;
+  if (typeof access_token !== "string" || access_token === "") {
+    throw new UpstreamError("misbehaved", `${host} granted no access token`);
+  }
+  // A client must not use a token of a type it does not know (§7.1).
+  if (typeof token_type !== "string" || token_type.toLowerCase() !== "bearer") {
+    throw new UpstreamError(
+      "misbehaved",
+      `${host} granted a token that is not a bearer token`,
+    );
+  }
+  const seconds = Math.floor(Number(expires_in ?? NaN));
+  const now = Math.floor(Date.now() / 1000);
+  return {
+    tokens: {
+      accessToken: access_token,
+      tokenType: token_type,
+      refreshToken: text(answer.refresh_token),
+      scope: text(answer.scope),
+      expiresAt: seconds > 0 ? now + seconds : undefined,
+    },
+    idToken: text(answer.id_token),
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
