@@ -145,7 +145,7 @@ export function accessTokenStore(database: Database) {
     /** Ends a token; its grant lives on. */
     async revoke(accessToken: string): Promise<void> {
       await database.commit((transaction) =>
-        transaction.end(accessTokenKey(accessToken), database.now())
+        transaction.end(accessTokenKey(accessToken))
       );
     },
   };

@@ -118,7 +118,7 @@ export function accountSessionStore(database: Database) {
       if (!found) return undefined;
       const { key, value } = found;
       // The page that was to show it has shown 503.
-      if (value.isTaken && !await database.isGivenUp(found)) return undefined;
+      if (value.isTaken && !await database.mayRepeat(found)) return undefined;
       const isFirst = await database.commit((transaction) =>
         transaction.check(found).set(key, { ...value, isTaken: true })
       );
@@ -128,7 +128,7 @@ export function accountSessionStore(database: Database) {
 
     async end(id: string): Promise<void> {
       await database.commit((transaction) =>
-        transaction.end(accountSessionKey(id), database.now())
+        transaction.end(accountSessionKey(id))
       );
     },
 
@@ -140,7 +140,7 @@ export function accountSessionStore(database: Database) {
         await database.commit((transaction) => {
           for (const { key } of some) {
             transaction.delete(key)
-              .end(listedAccountSessionKey(key), database.now());
+              .end(listedAccountSessionKey(key));
           }
         });
       }

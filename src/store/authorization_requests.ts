@@ -162,7 +162,7 @@ export function authorizationRequestStore(database: Database) {
       if (value.phase !== "upstream") return undefined;
       const isLeased = (value.leaseUntil ?? 0) > time;
       // A lease that was given up before its holder began is void.
-      if (isLeased && !await database.isGivenUp(found)) return undefined;
+      if (isLeased && !await database.mayRepeat(found)) return undefined;
       return await change(found, { leaseUntil: time + SIGN_IN_LEASE_SECONDS });
     },
 
@@ -172,7 +172,7 @@ export function authorizationRequestStore(database: Database) {
      */
     async answerAgain(found: FoundRequest): Promise<string | undefined> {
       const { handle, value: { sealedCode } } = found;
-      if (sealedCode === undefined || !await database.isGivenUp(found)) {
+      if (sealedCode === undefined || !await database.mayRepeat(found)) {
         return undefined;
       }
       const code = await unseal(answerKey(handle), sealedCode);

@@ -5,7 +5,7 @@
  * @see RFC 6749 §4.1.2, RFC 9700 §2.1.1
  * @module
  */
-import { OAuthError, StorageError } from "../errors.ts";
+import { OAuthError } from "../errors.ts";
 import { parseCredential } from "../auth/rules/credential.ts";
 import { type Grant, useGrant } from "../auth/rules/grant.ts";
 import type { MayHold } from "../auth/rules/held_scopes.ts";
@@ -80,10 +80,7 @@ export function codeStore(database: Database) {
     { grantId, entries: [used, { value: grant }] }: ReadCode,
   ): Promise<IssuedTokens | undefined> {
     if (grant?.status !== "active") return undefined;
-    if (!await database.isGivenUp(used)) {
-      if (database.isUnsettled(used)) throw new StorageError();
-      return undefined;
-    }
+    if (!await database.mayRepeat(used)) return undefined;
     const { key, value: record } = used;
     if (record?.sealed === undefined) return undefined;
     const tokens: IssuedTokens = JSON.parse(

@@ -253,6 +253,17 @@ export class Database {
   }
 
   /**
+   * {@linkcode isGivenUp} for what may be used once, and is used.
+   *
+   * @throws {StorageError} while another process may still be about to say so
+   */
+  async mayRepeat(used: { mark?: string }): Promise<boolean> {
+    if (await this.isGivenUp(used)) return true;
+    if (this.#isUnsettled(used)) throw new StorageError();
+    return false;
+  }
+
+  /**
    * Notes that the request that wrote a record is answered with 503 after all.
    * Other processes are told as soon as that is possible.
    */
@@ -266,7 +277,7 @@ export class Database {
    * True if the database has just been away, so that another process may still
    * be about to tell that it gave up the commit of a record.
    */
-  isUnsettled({ mark }: { mark?: string }): boolean {
+  #isUnsettled({ mark }: { mark?: string }): boolean {
     return mark !== undefined && !this.#fence.isOwn(mark) &&
       this.answersForMilliseconds < UNSETTLED_MILLISECONDS;
   }

@@ -83,9 +83,10 @@ export class Fence {
    * negative if it was not.
    */
   secondsAhead(mark: string): number {
-    if (this.isOwn(mark)) return 0;
+    const [, second] = mark.split(".");
     // The marks of version 0.2 have no second.
-    return (parseInt(mark.split(".")[1], 36) || 0) - this.now();
+    if (second === undefined || this.isOwn(mark)) return 0;
+    return parseInt(second, 36) - this.now();
   }
 
   /**

@@ -22,7 +22,7 @@ export async function usingAgain(
   // A use that has expired is refused too, until it is collected.
   const entry = await database.get<Expiring>(key);
   if (entry.versionstamp === null) return using(key, used);
-  if (!await database.isGivenUp(entry)) return undefined;
+  if (!await database.mayRepeat(entry)) return undefined;
   return (transaction) => transaction.check(entry).set(key, used);
 }
 

@@ -71,7 +71,7 @@ export function sessionEnds(database: Database) {
       return {
         write(transaction) {
           transaction.delete(...listed);
-          for (const key of keys) transaction.end(key, database.now());
+          for (const key of keys) transaction.end(key);
         },
         tell: () => tell(sessions.filter(isFound), "stopped"),
       };

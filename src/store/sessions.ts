@@ -243,7 +243,7 @@ export function sessionStore(
         const { binding: bound } = found.value;
         if (bound !== binding && bound !== former) return false;
         const isDone = await database.commit((transaction) =>
-          transaction.check(found).end(found.key, database.now())
+          transaction.check(found).end(found.key)
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (!isDone) continue;

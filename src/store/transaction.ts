@@ -91,11 +91,11 @@ export class Transaction {
   }
 
   /**
-   * Ends a record, which is collected a little later. Unlike a deleted record,
-   * it still shows which transaction ended it.
+   * Ends a record, by every clock; it is collected a little later. Unlike a
+   * deleted record, it still shows which transaction ended it.
    */
-  end(key: Deno.KvKey, now: number): this {
-    return this.set(key, { expiresAt: now });
+  end(key: Deno.KvKey): this {
+    return this.set(key, { expiresAt: 0 });
   }
 
   /** Deletes records for which no other transaction competes. */

@@ -406,7 +406,7 @@ Deno.test("a record is written in this version, and collected a minute later at 
       { clock: () => 1_800_000_000_000 },
     );
     await database.commit((transaction) =>
-      transaction.end(KEY, database.now())
+      transaction.end(KEY)
         .set(KEY, { expiresAt: database.now() + 61 })
     );
     for (const [index, seconds] of [60, 61].entries()) {
@@ -510,6 +510,31 @@ testOnDatabases(
     await write(database);
     await database.get(KEY);
     assert.deepEqual(told, [90, 92]);
+  },
+);
+
+testOnDatabases(
+  "a record of version 0.2 tells of no clock",
+  async (kv, other) => {
+    const told: number[] = [];
+    const database = new Database(other, {
+      onClockAhead: (seconds) => told.push(seconds),
+    });
+    await kv.set(KEY, { expiresAt: now() + 60, v: 1, mark: "p4Xr9aVWm2Q1" });
+    await database.get(KEY);
+    assert.deepEqual(told, []);
+  },
+);
+
+testOnDatabases(
+  "end() ends a record for processes whose clocks are behind, too",
+  async (kv, other) => {
+    const database = new Database(kv);
+    await write(database);
+    await database.commit((transaction) => transaction.end(KEY));
+    const late = new Database(other, { clock: () => Date.now() - 600_000 });
+    assert.equal(await late.find(KEY), undefined);
+    assert.equal(await database.find(KEY), undefined);
   },
 );
 
