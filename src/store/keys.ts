@@ -119,11 +119,6 @@ export function clientUseKey(clientId: string): Deno.KvKey {
   return ["client-use", fingerprint(clientId)];
 }
 
-/** OAuth client whose ID does not carry its registration · for ever, once used. */
-export function clientKey(clientId: string): Deno.KvKey {
-  return ["client", fingerprint(clientId)];
-}
-
 /** A document or key set of a client that someone signed in with · 30 days. */
 export function documentKey(url: string): Deno.KvKey {
   return ["document", fingerprint(url)];

@@ -23,7 +23,7 @@ const TOLD_SECONDS = 60 * 60;
 /** The members of a session that a report needs. */
 interface Session extends Expiring {
   revision: string;
-  startedMilliseconds?: number;
+  startedMilliseconds: number;
 }
 
 /** The reason of a session's end: its client, or the end of its permission. */
@@ -46,8 +46,6 @@ export function sessionEnds(database: Database) {
     database.background(async () => {
       for (const { key: session, value } of ended) {
         const { startedMilliseconds, revision } = value;
-        // Sessions that began under version 0.2 or before have no start.
-        if (startedMilliseconds === undefined) continue;
         const key = sessionEndKey(session);
         const isFirst = await database.commit((transaction) =>
           transaction.create(key, {

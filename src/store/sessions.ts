@@ -9,12 +9,12 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
-import { type Bound, mayAdopt } from "../caller.ts";
+import { type Caller, isStranger } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../mcp/wire/revisions.ts";
 import type { Database, Expiring, Found } from "./database.ts";
-import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
+import { sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
 import { type EndingSessions, sessionEnds } from "./session_ends.ts";
 import { absent, type Transaction } from "./transaction.ts";
@@ -43,8 +43,8 @@ export interface Session extends Expiring {
    */
   list?: string;
   revision: SessionRevision;
-  /** Epoch milliseconds; absent in sessions from version 0.2 or before. */
-  startedMilliseconds?: number;
+  /** Epoch milliseconds. */
+  startedMilliseconds: number;
   clientInfo: Implementation;
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
@@ -112,15 +112,8 @@ export function sessionStore(
     grantId: string,
   ): Promise<Deno.KvKey[]> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
-    // Up to version 0.2 only the session itself named its grant.
-    const silent = listed.filter(({ value }) => value.grantId === undefined);
-    const sessions = await database.getMany<Session[]>(
-      silent.map(({ key }) => listedSessionKey(key)),
-    );
-    return [
-      ...listed.filter(({ value }) => value.grantId === grantId),
-      ...silent.filter((_, n) => sessions[n].value?.grantId === grantId),
-    ].map(({ key }) => key);
+    return listed.filter(({ value }) => value.grantId === grantId)
+      .map(({ key }) => key);
   }
 
   /** Ends the sessions of a list beyond the most, the least used first. */
@@ -209,17 +202,18 @@ export function sessionStore(
     },
 
     /**
-     * Gives a session to a caller who has signed in since it began, or who
-     * began it under version 0.1: their client goes on with the same id.
-     * Undefined if it is someone else's.
+     * Gives a stranger's session to a caller who has signed in since it began:
+     * their client goes on with the same id. Undefined if it is someone else's.
      */
-    async adopt(id: string, caller: Bound): Promise<Session | undefined> {
-      const { binding, grantId } = caller;
+    async adopt(
+      id: string,
+      { binding, grantId }: Pick<Caller, "binding" | "grantId">,
+    ): Promise<Session | undefined> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
         if (!found || found.value.binding === binding) return found?.value;
-        if (!mayAdopt(caller, found.value)) return undefined;
+        if (!isStranger(found.value)) return undefined;
         const { list: _, ...rest } = found.value;
         const session = { ...rest, binding, grantId };
         const isDone = await database.commit((transaction) =>
@@ -230,18 +224,12 @@ export function sessionStore(
       }
     },
 
-    /**
-     * Ends a session; false if there is none.
-     *
-     * @param former another binding that it may have
-     */
-    async end(id: string, binding: string, former?: string): Promise<boolean> {
+    /** Ends a caller's session; false if there is none. */
+    async end(id: string, binding: string): Promise<boolean> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
-        if (!found) return false;
-        const { binding: bound } = found.value;
-        if (bound !== binding && bound !== former) return false;
+        if (!found || found.value.binding !== binding) return false;
         const isDone = await database.commit((transaction) =>
           transaction.check(found).end(found.key, database.now())
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))

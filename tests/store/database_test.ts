@@ -79,15 +79,6 @@ testOnDatabases(
   },
 );
 
-testOnDatabases("find() reads records of the version before", async (kv) => {
-  await kv.set(["text", "id", 0], "part");
-  await kv.set(KEY, { n: 1, expiresAt: now() + 60 });
-  const database = new Database(kv);
-  const found = await database.find<{ text: string }>(["text", "id", 0]);
-  assert.equal(found?.value.text, "part");
-  assert.equal((await database.find<Counter>(KEY))?.value.n, 1);
-});
-
 testOnDatabases(
   "getMany() and list() read more than one read takes",
   async (kv) => {
@@ -543,15 +534,3 @@ testOnDatabases(
     assert.equal(await first, (await kv.get(KEY)).versionstamp);
   },
 );
-
-Deno.test("an attempt of an older version is no stranger's, and was seen once", () =>
-  withKv(async (kv) => {
-    const attempts = [{ step: "POST /token", at: now() }];
-    await kv.set(["attempts"], { attempts, expiresAt: now() + 60 });
-    const found = await new Database(kv).find<{ attempts: unknown }>([
-      "attempts",
-    ]);
-    assert.deepEqual(found?.value.attempts, [
-      { ...attempts[0], isStranger: false, count: 1 },
-    ]);
-  }));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { sessionKey } from "../../src/store/keys.ts";
-import { type Session, sessionStore } from "../../src/store/sessions.ts";
+import { sessionStore } from "../../src/store/sessions.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
 import type { EndedSession } from "../../src/telemetry/telemetry.ts";
 import { startCollecting } from "../telemetry/collecting.ts";
@@ -97,20 +96,6 @@ testTold(
     assert.equal(await other.end(id, "ada"), false);
     await other.database.idle();
     assert.equal(told.length, 1);
-  },
-);
-
-testTold(
-  "a session of a version that did not know when it began is not told",
-  async (one, _, told) => {
-    const id = await one.save(SESSION);
-    const { database } = one;
-    const found = await database.find<Session>(sessionKey(id));
-    const { startedMilliseconds: __, ...older } = found!.value;
-    await database.commit((transaction) => transaction.set(found!.key, older));
-    assert(await one.end(id, "ada"));
-    await database.idle();
-    assert.deepEqual(told, []);
   },
 );
 

@@ -387,14 +387,14 @@ Deno.test("use() of a session is known at once, and writes nothing where nothing
   assert.equal(place.commits, 0);
 });
 
-Deno.test("end() ends what is bound as in version 0.1, and is known at once", async () => {
+Deno.test("end() ends what is the caller's own, and is known at once", async () => {
   using kv = await Deno.openKv(":memory:");
   const database = new Database(kv);
   const sessions = sessionStore(database);
   const id = await sessions.save(SESSION);
   await sessions.find(id);
-  assert.equal(await sessions.end(id, "grant", "eve"), false);
-  assert.equal(await sessions.end(id, "grant", SESSION.binding), true);
+  assert.equal(await sessions.end(id, "eve"), false);
+  assert.equal(await sessions.end(id, SESSION.binding), true);
   assert.equal(await sessions.find(id), undefined);
   await database.idle();
   // Telemetry is not collected.
