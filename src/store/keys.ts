@@ -27,11 +27,6 @@ export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
   return ["session", session];
 }
 
-/** Mark that the end of a session was reported to telemetry · 1 h. */
-export function sessionEndKey([, session]: Deno.KvKey): Deno.KvKey {
-  return ["session-end", session];
-}
-
 /** A question to a 2025 client, then its answer · 1 h. */
 export function replyKey(
   sessionId: string,

@@ -13,11 +13,16 @@ import { type Caller, isStranger } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../mcp/wire/revisions.ts";
-import type { Database, Expiring, Found } from "./database.ts";
-import { sessionKey, sessionsOfKey } from "./keys.ts";
+import { telemetry } from "../telemetry/current.ts";
+import {
+  type Database,
+  type Expiring,
+  type Found,
+  isFound,
+} from "./database.ts";
+import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import { type EndingSessions, sessionEnds } from "./session_ends.ts";
-import { absent, type Transaction } from "./transaction.ts";
+import { absent, type Transaction, type Write } from "./transaction.ts";
 
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -71,6 +76,14 @@ const NEW_SECONDS = 60;
 /** The sessions of whoever opens a process's next one after so many are counted. */
 const UNCOUNTED_SESSIONS = 1000;
 
+/** Sessions that are about to end. */
+interface EndingSessions {
+  /** Ends them, as part of a commit. */
+  write: Write;
+  /** Reports them to telemetry; to be called when they have ended. */
+  tell(): void;
+}
+
 export type SessionStore = ReturnType<typeof sessionStore>;
 
 /** Sessions in a database. */
@@ -79,7 +92,6 @@ export function sessionStore(
   { most = MOST_SESSIONS, uncounted = UNCOUNTED_SESSIONS } = {},
 ) {
   const sessions = recent(read, { clock: database.clock });
-  const ends = sessionEnds(database);
   let opened = 0;
 
   async function read(id: string): Promise<Session | undefined> {
@@ -136,10 +148,38 @@ export function sessionStore(
       parts.push(listed.splice(-DELETIONS_PER_COMMIT));
     }
     await Promise.all(parts.map(async (some) => {
-      const { write, tell } = await ends.begin(some);
+      const { write, tell } = await endingOf(some);
       await database.commit(write);
       tell();
     }));
+  }
+
+  /** @param listed the list entries of the sessions that are about to end */
+  async function endingOf(
+    listed: readonly Deno.KvKey[],
+  ): Promise<EndingSessions> {
+    const keys = listed.map(listedSessionKey);
+    const ended = telemetry ? await database.getMany<Session[]>(keys) : [];
+    return {
+      write(transaction) {
+        transaction.delete(...listed);
+        for (const key of keys) transaction.end(key, database.now());
+      },
+      tell() {
+        for (const { value } of ended.filter(isFound)) {
+          tellEnd(value, "stopped");
+        }
+      },
+    };
+  }
+
+  /** Reports to telemetry that a client, or its lost permission, ended one. */
+  function tellEnd(
+    { revision, startedMilliseconds }: Session,
+    outcome: "ok" | "stopped",
+  ): void {
+    const milliseconds = database.clock() - startedMilliseconds;
+    telemetry?.tellSession({ revision, outcome, milliseconds });
   }
 
   return {
@@ -235,7 +275,7 @@ export function sessionStore(
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (!isDone) continue;
-        ends.tell([found], "ok");
+        tellEnd(found.value, "ok");
         return true;
       }
     },
@@ -249,7 +289,7 @@ export function sessionStore(
       const listed = await listOf(binding, grantId);
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);
-      return await ends.begin(last);
+      return await endingOf(last);
     },
 
     /** Counts the live sessions that a grant used last. */
