@@ -343,10 +343,6 @@ testOnDatabases(
   },
 );
 
-Deno.test("a session lives 30 days after its last use", () => {
-  assert.equal(SESSION_SECONDS, 30 * 24 * HOUR);
-});
-
 Deno.test("the end of a session moves once a day", async () => {
   using time = new FakeTime();
   using kv = await Deno.openKv(":memory:");
