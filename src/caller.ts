@@ -100,39 +100,6 @@ export function isStranger({ binding }: Pick<Caller, "binding">): boolean {
   return binding === STRANGER.binding;
 }
 
-/**
- * The members of a caller that decide the binding of its sessions, tasks and
- * request states.
- */
-export type Bound = Pick<Caller, "door" | "clientId" | "binding" | "grantId">;
-
-/**
- * Gives the binding of the same caller in version 0.1: the grant, or for a JWT
- * its issuer, subject and client. Undefined if it has not changed.
- */
-export function formerBinding(
-  { door, clientId, binding, grantId }: Bound,
-): string | undefined {
-  switch (door) {
-    case "oauth":
-      return grantId;
-    case "jwt":
-      // The same JSON array with one more member.
-      return `${binding.slice(0, -1)},${JSON.stringify(clientId ?? null)}]`;
-  }
-}
-
-/**
- * True if a caller may take over something that is bound otherwise: they were a
- * stranger when it began, or it is from version 0.1.
- */
-export function mayAdopt(
-  caller: Bound,
-  bound: Pick<Caller, "binding">,
-): boolean {
-  return isStranger(bound) || bound.binding === formerBinding(caller);
-}
-
 /** Lists the scopes of `needed` that the caller was not granted. */
 export function missingScopes(
   caller: Caller,

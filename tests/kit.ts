@@ -177,6 +177,30 @@ export function rpc(
   return { jsonrpc: "2.0", id, method, params };
 }
 
+/** A generation of the protocol, in the way its clients call. */
+export type Ask = (method: string, params: Json) => Promise<Response>;
+
+/** Opens a session, and gives the ways of asking with and without one. */
+export async function asksOf(
+  server: TestServer,
+  headers: HeadersOf,
+): Promise<Record<"2025" | "2026", Ask>> {
+  const opened = await server.post(initialize("2025-11-25"), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const capabilities = {
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  return {
+    "2025": (method, params) => server.post(rpc(method, params), session),
+    "2026": (method, params) =>
+      server.call(method, params, { headers, capabilities }),
+  };
+}
+
 /** Makes an `initialize` request. */
 export function initialize(
   revision: string,

@@ -70,21 +70,10 @@ export interface ResourceDefinition<
 }
 
 /** A declared resource, its types erased. */
-export interface Resource extends Described {
+export interface Resource
+  extends Omit<ResourceDefinition, "complete" | "read"> {
   /** Tells a resource from a tool and a prompt. */
   readonly kind: "resource";
-  /** A URI, or an RFC 6570 template. */
-  uri: string;
-  /** Its media type. */
-  mimeType?: string;
-  /** Hints for clients. */
-  annotations?: Annotations;
-  /** Size in bytes, if it is known beforehand. */
-  size?: number;
-  /** The seconds for which a client may cache the content. */
-  ttlSeconds?: number;
-  /** `public` if it is the same for every caller. */
-  cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
   complete?: Readonly<Record<string, Complete>>;
   /** Reads it; undefined means that there is no such resource. */

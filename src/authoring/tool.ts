@@ -128,25 +128,14 @@ export interface StructuredTool<
  * A declared tool: `I` is the input that callers give, `O` its output. The
  * types of its settings and services are erased.
  */
-export interface Tool<I = unknown, O = unknown> extends Described {
+export interface Tool<I = unknown, O = unknown>
+  extends Omit<ToolDescription, "prepare"> {
   /** Tells a tool from a resource and a prompt. */
   readonly kind: "tool";
   /** Only for the compiler: the member never exists. */
   readonly _types?: { input: I; output: O };
-  /** The arguments' schema. */
-  input?: z.ZodObject;
   /** The answer's schema. */
   output?: z.ZodType;
-  /** Hints for clients. */
-  annotations?: ToolAnnotations;
-  /** Set if the tool runs as a durable task. */
-  task?: "optional" | "required";
-  /** True if each answer to its questions is accepted only once. */
-  singleUse?: boolean;
-  /** The calls that one caller may make. */
-  limit?: ToolLimit;
-  /** The callers: models, views, or both. */
-  visibility?: readonly ("model" | "app")[];
   /** The view that clients with MCP Apps show. */
   view?: string | ToolView;
   /** Calls to look at while the view is written. */

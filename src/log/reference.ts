@@ -23,7 +23,7 @@ export function newReference(): string {
  * Makes a name for a secret, by which log lines can be related. Its 32 bits
  * tell nothing about the 128 of an identifier (FNV-1a).
  */
-export function fingerprint(secret: string): string {
+export function shortHash(secret: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < secret.length; index++) {
     hash = Math.imul(hash ^ secret.charCodeAt(index), 0x01000193);

@@ -16,52 +16,34 @@ interface FormProps {
   of: string;
 }
 
-/** A button that ends grants. */
+/** A button that ends grants, or for an operator all that someone has. */
 export function EndForm(
-  { base = "", grantIds, csrf, label, of }: {
-    base?: string;
-    grantIds: readonly string[];
-    csrf: string;
-    label: string;
-    /**
-     * The name of what is ended, for people who hear the button without its
-     * row.
-     */
-    of: string;
-  },
+  { base = "", csrf, label, of, ...ended }:
+    & {
+      base?: string;
+      csrf: string;
+      label: string;
+      /**
+       * The name of what is ended, for people who hear the button without its
+       * row.
+       */
+      of: string;
+    }
+    & ({ grantIds: readonly string[] } | { subject: string }),
 ) {
   return (
     <form method="post" action={`${base}/account/end`}>
       <input type="hidden" name="csrf" value={csrf} />
-      <input type="hidden" name="grants" value={grantIds.join(" ")} />
-      <button class="quiet danger" type="submit">
-        {label}
-        <span class="visually-hidden">{` ${of}`}</span>
-      </button>
-    </form>
-  );
-}
-
-/** A button by which an operator ends all that a person or a machine has. */
-export function EndPersonForm(
-  { base = "", subject, csrf, label, of }: {
-    base?: string;
-    subject: string;
-    csrf: string;
-    label: string;
-    /** The person, for those who hear the button without its row. */
-    of: string;
-  },
-) {
-  return (
-    <form method="post" action={`${base}/account/end`}>
-      <input type="hidden" name="csrf" value={csrf} />
-      {/* Encoded: a form would change its line breaks. */}
-      <input
-        type="hidden"
-        name="subject"
-        value={encodeURIComponent(subject.toWellFormed())}
-      />
+      {"grantIds" in ended
+        ? <input type="hidden" name="grants" value={ended.grantIds.join(" ")} />
+        // Encoded: a form would change its line breaks.
+        : (
+          <input
+            type="hidden"
+            name="subject"
+            value={encodeURIComponent(ended.subject.toWellFormed())}
+          />
+        )}
       <button class="quiet danger" type="submit">
         {label}
         <span class="visually-hidden">{` ${of}`}</span>

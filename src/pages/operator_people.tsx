@@ -6,7 +6,7 @@
  */
 import { visible } from "../log/log_line.ts";
 import type { ConnectionInWords } from "./account_page.tsx";
-import { EndForm, EndPersonForm } from "./connection_forms.tsx";
+import { EndForm } from "./connection_forms.tsx";
 import { destinationOf } from "./destination.ts";
 import { displayName } from "./display_name.ts";
 import { Moment } from "./moment.tsx";
@@ -183,7 +183,7 @@ function PersonCell(
           The newest {grants.length} of {isMore ? `${count} or more` : count}
         </div>
       )}
-      <EndPersonForm
+      <EndForm
         base={base}
         subject={subject}
         csrf={csrf}
@@ -219,7 +219,7 @@ export function OperatorMachines(
           ? "None is alive"
           : <Moment at={usedAt} now={now} />,
         tokens > 0 && (
-          <EndPersonForm
+          <EndForm
             base={base}
             subject={subject}
             csrf={csrf}

@@ -16,7 +16,6 @@ import { type Config, parseConfig } from "../settings/config.ts";
 import type { Environment, Surroundings } from "../settings/setting.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { provideNeeds } from "./provide.ts";
-import { lazily } from "../lazily.ts";
 import { Log, type Logger, type LogOptions } from "../log/log.ts";
 import { type Permissions, permissionsOf } from "../auth/rules/permissions.ts";
 import {
@@ -84,17 +83,20 @@ export function planServer(
     log.logger("start"),
   );
   let catalogue: Catalogue | undefined;
+  let hasTold = false;
   return {
     options,
     config,
     log,
     scopes,
-    tellDoubts: lazily(() =>
+    tellDoubts() {
+      if (hasTold) return;
+      hasTold = true;
       tellDoubts(log.logger("start"), {
         ...scopeDoubts(neededHere, options.scopes),
         notes: config.notes,
-      })
-    ),
+      });
+    },
     permissions,
     lifecycle,
     get catalogue() {

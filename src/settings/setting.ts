@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { lazily } from "../lazily.ts";
 import type { Complaint } from "./complaint.ts";
 import { misspellings } from "./misspelt.ts";
 import { Refusal, type Shape } from "./shapes.ts";
@@ -75,17 +74,21 @@ export interface Surroundings {
 /** Reads settings one by one and remembers what was wrong with them. */
 export class Settings {
   readonly complaints: Complaint[] = [];
-  readonly #misspelt = lazily(() =>
-    misspellings(
-      Object.keys(this.environment).filter((name) => this.text({ name })),
-      new Set(this.surroundings.known?.flatMap((it) => [it.name, it.formerly])),
-    )
-  );
+  #misspellings?: ReturnType<typeof misspellings>;
 
   constructor(
     readonly environment: Environment,
     readonly surroundings: Surroundings = {},
   ) {}
+
+  /** Finds the name that stands where a variable's own should; or none. */
+  #misspelt(name: string): string | undefined {
+    this.#misspellings ??= misspellings(
+      Object.keys(this.environment).filter((name) => this.text({ name })),
+      new Set(this.surroundings.known?.flatMap((it) => [it.name, it.formerly])),
+    );
+    return this.#misspellings(name);
+  }
 
   /** The text of a variable; undefined when it is unset or blank. */
   text(
@@ -151,7 +154,7 @@ export class Settings {
       return "It may not be read: add it to permissions.default.env in " +
         `deno.json, or run with --allow-env=${name}`;
     }
-    const misspelt = isUnset && this.#misspelt()(name);
+    const misspelt = isUnset && this.#misspelt(name);
     if (misspelt) return `${misspelt} is not read: rename it`;
     if (fix !== undefined) return fix;
     const usual = defaultText(setting);
@@ -169,7 +172,7 @@ export class Settings {
         return [`${formerly} is now called ${name}: rename it`];
       }
       if (this.text(setting) !== undefined) return [];
-      const misspelt = this.#misspelt()(name);
+      const misspelt = this.#misspelt(name);
       return misspelt ? [`${misspelt} is not read: is ${name} meant?`] : [];
     });
   }

@@ -418,7 +418,7 @@ export class Database {
   #entry<T>(entry: Deno.KvEntryMaybe<unknown>): Entry<T> {
     const { key, versionstamp } = entry;
     if (entry.value === null) return { key, value: undefined, versionstamp };
-    const value = readRecord<T>(key, entry.value, this.now());
+    const value = readRecord<T>(entry.value, this.now());
     const { mark } = entry.value as Marked;
     if (mark !== undefined) this.#compareClocks(mark);
     return { key, value, versionstamp, mark };

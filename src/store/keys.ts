@@ -27,11 +27,6 @@ export function listedSessionKey([, , session]: Deno.KvKey): Deno.KvKey {
   return ["session", session];
 }
 
-/** Mark that the end of a session was reported to telemetry · 1 h. */
-export function sessionEndKey([, session]: Deno.KvKey): Deno.KvKey {
-  return ["session-end", session];
-}
-
 /** A question to a 2025 client, then its answer · 1 h. */
 export function replyKey(
   sessionId: string,
@@ -117,11 +112,6 @@ function named(requestId: string | number): string {
 /** The last time a client of the operator got a token · 90 days. */
 export function clientUseKey(clientId: string): Deno.KvKey {
   return ["client-use", fingerprint(clientId)];
-}
-
-/** OAuth client whose ID does not carry its registration · for ever, once used. */
-export function clientKey(clientId: string): Deno.KvKey {
-  return ["client", fingerprint(clientId)];
 }
 
 /** A document or key set of a client that someone signed in with · 30 days. */

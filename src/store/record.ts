@@ -9,7 +9,12 @@ export interface Expiring {
   expiresAt: number;
 }
 
-/** The version written into every record as `v`. */
+/**
+ * The form of records, written into each as `v`: a version that changes them
+ * tells by it what it reads. Processes of the last release read them too, so a
+ * change must keep the members that it needs. Its records are in
+ * `tests/upgrade/`.
+ */
 export const RECORD_VERSION = 1;
 
 /** The members of a stored record that stores do not see. */
@@ -19,38 +24,11 @@ export interface Marked {
   mark?: string;
 }
 
-/**
- * The upgrades of records by the first part of their key: the `n`th function
- * makes version `n + 1` of version `n`. Records without `v` are of version 0. A
- * process that is not updated yet still reads newer records, so a change must
- * keep the members that the version before needs. The records of the last
- * release are in `tests/upgrade/`.
- */
-const UPGRADES: Readonly<
-  // deno-lint-ignore no-explicit-any -- what another version wrote
-  Record<string, readonly ((older: any) => unknown)[]>
-> = {
-  // Attempts had no count, and did not mark strangers.
-  attempts: [({ attempts, ...rest }) => ({
-    ...rest,
-    attempts: attempts.map((attempt: object) => ({
-      isStranger: false,
-      count: 1,
-      ...attempt,
-    })),
-  })],
-  text: [(text) => ({ text, expiresAt: Infinity })],
-};
-
 /** Reads a record as a store wrote it; undefined if it has expired. */
 export function readRecord<T>(
-  [kind]: Deno.KvKey,
-  value: unknown,
+  record: unknown,
   now: number,
 ): T | undefined {
-  const { v = 0 } = value as { v?: number };
-  const steps = UPGRADES[kind as string]?.slice(v) ?? [];
-  const record = steps.reduce((older, step) => step(older), value);
   if (!isExpiring(record)) return record as T;
   if (record.expiresAt <= now) return undefined;
   const { v: _version, mark: _mark, ...own } = record;

@@ -170,10 +170,7 @@ export function refreshTokenStore(database: Database) {
         now: time,
         kept: repeated,
         answer: answerKey,
-        // Without a tag, that it was used is all that shows a replay.
-        obsolete: isTagged(refreshToken, grant)
-          ? [usedKey, answerKey]
-          : [answerKey],
+        obsolete: [usedKey, answerKey],
       });
       const sealed = await seal(
         deriveKey(refreshToken, "successor"),

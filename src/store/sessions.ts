@@ -9,15 +9,20 @@ import type {
   Implementation,
   LoggingLevel,
 } from "@modelcontextprotocol/server";
-import { type Bound, mayAdopt } from "../caller.ts";
+import { type Caller, isStranger } from "../caller.ts";
 import { fingerprint, randomId } from "../crypto/crypto.ts";
 import type { JsonObject } from "../json.ts";
 import type { SessionRevision } from "../mcp/wire/revisions.ts";
-import type { Database, Expiring, Found } from "./database.ts";
+import { telemetry } from "../telemetry/current.ts";
+import {
+  type Database,
+  type Expiring,
+  type Found,
+  isFound,
+} from "./database.ts";
 import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
 import { recent } from "./recent.ts";
-import { type EndingSessions, sessionEnds } from "./session_ends.ts";
-import { absent, type Transaction } from "./transaction.ts";
+import { absent, type Transaction, type Write } from "./transaction.ts";
 
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
@@ -43,8 +48,8 @@ export interface Session extends Expiring {
    */
   list?: string;
   revision: SessionRevision;
-  /** Epoch milliseconds; absent in sessions from version 0.2 or before. */
-  startedMilliseconds?: number;
+  /** Epoch milliseconds. */
+  startedMilliseconds: number;
   clientInfo: Implementation;
   capabilities: JsonObject;
   logLevel?: LoggingLevel;
@@ -71,6 +76,14 @@ const NEW_SECONDS = 60;
 /** The sessions of whoever opens a process's next one after so many are counted. */
 const UNCOUNTED_SESSIONS = 1000;
 
+/** Sessions that are about to end. */
+interface EndingSessions {
+  /** Ends them, as part of a commit. */
+  write: Write;
+  /** Reports them to telemetry; to be called when they have ended. */
+  tell(): void;
+}
+
 export type SessionStore = ReturnType<typeof sessionStore>;
 
 /** Sessions in a database. */
@@ -79,7 +92,6 @@ export function sessionStore(
   { most = MOST_SESSIONS, uncounted = UNCOUNTED_SESSIONS } = {},
 ) {
   const sessions = recent(read, { clock: database.clock });
-  const ends = sessionEnds(database);
   let opened = 0;
 
   async function read(id: string): Promise<Session | undefined> {
@@ -112,15 +124,8 @@ export function sessionStore(
     grantId: string,
   ): Promise<Deno.KvKey[]> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
-    // Up to version 0.2 only the session itself named its grant.
-    const silent = listed.filter(({ value }) => value.grantId === undefined);
-    const sessions = await database.getMany<Session[]>(
-      silent.map(({ key }) => listedSessionKey(key)),
-    );
-    return [
-      ...listed.filter(({ value }) => value.grantId === grantId),
-      ...silent.filter((_, n) => sessions[n].value?.grantId === grantId),
-    ].map(({ key }) => key);
+    return listed.filter(({ value }) => value.grantId === grantId)
+      .map(({ key }) => key);
   }
 
   /** Ends the sessions of a list beyond the most, the least used first. */
@@ -143,10 +148,38 @@ export function sessionStore(
       parts.push(listed.splice(-DELETIONS_PER_COMMIT));
     }
     await Promise.all(parts.map(async (some) => {
-      const { write, tell } = await ends.begin(some);
+      const { write, tell } = await endingOf(some);
       await database.commit(write);
       tell();
     }));
+  }
+
+  /** @param listed the list entries of the sessions that are about to end */
+  async function endingOf(
+    listed: readonly Deno.KvKey[],
+  ): Promise<EndingSessions> {
+    const keys = listed.map(listedSessionKey);
+    const ended = telemetry ? await database.getMany<Session[]>(keys) : [];
+    return {
+      write(transaction) {
+        transaction.delete(...listed);
+        for (const key of keys) transaction.end(key, database.now());
+      },
+      tell() {
+        for (const { value } of ended.filter(isFound)) {
+          tellEnd(value, "stopped");
+        }
+      },
+    };
+  }
+
+  /** Reports to telemetry that a client, or its lost permission, ended one. */
+  function tellEnd(
+    { revision, startedMilliseconds }: Session,
+    outcome: "ok" | "stopped",
+  ): void {
+    const milliseconds = database.clock() - startedMilliseconds;
+    telemetry?.tellSession({ revision, outcome, milliseconds });
   }
 
   return {
@@ -209,17 +242,18 @@ export function sessionStore(
     },
 
     /**
-     * Gives a session to a caller who has signed in since it began, or who
-     * began it under version 0.1: their client goes on with the same id.
-     * Undefined if it is someone else's.
+     * Gives a stranger's session to a caller who has signed in since it began:
+     * their client goes on with the same id. Undefined if it is someone else's.
      */
-    async adopt(id: string, caller: Bound): Promise<Session | undefined> {
-      const { binding, grantId } = caller;
+    async adopt(
+      id: string,
+      { binding, grantId }: Pick<Caller, "binding" | "grantId">,
+    ): Promise<Session | undefined> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
         if (!found || found.value.binding === binding) return found?.value;
-        if (!mayAdopt(caller, found.value)) return undefined;
+        if (!isStranger(found.value)) return undefined;
         const { list: _, ...rest } = found.value;
         const session = { ...rest, binding, grantId };
         const isDone = await database.commit((transaction) =>
@@ -230,24 +264,18 @@ export function sessionStore(
       }
     },
 
-    /**
-     * Ends a session; false if there is none.
-     *
-     * @param former another binding that it may have
-     */
-    async end(id: string, binding: string, former?: string): Promise<boolean> {
+    /** Ends a caller's session; false if there is none. */
+    async end(id: string, binding: string): Promise<boolean> {
       for (;;) {
         const found = await database.find<Session>(sessionKey(id));
         sessions.forget(id);
-        if (!found) return false;
-        const { binding: bound } = found.value;
-        if (bound !== binding && bound !== former) return false;
+        if (!found || found.value.binding !== binding) return false;
         const isDone = await database.commit((transaction) =>
           transaction.check(found).end(found.key)
             .delete(sessionsOfKey(listOfSession(found.value), fingerprint(id)))
         );
         if (!isDone) continue;
-        ends.tell([found], "ok");
+        tellEnd(found.value, "ok");
         return true;
       }
     },
@@ -261,7 +289,7 @@ export function sessionStore(
       const listed = await listOf(binding, grantId);
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);
-      return await ends.begin(last);
+      return await endingOf(last);
     },
 
     /** Counts the live sessions that a grant used last. */

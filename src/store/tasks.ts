@@ -6,7 +6,7 @@
  * @module
  * @see MCP extension io.modelcontextprotocol/tasks
  */
-import { type Bound, type Caller, formerBinding } from "../caller.ts";
+import type { Caller } from "../caller.ts";
 import { RpcCode } from "../errors.ts";
 import type { InputRequest } from "../mcp/wire/inquiry.ts";
 import type { JsonObject } from "../json.ts";
@@ -242,30 +242,6 @@ export function taskStore(
           })
       );
       return await view(taskId, record);
-    },
-
-    /**
-     * Gives a caller's task from version 0.1 today's binding; undefined if
-     * there is none.
-     */
-    async adopt(taskId: string, caller: Bound): Promise<Task | undefined> {
-      const { binding, grantId } = caller;
-      const former = formerBinding(caller);
-      if (former === undefined) return undefined;
-      const found = await database.find<TaskRecord>(taskKey(taskId));
-      if (found?.value.binding !== former) return undefined;
-      const { key, value } = found;
-      const { expiresAt } = value;
-      // If another change comes between, the next look does it.
-      await database.commit((transaction) =>
-        transaction.check(found)
-          .set(key, { ...value, binding })
-          .set<TaskOfPerson>(tasksOfKey(binding, taskId), {
-            grantId,
-            expiresAt,
-          })
-      );
-      return await find(taskId, binding);
     },
 
     /** True if a list holds at least `count` stored tasks. */

@@ -8,13 +8,13 @@ import { tool } from "../../src/authoring/tool.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { keyServer } from "../auth/doors/key_server.ts";
 import {
+  type Ask,
+  asksOf,
   Events,
   type HeadersOf,
-  initialize,
   isStream,
   type Json,
   resultOf,
-  rpc,
   startServer,
   type TestServer,
   until,
@@ -208,29 +208,6 @@ const DOORS: Record<
   ],
 };
 
-type Ask = (method: string, params: Json) => Promise<Response>;
-
-async function callersOf(
-  server: TestServer,
-  headers: HeadersOf,
-): Promise<Record<"2025" | "2026", Ask>> {
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  assert.equal(opened.status, 200);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
-  const capabilities = {
-    extensions: { "io.modelcontextprotocol/tasks": {} },
-  };
-  return {
-    "2025": (method, params) => server.post(rpc(method, params), session),
-    "2026": (method, params) =>
-      server.call(method, params, { headers, capabilities }),
-  };
-}
-
 /** Names a refusal; undefined if it is none. */
 async function refusalOf(
   response: Response,
@@ -343,7 +320,7 @@ async function checkRules(
   headers: HeadersOf,
   fates: readonly Fate[],
 ): Promise<void> {
-  const asks = await callersOf(server, headers);
+  const asks = await asksOf(server, headers);
   for (const generation of ["2025", "2026"] as const) {
     const ask = asks[generation];
     for (const [index, scope] of SCOPES.entries()) {

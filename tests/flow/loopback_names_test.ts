@@ -4,14 +4,19 @@ import { INTRODUCTION } from "../kit.ts";
 import { Browser } from "./browser.ts";
 import { SILENT } from "../log/fixture.ts";
 
-Deno.test("without BASE_URL people sign in at each name of their machine", async () => {
-  using kv = await Deno.openKv(":memory:");
-  await using server = createServer({
+/** Makes a server that has no address of its own. */
+function openServer(kv: Deno.Kv) {
+  return createServer({
     log: SILENT,
     ...INTRODUCTION,
     kv,
     env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
   });
+}
+
+Deno.test("without BASE_URL people sign in at each name of their machine", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using server = openServer(kv);
   const send = (request: Request) => Promise.resolve(server.fetch(request));
   for (const name of ["127.0.0.1", "localhost", "[::1]"]) {
     const origin = `http://${name}:3000`;
@@ -49,12 +54,7 @@ Deno.test("without BASE_URL people sign in at each name of their machine", async
 
 Deno.test("a name or a port that is not this server's makes no other server", async () => {
   using kv = await Deno.openKv(":memory:");
-  await using server = createServer({
-    log: SILENT,
-    ...INTRODUCTION,
-    kv,
-    env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
-  });
+  await using server = openServer(kv);
   const path = "/.well-known/oauth-protected-resource";
   for (
     const origin of [

@@ -10,13 +10,12 @@ import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import { Meta } from "../../src/mcp/wire/request_meta.ts";
 import {
+  asksOf,
   Events,
   type HeadersOf,
-  initialize,
   isStream,
   type Json,
   resultOf,
-  rpc,
 } from "../kit.ts";
 import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
 import { resourcesOf, taskOf } from "./scoped_definitions.ts";
@@ -80,29 +79,6 @@ async function authorize(server: OAuthServer): Promise<HeadersOf> {
   return { authorization: `Bearer ${access_token}` };
 }
 
-/** A generation of the protocol, in the way its clients call. */
-type Call = (method: string, params: Json) => Promise<Response>;
-
-async function callers(
-  server: OAuthServer,
-): Promise<Record<"2025" | "2026", Call>> {
-  const headers = await authorize(server);
-  const opened = await server.post(initialize("2025-11-25"), headers);
-  await opened.body?.cancel();
-  const session = {
-    ...headers,
-    "mcp-session-id": opened.headers.get("mcp-session-id")!,
-  };
-  const capabilities = {
-    extensions: { "io.modelcontextprotocol/tasks": {} },
-  };
-  return {
-    "2025": (method, params) => server.post(rpc(method, params), session),
-    "2026": (method, params) =>
-      server.call(method, params, { headers, capabilities }),
-  };
-}
-
 const WAYS: Record<string, [string, (name: string) => Json]> = {
   "calls a tool": ["tools/call", (name) => ({ name, arguments: {} })],
   "starts a task": [
@@ -151,7 +127,7 @@ for (const generation of ["2025", "2026"] as const) {
     if (generation === "2025" && what === "starts a task") continue;
     Deno.test(`a ${generation} caller ${what} with a scope, is asked for more, or finds nothing`, async () => {
       await using server = await start();
-      const call = (await callers(server))[generation];
+      const call = (await asksOf(server, await authorize(server)))[generation];
       const granted = await resultOf(call(method, paramsOf("granted")));
       assert(granted && !granted.isError, JSON.stringify(granted));
 
@@ -181,7 +157,7 @@ for (const generation of ["2025", "2026"] as const) {
 
   Deno.test(`lists of ${generation} show what a caller could use`, async () => {
     await using server = await start();
-    const call = (await callers(server))[generation];
+    const call = (await asksOf(server, await authorize(server)))[generation];
     const namesIn = async (method: string, member: string) => {
       const result = await resultOf(call(method, {}));
       if (generation === "2026") assert.equal(result.cacheScope, "private");
@@ -218,7 +194,7 @@ for (const generation of ["2025", "2026"] as const) {
 
 Deno.test("a subscription tells of what a caller was granted, and keeps still about what is not there", async () => {
   await using server = await start();
-  const { "2026": call } = await callers(server);
+  const { "2026": call } = await asksOf(server, await authorize(server));
   const listen = (...names: string[]) =>
     call("subscriptions/listen", {
       notifications: {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
-import { fingerprint } from "../../src/log/reference.ts";
+import { shortHash } from "../../src/log/reference.ts";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { BASE_URL, Client } from "../flow/kit.ts";
 import { browserOn, freePort } from "../flow/processes.ts";
@@ -434,7 +434,7 @@ Deno.test("a collector of telemetry", async (t) => {
       ]),
       ["asking ok", "abandoned cancelled"].map((words) => [
         ...words.split(" "),
-        fingerprint(session.id),
+        shortHash(session.id),
         "2025-11-25",
       ]),
     );

@@ -12,7 +12,7 @@ Deno.test("copyRecords() writes what Deno KV and a store read, under names of it
     `${directory.path}/${name}.db`
   );
   const grantId = randomId(16);
-  const session: Omit<Session, "expiresAt"> = {
+  const session: Omit<Session, "startedMilliseconds" | "expiresAt"> = {
     binding: grantId,
     grantId,
     revision: "2025-11-25",

@@ -6,7 +6,7 @@ import { whileLocked } from "../../src/store/locked.ts";
 import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
 import { until } from "../kit.ts";
 import { withKv } from "./fixture.ts";
-import { HastyTimers, SteadyTime } from "./timers.ts";
+import { HastyTimers } from "./timers.ts";
 
 const KEY = ["a"];
 
@@ -78,15 +78,6 @@ testOnDatabases(
     assert(entry.versionstamp, "a check must still name what is there");
   },
 );
-
-testOnDatabases("find() reads records of the version before", async (kv) => {
-  await kv.set(["text", "id", 0], "part");
-  await kv.set(KEY, { n: 1, expiresAt: now() + 60 });
-  const database = new Database(kv);
-  const found = await database.find<{ text: string }>(["text", "id", 0]);
-  assert.equal(found?.value.text, "part");
-  assert.equal((await database.find<Counter>(KEY))?.value.n, 1);
-});
 
 testOnDatabases(
   "getMany() and list() read more than one read takes",
@@ -313,15 +304,11 @@ const write = (database: Database) =>
 
 Deno.test("commit() that fails at once is tried again a little later, once its first try can no longer happen", () =>
   withKv(async (kv) => {
-    using timers = new HastyTimers([20, 40]);
+    using _timers = new HastyTimers([20, 40]);
     const away = new TypeError("connection refused");
     const twice = failingCommits(kv, 2, away);
     const version = await write(new Database(twice.handle));
     assert.equal(version, (await kv.get(KEY)).versionstamp);
-    const pauses = timers.milliseconds.filter((it) => it < 1000);
-    // The change, what closes its fence twice, and the change.
-    assert.deepEqual(pauses, [20, 20]);
-    assert.equal(twice.asked.commits, 4);
 
     const always = failingCommits(kv, Infinity, away);
     await assert.rejects(write(new Database(always.handle)), StorageError);
@@ -348,45 +335,6 @@ Deno.test("commit() reads nothing back where it has written nothing", () =>
     assert.equal(version, undefined);
     assert.deepEqual(asked, { commits: 1, reads: 0 });
   }));
-
-Deno.test("getMany() reads ten keys at once", () =>
-  withKv(async (kv) => {
-    const { asked, handle } = failingCommits(kv, 0, new Error());
-    const keys = Array.from({ length: 20 }, (_, n) => [n]);
-    assert.equal((await new Database(handle).getMany(keys)).length, 20);
-    assert.equal(asked.reads, 2);
-  }));
-
-Deno.test("list() reads five hundred records at once", () =>
-  withKv(async (kv) => {
-    let options: Deno.KvListOptions | undefined;
-    const database = new Database(replacing(kv, {
-      list: (selector: Deno.KvListSelector, given: Deno.KvListOptions) => {
-        options = given;
-        return kv.list(selector, given);
-      },
-    }));
-    await database.list([], { limit: 1000 });
-    assert.deepEqual(options, { limit: 1000, batchSize: 500 });
-  }));
-
-for (const [isRemote, pause] of [[true, 5000], [false, 30]] as const) {
-  Deno.test(`poll() of a database that is ${isRemote ? "" : "not "}remote pauses for ${pause} ms`, () =>
-    withKv(async (kv) => {
-      using _time = new SteadyTime();
-      using timers = new HastyTimers([]);
-      const database = new Database(kv, {
-        isRemote,
-        deadlineMilliseconds: 7000,
-      });
-      const stop = database.poll(KEY, { onValue() {} });
-      const paused = () =>
-        timers.milliseconds.find((it) => 0 < it && it < 7000);
-      while (!paused()) await new Promise((resolve) => setTimeout(resolve));
-      await stop();
-      assert.equal(paused(), pause);
-    }));
-}
 
 Deno.test("a record is written in this version, and collected a minute later at the earliest", () =>
   withKv(async (kv) => {
@@ -568,15 +516,3 @@ testOnDatabases(
     assert.equal(await first, (await kv.get(KEY)).versionstamp);
   },
 );
-
-Deno.test("an attempt of an older version is no stranger's, and was seen once", () =>
-  withKv(async (kv) => {
-    const attempts = [{ step: "POST /token", at: now() }];
-    await kv.set(["attempts"], { attempts, expiresAt: now() + 60 });
-    const found = await new Database(kv).find<{ attempts: unknown }>([
-      "attempts",
-    ]);
-    assert.deepEqual(found?.value.attempts, [
-      { ...attempts[0], isStranger: false, count: 1 },
-    ]);
-  }));

@@ -4,7 +4,6 @@ import * as keys from "../../src/store/keys.ts";
 Deno.test("every key begins with a word of its own", () => {
   const {
     listedSessionKey,
-    sessionEndKey,
     // Other keys, or places among them.
     listedAccountSessionKey,
     personKey,
@@ -21,7 +20,6 @@ Deno.test("every key begins with a word of its own", () => {
   assert.equal(new Set(words).size, words.length);
   const session = listedSessionKey(["session-of", "ada", "id"]);
   assert.deepEqual(session, ["session", "id"]);
-  assert.deepEqual(sessionEndKey(session), ["session-end", "id"]);
   const listed = ["account-session-of", "ada", "id"];
   assert.deepEqual(listedAccountSessionKey(listed), ["account-session", "id"]);
   const person = { by: "name", text: "jo", subject: "ada", days: 1 } as const;

@@ -60,17 +60,3 @@ export async function newMachineGrant(kv: Deno.Kv) {
 export function call(tool = "search", outcome: EndedCall["outcome"] = "ok") {
   return { at: Math.floor(Date.now() / 1000), tool, outcome };
 }
-
-/** Makes a handle that counts a store's operations. */
-export function counted(kv: Deno.Kv) {
-  const counter = { kv, reads: 0, commits: 0 };
-  counter.kv = new Proxy(kv, {
-    get(target, name) {
-      if (name === "atomic") counter.commits++;
-      if (name === "getMany") counter.reads++;
-      const member = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
-  return counter;
-}

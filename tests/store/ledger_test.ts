@@ -18,7 +18,6 @@ import { FakeTime } from "./fake_time.ts";
 import { withKv } from "./fixture.ts";
 import {
   call,
-  counted,
   DAY,
   ledgerOn,
   newGrant,
@@ -199,19 +198,6 @@ testOnDatabases(
     assert.equal(count, 2);
   },
 );
-
-Deno.test("note() writes nothing, and a thousand calls are one commit", () =>
-  withKv(async (kv) => {
-    const grants = await Promise.all(range(5).map(() => newGrant(kv)));
-    const counter = counted(kv);
-    const ledger = ledgerOn(counter.kv);
-    for (const n of range(1000)) {
-      ledger.note(grants[n % 5].id, call(`tool-${n % 3}`));
-    }
-    assert.deepEqual([counter.reads, counter.commits], [0, 0]);
-    await ledger.close();
-    assert.deepEqual([counter.reads, counter.commits], [2, 1]);
-  }));
 
 Deno.test("a full ledger fits a value, and a commit takes as many as it should", () =>
   withKv(async (kv) => {

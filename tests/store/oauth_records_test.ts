@@ -5,8 +5,6 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
 import { assertionStore } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { clientKey } from "../../src/store/keys.ts";
-import { registrationStore } from "../../src/store/registrations.ts";
 import { codeStore } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
@@ -28,39 +26,9 @@ import {
   VERIFIER,
   withKv,
 } from "./fixture.ts";
-import { losing, overtaken } from "./overtaken_kv.ts";
+import { overtaken } from "./overtaken_kv.ts";
 
 const DAY = 86400;
-
-/** Stores a client as before client IDs carried their registration. */
-async function storeClient(kv: Deno.Kv, expiresAt: number) {
-  const client = newClient();
-  await new Database(kv).commit((transaction) =>
-    transaction.set(clientKey(client.clientId), { ...client, expiresAt })
-  );
-  return client;
-}
-
-Deno.test("registrationStore keeps an older registration for ever once it is used", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const clients = registrationStore(new Database(kv));
-    const client = await storeClient(kv, now() + DAY);
-    time.tick(DAY - 1);
-    assert.deepEqual(await clients.find(client.clientId), client);
-    time.tick(1000 * DAY);
-    assert.deepEqual(await clients.find(client.clientId), client);
-  }));
-
-Deno.test("registrationStore does not find what had expired, or never was", () =>
-  withKv(async (kv) => {
-    using time = new FakeTime();
-    const clients = registrationStore(new Database(kv));
-    const client = await storeClient(kv, now() + DAY);
-    time.tick(DAY);
-    assert.equal(await clients.find(client.clientId), undefined);
-    assert.equal(await clients.find("unknown"), undefined);
-  }));
 
 Deno.test("documentStore fetches once while a document is fresh, however many ask", () =>
   withKv(async (kv) => {
@@ -406,16 +374,6 @@ Deno.test("waitForRefresh() waits while someone refreshes", () =>
     await waiting;
   }));
 
-Deno.test("registrationStore brings back no client that is removed as it is read", () =>
-  withKv(async (kv) => {
-    const client = await storeClient(kv, now() + DAY);
-    const remove = () => kv.delete(clientKey(client.clientId));
-    const clients = registrationStore(new Database(overtaken(kv, remove)));
-    await clients.find(client.clientId);
-    const { value } = await kv.get(clientKey(client.clientId));
-    assert.equal(value, null);
-  }));
-
 Deno.test("complete() ends its request, and does nothing once someone else had the lease", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
@@ -502,15 +460,6 @@ Deno.test("touch() revives no grant that is closed at the same time", () =>
     await until(() => isClosed);
     await slow.idle();
     assert.equal((await grants.find(grant.id))?.value.status, "closed");
-  }));
-
-Deno.test("registrationStore writes nothing of a client that stays already", () =>
-  withKv(async (kv) => {
-    const { clientId } = await storeClient(kv, now() + DAY);
-    await registrationStore(new Database(kv)).find(clientId);
-    const place = losing(kv);
-    assert(await registrationStore(new Database(place.kv)).find(clientId));
-    assert.equal(place.commits, 0);
   }));
 
 Deno.test("documentStore keeps 250 documents that no one signed in with, and drops the oldest", () =>

@@ -5,7 +5,7 @@ import { grantStore } from "../../src/store/grants.ts";
 import { persist, tidy } from "../../src/store/persist.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import { withKv } from "./fixture.ts";
-import { countedSignal, HastyTimers, SteadyTime } from "./timers.ts";
+import { countedSignal, SteadyTime } from "./timers.ts";
 
 /**
  * Makes an operation that fails a number of times, then gives its number of
@@ -34,12 +34,6 @@ Deno.test("persist() ends with the last failure once no one waits or the time is
   };
   await assert.rejects(persist(trying, { forMilliseconds: 50 }), StorageError);
   assert.equal(tries, 1);
-});
-
-Deno.test("persist() pauses twice as long each time, and no longer than two seconds", async () => {
-  using timers = new HastyTimers();
-  assert.equal(await persist(failing(7), {}), 8);
-  assert.deepEqual(timers.milliseconds, [100, 200, 400, 800, 1600, 2000, 2000]);
 });
 
 Deno.test("persist() ends its pause once no one waits, and leaves no timer and no listener", async () => {

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { mintCredential } from "../../src/auth/rules/credential.ts";
-import { unwrapDataKey, wrapDataKey } from "../../src/auth/rules/data_key.ts";
-import type { Grant } from "../../src/auth/rules/grant.ts";
-import { isMinted } from "../../src/auth/rules/refresh_token.ts";
 import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";
 import { grantStore } from "../../src/store/grants.ts";
-import type { TokenRecord } from "../../src/store/issuance.ts";
-import { grantKey, refreshTokenKey } from "../../src/store/keys.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { StorageError } from "../../src/errors.ts";
@@ -58,32 +53,6 @@ const USED = {
 
 async function statusOf(kv: Deno.Kv, grantId: string) {
   return (await grantStore(new Database(kv)).find(grantId))?.value.status;
-}
-
-/** Stores a token of an earlier version: no tag, and no key for one. */
-async function withoutTag(kv: Deno.Kv, refreshToken: string, grantId: string) {
-  const database = new Database(kv);
-  const untagged = mintCredential("refresh_token", grantId);
-  const [token, grant] = await database.getMany<[TokenRecord, Grant]>([
-    refreshTokenKey(refreshToken),
-    grantKey(grantId),
-  ]);
-  const dataKey = await unwrapDataKey(
-    token.value!.wrappedKey,
-    grantId,
-    refreshToken,
-  );
-  const { refreshKey: _, ...former } = grant.value!;
-  const record: TokenRecord = {
-    ...token.value!,
-    wrappedKey: await wrapDataKey(dataKey, grantId, untagged),
-  };
-  await database.commit((transaction) =>
-    transaction.delete(token.key)
-      .set(grant.key, former)
-      .set(refreshTokenKey(untagged), record)
-  );
-  return untagged;
 }
 
 testOnDatabases(
@@ -352,36 +321,5 @@ testOnDatabases(
     await assert.rejects(refresh(kv, forged, clientId), UNKNOWN);
     assert.equal(await statusOf(kv, grantId), "active");
     await refresh(kv, refreshToken, clientId);
-  },
-);
-
-testOnDatabases(
-  "rotate() gives fifty simultaneous refreshes of a token without a tag the same pair, with one",
-  async (kv, other) => {
-    const { clientId, grantId, ...begun } = await begin(kv);
-    const untagged = await withoutTag(kv, begun.refreshToken, grantId);
-    const all = await Promise.all(
-      Array.from(
-        { length: 50 },
-        (_, n) => refresh(n % 2 ? kv : other, untagged, clientId),
-      ),
-    );
-    for (const tokens of all) assert.deepEqual(tokens, all[0]);
-    const found = await grantStore(new Database(kv)).find(grantId);
-    assert(isMinted(all[0].refreshToken!, found!.value.refreshKey!));
-  },
-);
-
-testOnDatabases(
-  "find() ends the grant for a used token without a tag while that is remembered",
-  async (kv) => {
-    using time = new FakeTime();
-    const { clientId, grantId, ...begun } = await begin(kv);
-    const untagged = await withoutTag(kv, begun.refreshToken, grantId);
-    const { refreshToken } = await refresh(kv, untagged, clientId);
-    time.tick(29 * 86400);
-    await refresh(kv, refreshToken!, clientId);
-    await assert.rejects(refresh(kv, untagged, clientId), USED);
-    assert.equal(await statusOf(kv, grantId), "closed");
   },
 );

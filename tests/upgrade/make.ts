@@ -2,12 +2,12 @@
  * Lets a release write its database: the things that people had open when it
  * was replaced. The next version has to read it.
  *
- *     git worktree add /tmp/release v0.1.0
+ *     git worktree add /tmp/release v0.2.0
  *     deno run -A --no-check --config /tmp/release/tests/deno.json \
- *       tests/upgrade/make.ts /tmp/release tests/upgrade/0.1.0.json
+ *       tests/upgrade/make.ts /tmp/release tests/upgrade/0.2.0.json
  *
  * It runs on the release's own server and test kit. Only their names and the
- * place of `tool()` have to be today's, or be listed in `TOOL`.
+ * place of `tool()` have to be today's.
  *
  * @module
  */
@@ -17,29 +17,18 @@ import type * as Kit from "../kit.ts";
 import { type Leftover, printEntry } from "./leftover.ts";
 import { toolsOf } from "./tools.ts";
 
-/** The places of `tool()` in releases, the newest first. */
-const TOOL = ["src/authoring/tool.ts", "src/mcp/authoring.ts"];
-
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 const ELICITATION = { elicitation: {} };
 
-async function importFirst(
-  tree: string,
-  paths: readonly string[],
-): Promise<Json> {
-  for (const path of paths) {
-    const url = new URL(path, `file://${tree}/`);
-    if (await Deno.stat(url).then(() => true, () => false)) {
-      return await import(url.href);
-    }
-  }
-  throw new Error(`None of ${paths} is in ${tree}`);
+/** Imports a module of the release. */
+async function load(tree: string, path: string): Promise<Json> {
+  return await import(new URL(path, `file://${tree}/`).href);
 }
 
 async function make(tree: string): Promise<Leftover> {
-  const { tool } = await importFirst(tree, TOOL);
-  const kit: typeof Kit = await importFirst(tree, ["tests/kit.ts"]);
-  const flow: typeof FlowKit = await importFirst(tree, ["tests/flow/kit.ts"]);
+  const { tool } = await load(tree, "src/authoring/tool.ts");
+  const kit: typeof Kit = await load(tree, "tests/kit.ts");
+  const flow: typeof FlowKit = await load(tree, "tests/flow/kit.ts");
   const { version } = JSON.parse(await Deno.readTextFile(`${tree}/deno.json`));
   const tools = toolsOf(tool);
   using kv = await Deno.openKv(":memory:");

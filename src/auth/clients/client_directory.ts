@@ -25,7 +25,6 @@ import type { Parameters } from "../rules/parameters.ts";
 import type { AssertionStore } from "../../store/assertions.ts";
 import type { Use } from "../../store/once.ts";
 import type { SecretStore } from "../../store/secrets.ts";
-import type { RegistrationStore } from "../../store/registrations.ts";
 import type { DocumentStore } from "../../store/documents.ts";
 import { type Clock, now } from "../../clock.ts";
 
@@ -59,7 +58,6 @@ export interface ClientDirectory {
 export function clientDirectory(
   {
     baseUrl,
-    registrations,
     secrets,
     documents,
     assertions,
@@ -69,7 +67,6 @@ export function clientDirectory(
   }: {
     baseUrl: string;
     secrets: SecretStore;
-    registrations: RegistrationStore;
     documents: DocumentStore;
     assertions: AssertionStore;
     clock: Clock;
@@ -135,7 +132,7 @@ export function clientDirectory(
   ): Promise<Client | undefined> {
     return isSealedClientId(clientId)
       ? await openClient(await secrets.find("client-ids"), clientId)
-      : await registrations.find(clientId);
+      : undefined;
   }
 
   /**

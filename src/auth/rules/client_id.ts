@@ -1,6 +1,5 @@
 /**
  * The form of our client IDs: a short name, a dot, and the sealed registration.
- * Older client IDs are the short name alone.
  *
  * @module
  */
@@ -16,14 +15,6 @@ const SEALED = /^([\w-]{22})\.[\w.-]+$/;
 /** True if the ID may carry a registration. */
 export function isSealedClientId(clientId: string): boolean {
   return clientId.length <= CLIENT_ID_MAX_CHARACTERS && SEALED.test(clientId);
-}
-
-/** A short name without a registration, as version 0.1 gave them. */
-const BARE = /^[\w-]{22}$/;
-
-/** Returns true if an ID may be one that a client got by registering itself. */
-export function isRegisteredClientId(clientId: string): boolean {
-  return BARE.test(clientId) || isSealedClientId(clientId);
 }
 
 /** Gives the short name of an ID, for logs and lists. */

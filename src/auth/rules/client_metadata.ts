@@ -7,7 +7,6 @@
  */
 import * as z from "zod";
 import { OAuthError } from "../../errors.ts";
-import { lazily } from "../../lazily.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
@@ -34,10 +33,7 @@ const VOUCHED_GRANT_TYPES = [...GRANT_TYPES, JWT_BEARER_GRANT_TYPE];
 /** Members of a JWK that only its owner may know (RFC 7518 §6). */
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/**
- * Made for the first client, so that a server without clients starts sooner.
- */
-const schemas = lazily(() => {
+function makeSchemas() {
   // No control characters, because it is shown and logged.
   const words = z.string().max(200).regex(/^\P{Cc}*$/u);
   const address = z.string().max(2048).regex(/^\P{Cc}*$/u);
@@ -74,7 +70,10 @@ const schemas = lazily(() => {
     redirect_uris: redirectUris.default([]),
   });
   return { ofApp, ofMachine };
-});
+}
+
+/** Made for the first client, so that a server without clients starts sooner. */
+let schemas: ReturnType<typeof makeSchemas> | undefined;
 
 /** The requirements for members, where "see RFC 7591" would not help. */
 const WANTED: Readonly<Record<string, string>> = {
@@ -88,7 +87,7 @@ const WANTED: Readonly<Record<string, string>> = {
 
 /** Checked client metadata in the wire's spelling, with defaults. */
 export type ClientMetadata = z.output<
-  ReturnType<typeof schemas>["ofApp"]
+  ReturnType<typeof makeSchemas>["ofApp"]
 >;
 
 function refuse(description: string): never {
@@ -117,7 +116,7 @@ export function parseClientMetadata(
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
   );
-  const { ofApp, ofMachine } = schemas();
+  const { ofApp, ofMachine } = schemas ??= makeSchemas();
   const parsed = (machines ? ofMachine : ofApp).safeParse(present);
   if (!parsed.success) {
     const [member] = parsed.error.issues[0].path;

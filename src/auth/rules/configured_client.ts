@@ -32,12 +32,6 @@ interface SecretMembers {
   client_secret_env?: unknown;
 }
 
-/** Finds the variables that hold secrets of the clients in a text. */
-export function secretVariables(text: string): string[] {
-  return [...text.matchAll(/"client_secret_env"\s*:\s*"(\w+)"/g)]
-    .map(([, variable]) => variable);
-}
-
 /**
  * Parses clients.
  *

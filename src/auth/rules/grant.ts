@@ -51,10 +51,7 @@ export interface Grant {
   scopes: readonly string[];
   /** The scopes before the person took some away. */
   grantedScopes?: readonly string[];
-  /**
-   * The key for the tags of its refresh tokens; absent if there are none, or
-   * only those of an earlier version.
-   */
+  /** The key for the tags of its refresh tokens; absent if there are none. */
   refreshKey?: string;
   /**
    * The time at which the person paused it: until they resume it, it opens
@@ -63,7 +60,7 @@ export interface Grant {
   pausedAt?: number;
   /** The words that its person is found by, abridged; absent: by none yet. */
   listedAs?: string;
-  /** The address that its code was sent to; unknown of grants from before 0.3. */
+  /** The address that its code was sent to; absent if it began without one. */
   redirectUri?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";

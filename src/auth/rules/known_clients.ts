@@ -5,7 +5,7 @@
  * @module
  */
 import type { Client } from "./client.ts";
-import { isRegisteredClientId } from "./client_id.ts";
+import { isSealedClientId } from "./client_id.ts";
 import { namesDocument } from "./metadata_document.ts";
 
 /**
@@ -27,6 +27,6 @@ export function knownClients(
     allowedDomains.length === 0 ||
     allowedDomains.includes(URL.parse(clientId)?.hostname ?? "");
   return (clientId) =>
-    ids.has(clientId) || isRegisteredClientId(clientId) ||
+    ids.has(clientId) || isSealedClientId(clientId) ||
     enabled && namesDocument(clientId) && isWelcome(clientId);
 }

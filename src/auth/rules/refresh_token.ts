@@ -36,10 +36,7 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/**
- * True if a refresh token was made with the grant's key; those of earlier
- * versions were not.
- */
+/** True if a refresh token was made with the grant's key. */
 export function isMinted(refreshToken: string, refreshKey: string): boolean {
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);

@@ -25,7 +25,6 @@ import { clientUseStore } from "../../store/client_uses.ts";
 import { codeStore } from "../../store/codes.ts";
 import type { Database } from "../../store/database.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
-import { registrationStore } from "../../store/registrations.ts";
 import { documentStore, type FetchDocument } from "../../store/documents.ts";
 import { secretStore } from "../../store/secrets.ts";
 import { grantStore } from "../../store/grants.ts";
@@ -98,7 +97,6 @@ export function authorizationServer(
   const { about } = options;
   const { metadataDocuments, allowedUsers, assertionIssuers } = config;
   const grants = grantStore(database);
-  const registrations = registrationStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
   const upstreamTokens = upstreamTokenStore(database);
@@ -118,7 +116,6 @@ export function authorizationServer(
     allowedUsers,
     clients: clientDirectory({
       baseUrl,
-      registrations,
       secrets,
       documents,
       assertions,

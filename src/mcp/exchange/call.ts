@@ -10,7 +10,7 @@ import type { Authenticated, Caller, Upstream } from "../../caller.ts";
 import { ChallengeError, LimitError } from "../../errors.ts";
 import { logFailure } from "../../log/failures.ts";
 import { shortClientId } from "../../auth/rules/client_id.ts";
-import { fingerprint, newReference } from "../../log/reference.ts";
+import { newReference, shortHash } from "../../log/reference.ts";
 import type { Context, McpClient } from "../../authoring/context.ts";
 import type { Catalogue, Introduction } from "../catalogue/catalogue.ts";
 import { Suspended } from "../wire/inquiry.ts";
@@ -400,7 +400,7 @@ export abstract class Call implements Work, Running {
       clientId: clientId && shortClientId(clientId),
       grantId,
       door,
-      session: this.sessionId && fingerprint(this.sessionId),
+      session: this.sessionId && shortHash(this.sessionId),
       ...this.#what,
       task: endedTask ? undefined : this.taskId,
       durationMilliseconds: this.engine.clock() - this.startedMilliseconds,

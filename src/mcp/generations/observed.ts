@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { fingerprint } from "../../log/reference.ts";
+import { shortHash } from "../../log/reference.ts";
 import type { RpcNotification, RpcRequest } from "../wire/messages.ts";
 import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";
@@ -74,7 +74,7 @@ function factsOf(
       ? findResource(catalogue, uri)?.resource.uri
       : undefined,
     requestId: REQUEST_ID.test(id) ? id : undefined,
-    session: sessionId ? fingerprint(sessionId) : undefined,
+    session: sessionId ? shortHash(sessionId) : undefined,
     revision,
     meta,
   };

@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
-import { formerBinding, mayAdopt } from "../../caller.ts";
+import { isStranger } from "../../caller.ts";
 import { LimitError, RpcCode, RpcError } from "../../errors.ts";
 import {
   invalidRequest,
@@ -135,15 +135,14 @@ export function sessionServer(engine: Engine): SessionServer {
   }
 
   /**
-   * Gives a session to its holder if they have signed in since it began, or if
-   * version 0.1 began it.
+   * Gives a stranger's session to its holder, who has signed in since it began.
    */
   async function adopt(
     session: Session,
     admitted: Omit<InSession, "session">,
   ): Promise<InSession> {
     const { sessionId, authenticated: { caller } } = admitted;
-    if (!mayAdopt(caller, session)) throw sessionNotFound();
+    if (!isStranger(session)) throw sessionNotFound();
     const adopted = await sessions.adopt(sessionId, caller);
     if (!adopted) throw sessionNotFound();
     return { ...admitted, session: adopted };
@@ -262,11 +261,7 @@ export function sessionServer(engine: Engine): SessionServer {
     { request, authenticated: { caller } }: Admitted,
   ): Promise<Response> {
     const sessionId = sessionIdOf(request.headers);
-    const ended = sessions.end(
-      sessionId,
-      caller.binding,
-      formerBinding(caller),
-    ).then((hasEnded) => {
+    const ended = sessions.end(sessionId, caller.binding).then((hasEnded) => {
       if (!hasEnded) throw sessionNotFound();
     });
     await replies.endAllOf(sessionId, ended);

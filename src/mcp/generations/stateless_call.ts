@@ -6,7 +6,6 @@
  * @see MCP 2026-07-28, Multi Round-Trip Requests and Cancellation
  */
 import type { LoggingLevel } from "@modelcontextprotocol/server";
-import { formerBinding } from "../../caller.ts";
 import { randomId } from "../../crypto/crypto.ts";
 import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
@@ -205,12 +204,7 @@ export class StatelessCall extends Call {
 
   get #binding(): StateBinding {
     const { method, params } = this.message;
-    return {
-      caller: this.caller.binding,
-      formerCaller: formerBinding(this.caller),
-      method,
-      params,
-    };
+    return { caller: this.caller.binding, method, params };
   }
 
   get #isSingleUse(): boolean {

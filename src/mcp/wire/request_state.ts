@@ -32,8 +32,6 @@ export interface RequestState {
 /** The caller and the request that a state is bound to. */
 export interface StateBinding {
   caller: string;
-  /** The caller's name in version 0.1. */
-  formerCaller?: string;
   method: string;
   params: JsonObject;
 }
@@ -67,7 +65,7 @@ export async function sealRequestState(
 export async function openRequestState(
   key: Uint8Array,
   text: unknown,
-  { formerCaller, ...binding }: StateBinding,
+  binding: StateBinding,
   now: number,
 ): Promise<RequestState> {
   if (typeof text !== "string") {
@@ -78,17 +76,12 @@ export async function openRequestState(
   const [caller, request] = state.boundTo.includes(".")
     ? state.boundTo.split(".")
     : [undefined, state.boundTo];
-  const callers = [binding.caller, formerCaller ?? binding.caller];
-  let isTheirs = false;
-  for (const name of new Set(callers)) {
-    const bound = { ...binding, caller: name };
-    isTheirs ||= caller === await callerOf(bound);
-    if (request !== await bindingOf(bound)) continue;
+  if (request === await bindingOf(binding)) {
     if (state.expiresAt > now) return state;
     throw invalid("has expired: a person has an hour for an answer");
   }
   throw invalid(
-    isTheirs
+    caller === await callerOf(binding)
       ? "belongs to another request: send the method, the name and the arguments that it was made for"
       : UNKNOWN,
   );

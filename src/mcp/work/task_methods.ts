@@ -90,12 +90,11 @@ export async function cancelTask(call: Call): Promise<string> {
  * not granted, but could be
  */
 export async function findTask(
-  tasks: Pick<TaskStore, "find" | "adopt">,
+  tasks: Pick<TaskStore, "find">,
   caller: Caller,
   taskId: string,
 ): Promise<Task | undefined> {
-  const task = await tasks.find(taskId, caller.binding) ??
-    await tasks.adopt(taskId, caller);
+  const task = await tasks.find(taskId, caller.binding);
   if (task === undefined || !isWithinReach(caller, task.scopes)) {
     return undefined;
   }

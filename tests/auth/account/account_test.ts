@@ -10,6 +10,7 @@ import {
   startOAuthServer,
 } from "../../flow/kit.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import { initialize } from "../../kit.ts";
 import { FakeTime } from "../../store/fake_time.ts";
 import { AccountVisitor, formOf } from "./kit.ts";
 
@@ -69,16 +70,9 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   await using server = await startOAuthServer({ tools: TOOLS });
   const client = await Client.register(server);
   const tokens = await client.connect();
-  const session = await server.post({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "test", version: "1" },
-    },
-  }, { authorization: `Bearer ${tokens.access_token}` });
+  const session = await server.post(initialize("2025-11-25"), {
+    authorization: `Bearer ${tokens.access_token}`,
+  });
   assert.equal(session.status, 200);
   await session.body?.cancel();
   const called = await client.call(tokens.access_token, "hello");

@@ -49,7 +49,6 @@ function start(
       use: () =>
         Promise.resolve({ giveBack: () => void asked.push("gave back") }),
     } as unknown as Parts["assertions"],
-    registrations: {} as Parts["registrations"],
     secrets: {} as Parts["secrets"],
     clock: systemClock,
     metadataDocuments: { enabled: true, allowedDomains: [] },

@@ -289,24 +289,6 @@ Deno.test("fetchDocument() hangs up on too much", async () => {
   await hungUp;
 });
 
-Deno.test("fetchDocument() waits for five seconds unless it is told otherwise", async () => {
-  const { setTimeout } = globalThis;
-  const waits: unknown[] = [];
-  globalThis.setTimeout = ((late: () => void, milliseconds: number) => {
-    waits.push(milliseconds);
-    return setTimeout(late, 0);
-  }) as typeof setTimeout;
-  try {
-    await assertFails(
-      fetchDocument(URL_TEXT, { resolve: () => new Promise(() => {}) }),
-      /No answer within 5 s/,
-    );
-  } finally {
-    globalThis.setTimeout = setTimeout;
-  }
-  assert.deepEqual(waits, [5000]);
-});
-
 Deno.test("fetchDocument() does not wait for ever for an answer to end", async () => {
   let end = () => {};
   await using client = serve(() =>

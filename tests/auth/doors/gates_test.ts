@@ -8,7 +8,7 @@ import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { keyServer } from "./key_server.ts";
 import { FakeTime } from "../../store/fake_time.ts";
-import { type HeadersOf, startServer } from "../../kit.ts";
+import { type HeadersOf, initialize, startServer } from "../../kit.ts";
 import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
 
 const whoami = tool({
@@ -425,16 +425,10 @@ Deno.test("a session belongs to its person: it survives rotation, and is no one 
   const client = await Client.register(server);
   const tokens = await client.connect();
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-  const opened = await server.post({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "t", version: "1" },
-    },
-  }, bearer(tokens.access_token));
+  const opened = await server.post(
+    initialize("2025-11-25"),
+    bearer(tokens.access_token),
+  );
   await opened.body?.cancel();
   const sessionId = opened.headers.get("mcp-session-id")!;
   const ping = async (token: string) => {

@@ -50,11 +50,12 @@ Deno.test("claimAt() takes a literal name before a path", () => {
     realm_access: { roles: ["b"] },
     resource_access: { tools: { roles: ["c"] } },
     list: [["d"]],
+    nothing: null,
   };
   assert.deepEqual(claimAt(claims, "https://example.com/groups"), ["a"]);
   assert.equal(claimAt(claims, "realm_access.roles"), "literal");
   assert.deepEqual(claimAt(claims, "resource_access.tools.roles"), ["c"]);
-  for (const path of ["x", "realm_access.x", "list.0", "list.length.x"]) {
+  for (const path of ["x", "x.y", "realm_access.x", "list.0", "nothing.x"]) {
     assert.equal(claimAt(claims, path), undefined);
   }
   for (const path of ["toString", "realm_access.constructor", "__proto__"]) {

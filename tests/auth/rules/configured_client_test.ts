@@ -3,7 +3,6 @@ import { fingerprint } from "../../../src/crypto/crypto.ts";
 import {
   isMachine,
   parseConfiguredClients,
-  secretVariables,
 } from "../../../src/auth/rules/configured_client.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../../src/auth/rules/identity_assertion.ts";
 
@@ -188,11 +187,4 @@ Deno.test("parseConfiguredClients() takes a secret of 16 characters, and none of
   const [client] = withSecret(` ${secret}\n`);
   assert.equal(client.secretFingerprint, fingerprint(secret));
   assert.throws(() => withSecret(` ${secret.slice(1)}\n`), /at least 16/);
-});
-
-Deno.test("secretVariables() finds the variables that a text names", () => {
-  assert.deepEqual(
-    secretVariables(JSON.stringify([MACHINE, APP], null, 2)),
-    ["THE_SECRET"],
-  );
 });

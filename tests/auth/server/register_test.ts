@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { Database } from "../../../src/store/database.ts";
-import { clientKey } from "../../../src/store/keys.ts";
 import { FakeTime } from "../../store/fake_time.ts";
-import { newClient } from "../../store/fixture.ts";
 import { Client, startOAuthServer } from "../../flow/kit.ts";
 
 const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
@@ -93,20 +90,6 @@ Deno.test("POST /register never repeats a private key", async () => {
   });
   assert.equal(response.status, 400);
   assert.doesNotMatch(await response.text(), /hush/);
-});
-
-Deno.test("a client that was stored before still signs in", async () => {
-  await using server = await startOAuthServer();
-  const stored = newClient();
-  const { clientId } = stored;
-  await new Database(server.kv).commit((transaction) =>
-    transaction.set(clientKey(clientId), {
-      ...stored,
-      expiresAt: stored.issuedAt + 60,
-    })
-  );
-  const client = new Client(server, clientId);
-  assert((await client.connect()).refresh_token);
 });
 
 const REFUSED: [string, string, number, string][] = [

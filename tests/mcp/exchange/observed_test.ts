@@ -12,7 +12,7 @@ import type {
   RpcRequest,
 } from "../../../src/mcp/wire/messages.ts";
 import { Meta } from "../../../src/mcp/wire/request_meta.ts";
-import { fingerprint } from "../../../src/log/reference.ts";
+import { shortHash } from "../../../src/log/reference.ts";
 import type {
   MessageFacts,
   Telemetry,
@@ -137,9 +137,9 @@ Deno.test("serveObserved() tells an id that is made to tell nothing", async () =
   assert.equal((await told({ isNotification: true })).requestId, undefined);
 });
 
-Deno.test("serveObserved() tells a session by its fingerprint", async () => {
+Deno.test("serveObserved() tells a session by a short hash", async () => {
   const headers = { "mcp-session-id": "secret" };
-  assert.equal((await told({ headers })).session, fingerprint("secret"));
+  assert.equal((await told({ headers })).session, shortHash("secret"));
   assert.equal((await told({})).session, undefined);
 });
 

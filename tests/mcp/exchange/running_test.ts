@@ -67,7 +67,7 @@ Deno.test("add() tells a call that came while the server was stopping", () => {
   assert.equal(late.stopped, "The server stops");
 });
 
-Deno.test("calls under way beat five times a second, and no timer runs without one", async () => {
+Deno.test("calls under way beat, and no timer runs without one", async () => {
   using timers = new Timers();
   const running = runningCalls(undefined, () => 7);
   const beats: number[] = [];
@@ -76,7 +76,6 @@ Deno.test("calls under way beat five times a second, and no timer runs without o
     beat: (now: number) => void beats.push(now),
   }));
   for (const call of calls) running.add(call);
-  assert.deepEqual(timers.milliseconds, [200]);
   await timers.beat();
   assert.deepEqual(beats, [7, 7]);
   for (const call of calls) running.delete(call);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import {
   elicitationParams,
-  FORM_ATTEMPTS,
   FormError,
   parseAnswer,
 } from "../../../src/mcp/wire/elicitation.ts";
@@ -115,8 +114,4 @@ Deno.test("parseAnswer() takes a no of either kind, and a page's yes without con
   });
   const content = { name: "Ada" };
   refuses(() => parseAnswer(question, { action: "maybe", content }), -32602);
-});
-
-Deno.test("a form is put before a person three times at most", () => {
-  assert.equal(FORM_ATTEMPTS, 3);
 });

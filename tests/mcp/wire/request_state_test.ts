@@ -83,14 +83,6 @@ for (const [what, change] of Object.entries(FOREIGN)) {
   });
 }
 
-Deno.test("openRequestState() opens what version 0.1 sealed for the caller, and for no other", async () => {
-  const now = { ...BINDING, caller: "github:42" };
-  const open = (formerCaller: string) =>
-    openRequestState(KEY, sealed, { ...now, formerCaller }, NOW);
-  assert.equal((await open("ada")).nonce, "n");
-  await rejects(open("eve"), -32602);
-});
-
 Deno.test("openRequestState() refuses a state that has lapsed", async () => {
   await openRequestState(KEY, sealed, BINDING, NOW + 59);
   const late = openRequestState(KEY, sealed, BINDING, NOW + 60);

@@ -118,7 +118,3 @@ Deno.test("parseUriTemplate() without a variable matches itself alone", () => {
     assert.equal(match(uri), undefined, uri);
   }
 });
-
-Deno.test("a URI that is matched has at most 8,192 characters", () => {
-  assert.equal(URI_CHARACTERS, 8192);
-});

@@ -18,13 +18,13 @@ function oneMessage() {
 }
 
 Deno.test("a message is written at once, the last of those that follow when a second has passed", async () => {
-  using timers = new HastyTimers([400]);
+  using _timers = new HastyTimers([400]);
   const { status, written, clock } = oneMessage();
   await status.tell("one");
   clock.now += 600;
   await status.tell("two");
   await status.tell("three");
-  assert.deepEqual([written, timers.milliseconds], [["one"], [400]]);
+  assert.deepEqual(written, ["one"]);
   await settled();
   await settled();
   assert.deepEqual(written, ["one", "three"]);
