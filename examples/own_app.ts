@@ -2,7 +2,11 @@
  * A server inside your own application, below `/tools`:
  * `BASE_URL=http://localhost:8000/tools deno serve -A own_app.ts`.
  */
-import { createServer, tool } from "@tool-server/tool-server";
+import {
+  type ConnectionInfo,
+  createServer,
+  tool,
+} from "@tool-server/tool-server";
 import { Hono } from "hono";
 
 const orders = ["tea", "coffee"];
@@ -23,13 +27,13 @@ export function createApp(kv: Deno.Kv, baseUrl: string) {
     kv,
     env: { BASE_URL: baseUrl },
   });
-  const app = new Hono();
+  const app = new Hono<{ Bindings: ConnectionInfo }>();
   app.get("/", (c) => c.text(`${orders.length} open orders`));
-  app.all("/tools/*", (c) => server.fetch(c.req.raw));
-  app.all("/tools", (c) => server.fetch(c.req.raw));
+  app.all("/tools/*", (c) => server.fetch(c.req.raw, c.env));
+  app.all("/tools", (c) => server.fetch(c.req.raw, c.env));
   // The addresses at which clients look for the metadata of a server at a path
   // (RFC 9728, 8414).
-  app.get("/.well-known/*", (c) => server.fetch(c.req.raw));
+  app.get("/.well-known/*", (c) => server.fetch(c.req.raw, c.env));
   return app;
 }
 

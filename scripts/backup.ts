@@ -18,6 +18,8 @@ const USAGE = "Usage: deno task backup data/tools.db backups/tools.db";
 export async function backUp(path: string, copy: string): Promise<void> {
   // Opening a missing database would make an empty one.
   await Deno.stat(path);
+  const taken = () => new Error(`${copy} is there already: use another name`);
+  if (await Deno.lstat(copy).then(() => true, () => false)) throw taken();
   const partial = `${copy}.partial`;
   async function clean() {
     for (const end of ["", "-journal", "-wal", "-shm"]) {
@@ -48,7 +50,9 @@ export async function backUp(path: string, copy: string): Promise<void> {
     await written.sync();
   }
   // Unlike a rename, a link never takes the place of an older copy.
-  await Deno.link(partial, copy);
+  await Deno.link(partial, copy).catch((error) => {
+    throw error instanceof Deno.errors.AlreadyExists ? taken() : error;
+  });
 }
 
 if (import.meta.main) {

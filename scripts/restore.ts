@@ -51,7 +51,13 @@ export async function restore(copy: string, path: string): Promise<void> {
   if (uid !== null) await Deno.chown(restored, uid, gid);
   if (isReplacing) {
     settle(path);
-    await Deno.link(path, `${path}.replaced`);
+    const replaced = `${path}.replaced`;
+    await Deno.link(path, replaced).catch((error) => {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+      throw new Error(
+        `${replaced} is there from an earlier restore: move it away`,
+      );
+    });
   } else {
     for (const end of ["-wal", "-shm"]) {
       if (await isThere(path + end)) await Deno.remove(path + end);

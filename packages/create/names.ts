@@ -19,8 +19,10 @@ export function parseProjectName(directory: string): string {
   const name = directory.replace(/[/\\]+$/, "").split(/[/\\]/).at(-1)!;
   if (/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/i.test(name)) return name;
   throw new NameError(
-    `A project's name must be of letters, digits, "-", "_" and ".", such as ` +
-      `my-tools: got ${JSON.stringify(name)}.`,
+    `A project's name must begin and end with a letter or a digit, with "-", ` +
+      `"_" and "." between them, such as my-tools: got ${
+        JSON.stringify(name)
+      }.`,
   );
 }
 

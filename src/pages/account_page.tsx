@@ -111,7 +111,7 @@ export function AccountPage(props: AccountProps) {
           <p class="note good" role="status">
             {props.ended === 0
               ? "That connection had already ended."
-              : "Ended. The app has to ask you again before it can come back."}
+              : "Ended. The app has to ask again before it can come back."}
           </p>
         )}
         {props.changed && (

@@ -21,7 +21,9 @@ export function surroundings(): Surroundings & { environment: Environment } {
       if (stateOf({ name: "read", path }) === "granted") {
         return Deno.readTextFileSync(path);
       }
-      throw new Error("there is no --allow-read");
+      throw new Error(
+        "the process may not read it; the tasks may read what is in data/",
+      );
     },
   };
 }

@@ -274,7 +274,7 @@ export function sessionServer(engine: Engine): SessionServer {
 function sessionIdOf(headers: Headers): string {
   const sessionId = headers.get("mcp-session-id");
   if (sessionId) return sessionId;
-  throw badRequest("Mcp-Session-Id is missing");
+  throw badRequest("Mcp-Session-Id is missing: begin with initialize");
 }
 
 function badRequest(message: string): RpcError {

@@ -82,7 +82,7 @@ Deno.test("POST /account/end ends a connection within a second", async () => {
   const { browser, page } = await signIn(server);
   assert.match(page.text, /1 open session/);
   const after = await end(browser, page);
-  assert.match(after.text, /Ended\. The app has to ask you again/);
+  assert.match(after.text, /Ended\. The app has to ask again/);
   assert.match(after.text, /No app is connected/);
 
   time.tick(1);
