@@ -163,7 +163,7 @@ export function sessionStore(
     return {
       write(transaction) {
         transaction.delete(...listed);
-        for (const key of keys) transaction.end(key, database.now());
+        for (const key of keys) transaction.end(key);
       },
       tell() {
         for (const { value } of ended.filter(isFound)) {
