@@ -42,8 +42,14 @@ export function nameOf(thrown: unknown): string | undefined {
 /** An error's message; of anything else all that there is to say. */
 export function messageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
-  const message = read(thrown, "message");
-  return typeof message === "string" ? bounded(message) : textOf(message);
+  return bounded(wholeMessageOf(thrown));
+}
+
+/** An error's message for its reader, at its full length. */
+export function wholeMessageOf(error: Error): string {
+  const message = read(error, "message");
+  if (typeof message === "string") return message;
+  return message === undefined ? "no message" : textOf(message);
 }
 
 /** The name and the message of an error; of anything else its text. */

@@ -187,6 +187,10 @@ const THROWN: Record<string, [thrown: unknown, says: RegExp]> = {
     errorWith({ message: { value: { why: "reason" } } }),
     /reason/,
   ],
+  "causes that throw": [
+    errorWith({ cause: { get: throwing }, errors: { get: throwing } }),
+    /reason/,
+  ],
   "a stack that throws": [errorWith({ stack: { get: throwing } }), /reason/],
   "a stack that is no text": [errorWith({ stack: { value: 1 } }), /reason/],
   "a message that was changed": [

@@ -303,9 +303,17 @@ export abstract class Call implements Work, Running {
     noteCall(ledger, message, this, { outcome, startedMilliseconds });
   }
 
-  /** Ends with a refusal, unless there is an answer already. */
+  /** Ends with a refusal, unless there is an answer already. Never throws. */
   protected refuse(thrown: unknown): void {
-    const error = askable(thrown);
+    try {
+      this.#refuse(askable(thrown));
+    } catch (cause) {
+      // An author's error may hold what cannot be read, or not be printed.
+      this.#refuse(new Error("An error that cannot be told", { cause }));
+    }
+  }
+
+  #refuse(error: unknown): void {
     if (error instanceof Suspended || this.#hasEnded) return;
     const { message: { id, method }, engine: { gate }, stateless } = this;
     const { request } = this.admitted;

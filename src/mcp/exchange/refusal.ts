@@ -7,6 +7,7 @@ import { ChallengeError, HttpError, RpcCode, RpcError } from "../../errors.ts";
 import type { Gate } from "../../auth/doors/gate.ts";
 import { sidOf } from "../../auth/doors/sid.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import { wholeMessageOf } from "../../log/thrown.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import {
   codeOfStatus,
@@ -84,7 +85,7 @@ export function refusalOf(
     };
   }
   if (error instanceof ToolError) {
-    const { message } = error;
+    const message = wholeMessageOf(error);
     const code = RpcCode.internalError;
     const body = printError(id, { code, message });
     // The tool's message may be the client's text.

@@ -5,7 +5,7 @@
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
-import { askable, messageOf } from "../../log/thrown.ts";
+import { askable, messageOf, wholeMessageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
 import type { Context } from "../../authoring/context.ts";
@@ -65,7 +65,7 @@ export function callTool(call: Call): MaybePromise<string> {
 /** Gives the part of an exception that the model may read. */
 function messageFor(error: unknown, call: Call): string {
   call.outcome = "tool_error";
-  if (error instanceof ToolError) return error.message;
+  if (error instanceof ToolError) return wholeMessageOf(error);
   const { signal, requestId } = call;
   if (signal.aborted) return signal.reason.message;
   call.outcome = "internal_error";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { askable } from "../../log/thrown.ts";
+import { askable, wholeMessageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
@@ -265,20 +265,28 @@ export class TaskRunner {
     try {
       if (signal.aborted) onSignal();
       const run = signal.aborted ? aborted : work(new CallContext(own));
-      const { kept, outcome } = await Promise.race([run, aborted])
-        .then(
-          (result): End => ({
-            kept: { status: "completed", outcome: result as JsonObject },
-            outcome: result.isError ? "tool_error" : "ok",
-          }),
-          (error) => signal.aborted ? onAbort : this.#endOf(error, taskId),
+      let end = await Promise.race([run, aborted])
+        .then((result): End => ({
+          kept: { status: "completed", outcome: result as JsonObject },
+          outcome: result.isError ? "tool_error" : "ok",
+        }))
+        .catch((error) =>
+          signal.aborted ? onAbort : this.#endOf(error, taskId)
         );
       const statusMessage = await own.status.end();
       // The work is done: a database that is away for a while must not lose it.
-      const isKept = await persist(
-        () => this.tasks.end(taskId, { ...kept, statusMessage }),
-        { signal: this.#stopping.signal },
-      );
+      const keep = () =>
+        persist(
+          () => this.tasks.end(taskId, { ...end.kept, statusMessage }),
+          { signal: this.#stopping.signal },
+        );
+      const isKept = await keep().catch((error) => {
+        if (error instanceof HttpError) throw error;
+        // What the author gave or threw is nothing that JSON can hold.
+        end = this.#endOf(error, taskId);
+        return keep();
+      });
+      const { outcome } = end;
       request.endTask(
         taskId,
         isKept ? outcome : await this.#keptOutcome(taskId, request) ?? outcome,
@@ -314,9 +322,21 @@ export class TaskRunner {
       await authenticated.isLive?.(grantId) === true;
   }
 
+  /** Makes the end that an exception stands for. Never throws. */
   #endOf(thrown: unknown, taskId: string): End {
-    const error = askable(thrown);
-    if (error instanceof ToolError) return told(error.message, "tool_error");
+    try {
+      return this.#endFor(askable(thrown), taskId);
+    } catch (cause) {
+      // An author's error may hold what cannot be read.
+      const error = new Error("An error that cannot be told", { cause });
+      return this.#endFor(error, taskId);
+    }
+  }
+
+  #endFor(error: unknown, taskId: string): End {
+    if (error instanceof ToolError) {
+      return told(wholeMessageOf(error), "tool_error");
+    }
     if (error instanceof LimitError) return told(error.message, "refused");
     if (error instanceof HttpError || error instanceof ChallengeError) {
       if (error.status >= 500) {
