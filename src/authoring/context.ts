@@ -66,8 +66,10 @@ export type ChangingList = "tools" | "prompts" | "resources";
  *
  * A run that ends while it waits for an answer ends there: the promise never
  * settles, so that neither `catch` nor `finally` acts in place of the person.
- * `signal` fires: what must be given back listens to it. The same holds when
- * the sign-in behind `upstream` has ended.
+ * `signal` fires: what must be given back listens to it. The same holds when no
+ * one can answer any more, because the client has left, an hour has passed, the
+ * answer is none or the database is away, and when the sign-in behind
+ * `upstream` has ended.
  */
 export interface Context<
   S extends SettingSchemas = Record<never, never>,
@@ -108,8 +110,9 @@ export interface Context<
    * Asks the person (elicitation). Questions that are asked side by side go out
    * together.
    *
-   * @throws {import("./tool.ts").ToolError} when the client refuses, leaves or
-   * lets an hour pass, or never fills a form in as asked
+   * @throws {import("./tool.ts").ToolError} when the client cannot ask a person
+   * (for a client of 2026 another error), refuses to, or never fills a form in
+   * as asked
    */
   ask<const Q extends Question>(question: Q): Promise<AnswerTo<Q>>;
   /** Asks the client's model for a completion (sampling). */

@@ -26,6 +26,7 @@ import {
   FormError,
   isEmptyForm,
   parseAnswer,
+  QuestionError,
 } from "../wire/elicitation.ts";
 import { invalidParams, type RequestId } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
@@ -65,7 +66,8 @@ export interface Work {
    * Asks the client and gives its result. `key` names the question if the tool
    * gave it one; otherwise its position does.
    *
-   * @throws {ToolError} when the client answers with an error
+   * @throws {QuestionError} when the client answers with an error; anything
+   * else that it throws means that no one has answered
    */
   request(
     method: string,
@@ -179,7 +181,7 @@ export class CallContext implements Context {
       let mistake: FormError | undefined;
       for (let attempt = 1;; attempt++) {
         const { key } = question;
-        const result = await this.#work.request(
+        const result = await this.#request(
           "elicitation/create",
           elicitationParams(question, this.#work, mistake),
           key && attempt > 1 ? `${key}#${attempt}` : key,
@@ -188,9 +190,8 @@ export class CallContext implements Context {
         try {
           return parseAnswer(question, result) as AnswerTo<Q>;
         } catch (error) {
-          if (!(error instanceof FormError) || attempt === FORM_ATTEMPTS) {
-            throw error;
-          }
+          if (!(error instanceof FormError)) return await this.#cut(error);
+          if (attempt === FORM_ATTEMPTS) throw error;
           mistake = error;
         }
       }
@@ -205,12 +206,14 @@ export class CallContext implements Context {
         (sampling) => !withTools || "tools" in sampling,
         withTools ? { tools: {} } : {},
       );
-      const result = await this.#work.request(
+      const result = await this.#request(
         "sampling/createMessage",
         request as unknown as JsonObject,
       );
       if (typeof result.model !== "string" || result.content === undefined) {
-        throw invalidParams("A sampling result must have a model and content");
+        return await this.#cut(
+          invalidParams("A sampling result must have a model and content"),
+        );
       }
       return result as unknown as CreateMessageResult;
     };
@@ -219,9 +222,11 @@ export class CallContext implements Context {
   get roots(): Context["roots"] {
     return async () => {
       this.#requireCapability("roots", () => true, {});
-      const { roots } = await this.#work.request("roots/list", {});
+      const { roots } = await this.#request("roots/list", {});
       if (!Array.isArray(roots)) {
-        throw invalidParams("A roots result must have an array of roots");
+        return await this.#cut(
+          invalidParams("A roots result must have an array of roots"),
+        );
       }
       return roots as Root[];
     };
@@ -233,6 +238,30 @@ export class CallContext implements Context {
 
   get listChanged(): Context["listChanged"] {
     return (list) => this.#work.changes.listChanged(list);
+  }
+
+  /** Asks the client, whose refusal is the only thing that it throws. */
+  async #request(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): Promise<JsonObject> {
+    try {
+      return await this.#work.request(method, params, key);
+    } catch (error) {
+      if (error instanceof QuestionError) throw error;
+      return await this.#cut(error);
+    }
+  }
+
+  /**
+   * Ends the run with an error. No answer is no answer: what the author does
+   * without one is not wanted.
+   */
+  async #cut(error: unknown): Promise<never> {
+    const { authored } = this.#work;
+    if (!authored) throw error;
+    return await authored.cut(error);
   }
 
   /**

@@ -13,6 +13,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../catalogue/catalogue.ts";
 import type { JsonObject } from "../../json.ts";
+import { QuestionError } from "../wire/elicitation.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
@@ -64,6 +65,12 @@ export class SessionCall extends Call {
   }
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
+    const { authored } = this;
+    if (authored.reason !== undefined) {
+      authored.goesOn();
+      // Never settled: nothing that a run asks after its end is wanted.
+      return await new Promise(() => {});
+    }
     // A stream that has closed cannot be resumed: no one would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
@@ -75,12 +82,10 @@ export class SessionCall extends Call {
         ? telemetry.question(method, () => this.#ask(method, params))
         : this.#ask(method, params));
     } catch (error) {
-      if (!this.signal.aborted) throw error;
+      throw this.signal.aborted ? this.signal.reason : error;
     } finally {
       questions.release(this.countedAs);
     }
-    // No answer is no answer: what the author does without one is not wanted.
-    return await this.authored.cut(this.signal.reason);
   }
 
   async #ask(method: string, params: JsonObject): Promise<JsonObject> {
@@ -96,7 +101,7 @@ export class SessionCall extends Call {
     if (!reply) throw new ToolError(`The client did not answer ${method}`);
     const { result, error } = reply;
     if (result) return result;
-    throw new ToolError(`The client refused ${method}: ${error?.message}`);
+    throw new QuestionError(method, error?.message);
   }
 
   /** Fires when the client closes the stream with the question. */

@@ -28,6 +28,13 @@ export class FormError extends ToolError {
   }
 }
 
+/** The client's own answer to a question, if it is an error. */
+export class QuestionError extends ToolError {
+  constructor(method: string, message?: string) {
+    super(`The client refused ${method}: ${message}`);
+  }
+}
+
 /**
  * Makes the `params` of `elicitation/create`; 2025 names a page's elicitation.
  * A form that is shown again says what was wrong.

@@ -264,7 +264,9 @@ export class TaskRunner {
     signal.addEventListener("abort", onSignal, { once: true });
     try {
       if (signal.aborted) onSignal();
-      const run = signal.aborted ? aborted : work(new CallContext(own));
+      const run = signal.aborted
+        ? aborted
+        : own.authored.wait(work(new CallContext(own)));
       let end = await Promise.race([run, aborted])
         .then((result): End => ({
           kept: { status: "completed", outcome: result as JsonObject },

@@ -103,13 +103,11 @@ export class WorkOfTask implements Work {
         signal,
       );
     } catch (error) {
-      if (!signal.aborted) throw error;
+      throw signal.aborted ? signal.reason : error;
     } finally {
       goOn();
       questions.release(this.#countedAs);
     }
-    // No answer is no answer: what the author does without one is not wanted.
-    return await this.authored.cut(signal.reason);
   }
 
   /** A key never stands for two questions of one task. */

@@ -12,7 +12,6 @@ import { FakeTime } from "../../store/fake_time.ts";
 import {
   Events,
   type Json,
-  messagesOf,
   resultOf,
   startServer,
   type TestSession,
@@ -211,76 +210,12 @@ Deno.test("cancelling the request ends the wait for an answer", async () => {
   );
 });
 
-Deno.test("a tool that asks after it was cancelled does not wait", async () => {
-  const go = Promise.withResolvers<void>();
-  const started = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<unknown>();
-  const late = tool({
-    name: "late",
-    async run(_input, { roots }) {
-      started.resolve();
-      await go.promise;
-      await roots().catch(ended.resolve);
-      return "";
-    },
-  });
-  await using server = await startServer({ tools: [late] });
-  const session = await server.openSession({ capabilities: CAPABILITIES });
-  const response = session.request("tools/call", { name: "late" }, 1);
-  await started.promise;
-  await session.notify("notifications/cancelled", { requestId: 1 });
-  assert.deepEqual(await messagesOf(await response), []);
-  go.resolve();
-  assert.ok(await ended.promise);
-});
-
-Deno.test("a tool that asks after its client has left learns that", async () => {
-  const go = Promise.withResolvers<void>();
-  const told = Promise.withResolvers<unknown>();
-  const late = tool({
-    name: "late",
-    async run(_input, { roots, progress }) {
-      await progress(1);
-      await go.promise;
-      await roots().catch(told.resolve);
-      return "";
-    },
-  });
-  await using server = await startServer({ tools: [late] });
-  const session = await server.openSession({ capabilities: CAPABILITIES });
-  const params = { name: "late", _meta: { progressToken: 1 } };
-  const events = new Events(await session.request("tools/call", params));
-  await events.read();
-  await events.close();
-  go.resolve();
-  assert.match(`${await told.promise}`, /The client left before roots\/list/);
-});
-
 Deno.test("stop() ends the wait for an answer", async () => {
   await using server = await startServer(TOOLS);
   const session = await server.openSession({ capabilities: CAPABILITIES });
   const { events } = await ask(session, "who");
   server.app.stop();
   assert.equal(await textOf(events), "The server stops");
-});
-
-Deno.test("a question ends when its client closes the stream", async () => {
-  const ended = Promise.withResolvers<string>();
-  const wait = tool({
-    name: "wait",
-    async run(_input, { roots }) {
-      await roots().catch(({ message }) => ended.resolve(message));
-      return "";
-    },
-  });
-  await using server = await startServer({ tools: [wait] });
-  const session = await server.openSession({ capabilities: { roots: {} } });
-  const events = new Events(
-    await session.request("tools/call", { name: "wait" }),
-  );
-  await events.read();
-  await events.close();
-  assert.match(await ended.promise, /left before it answered roots\/list/);
 });
 
 for (const [bytes, isRead] of [[16_384, true], [16_385, false]] as const) {

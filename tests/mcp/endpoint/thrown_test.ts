@@ -1,4 +1,4 @@
-/** Whatever an author's code throws or gives is answered. */
+/** The answers to whatever an author's code throws or gives. */
 import assert from "node:assert/strict";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
