@@ -24,6 +24,7 @@ import {
 } from "../wire/messages.ts";
 import { metaOf, progressTokenOf, traceIdOf } from "../wire/request_meta.ts";
 import { errorResult } from "../wire/tool_result.ts";
+import { fire } from "./abort.ts";
 import { AuthoredRun, LATE } from "./authored_run.ts";
 import { CallContext, type Work } from "./call_context.ts";
 import { type CountedAs, countedAs } from "./counted_as.ts";
@@ -228,12 +229,13 @@ export abstract class Call implements Work, Running {
   cancel(reason: string): void {
     // A later cancellation may still find a tool that ignored the first.
     if (this.#hasEnded) return;
-    this.#controller.abort(new DOMException(reason, "AbortError"));
+    this.stop(reason);
     this.end(undefined, "cancelled");
   }
 
   stop(reason: string): void {
-    this.#controller.abort(new DOMException(reason, "AbortError"));
+    const { log } = this.engine;
+    fire(this.#controller, reason, { log, reference: () => this.requestId });
   }
 
   /** True once it was cancelled or told to stop. */

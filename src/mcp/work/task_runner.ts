@@ -27,6 +27,7 @@ import {
 import type { Outcome } from "../../log/outcome.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
+import { fire } from "../exchange/abort.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
@@ -36,6 +37,15 @@ import type { JsonObject } from "../../json.ts";
 import { persist } from "../../store/persist.ts";
 import { errorResult } from "../wire/tool_result.ts";
 import { WorkOfTask } from "./work_of_task.ts";
+
+const STOPPING = "The server stops";
+
+/** The way to stop one task. */
+class TaskAbort extends AbortController {
+  constructor(readonly taskId: string) {
+    super();
+  }
+}
 
 /** The end of a task. */
 interface End {
@@ -114,9 +124,9 @@ export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
 /** The tasks that this process works on. */
 export class TaskRunner {
   /** Tasks that are being created or at work, and their ends. */
-  #running = new Map<AbortController, Promise<void>>();
+  #running = new Map<TaskAbort, Promise<void>>();
   /** Tasks that wait for a person. */
-  #asking = new Set<AbortController>();
+  #asking = new Set<TaskAbort>();
   #isRefusing = false;
   #stopping = new AbortController();
 
@@ -154,7 +164,7 @@ export class TaskRunner {
     const { countedAs } = request;
     this.#bound.take(countedAs);
     const taskId = randomId(24);
-    const abort = new AbortController();
+    const abort = new TaskAbort(taskId);
     const created = this.#create(taskId, request, scopes);
     const done = created.then(
       () =>
@@ -190,7 +200,7 @@ export class TaskRunner {
   /** Refuses new tasks from now on. */
   refuse(): void {
     this.#isRefusing = true;
-    for (const abort of this.#asking) stop(abort);
+    for (const abort of this.#asking) this.#fire(abort, STOPPING);
   }
 
   /**
@@ -199,13 +209,17 @@ export class TaskRunner {
   async stop(): Promise<void> {
     this.refuse();
     this.#stopping.abort();
-    for (const abort of this.#running.keys()) stop(abort);
+    for (const abort of this.#running.keys()) this.#fire(abort, STOPPING);
     await Promise.all(this.#running.values());
   }
 
+  #fire(abort: TaskAbort, reason: string): void {
+    fire(abort, reason, { log: this.log, reference: () => abort.taskId });
+  }
+
   /** Notes that a task waits for a person, until that is over. */
-  #wait(abort: AbortController): () => void {
-    if (this.#isRefusing) stop(abort);
+  #wait(abort: TaskAbort): () => void {
+    if (this.#isRefusing) this.#fire(abort, STOPPING);
     this.#asking.add(abort);
     return () => this.#asking.delete(abort);
   }
@@ -213,7 +227,7 @@ export class TaskRunner {
   async #work(
     taskId: string,
     work: TaskWork,
-    abort: AbortController,
+    abort: TaskAbort,
     request: Beginning,
   ): Promise<void> {
     let onAbort = STOPPED;
@@ -229,7 +243,7 @@ export class TaskRunner {
     const endAs = (end: End) => {
       if (signal.aborted) return;
       onAbort = end;
-      abort.abort(new DOMException("The task has ended", "AbortError"));
+      this.#fire(abort, "The task has ended");
     };
     const reference = taskId;
     const heartbeat = setInterval(async () => {
@@ -299,7 +313,7 @@ export class TaskRunner {
       watching.abort();
       await watched;
       // What a tool does beside what was waited for ends too.
-      if (own.authored.reason !== undefined) stop(abort);
+      if (own.authored.reason !== undefined) this.#fire(abort, STOPPING);
     }
   }
 
@@ -358,10 +372,6 @@ export class TaskRunner {
     const outcome = { code: RpcCode.internalError, message };
     return { kept: { status: "failed", outcome }, outcome: "internal_error" };
   }
-}
-
-function stop(abort: AbortController): void {
-  abort.abort(new DOMException("The server stops", "AbortError"));
 }
 
 /** Makes the end of a task that tells the model what went wrong. */
