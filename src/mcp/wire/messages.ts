@@ -67,10 +67,10 @@ export function shortened(text: string, characters: number): string {
     : text;
 }
 
-/** Quotes a client's value for an error message. */
+/** Repeats a client's text in an error message: cut, every character visible. */
 export function quoted(value: unknown): string {
   return typeof value === "string"
-    ? shortened(value, QUOTED_CHARACTERS)
+    ? printable(shortened(value, QUOTED_CHARACTERS))
     : typeof value;
 }
 
@@ -82,7 +82,11 @@ export function shown(value: unknown): string {
   const text = JSON.stringify(
     typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,
   ) ?? "nothing";
-  return shortened(text, QUOTED_CHARACTERS + 2).replace(
+  return printable(shortened(text, QUOTED_CHARACTERS + 2));
+}
+
+function printable(text: string): string {
+  return text.replace(
     INVISIBLE,
     (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
   );
@@ -162,9 +166,9 @@ export function invalidParams(message: string, status = 200): RpcError {
 
 /** Makes an error -32601; 2026 wants it on HTTP 404. */
 export function methodNotFound(method: string, stateless: boolean): RpcError {
-  return new RpcError(RpcCode.methodNotFound, `Method not found: ${method}`, {
-    status: stateless ? 404 : 200,
-  });
+  const message = `Method not found: ${quoted(method)}`;
+  const status = stateless ? 404 : 200;
+  return new RpcError(RpcCode.methodNotFound, message, { status });
 }
 
 /**

@@ -148,6 +148,7 @@ Deno.test("quoted() repeats no more than a hundred characters", () => {
   assert.equal(quoted("a".repeat(5000)).length, 100);
   assert.ok(quoted("\u{1F600}".repeat(5000)).isWellFormed());
   assert.equal(quoted(["a".repeat(5000)]), "object");
+  assert.equal(quoted("a\u202e\n\x1b"), "a\\u{202e}\\u{a}\\u{1b}");
 });
 
 Deno.test("isRequestId() takes strings and integers, and never null", () => {
@@ -221,7 +222,11 @@ Deno.test("salvageId() finds none in what is no object", () => {
 
 Deno.test("methodNotFound() is in band in 2025, and 404 in 2026", () => {
   const refusalOf = (stateless: boolean) => {
-    const { code, status } = methodNotFound("x", stateless);
+    const { code, status, message } = methodNotFound(
+      `\x1b${"x".repeat(255)}`,
+      stateless,
+    );
+    assert.match(message, /^Method not found: \\u\{1b\}x{98}…$/);
     return [code, status];
   };
   assert.deepEqual(refusalOf(false), [-32601, 200]);
