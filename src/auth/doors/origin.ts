@@ -24,35 +24,18 @@ const SEEN_CHARACTERS = 100;
 const QUIET_MILLISECONDS = 60_000;
 const MOST_SEEN = 20;
 
-/**
- * Allows requests without `Origin`, from our own, from loopback pages (the
- * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback may
- * be reached only by loopback names and that of `BASE_URL`.
- */
-export function originCheck(
-  { host, baseUrl, allowedOrigins }: Pick<
-    Config,
-    "host" | "baseUrl" | "allowedOrigins"
-  >,
-  { log, clock = systemClock }: { log?: Logger; clock?: Clock } = {},
-): CheckOrigin {
-  const origins = new Set(allowedOrigins);
-  if (baseUrl) origins.add(new URL(baseUrl).origin);
-  const ownHost = baseUrl && new URL(baseUrl).host;
-  const isBoundToLoopback = isLoopback({ hostname: host });
+/** The log that is told of refusals. */
+interface Telling {
+  log?: Logger;
+  clock?: Clock;
+}
+
+/** Makes the refusals of an `Origin` or a `Host`. */
+function refusals(
+  baseUrl: string | undefined,
+  { log, clock = systemClock }: Telling,
+): (what: "Origin" | "Host", value: string) => never {
   const told = new Map<string, number>();
-
-  function isAllowedOrigin(origin: string): boolean {
-    if (origins.has("*") || origins.has(origin)) return true;
-    const url = URL.parse(origin);
-    return url !== null && url.origin === origin && isLoopback(url);
-  }
-
-  function isOwnHost(name: string): boolean {
-    if (name === ownHost) return true;
-    const url = URL.parse(`http://${name}`);
-    return url !== null && url.host === name && isLoopback(url);
-  }
 
   /** Decides if a refusal is logged: strangers can make up any number. */
   function isNews(what: string): boolean {
@@ -65,7 +48,7 @@ export function originCheck(
     return true;
   }
 
-  function refuse(what: "Origin" | "Host", value: string): never {
+  return (what, value) => {
     const seen = visible(value.slice(0, SEEN_CHARACTERS).toWellFormed());
     const own = baseUrl === undefined
       ? "and BASE_URL is not set"
@@ -81,6 +64,25 @@ export function originCheck(
       403,
       `The ${what} "${seen}" is not this server's, ${wanted}`,
     );
+  };
+}
+
+/**
+ * Lets requests reach a server that is bound to loopback by a loopback name or
+ * that of `BASE_URL` alone; other servers by any name.
+ */
+export function hostCheck(
+  { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
+  telling: Telling = {},
+): CheckOrigin {
+  if (!isLoopback({ hostname: host })) return () => {};
+  const ownHost = baseUrl && new URL(baseUrl).host;
+  const refuse = refusals(baseUrl, telling);
+
+  function isOwnHost(name: string): boolean {
+    if (name === ownHost) return true;
+    const url = URL.parse(`http://${name}`);
+    return url !== null && url.host === name && isLoopback(url);
   }
 
   /** Clients call by one name all day long: it is parsed once. */
@@ -88,9 +90,6 @@ export function originCheck(
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    const origin = headers.get("origin");
-    if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
-    if (!isBoundToLoopback) return;
     // HTTP/2 has `:authority`, which is in the address, and whoever sends it
     // may send a `Host` besides: both must be good.
     const name = headers.get("host");
@@ -101,6 +100,34 @@ export function originCheck(
     }
     accepted = name;
     acceptedUrl = url.slice(0, url.indexOf(authority) + authority.length) + "/";
+  };
+}
+
+/**
+ * Allows requests without `Origin`, from our own, from loopback pages (the
+ * Inspector is one) and from `ALLOWED_ORIGINS`, that pass
+ * {@linkcode hostCheck} too.
+ */
+export function originCheck(
+  config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,
+  telling: Telling = {},
+): CheckOrigin {
+  const { baseUrl, allowedOrigins } = config;
+  const origins = new Set(allowedOrigins);
+  if (baseUrl) origins.add(new URL(baseUrl).origin);
+  const refuse = refusals(baseUrl, telling);
+  const checkHost = hostCheck(config, telling);
+
+  function isAllowedOrigin(origin: string): boolean {
+    if (origins.has("*") || origins.has(origin)) return true;
+    const url = URL.parse(origin);
+    return url !== null && url.origin === origin && isLoopback(url);
+  }
+
+  return (request) => {
+    const origin = request.headers.get("origin");
+    if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
+    checkHost(request);
   };
 }
 
