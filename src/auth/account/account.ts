@@ -32,7 +32,7 @@ import {
 } from "./grant_words.ts";
 import { type OperatorSources, operatorView } from "./operator_view.ts";
 import { type MakeToken, TOKEN_DAYS } from "./personal_tokens.ts";
-import { type SignedIn, signedInPeople } from "./signed_in.ts";
+import { type SignedIn, signedInPeople, signedOut } from "./signed_in.ts";
 import type {
   AccountSession,
   AccountSessionStore,
@@ -264,7 +264,16 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       const grantId = await options.makeToken(
         person,
         form,
-        (grantId, token) => accountSessions.keepMade(id, grantId, token),
+        async (grantId, token) => {
+          const stays = await accountSessions.stays(id);
+          // Everything of theirs has ended while it was made.
+          if (!stays) throw signedOut();
+          const keep = await accountSessions.keepMade(id, grantId, token);
+          return (transaction) => {
+            stays(transaction);
+            keep(transaction);
+          };
+        },
       );
       log.audit("Access token made on the account page", {
         reference: c.get("reference"),
