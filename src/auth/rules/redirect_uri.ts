@@ -98,6 +98,10 @@ export function checkRedirectUri(uri: string): RedirectKind {
   if (taken !== undefined) {
     refuse(`A redirect URI must not have ${taken} in its query`);
   }
+  // Compared as strings all the same.
+  if (!URL.canParse(uri)) {
+    refuse("A redirect URI must be one that URL parsers read");
+  }
   const authority = AUTHORITY.exec(rest)?.[1];
   if (authority?.includes("@")) refuse("A redirect URI must not have a user");
   if (LOOPBACK.test(uri)) return "loopback";
@@ -142,6 +146,8 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
+  // A port beyond 65535 is none, and older registrations have other faults.
+  if (!URL.canParse(requested)) return false;
   if (registered.includes(requested)) return true;
   const portless = withoutLoopbackPort(requested);
   return portless !== undefined &&
