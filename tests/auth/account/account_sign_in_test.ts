@@ -9,9 +9,9 @@ import {
   startOAuthServer,
 } from "../../flow/kit.ts";
 import { switchableKv } from "../../flow/switchable_kv.ts";
+import type { HeadersOf } from "../../kit.ts";
 import { AccountVisitor } from "./kit.ts";
 
-import type { HeadersOf } from "../../kit.ts";
 Deno.test("signing in to the account page is refused in another browser", async () => {
   await using server = await startOAuthServer();
   const attacker = server.browser();
