@@ -11,14 +11,11 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Config } from "../../settings/config.ts";
 import { HttpError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
-import { visible } from "../../log/log_line.ts";
+import { seenText } from "../../log/log_line.ts";
 import { isLoopback } from "../../net/loopback.ts";
 
 /** @throws {HttpError} 403, which names what was seen and what is wanted */
 export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
-
-/** Of what was seen a refusal and the log repeat so much. */
-const SEEN_CHARACTERS = 100;
 
 /** The same refusal is in the log once a minute, and so many of them are. */
 const QUIET_MILLISECONDS = 60_000;
@@ -49,7 +46,7 @@ function refusals(
   }
 
   return (what, value) => {
-    const seen = visible(value.slice(0, SEEN_CHARACTERS).toWellFormed());
+    const seen = seenText(value);
     const own = baseUrl === undefined
       ? "and BASE_URL is not set"
       : `and BASE_URL is ${baseUrl}`;

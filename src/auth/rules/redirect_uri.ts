@@ -7,6 +7,7 @@
  * @module
  */
 import { OAuthError } from "../../errors.ts";
+import { seenText } from "../../log/log_line.ts";
 
 /**
  * The kind of place that a response goes to: a website, this person's own
@@ -88,7 +89,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
   if (!match) refuse("A redirect URI must be an absolute URI, no fragment");
   const [, scheme, rest] = match;
   if (REFUSED_SCHEMES.has(scheme) || scheme.startsWith("ms-")) {
-    refuse(`A redirect URI must not use the scheme ${scheme}`);
+    refuse(`A redirect URI must not use the scheme ${seenText(scheme)}`);
   }
   if (DOT_SEGMENT.test(rest)) {
     refuse("A redirect URI must not have dot segments");

@@ -243,3 +243,10 @@ Deno.test("isRegisteredRedirectUri() takes none that no URL parser reads, whatev
   );
   assert(!isRegisteredRedirectUri("https://[:::]/cb", ["https://[:::]/cb"]));
 });
+
+Deno.test("checkRedirectUri() repeats a hundred characters of what it refuses", () => {
+  assert.throws(
+    () => checkRedirectUri(`ms-${"a".repeat(1900)}://x`),
+    ({ message }: Error) => message.includes("ms-aaa") && message.length < 200,
+  );
+});
