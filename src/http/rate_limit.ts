@@ -93,7 +93,8 @@ export function rateLimit(
   };
 }
 
-function refuseFor(waitMilliseconds: number): void {
+/** Refuses a request that has to wait. @throws {HttpError} 429 */
+export function refuseFor(waitMilliseconds: number): void {
   if (waitMilliseconds <= 0) return;
   throw new HttpError(429, "Too many requests, try again shortly", {
     "retry-after": String(Math.ceil(waitMilliseconds / 1000)),

@@ -138,6 +138,14 @@ export function visible(text: string): string {
   });
 }
 
+/** The most that a refusal and the log repeat of what was sent. */
+const SEEN_CHARACTERS = 100;
+
+/** Cuts a text that someone sent, and makes it printable, to be repeated. */
+export function seenText(text: string): string {
+  return visible(text.slice(0, SEEN_CHARACTERS).toWellFormed());
+}
+
 let second = NaN;
 let secondText = "";
 

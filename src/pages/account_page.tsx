@@ -24,6 +24,8 @@ export interface ConnectionInWords {
   redirectUri?: string;
   /** Sessions that are open now. */
   sessions: number;
+  /** True if there may be more of them than were counted. */
+  hasMoreSessions?: boolean;
   /** Undefined: it is not paused. */
   pausedAt?: number;
   /** True if its client gets another grant without asking. */
@@ -75,6 +77,8 @@ export interface AccountProps extends PageProps {
   ended?: number;
   /** The change that was made just now. */
   changed?: Changed;
+  /** The number of connections and tokens shown, where there may be more. */
+  most?: number;
   /** The access tokens that the person made. */
   tokens?: Child;
   /** The part that only an operator sees. */
@@ -116,6 +120,12 @@ export function AccountPage(props: AccountProps) {
         )}
         {props.changed && (
           <p class="note good" role="status">{CHANGED[props.changed]}</p>
+        )}
+        {props.most !== undefined && (
+          <p class="note" role="status">
+            These are {props.most}{" "}
+            of your connections and access tokens: end some to see the others.
+          </p>
         )}
         <div class="card">
           {clients.length === 0
@@ -230,6 +240,7 @@ function ConnectionFacts(
   { connection, now }: { connection: ConnectionInWords; now: number },
 ) {
   const { createdAt, usedAt, scopes, sessions, redirectUri } = connection;
+  const least = connection.hasMoreSessions ? "at least " : "";
   return (
     <p class="small soft">
       <PausedNote at={connection.pausedAt} now={now} />
@@ -241,7 +252,8 @@ function ConnectionFacts(
       )}
       Last used <Moment at={usedAt} now={now} />, connected{" "}
       <Moment at={createdAt} now={now} />
-      {sessions > 0 && `, ${sessions} open session${sessions > 1 ? "s" : ""}`}
+      {sessions > 0 &&
+        `, ${least}${sessions} open session${sessions > 1 ? "s" : ""}`}
       <MayUse scopes={scopes} />
     </p>
   );

@@ -100,7 +100,7 @@ export function OperatorPeople(
               </>
             )}
           </>,
-          grant.sessions,
+          `${grant.hasMoreSessions ? "at least " : ""}${grant.sessions}`,
           <EndForm
             base={base}
             grantIds={[grant.grantId]}

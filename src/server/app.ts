@@ -30,7 +30,7 @@ import { readiness } from "../http/readiness.ts";
 import type { Gate } from "../auth/doors/gate.ts";
 import { landing } from "../pages/landing.ts";
 import { prefersPage } from "../pages/respond.ts";
-import type { CheckOrigin } from "../auth/doors/origin.ts";
+import { type CheckOrigin, hostCheck } from "../auth/doors/origin.ts";
 import { newReference } from "../log/reference.ts";
 import { observedRoutes } from "./observed_routes.ts";
 import { requestLog } from "./request_log.ts";
@@ -94,6 +94,9 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** The paths that a probe asks by whatever address it has: they say no more. */
+const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
 
 /** Builds every route except the path of a call. */
@@ -152,6 +155,12 @@ export function createApp(options: AppOptions): App {
         ? thrown
         : new Error("A route threw what is no error", { cause: thrown });
     }
+  });
+
+  const checkHost = hostCheck(config, { log, clock: options.database.clock });
+  app.use((c, next) => {
+    if (!PROBES.has(c.req.path)) checkHost(c.req.raw);
+    return next();
   });
 
   app.post("/mcp", (c) => mcp.post(c.req.raw, c.env));

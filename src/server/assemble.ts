@@ -39,6 +39,7 @@ import { stateStore } from "../store/request_states.ts";
 import { sessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
 import { telemetry } from "../telemetry/current.ts";
+import { isHost } from "../net/host.ts";
 import { isTwin, loopbackOriginOf } from "../net/loopback.ts";
 import type { Plan } from "./plan.ts";
 import type { CreateServerOptions, Server } from "./server_options.ts";
@@ -253,13 +254,56 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     return route(request, path, { app, info });
   }
 
+  /** Clients call by one name all day long: it is looked at once. */
+  let goodHost: string | null | undefined;
+
+  /**
+   * Checks the name that a request was sent to: the runtime makes the address
+   * of it, and what is no name would change the path, or be no address at all.
+   *
+   * @throws {HttpError} 400
+   */
+  function checkHost({ headers, url }: Request): void {
+    const name = headers.get("host");
+    if (name === null ? URL.canParse(url) : name === goodHost) return;
+    if (name === null || !isHost(name)) {
+      throw new HttpError(400, "Host must be a name, with a port or without");
+    }
+    goodHost = name;
+  }
+
+  /** Answers what is thrown before a request has reached its route. */
+  function refusal(error: unknown): Response {
+    if (!(error instanceof HttpError) || error.status >= 500) {
+      return failed(log, error, 500, "server_error");
+    }
+    const { status, message, headers } = error;
+    return Response.json(
+      { error: "invalid_request", error_description: message },
+      { status, headers: { ...CORS_HEADERS, ...headers } },
+    );
+  }
+
+  function serveSafely(
+    request: Request,
+    info: ConnectionInfo,
+  ): Response | Promise<Response> {
+    try {
+      checkHost(request);
+      const answer = serve(request, info);
+      return answer instanceof Response ? answer : answer.catch(refusal);
+    } catch (error) {
+      return refusal(error);
+    }
+  }
+
   function answer(
     request: Request,
     info: ConnectionInfo,
   ): Response | Promise<Response> {
     return telemetry
-      ? telemetry.serve(request.method, () => serve(request, info))
-      : serve(request, info);
+      ? telemetry.serve(request.method, () => serveSafely(request, info))
+      : serveSafely(request, info);
   }
 
   async function start(): Promise<void> {
@@ -301,7 +345,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     fetch: (request, info = {}) =>
       lifecycle.hasStarted ? answer(request, info) : lifecycle.start().then(
         () => answer(request, info),
-        (error) => notStarted(startLog, error),
+        (error) => failed(startLog, error, 503, "temporarily_unavailable"),
       ),
     start,
     get running() {
@@ -337,12 +381,21 @@ async function tellOfOldAddress(
   );
 }
 
-function notStarted(log: Logger, error: unknown): Response {
+/** Answers a failure of ours that no route could answer. */
+function failed(
+  log: Logger,
+  error: unknown,
+  status: 500 | 503,
+  code: string,
+): Response {
   const reference = newReference();
   logFailure(log, error, { reference });
-  return Response.json({ error: "temporarily_unavailable", reference }, {
-    status: 503,
-    headers: { ...CORS_HEADERS, "retry-after": "5" },
+  return Response.json({ error: code, reference }, {
+    status,
+    headers: {
+      ...CORS_HEADERS,
+      ...status === 503 && { "retry-after": "5" },
+    },
   });
 }
 

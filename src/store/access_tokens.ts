@@ -115,7 +115,8 @@ export function accessTokenStore(database: Database) {
      * The one token that a person made a grant for; undefined when they have
      * as many as they may, however many they ask for at once.
      *
-     * @param options `keep`: keeps it for who is to see it
+     * @param options `keep`: keeps it for who is to see it, as long as they may
+     * make it: it is asked again when another commit came between
      */
     async issuePersonal(
       grant: Grant,
@@ -125,8 +126,8 @@ export function accessTokenStore(database: Database) {
       } = {},
     ): Promise<string | undefined> {
       const personalToken = mintPersonalToken(grant.id);
-      const write = await keep?.(personalToken);
       for (;;) {
+        const write = await keep?.(personalToken);
         // Whoever makes one changes this, so what is counted stays so.
         const made = await database.get(tokensOfKey(grant.subject));
         const held = await grants.listOfSubject(grant.subject);

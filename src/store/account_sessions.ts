@@ -91,6 +91,15 @@ export function accountSessionStore(database: Database) {
         ?.value;
     },
 
+    /**
+     * Finds out if a person is signed in, and gives a write that requires them
+     * to be so still in the commit it belongs to; undefined if they are not.
+     */
+    async stays(id: string): Promise<Write | undefined> {
+      const found = await database.find(accountSessionKey(id));
+      return found && ((transaction) => transaction.check(found));
+    },
+
     /** The provider's tokens of a session, where they were kept. */
     async tokensOf(
       id: string,

@@ -20,6 +20,15 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
   return ["session-of", fingerprint(binding), ...rest];
 }
 
+/** Sessions of a binding behind one of them, or all of them. */
+export function sessionsOfRange(binding: string, after = ""): {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+} {
+  const list = sessionsOfKey(binding);
+  return { start: [...list, `${after}\0`], end: [...list, LAST] };
+}
+
 /**
  * Gives the key of the session that a key of {@linkcode sessionsOfKey} lists.
  */

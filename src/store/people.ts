@@ -170,12 +170,14 @@ export function peopleStore(
   }
 
   async function find(
-    { search = "", after, most }: PeopleQuery,
+    { search = "", most, ...from }: PeopleQuery,
   ): Promise<PeoplePage> {
     const words = searchWords(search);
     const lookup = words.toSorted((a, b) => b.length - a.length).at(0);
     const by = lookup === undefined ? "name" : "word";
     const begins = lookup ?? "";
+    // A link may have been made up, or be of another search.
+    let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
     const people: Person[] = [];
     for (let read = 0; read < MOST_PLACES; read += PLACES_PER_READ) {
       const { found, last } = await database.listSome<Listed>(
@@ -217,6 +219,16 @@ export function peopleStore(
       stopping.abort();
     },
   };
+}
+
+/** True if a place is among those with texts that begin so. */
+function isPlaceAmong(
+  place: PersonPlace | undefined,
+  begins: string,
+): place is PersonPlace {
+  if (!place?.text.startsWith(begins)) return false;
+  // Behind the end of the list: no text goes on with the last character.
+  return !place.text.slice(begins.length).startsWith("\u{10ffff}");
 }
 
 function isSamePlace(one: Deno.KvKey, other: Deno.KvKey): boolean {

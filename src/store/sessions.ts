@@ -20,7 +20,12 @@ import {
   type Found,
   isFound,
 } from "./database.ts";
-import { listedSessionKey, sessionKey, sessionsOfKey } from "./keys.ts";
+import {
+  listedSessionKey,
+  sessionKey,
+  sessionsOfKey,
+  sessionsOfRange,
+} from "./keys.ts";
 import { recent } from "./recent.ts";
 import { absent, type Transaction, type Write } from "./transaction.ts";
 
@@ -67,14 +72,27 @@ interface SessionOfPerson extends Expiring {
 const DELETIONS_PER_COMMIT = 200;
 
 /**
- * The most sessions of a person, or of one network's strangers: no one needs so
- * many, but a client may run wild.
+ * The most sessions of a person, and of all whom one network's list is for: no
+ * one needs so many, but a client may run wild.
  */
-const MOST_SESSIONS = 10_000;
+const MOST_SESSIONS = 1000;
+const MOST_OF_NETWORK = 10_000;
 /** A session is new for so long: no count ends it. */
 const NEW_SECONDS = 60;
 /** The sessions of whoever opens a process's next one after so many are counted. */
-const UNCOUNTED_SESSIONS = 1000;
+const UNCOUNTED_SESSIONS = 200;
+
+/** A person's sessions are read so many at a time, and so many are counted. */
+const LISTED_PER_READ = 500;
+const MOST_COUNTED = 2000;
+
+/** The open sessions of a person. */
+export interface SessionCounts {
+  /** The number of those that a grant used last, by its id. */
+  of: ReadonlyMap<string, number>;
+  /** True if there are more sessions than were counted. */
+  isCut: boolean;
+}
 
 /** Sessions that are about to end. */
 interface EndingSessions {
@@ -89,7 +107,11 @@ export type SessionStore = ReturnType<typeof sessionStore>;
 /** Sessions in a database. */
 export function sessionStore(
   database: Database,
-  { most = MOST_SESSIONS, uncounted = UNCOUNTED_SESSIONS } = {},
+  {
+    most = MOST_SESSIONS,
+    mostOfNetwork = MOST_OF_NETWORK,
+    uncounted = UNCOUNTED_SESSIONS,
+  } = {},
 ) {
   const sessions = recent(read, { clock: database.clock });
   let opened = 0;
@@ -118,18 +140,27 @@ export function sessionStore(
     );
   }
 
-  /** The keys of the sessions of a binding that a grant used last. */
-  async function listOf(
+  /**
+   * The list entries of a binding's sessions, some at a time, each with the
+   * grant that used the session last.
+   */
+  async function* listedOf(
     binding: string,
-    grantId: string,
-  ): Promise<Deno.KvKey[]> {
-    const listed = await database.list<SessionOfPerson>(sessionsOfKey(binding));
-    return listed.filter(({ value }) => value.grantId === grantId)
-      .map(({ key }) => key);
+    perRead = LISTED_PER_READ,
+  ): AsyncGenerator<{ key: Deno.KvKey; grantId?: string }[]> {
+    for (let after = "", isLast = false; !isLast;) {
+      const { found, last } = await database.listSome<SessionOfPerson>(
+        sessionsOfRange(binding, after),
+        perRead,
+      );
+      yield found.map(({ key, value: { grantId } }) => ({ key, grantId }));
+      isLast = last === undefined;
+      after = String(last?.at(-1));
+    }
   }
 
   /** Ends the sessions of a list beyond the most, the least used first. */
-  async function endOldest(list: string): Promise<void> {
+  async function endOldest(list: string, most: number): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
     // What was opened a moment ago ends sooner than what was ever used, and is
@@ -200,7 +231,8 @@ export function sessionStore(
       );
       if (++opened > uncounted) {
         opened = 0;
-        database.background(() => endOldest(listOfSession(session)));
+        const bound = session.list === undefined ? most : mostOfNetwork;
+        database.background(() => endOldest(listOfSession(session), bound));
       }
       return id;
     },
@@ -281,20 +313,47 @@ export function sessionStore(
     },
 
     /**
-     * Ends every session that a grant used last, by writes for another commit
-     * that this returns; sessions that do not fit into that commit are ended
-     * before.
+     * Ends every session that one of these grants used last, by writes for
+     * another commit that this returns; sessions that do not fit into that
+     * commit are ended before.
      */
-    async endAllOf(binding: string, grantId: string): Promise<EndingSessions> {
-      const listed = await listOf(binding, grantId);
+    async endAllOf(
+      binding: string,
+      grantIds: ReadonlySet<string | undefined>,
+    ): Promise<EndingSessions> {
+      const listed: Deno.KvKey[] = [];
+      for await (const some of listedOf(binding)) {
+        listed.push(
+          ...some.filter(({ grantId }) => grantIds.has(grantId))
+            .map(({ key }) => key),
+        );
+      }
       const last = listed.splice(-DELETIONS_PER_COMMIT);
       await endListed(listed);
       return await endingOf(last);
     },
 
-    /** Counts the live sessions that a grant used last. */
-    async countOf(binding: string, grantId: string): Promise<number> {
-      return (await listOf(binding, grantId)).length;
+    /**
+     * Counts the live sessions of a person for each grant.
+     *
+     * @param most how many are counted
+     */
+    async countsOf(
+      binding: string,
+      most = MOST_COUNTED,
+    ): Promise<SessionCounts> {
+      const of = new Map<string, number>();
+      let count = 0;
+      const perRead = Math.min(most + 1, LISTED_PER_READ);
+      for await (const some of listedOf(binding, perRead)) {
+        for (const { grantId } of some) {
+          if (++count > most) return { of, isCut: true };
+          if (grantId !== undefined) {
+            of.set(grantId, (of.get(grantId) ?? 0) + 1);
+          }
+        }
+      }
+      return { of, isCut: false };
     },
   };
 }

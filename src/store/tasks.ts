@@ -276,14 +276,17 @@ export function taskStore(
     },
 
     /**
-     * Finds every task that a grant used last, and gives a function that ends
-     * them once the grant is closed. It need not be awaited: the process that
+     * Finds every task that one of these grants used last, and gives a function
+     * that ends them once the grants are closed. It need not be awaited: the process that
      * works on a task notices within a second that its grant has ended, and
      * ends it too.
      */
-    async endAllOf(binding: string, grantId: string): Promise<() => void> {
+    async endAllOf(
+      binding: string,
+      grantIds: ReadonlySet<string | undefined>,
+    ): Promise<() => void> {
       const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
-      const used = listed.filter(({ value }) => value.grantId === grantId);
+      const used = listed.filter(({ value }) => grantIds.has(value.grantId));
       return () => {
         for (const { key } of used) {
           database.background(async () => {

@@ -124,6 +124,38 @@ attacks(
 );
 
 attacks("a name that suddenly points here does not reach the server", {
+  "on any path": async (target) => {
+    for (
+      const line of [
+        "GET /",
+        "GET /authorize",
+        "GET /account",
+        "POST /register",
+        "POST /account/sign-in",
+        "GET /.well-known/oauth-protected-resource",
+        "GET /nothing",
+      ]
+    ) {
+      const { status, text } = await target.raw([
+        `${line} HTTP/1.1`,
+        "Host: evil.example",
+        "Content-Length: 0",
+        "Connection: close",
+      ]);
+      assert.equal(status, 403, line);
+      assert.match(text, /evil\.example/);
+    }
+  },
+  "but for a probe's question": async (target) => {
+    for (const path of ["/health", "/ready"]) {
+      const { status } = await target.raw([
+        `GET ${path} HTTP/1.1`,
+        "Host: 10.0.0.1:8000",
+        "Connection: close",
+      ]);
+      assert.equal(status, 200, path);
+    }
+  },
   "and is refused before anyone looks at credentials": async (target) => {
     const answer = await post(target, ["Host: evil.example"]);
     assert.equal(answer.status, 403);

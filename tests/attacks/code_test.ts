@@ -201,12 +201,12 @@ attacks("servers cannot be mixed up", {
     ) {
       const { text } = await target.raw([
         `GET /.well-known/${name} HTTP/1.1`,
-        "Host: evil.example",
+        "Host: localhost:1",
         "X-Forwarded-Host: evil.example",
         "Forwarded: host=evil.example",
         "Connection: close",
       ]);
-      assert.doesNotMatch(text, /evil/);
+      assert.doesNotMatch(text, /evil|localhost/);
     }
   },
   "for a grant of one origin is none of another's": async () => {

@@ -174,6 +174,37 @@ attacks("nothing that was sent becomes a header", {
   },
 });
 
+const NO_HOSTS = [
+  "",
+  "a b",
+  "[",
+  "a:99999",
+  "a:b",
+  "tools.example.com/account?",
+  "tools.example.com/ready#",
+  "tools.example.com?",
+  "me@tools.example.com",
+  "tools.example.com\\ready",
+];
+
+attacks(
+  "a Host that is no name changes no path, and is refused",
+  each(NO_HOSTS, async (target, host) => {
+    for (const line of ["GET /health?code=SECRET", "POST /mcp"]) {
+      const { status, headers, text } = await target.raw([
+        `${line} HTTP/1.1`,
+        `Host: ${host}`,
+        "Content-Length: 0",
+        "Connection: close",
+      ]);
+      assert.equal(status, 400, line);
+      assert.equal(headers.get("access-control-allow-origin"), "*");
+      assert.match(text, /Host must be a name/);
+      assert.doesNotMatch(text, /SECRET/);
+    }
+  }),
+);
+
 attacks("what is secret is kept by no cache", {
   "a token": async (target) => {
     const client = await target.register();

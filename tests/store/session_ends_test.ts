@@ -26,7 +26,7 @@ async function collect(kv: Deno.Kv) {
     told,
     sessions,
     async endAll() {
-      const { write, tell } = await sessions.endAllOf("ada", "g");
+      const { write, tell } = await sessions.endAllOf("ada", new Set(["g"]));
       await database.commit(write);
       tell();
     },

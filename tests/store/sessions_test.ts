@@ -84,7 +84,7 @@ testOnDatabases(
     assert.equal(adopted.length, 1);
     const { binding, grantId } = adopted[0];
     assert.deepEqual(await stored(kv, id), adopted[0]);
-    assert.equal(await sessions.countOf(binding, grantId!), 1);
+    assert.equal((await sessions.countsOf(binding)).of.get(grantId!), 1);
     const again = await sessions.adopt(id, { binding, grantId });
     assert.equal(again?.binding, binding);
     assert.equal(await sessions.end(id, STRANGER.binding), false);
@@ -214,13 +214,15 @@ testOnDatabases(
     const foreign = await sessions.save({ ...first, binding: "bob" });
     await sessionStore(new Database(other)).use(moved, "second");
     for (const id of [...ids, moved, foreign]) await sessions.find(id);
-    await database.commit((await sessions.endAllOf("ada", "first")).write);
+    await database.commit(
+      (await sessions.endAllOf("ada", new Set(["first"]))).write,
+    );
     time.tick(1);
     for (const id of ids) assert.equal(await sessions.find(id), undefined);
     assert.equal((await sessions.find(moved))?.grantId, "second");
     assert.ok(await sessions.find(foreign));
-    assert.equal(await sessions.countOf("ada", "first"), 0);
-    assert.equal(await sessions.countOf("ada", "second"), 1);
+    assert.equal((await sessions.countsOf("ada")).of.get("first"), undefined);
+    assert.equal((await sessions.countsOf("ada")).of.get("second"), 1);
   },
 );
 
@@ -230,26 +232,35 @@ Deno.test("endAllOf() ends more sessions than one commit takes", async () => {
   const sessions = sessionStore(database);
   const session = { ...SESSION, grantId: "g" };
   await Promise.all(Array.from({ length: 501 }, () => sessions.save(session)));
-  assert.equal(await sessions.countOf("ada", "g"), 501);
-  await database.commit((await sessions.endAllOf("ada", "g")).write);
+  assert.equal((await sessions.countsOf("ada")).of.get("g"), 501);
+  await database.commit((await sessions.endAllOf("ada", new Set(["g"]))).write);
   assert.deepEqual(await database.list([]), []);
 });
 
-testOnDatabases("countOf() counts the live sessions of a grant", async (kv) => {
-  using time = new FakeTime();
-  const sessions = sessionStore(new Database(kv));
-  const session = { ...SESSION, grantId: "g" };
-  await sessions.find(await sessions.save(session));
-  time.tick(SESSION_SECONDS - HOUR / 2);
-  const ended = await sessions.save(session);
-  await sessions.save(session);
-  await sessions.save(SESSION);
-  await sessions.save({ ...session, binding: "bob" });
-  await sessions.end(ended, "ada");
-  assert.equal(await sessions.countOf("ada", "g"), 2);
-  time.tick(HOUR / 2);
-  assert.equal(await sessions.countOf("ada", "g"), 1);
-});
+testOnDatabases(
+  "countsOf() counts the live sessions of each grant, and says where it stopped",
+  async (kv) => {
+    using time = new FakeTime();
+    const sessions = sessionStore(new Database(kv));
+    const session = { ...SESSION, grantId: "g" };
+    await sessions.find(await sessions.save(session));
+    time.tick(SESSION_SECONDS - HOUR / 2);
+    const ended = await sessions.save(session);
+    await sessions.save(session);
+    await sessions.save(SESSION);
+    await sessions.save({ ...session, binding: "bob" });
+    await sessions.end(ended, "ada");
+    assert.deepEqual(await sessions.countsOf("ada"), {
+      of: new Map([["g", 2]]),
+      isCut: false,
+    });
+    // The third belongs to no grant.
+    assert.equal((await sessions.countsOf("ada", 3)).isCut, false);
+    assert.equal((await sessions.countsOf("ada", 2)).isCut, true);
+    time.tick(HOUR / 2);
+    assert.equal((await sessions.countsOf("ada")).of.get("g"), 1);
+  },
+);
 
 for (
   const [what, step] of [
@@ -322,7 +333,11 @@ testOnDatabases(
   async (kv) => {
     using time = new FakeTime();
     const database = new Database(kv);
-    const sessions = sessionStore(database, { most: 2, uncounted: 4 });
+    const sessions = sessionStore(database, {
+      most: 1,
+      mostOfNetwork: 2,
+      uncounted: 4,
+    });
     const stranger = { ...SESSION, binding: STRANGER.binding };
     const quiet = await sessions.save({ ...stranger, list: "network 1" });
     const open = () => sessions.save({ ...stranger, list: "network 2" });

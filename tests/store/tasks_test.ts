@@ -316,7 +316,10 @@ Deno.test("use() leaves a task to the grant that was faster", () =>
     for (
       const [grantId, status] of [["slow", "working"], ["faster", "cancelled"]]
     ) {
-      const endTasks = await tasks.endAllOf(binding, grantId);
+      const endTasks = await tasks.endAllOf(
+        binding,
+        new Set([grantId]),
+      );
       endTasks();
       await database.idle();
       assert.equal((await tasks.find("t", binding))?.status, status);

@@ -9,7 +9,7 @@ import type { About } from "../../authoring/about.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import type { Logger } from "../../log/log.ts";
-import type { EndGrant } from "../grants/end_grant.ts";
+import type { EndGrants } from "../grants/end_grant.ts";
 import { type Grant, ledgerIdOf } from "../rules/grant.ts";
 import type { Permissions } from "../rules/permissions.ts";
 import { nameOf } from "../rules/person.ts";
@@ -25,10 +25,14 @@ import { OperatorSection } from "../../pages/operator_section.tsx";
 import { page } from "../../pages/respond.ts";
 import { TokenSection } from "../../pages/token_section.tsx";
 import type { CallFilter } from "../../pages/operator_calls.tsx";
-import { connectionInWords, tokenInWords } from "./grant_words.ts";
+import {
+  connectionInWords,
+  countSessions,
+  tokenInWords,
+} from "./grant_words.ts";
 import { type OperatorSources, operatorView } from "./operator_view.ts";
 import { type MakeToken, TOKEN_DAYS } from "./personal_tokens.ts";
-import { type SignedIn, signedInPeople } from "./signed_in.ts";
+import { type SignedIn, signedInPeople, signedOut } from "./signed_in.ts";
 import type {
   AccountSession,
   AccountSessionStore,
@@ -39,6 +43,9 @@ import { HttpError } from "../../errors.ts";
 import { isAllowed } from "../rules/allowed_users.ts";
 import { dropCookie } from "../../http/cookie.ts";
 import { mintCsrf } from "../../http/csrf.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
 import { redirect } from "../../http/redirect.ts";
 
 /** The account page's routes. */
@@ -55,9 +62,14 @@ export interface AccountEndpoints {
   signOut(c: Context): Promise<Response>;
 }
 
-/** Grants are ended so many at a time, and looked for so many times. */
-const ENDED_AT_ONCE = 10;
+/** Rounds of looking for what is open. */
 const MOST_ROUNDS = 5;
+
+/** The most connections and access tokens on one page; a person has a few. */
+const MOST_SHOWN = 500;
+
+/** The pages of one person: each reads all that they have. */
+const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 /** The parts of the account page. */
 export interface AccountOptions extends OperatorSources {
@@ -74,7 +86,7 @@ export interface AccountOptions extends OperatorSources {
   makeToken: MakeToken;
   accountSessions: AccountSessionStore;
   grants: GrantStore;
-  endGrant: EndGrant;
+  endGrants: EndGrants;
   clock: Clock;
   log: Logger;
 }
@@ -85,9 +97,10 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
   const { accountSessions, log } = options;
   const base = basePathOf(baseUrl);
   const { grants, ledger, clock } = options;
-  const { endGrant } = options;
+  const { endGrants } = options;
   const people = signedInPeople(options);
   const cookie = { name: "account", baseUrl };
+  const pages = new Buckets(PAGES);
 
   // An empty list means no operators, unlike the list of people who may sign
   // in.
@@ -107,10 +120,14 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       after?: string;
     },
   ): Promise<Response> {
+    refuseFor(pages.take(fingerprint(session.subject), clock()));
     const csrf = mintCsrf(id);
     const time = now(clock);
-    const own = await grants.listOfSubject(session.subject);
-    const calls = await ledger?.list(own.map(ledgerIdOf));
+    const own = await grants.listOfSubject(session.subject, MOST_SHOWN);
+    const [calls, sessions] = await Promise.all([
+      ledger?.list(own.map(ledgerIdOf)),
+      countSessions(own, options),
+    ]);
     const callsOf = new Map(
       calls?.map((calls, index) => [own[index].id, calls]),
     );
@@ -118,9 +135,13 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       own,
       ({ kind }) => kind === "token" ? kind : "connection",
     );
-    const clients = await byClient(
+    const clients = byClient(
       connections,
-      (grant) => connectionInWords(grant, options, callsOf.get(grant.id)),
+      (grant) =>
+        connectionInWords(grant, options, {
+          sessions,
+          calls: callsOf.get(grant.id),
+        }),
     );
     const view = isOperator(session)
       ? await operatorView(options, filter, after)
@@ -143,6 +164,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         now: time,
         ended,
         changed,
+        most: own.length < MOST_SHOWN ? undefined : MOST_SHOWN,
         tokens: TokenSection({
           base,
           tokens: tokens.map((grant) =>
@@ -161,27 +183,31 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     );
   }
 
-  /** Ends a grant; false if the person has no grant with this id. */
-  async function endOne(
+  /** Ends those of these grants that a person has, and gives their number. */
+  async function endSome(
     c: Context,
-    grantId: string,
+    grantIds: ReadonlySet<string>,
     session: AccountSession,
-  ): Promise<boolean> {
-    const found = await grants.find(grantId);
-    const grant = found?.value;
-    if (grant?.status !== "active") return false;
-    // Another person's grant is treated like one that does not exist.
-    if (grant.subject !== session.subject && !isOperator(session)) return false;
-    await endGrant(grant, found);
-    log.audit("Connection ended on the account page", {
-      reference: c.get("reference"),
-      subject: session.subject,
-      // An operator may end those of others.
-      owner: grant.subject === session.subject ? undefined : grant.subject,
-      grantId,
-      client: grant.clientName,
-    });
-    return true;
+  ): Promise<number> {
+    const found = await Promise.all([...grantIds].map(grants.find));
+    const ended = found.filter((one) => one?.value.status === "active")
+      .map((read) => ({ grant: read!.value, read }))
+      // Another person's grant is treated like one that does not exist.
+      .filter(({ grant: { subject } }) =>
+        subject === session.subject || isOperator(session)
+      );
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Connection ended on the account page", {
+        reference: c.get("reference"),
+        subject: session.subject,
+        // An operator may end those of others.
+        owner: subject === session.subject ? undefined : subject,
+        grantId: id,
+        client: clientName,
+      });
+    }
+    return ended.length;
   }
 
   /**
@@ -203,10 +229,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       const open = await grants.listOpen(subject);
       if (open.length === 0) break;
       count += open.length;
-      while (open.length > 0) {
-        const some = open.splice(-ENDED_AT_ONCE);
-        await Promise.all(some.map((found) => endGrant(found.value, found)));
-      }
+      await endGrants(open.map((read) => ({ grant: read.value, read })));
     }
     log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
@@ -241,7 +264,16 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
       const grantId = await options.makeToken(
         person,
         form,
-        (grantId, token) => accountSessions.keepMade(id, grantId, token),
+        async (grantId, token) => {
+          const stays = await accountSessions.stays(id);
+          // Everything of theirs has ended while it was made.
+          if (!stays) throw signedOut();
+          const keep = await accountSessions.keepMade(id, grantId, token);
+          return (transaction) => {
+            stays(transaction);
+            keep(transaction);
+          };
+        },
       );
       log.audit("Access token made on the account page", {
         reference: c.get("reference"),
@@ -259,10 +291,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
         const count = await endAllOf(c, decoded(subject), session);
         return redirect(c, `${baseUrl}/account?ended=${count}`);
       }
-      const ended = await Promise.all(
-        form.require("grants").split(" ").map((id) => endOne(c, id, session)),
-      );
-      const count = ended.filter(Boolean).length;
+      const ids = new Set(form.require("grants").split(" "));
+      const count = await endSome(c, ids, session);
       return redirect(c, `${baseUrl}/account?ended=${count}`);
     },
 
@@ -296,20 +326,18 @@ function filterOf(
 }
 
 /** Groups grants under the client that holds them, newest first. */
-async function byClient(
+function byClient(
   grants: readonly Grant[],
-  inWords: (grant: Grant) => Promise<ConnectionInWords>,
-): Promise<ConnectedClient[]> {
+  inWords: (grant: Grant) => ConnectionInWords,
+): ConnectedClient[] {
   const groups = Map.groupBy(grants, ({ clientId }) => clientId);
-  return await Promise.all(
-    [...groups].map(async ([clientId, held]) => ({
-      clientId,
-      name: held[0].clientName,
-      // Only a client with a metadata document has an address as its id.
-      domain: clientId.startsWith("https:")
-        ? URL.parse(clientId)?.hostname
-        : undefined,
-      connections: await Promise.all(held.map(inWords)),
-    })),
-  );
+  return [...groups].map(([clientId, held]) => ({
+    clientId,
+    name: held[0].clientName,
+    // Only a client with a metadata document has an address as its id.
+    domain: clientId.startsWith("https:")
+      ? URL.parse(clientId)?.hostname
+      : undefined,
+    connections: held.map(inWords),
+  }));
 }

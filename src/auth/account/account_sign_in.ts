@@ -24,6 +24,7 @@ import {
 } from "../provider/unavailable.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
+import { checkSameSite } from "../doors/origin.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
@@ -131,6 +132,8 @@ export function accountSignIn(
   return {
     async start(c) {
       await checkRate(c);
+      // Its cookies do not come with it, and would be replaced.
+      checkSameSite(c.req.raw, baseUrl);
       // The same handle for all tabs, so that the last tab does not break the
       // others.
       const handle = readCookie(c, cookie) ?? randomId();

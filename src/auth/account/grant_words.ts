@@ -9,20 +9,39 @@ import type { ConnectionInWords } from "../../pages/account_page.tsx";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import type { TokenInWords } from "../../pages/token_section.tsx";
 import type { NotedCall } from "../../store/call_list.ts";
-import type { SessionStore } from "../../store/sessions.ts";
+import type { SessionCounts, SessionStore } from "../../store/sessions.ts";
 
 /** The sources for describing grants. */
 export interface WordSources {
-  sessions: Pick<SessionStore, "countOf">;
+  sessions: Pick<SessionStore, "countsOf">;
   inWords(scopes: readonly string[]): ScopeInWords[];
 }
 
+/** Counts the sessions of a person's grants; most have one binding. */
+export async function countSessions(
+  grants: readonly Grant[],
+  { sessions }: Pick<WordSources, "sessions">,
+  most?: number,
+): Promise<SessionCounts> {
+  const bindings = new Set(grants.map(bindingOf));
+  const counts = await Promise.all(
+    [...bindings].map((binding) => sessions.countsOf(binding, most)),
+  );
+  return {
+    of: new Map(counts.flatMap(({ of }) => [...of])),
+    isCut: counts.some(({ isCut }) => isCut),
+  };
+}
+
 /** Describes a connection for its person. */
-export async function connectionInWords(
+export function connectionInWords(
   grant: Grant,
-  { sessions, inWords }: WordSources,
-  calls?: readonly NotedCall[],
-): Promise<ConnectionInWords> {
+  { inWords }: Pick<WordSources, "inWords">,
+  { sessions, calls }: {
+    sessions: SessionCounts;
+    calls?: readonly NotedCall[];
+  },
+): ConnectionInWords {
   const { id: grantId, createdAt, usedAt, scopes, redirectUri, pausedAt } =
     grant;
   return {
@@ -35,7 +54,8 @@ export async function connectionInWords(
     isPassing: isPassing(grant),
     removable: isPassing(grant) ? [] : removable(scopes, inWords),
     calls,
-    sessions: await sessions.countOf(bindingOf(grant), grantId),
+    sessions: sessions.of.get(grantId) ?? 0,
+    hasMoreSessions: sessions.isCut,
   };
 }
 

@@ -25,13 +25,20 @@ import {
   type Person,
 } from "../../store/people.ts";
 import { isFailure } from "../../log/outcome.ts";
-import { connectionInWords, type WordSources } from "./grant_words.ts";
+import {
+  connectionInWords,
+  countSessions,
+  type WordSources,
+} from "./grant_words.ts";
 
 /** The most people of a page. */
 const PEOPLE = 100;
 
 /** The most connections shown of each; all of them end with their person. */
 const CONNECTIONS = 20;
+
+/** The most sessions counted of each. */
+const SESSIONS = 200;
 
 /** The sources of the operator's view. */
 export interface OperatorSources extends WordSources {
@@ -115,18 +122,18 @@ async function personInWords(
   { subject, grants }: Person,
   sources: WordSources,
 ) {
+  const shown = grants.slice(0, CONNECTIONS);
+  const sessions = await countSessions(shown, sources, SESSIONS);
   return {
     subject,
     name: nameOf(grants[0]),
     email: grants[0].identity.email,
     count: grants.length,
     isMore: grants.length >= GRANTS_READ,
-    grants: await Promise.all(
-      grants.slice(0, CONNECTIONS).map(async (grant) => ({
-        ...await connectionInWords(grant, sources),
-        clientName: clientNameOf(grant),
-      })),
-    ),
+    grants: shown.map((grant) => ({
+      ...connectionInWords(grant, sources, { sessions }),
+      clientName: clientNameOf(grant),
+    })),
   };
 }
 

@@ -48,15 +48,20 @@ export function signedInPeople(
     const form = await readParameters(c.req.raw);
     const found = await find(c);
     if (!found || !isCsrf(form.get("csrf") ?? "", found.id)) {
-      throw new HttpError(
-        403,
-        "You are no longer signed in, or the page is older than your sign-in",
-        {},
-        { situation: "signed out" },
-      );
+      throw signedOut();
     }
     return { ...found, form };
   }
 
   return { find, findForm };
+}
+
+/** Makes the refusal of a form whose sender is not signed in. */
+export function signedOut(): HttpError {
+  return new HttpError(
+    403,
+    "You are no longer signed in, or the page is older than your sign-in",
+    {},
+    { situation: "signed out" },
+  );
 }

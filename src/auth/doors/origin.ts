@@ -11,48 +11,28 @@ import { type Clock, systemClock } from "../../clock.ts";
 import type { Config } from "../../settings/config.ts";
 import { HttpError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
-import { visible } from "../../log/log_line.ts";
+import { seenText } from "../../log/log_line.ts";
 import { isLoopback } from "../../net/loopback.ts";
 
 /** @throws {HttpError} 403, which names what was seen and what is wanted */
 export type CheckOrigin = (request: Pick<Request, "headers" | "url">) => void;
 
-/** Of what was seen a refusal and the log repeat so much. */
-const SEEN_CHARACTERS = 100;
-
 /** The same refusal is in the log once a minute, and so many of them are. */
 const QUIET_MILLISECONDS = 60_000;
 const MOST_SEEN = 20;
 
-/**
- * Allows requests without `Origin`, from our own, from loopback pages (the
- * Inspector is one) and from `ALLOWED_ORIGINS`. A server bound to loopback may
- * be reached only by loopback names and that of `BASE_URL`.
- */
-export function originCheck(
-  { host, baseUrl, allowedOrigins }: Pick<
-    Config,
-    "host" | "baseUrl" | "allowedOrigins"
-  >,
-  { log, clock = systemClock }: { log?: Logger; clock?: Clock } = {},
-): CheckOrigin {
-  const origins = new Set(allowedOrigins);
-  if (baseUrl) origins.add(new URL(baseUrl).origin);
-  const ownHost = baseUrl && new URL(baseUrl).host;
-  const isBoundToLoopback = isLoopback({ hostname: host });
+/** The log that is told of refusals. */
+interface Telling {
+  log?: Logger;
+  clock?: Clock;
+}
+
+/** Makes the refusals of an `Origin` or a `Host`. */
+function refusals(
+  baseUrl: string | undefined,
+  { log, clock = systemClock }: Telling,
+): (what: "Origin" | "Host", value: string) => never {
   const told = new Map<string, number>();
-
-  function isAllowedOrigin(origin: string): boolean {
-    if (origins.has("*") || origins.has(origin)) return true;
-    const url = URL.parse(origin);
-    return url !== null && url.origin === origin && isLoopback(url);
-  }
-
-  function isOwnHost(name: string): boolean {
-    if (name === ownHost) return true;
-    const url = URL.parse(`http://${name}`);
-    return url !== null && url.host === name && isLoopback(url);
-  }
 
   /** Decides if a refusal is logged: strangers can make up any number. */
   function isNews(what: string): boolean {
@@ -65,8 +45,8 @@ export function originCheck(
     return true;
   }
 
-  function refuse(what: "Origin" | "Host", value: string): never {
-    const seen = visible(value.slice(0, SEEN_CHARACTERS).toWellFormed());
+  return (what, value) => {
+    const seen = seenText(value);
     const own = baseUrl === undefined
       ? "and BASE_URL is not set"
       : `and BASE_URL is ${baseUrl}`;
@@ -81,6 +61,25 @@ export function originCheck(
       403,
       `The ${what} "${seen}" is not this server's, ${wanted}`,
     );
+  };
+}
+
+/**
+ * Lets requests reach a server that is bound to loopback by a loopback name or
+ * that of `BASE_URL` alone; other servers by any name.
+ */
+export function hostCheck(
+  { host, baseUrl }: Pick<Config, "host" | "baseUrl">,
+  telling: Telling = {},
+): CheckOrigin {
+  if (!isLoopback({ hostname: host })) return () => {};
+  const ownHost = baseUrl && new URL(baseUrl).host;
+  const refuse = refusals(baseUrl, telling);
+
+  function isOwnHost(name: string): boolean {
+    if (name === ownHost) return true;
+    const url = URL.parse(`http://${name}`);
+    return url !== null && url.host === name && isLoopback(url);
   }
 
   /** Clients call by one name all day long: it is parsed once. */
@@ -88,9 +87,6 @@ export function originCheck(
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    const origin = headers.get("origin");
-    if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
-    if (!isBoundToLoopback) return;
     // HTTP/2 has `:authority`, which is in the address, and whoever sends it
     // may send a `Host` besides: both must be good.
     const name = headers.get("host");
@@ -102,6 +98,54 @@ export function originCheck(
     accepted = name;
     acceptedUrl = url.slice(0, url.indexOf(authority) + authority.length) + "/";
   };
+}
+
+/**
+ * Allows requests without `Origin`, from our own, from loopback pages (the
+ * Inspector is one) and from `ALLOWED_ORIGINS`, that pass
+ * {@linkcode hostCheck} too.
+ */
+export function originCheck(
+  config: Pick<Config, "host" | "baseUrl" | "allowedOrigins">,
+  telling: Telling = {},
+): CheckOrigin {
+  const { baseUrl, allowedOrigins } = config;
+  const origins = new Set(allowedOrigins);
+  if (baseUrl) origins.add(new URL(baseUrl).origin);
+  const refuse = refusals(baseUrl, telling);
+  const checkHost = hostCheck(config, telling);
+
+  function isAllowedOrigin(origin: string): boolean {
+    if (origins.has("*") || origins.has(origin)) return true;
+    const url = URL.parse(origin);
+    return url !== null && url.origin === origin && isLoopback(url);
+  }
+
+  return (request) => {
+    const origin = request.headers.get("origin");
+    if (origin !== null && !isAllowedOrigin(origin)) refuse("Origin", origin);
+    checkHost(request);
+  };
+}
+
+/**
+ * Refuses a form that a page of another site sends, for forms that carry no
+ * proof of the page they come from. Our own pages send `Origin: null`, because
+ * their addresses are no one else's business.
+ *
+ * @throws {HttpError} 403
+ * @see Fetch Metadata Request Headers §2.3
+ */
+export function checkSameSite(
+  { headers }: Pick<Request, "headers">,
+  baseUrl: string,
+): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin") ?? "null";
+  const isOwn = site === null
+    ? origin === "null" || origin === new URL(baseUrl).origin
+    : site === "same-origin" || site === "none";
+  if (!isOwn) throw new HttpError(403, "A page of another site sent this form");
 }
 
 /** Finds the host and port of an absolute URL. */

@@ -1,5 +1,5 @@
 /**
- * The end of a grant at someone's request.
+ * The end of grants at someone's request.
  *
  * @module
  */
@@ -9,31 +9,59 @@ import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
 
-/**
- * Ends a grant with the sessions and tasks that it used last.
- *
- * @param read the grant if it was just read
- */
-export type EndGrant = (grant: Grant, read?: Entry<Grant>) => Promise<void>;
+/** Grants are closed so many at a time. */
+const CLOSED_AT_ONCE = 10;
 
-/** Makes the function that ends a grant with everything that belongs to it. */
-export function grantEnd(
+/** A grant that is to end. */
+export interface EndedGrant {
+  grant: Grant;
+  /** The grant if it was just read. */
+  read?: Entry<Grant>;
+}
+
+/** Ends grants with the sessions and tasks that they used last. */
+export type EndGrants = (grants: readonly EndedGrant[]) => Promise<void>;
+
+/**
+ * Makes the function that ends grants with everything that belongs to them.
+ * What a person has is listed once, however many of their grants end.
+ */
+export function grantsEnd(
   { grants, sessions, tasks }: {
     grants: Pick<GrantStore, "close">;
     sessions: Pick<SessionStore, "endAllOf">;
     tasks: Pick<TaskStore, "endAllOf">;
   },
-): EndGrant {
-  return async function endGrant(grant, read) {
-    const binding = bindingOf(grant);
+): EndGrants {
+  async function endOf(
+    binding: string,
+    [first, ...rest]: readonly EndedGrant[],
+  ): Promise<void> {
+    const ids = new Set([first, ...rest].map(({ grant }) => grant.id));
     const [endSessions, endTasks] = await Promise.all([
-      sessions.endAllOf(binding, grant.id),
-      tasks.endAllOf(binding, grant.id),
+      sessions.endAllOf(binding, ids),
+      tasks.endAllOf(binding, ids),
     ]);
-    // Sessions end in the same commit: a second try after a failure would find
-    // the grant closed and not its sessions. Tasks end by themselves.
-    await grants.close(grant.id, { read, also: endSessions.write });
+    // The last sessions end in the same commit as the first grant: a second try
+    // after a failure would find a grant closed and not its sessions. Tasks end
+    // by themselves.
+    await grants.close(first.grant.id, {
+      read: first.read,
+      also: endSessions.write,
+    });
     endSessions.tell();
+    while (rest.length > 0) {
+      await Promise.all(
+        rest.splice(-CLOSED_AT_ONCE).map(({ grant, read }) =>
+          grants.close(grant.id, { read })
+        ),
+      );
+    }
     endTasks();
+  }
+
+  return async function endGrants(ended) {
+    const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
+    for (const [binding, held] of byBinding) await endOf(binding, held);
   };
 }

@@ -5,6 +5,14 @@
  */
 import type { Identity } from "../../caller.ts";
 
+/**
+ * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
+ * a k in an address.
+ */
+export function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
 /** Returns true if an entry is about an e-mail address or a domain. */
 export function isAddressEntry(entry: string): boolean {
   return entry.includes("@");
@@ -15,7 +23,7 @@ export function isAddressEntry(entry: string): boolean {
  * in. An entry is one of:
  *
  * - `jo@example.com`: an e-mail address that the provider has verified, in any
- *   case of letters;
+ *   case of the letters A to Z;
  * - `@example.com`: any verified address of exactly that domain, in any case
  *   of letters; its subdomains are other domains;
  * - anything without an `@`: the provider's subject, letter by letter.
@@ -28,12 +36,14 @@ export function isAllowed(
   allowed: readonly string[],
 ): boolean {
   if (allowed.length === 0) return true;
-  const address = emailVerified === true ? email?.toLowerCase() : undefined;
+  const address = emailVerified === true && email !== undefined
+    ? lowerAscii(email)
+    : undefined;
   // Readers disagree about an address with a second @.
   const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
   return allowed.some((entry) =>
     !isAddressEntry(entry)
       ? entry === subject
-      : entry.toLowerCase() === (entry.startsWith("@") ? domain : address)
+      : lowerAscii(entry) === (entry.startsWith("@") ? domain : address)
   );
 }

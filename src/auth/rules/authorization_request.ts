@@ -122,7 +122,9 @@ export function parseRedirectUri(
   const requested = parameters.get("redirect_uri");
   if (requested === undefined) {
     // RFC 6749 §3.1.2.3: it may be left out if only one is registered.
-    if (registered.length === 1) return registered[0];
+    if (registered.length === 1 && URL.canParse(registered[0])) {
+      return registered[0];
+    }
     throw new OAuthError(
       "invalid_request",
       "Missing parameter: redirect_uri",

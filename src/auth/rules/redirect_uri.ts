@@ -7,6 +7,7 @@
  * @module
  */
 import { OAuthError } from "../../errors.ts";
+import { seenText } from "../../log/log_line.ts";
 
 /**
  * The kind of place that a response goes to: a website, this person's own
@@ -88,7 +89,7 @@ export function checkRedirectUri(uri: string): RedirectKind {
   if (!match) refuse("A redirect URI must be an absolute URI, no fragment");
   const [, scheme, rest] = match;
   if (REFUSED_SCHEMES.has(scheme) || scheme.startsWith("ms-")) {
-    refuse(`A redirect URI must not use the scheme ${scheme}`);
+    refuse(`A redirect URI must not use the scheme ${seenText(scheme)}`);
   }
   if (DOT_SEGMENT.test(rest)) {
     refuse("A redirect URI must not have dot segments");
@@ -97,6 +98,10 @@ export function checkRedirectUri(uri: string): RedirectKind {
   const taken = ANSWER_PARAMETERS.find((name) => query.has(name));
   if (taken !== undefined) {
     refuse(`A redirect URI must not have ${taken} in its query`);
+  }
+  // Compared as strings all the same.
+  if (!URL.canParse(uri)) {
+    refuse("A redirect URI must be one that URL parsers read");
   }
   const authority = AUTHORITY.exec(rest)?.[1];
   if (authority?.includes("@")) refuse("A redirect URI must not have a user");
@@ -142,6 +147,8 @@ export function isRegisteredRedirectUri(
   requested: string,
   registered: readonly string[],
 ): boolean {
+  // A port beyond 65535 is none, and older registrations have other faults.
+  if (!URL.canParse(requested)) return false;
   if (registered.includes(requested)) return true;
   const portless = withoutLoopbackPort(requested);
   return portless !== undefined &&

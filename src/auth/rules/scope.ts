@@ -6,6 +6,7 @@
  */
 import type { Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../../errors.ts";
+import { seenText } from "../../log/log_line.ts";
 
 /**
  * The scope that asks for refresh tokens. Every client gets them anyway, so it
@@ -120,7 +121,9 @@ export function narrowScopes(
   if (beyond.length > 0) {
     throw new OAuthError(
       "invalid_scope",
-      `scope must not go beyond what was granted: ${printScope(beyond)}`,
+      `scope must not go beyond what was granted: ${
+        seenText(printScope(beyond))
+      }`,
     );
   }
   return requested;

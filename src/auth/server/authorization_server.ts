@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Context } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
@@ -49,7 +50,7 @@ import { attemptRecorder } from "./attempt_recorder.ts";
 import { authorizeEndpoint } from "./authorize.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { consentEndpoint } from "./consent.ts";
-import { grantEnd } from "../grants/end_grant.ts";
+import { grantsEnd } from "../grants/end_grant.ts";
 import { authorizationServerMetadataEndpoint } from "./well_known.ts";
 import { oauthGate } from "../doors/oauth_gate.ts";
 import { providerUrls } from "./provider_url.ts";
@@ -87,6 +88,8 @@ export type AuthorizationServer = Pick<SignIn, "close"> & {
   gate: Gate;
   endpoints: Omit<SignInEndpoints, "protectedResourceMetadata">;
 };
+
+type Endpoint = (c: Context) => Promise<Response>;
 
 /** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
@@ -129,7 +132,7 @@ export function authorizationServer(
     requests: authorizationRequestStore(database),
     grants,
     people: peopleStore(database, grants),
-    endGrant: grantEnd({ ...options, grants, tasks: taskStore(database) }),
+    endGrants: grantsEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
     clientUses: clientUseStore(database),
     codes: codeStore(database),
@@ -185,7 +188,8 @@ export function authorizationServer(
   // refresh.
   const tokenRate = rateLimit(services, "token", 200);
   const callbackRate = rateLimit(services, "callback", 10);
-  const signIn = accountSignIn(limited(rateLimit(services, "account", 10)));
+  const accountRate = rateLimit(services, "account", 10);
+  const signIn = accountSignIn(limited(accountRate));
   const account = accountEndpoints({
     ...services,
     makeToken: personalTokens({
@@ -194,6 +198,10 @@ export function authorizationServer(
     }),
   });
   const change = connectionChanges(services);
+  const rated = (endpoint: Endpoint): Endpoint => async (c) => {
+    await accountRate.check(c);
+    return await endpoint(c);
+  };
   const providerCallback = providerCallbackEndpoint(limited(callbackRate));
   const recorded = attemptRecorder(services);
   return {
@@ -226,14 +234,14 @@ export function authorizationServer(
         }),
       ),
       revoke: revokeEndpoint(limited(tokenRate)),
-      account: account.show,
+      account: rated(account.show),
       accountSignIn: signIn.start,
-      accountSignOut: account.signOut,
-      accountEnd: account.end,
-      accountPause: change.pause,
-      accountResume: change.resume,
-      accountNarrow: change.narrow,
-      accountTokens: account.makeToken,
+      accountSignOut: rated(account.signOut),
+      accountEnd: rated(account.end),
+      accountPause: rated(change.pause),
+      accountResume: rated(change.resume),
+      accountNarrow: rated(change.narrow),
+      accountTokens: rated(account.makeToken),
     },
     gate: oauthGate(services),
     close: async () => {

@@ -20,7 +20,7 @@ import type {
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import { readParameters } from "../../http/body.ts";
 import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { EndGrant } from "../grants/end_grant.ts";
+import type { EndGrants } from "../grants/end_grant.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 
 /** A known token. */
@@ -40,7 +40,7 @@ export function revokeEndpoint(
     accessTokens,
     refreshTokens,
     providerTokens,
-    endGrant,
+    endGrants,
     checkRate,
     waiveRate,
     log,
@@ -49,7 +49,7 @@ export function revokeEndpoint(
     accessTokens: AccessTokenStore;
     refreshTokens: RefreshTokenStore;
     providerTokens: ProviderTokens;
-    endGrant: EndGrant;
+    endGrants: EndGrants;
     checkRate: CheckRate;
     waiveRate: WaiveRate;
     log: Logger;
@@ -92,7 +92,7 @@ export function revokeEndpoint(
       dataKey: () => Promise.resolve(found.dataKey),
       sealed: found.read.upstream,
     });
-    await endGrant(found.grant, found.read.grant);
+    await endGrants([{ grant: found.grant, read: found.read.grant }]);
     const reference = c.get("reference");
     log.audit("Grant revoked", {
       reference,
@@ -118,7 +118,7 @@ export function revokeEndpoint(
   async function revokePersonal(c: Context, token: string): Promise<void> {
     const access = await accessTokens.find(token);
     if (!access) return;
-    await endGrant(access.grant);
+    await endGrants([access]);
     waiveRate(c);
     log.audit("Access token revoked", {
       reference: c.get("reference"),

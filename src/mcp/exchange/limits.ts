@@ -48,7 +48,10 @@ export interface Place {
 
 /** The limits of a server. */
 export class Limits {
-  readonly #callers?: Record<"one" | "many" | "unknown", SharedBuckets>;
+  readonly #callers?: Record<
+    "one" | "many" | "unknown" | "sessions",
+    SharedBuckets
+  >;
   readonly #tools = new Map<string, OfTool>();
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -73,6 +76,10 @@ export class Limits {
       this.#callers = {
         one: buckets("one", callsPerMinute),
         many: buckets("many", callsPerMinute * MANY),
+        sessions: new SharedBuckets(kept, "sessions", {
+          burst: callsPerMinute,
+          perSecond: callsPerMinute / 60,
+        }),
         unknown: buckets("unknown", callsPerMinute * MANY * MANY),
       };
     }
@@ -102,15 +109,14 @@ export class Limits {
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
     if (caller === undefined) return;
-    // Sessions are stored. Sessions of one person are bounded elsewhere.
-    if (opensSession && !caller.isMany) return;
-    const { one, many, unknown } = this.#callers;
+    const { one, many, unknown, sessions } = this.#callers;
     if (caller === UNKNOWN) {
       this.#warn();
       return this.#take(unknown, caller, CALLS_A_MINUTE);
     }
-    const buckets = caller.isMany && !opensSession ? many : one;
-    return this.#take(buckets, caller, CALLS_A_MINUTE);
+    // Sessions are stored: many people open no more of them than one.
+    if (opensSession) return this.#take(sessions, caller, "sessions a minute");
+    return this.#take(caller.isMany ? many : one, caller, CALLS_A_MINUTE);
   }
 
   /** Charges a caller for a call of a limited tool. @throws {LimitError} */

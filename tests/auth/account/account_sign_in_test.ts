@@ -9,6 +9,7 @@ import {
   startOAuthServer,
 } from "../../flow/kit.ts";
 import { switchableKv } from "../../flow/switchable_kv.ts";
+import type { HeadersOf } from "../../kit.ts";
 import { AccountVisitor } from "./kit.ts";
 
 Deno.test("signing in to the account page is refused in another browser", async () => {
@@ -218,4 +219,39 @@ Deno.test("signing in to the account page lets no one in whose name looks like a
     as: "id.example.com:42",
   });
   assert.equal(page.status, 403);
+});
+
+Deno.test("POST /account/sign-in is for no page of another site, whose form would replace the cookies of what is under way", async () => {
+  await using server = await startOAuthServer();
+  const send = async (headers: HeadersOf) => {
+    const response = await server.fetch("/account/sign-in", {
+      method: "POST",
+      headers,
+    });
+    await response.body?.cancel();
+    return [response.status, response.headers.has("set-cookie")];
+  };
+  for (
+    const headers of [
+      { "sec-fetch-site": "cross-site", origin: "null" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "https://evil.example" },
+      { origin: `${BASE_URL}.evil.example` },
+    ] as HeadersOf[]
+  ) {
+    assert.deepEqual(
+      await send(headers),
+      [403, false],
+      JSON.stringify(headers),
+    );
+  }
+  for (
+    const headers of [
+      { "sec-fetch-site": "same-origin", origin: "null" },
+      { "sec-fetch-site": "none" },
+      { origin: BASE_URL },
+      { origin: "null" },
+      {},
+    ] as HeadersOf[]
+  ) assert.deepEqual(await send(headers), [303, true]);
 });

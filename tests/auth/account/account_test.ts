@@ -306,3 +306,66 @@ Deno.test("GET /account says so where no one signs in", async () => {
   assert.equal(page.status, 501);
   assert.match(page.text, /No one signs in here/);
 });
+
+/** Counts the reads of lists of sessions. */
+function countingLists(kv: Deno.Kv): { kv: Deno.Kv; count(): number } {
+  let count = 0;
+  const list: Deno.Kv["list"] = (selector, options) => {
+    const key = "prefix" in selector ? selector.prefix : selector.start;
+    if (key[0] === "session-of") count++;
+    return kv.list(selector, options);
+  };
+  const counting = new Proxy(kv, {
+    get(target, name) {
+      if (name === "list") return list;
+      const value = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { kv: counting, count: () => count };
+}
+
+Deno.test("the account page lists a person's sessions once, however many connections they have or end", async () => {
+  using database = await Deno.openKv(":memory:");
+  const { kv, count } = countingLists(database);
+  await using server = await startOAuthServer({
+    kv,
+    environment: { OAUTH_ADMINS: "1" },
+  });
+  const client = await Client.register(server);
+  for (let n = 0; n < 5; n++) {
+    const { access_token } = await client.connect();
+    const answer = await server.post(initialize("2025-11-25"), {
+      authorization: `Bearer ${access_token}`,
+    });
+    await answer.body?.cancel();
+  }
+  const { browser, page } = await signIn(server);
+  assert.equal(page.text.match(/1 open session/g)?.length, 5);
+  assert.equal(count(), 1);
+  const operator = await AccountVisitor.signIn(server, { as: "1" });
+  assert.equal(count(), 2);
+  await end(browser, page);
+  // That is for the page which follows, of someone without connections.
+  assert.equal(count(), 3);
+  server.provider.subject = "42";
+  await client.connect();
+  await operator.look();
+  assert.equal(count(), 4);
+});
+
+Deno.test("GET /account is for a person sixty times in a row, and then once a second", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const { browser } = await signIn(server);
+  const statuses = [];
+  for (let n = 0; n < 60; n++) {
+    statuses.push((await browser.open(ACCOUNT)).status);
+  }
+  assert.deepEqual(new Set(statuses.slice(0, 59)), new Set([200]));
+  assert.equal(statuses[59], 429);
+  // Another person of the same network is not in the way.
+  await signIn(server, { as: "43" });
+  time.tick(1);
+  assert.equal((await browser.open(ACCOUNT)).status, 200);
+});

@@ -161,3 +161,13 @@ Deno.test("POST /account/tokens makes fifty at most, however many are asked for 
     .listOfSubject("github:ada");
   assert.equal(held.length, 50);
 });
+
+Deno.test("an operator sees the first page where a link names no place of the list", async () => {
+  await using server = await startOAuthServer({ environment, tools });
+  await connect(server, "ada");
+  const operator = await AccountVisitor.signIn(server, ROOT);
+  for (const text of ["\u{10ffff}\u{10ffff}", "zzz&person=ada"]) {
+    const after = "A".repeat(16) + text;
+    assert.match(await peopleSeen(operator, `?after=${after}`), /App of ada/);
+  }
+});

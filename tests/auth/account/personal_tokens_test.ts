@@ -9,6 +9,8 @@ import {
   type OAuthServerOptions,
   startOAuthServer,
 } from "../../flow/kit.ts";
+import type { UpstreamTokens } from "../../../src/auth/provider/provider.ts";
+import { FakeProvider } from "../../flow/fake_provider.ts";
 import { until } from "../../kit.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
 import { Database } from "../../../src/store/database.ts";
@@ -297,4 +299,28 @@ Deno.test("POST /account/tokens makes fifty, and no more before one ends", async
   assert.deepEqual([refused.page.status, refused.token], [409, ""]);
   await signedIn.browser.press(formOf(last.page, "/account/end"), "", "");
   assert.notEqual((await make(signedIn)).token, "");
+});
+
+Deno.test("POST /account/tokens makes none for someone whose everything ends meanwhile", async () => {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  class Slow extends FakeProvider {
+    override async identify(tokens: UpstreamTokens) {
+      asked.resolve();
+      await answered.promise;
+      return await super.identify(tokens);
+    }
+  }
+  await using server = await startOAuthServer({
+    provider: new Slow(),
+    environment: { OAUTH_ALLOWED_USERS: "@example.com" },
+  });
+  const signedIn = await signIn(server);
+  const making = make(signedIn);
+  await asked.promise;
+  await accountSessionStore(new Database(server.kv)).endAllOf("github:42");
+  answered.resolve();
+  assert.equal((await making).page.status, 403);
+  const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
+  assert.deepEqual(grants, []);
 });

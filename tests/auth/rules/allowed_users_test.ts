@@ -50,6 +50,14 @@ const OUT: [string, typeof JO, string[]][] = [
   ["a domain without a person", { ...JO, email: "@example.com" }, [
     "@example.com",
   ]],
+  ["a Kelvin sign as a k of a domain", {
+    ...JO,
+    email: "jo@\u212Aey.example",
+  }, ["@key.example"]],
+  ["a Kelvin sign as a k of an address", {
+    ...JO,
+    email: "\u212Aim@example.com",
+  }, ["kim@example.com"]],
   ["someone without an address", { ...JO, email: "" }, ["@", "@example.com"]],
 ];
 

@@ -34,6 +34,12 @@ for (const [uri, kind] of Object.entries(REGISTRABLE)) {
 }
 
 const REFUSED = [
+  "https://[:::]/cb",
+  "https://[::1.2.3.4.5]/cb",
+  "https://a:99999/cb",
+  "https://xn--a/cb",
+  "http://localhost:99999/cb",
+  "cursor://[/",
   " https://app.example.com/cb",
   "https://app.example.com:123456/cb",
   "https://1.2.3.4.5/cb",
@@ -226,5 +232,21 @@ Deno.test("isRegisteredRedirectUri() fixes the port of any other address", () =>
     !isRegisteredRedirectUri("https://app.example.com:2/cb", [
       "https://app.example.com/cb",
     ]),
+  );
+});
+
+Deno.test("isRegisteredRedirectUri() takes none that no URL parser reads, whatever is registered", () => {
+  assert(
+    !isRegisteredRedirectUri("http://localhost:99999/cb", [
+      "http://localhost/cb",
+    ]),
+  );
+  assert(!isRegisteredRedirectUri("https://[:::]/cb", ["https://[:::]/cb"]));
+});
+
+Deno.test("checkRedirectUri() repeats a hundred characters of what it refuses", () => {
+  assert.throws(
+    () => checkRedirectUri(`ms-${"a".repeat(1900)}://x`),
+    ({ message }: Error) => message.includes("ms-aaa") && message.length < 200,
   );
 });

@@ -112,3 +112,10 @@ Deno.test("cutScopes() leaves what is below a ceiling, and offline_access", () =
   assert(opensNothing(cutScopes(granted, [])));
   assert(!opensNothing(cutScopes(granted, SUPPORTED)));
 });
+
+Deno.test("narrowScopes() repeats a hundred characters of what it refuses", () => {
+  assert.throws(
+    () => narrowScopes(["z".repeat(9000)], ["mail:read"]),
+    ({ message }: Error) => message.includes("zzz") && message.length < 200,
+  );
+});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { grantEnd } from "../../../src/auth/grants/end_grant.ts";
+import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
 import { bindingOf, openGrant } from "../../../src/auth/rules/grant.ts";
 import { now } from "../../../src/clock.ts";
 import { ISSUER, newClient, requestOf } from "../../store/fixture.ts";
@@ -12,33 +12,37 @@ const grant = openGrant(requestOf(newClient()), {
   now: now(),
 });
 
-Deno.test("grantEnd() finds sessions and tasks before the grant is closed, by which they are found", async () => {
+const other = { ...grant, id: "other" };
+
+Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by which they are found, once for all grants of a person", async () => {
   const steps: unknown[] = [];
-  const endAllOf = (what: string) => (binding: string, grantId: string) => {
-    steps.push([`find ${what}`, binding, grantId]);
-    const end = () => steps.push(`end ${what}`);
-    const tell = () => steps.push(`tell of ${what}`);
-    return Promise.resolve(Object.assign(end, { write: end, tell }));
-  };
-  const end = grantEnd({
+  const endAllOf =
+    (what: string) => (binding: string, grantIds: Set<string>) => {
+      steps.push([`find ${what}`, binding, ...grantIds]);
+      const end = () => steps.push(`end ${what}`);
+      const tell = () => steps.push(`tell of ${what}`);
+      return Promise.resolve(Object.assign(end, { write: end, tell }));
+    };
+  const end = grantsEnd({
     sessions: { endAllOf: endAllOf("sessions") } as never,
     tasks: { endAllOf: endAllOf("tasks") } as never,
     grants: {
-      close: (grantId: string, { also }: { also: () => void }) => {
-        also();
+      close: (grantId: string, { also }: { also?: () => void }) => {
+        also?.();
         steps.push(["close", grantId]);
         return Promise.resolve();
       },
     } as never,
   });
-  await end(grant);
+  await end([{ grant }, { grant: other }]);
   const binding = bindingOf(grant);
   assert.deepEqual(steps, [
-    ["find sessions", binding, grant.id],
-    ["find tasks", binding, grant.id],
+    ["find sessions", binding, grant.id, other.id],
+    ["find tasks", binding, grant.id, other.id],
     "end sessions",
     ["close", grant.id],
     "tell of sessions",
+    ["close", other.id],
     "end tasks",
   ]);
 });

@@ -264,7 +264,8 @@ for (const isKnown of [true, false]) {
       accessTokens: {
         find: () => Promise.resolve(isKnown ? { grant: { id } } : undefined),
       },
-      endGrant: (grant: unknown) => void ended.push(grant),
+      endGrants: (some: { grant: unknown }[]) =>
+        void ended.push(...some.map(({ grant }) => grant)),
       log: silentLogger,
     }, mintPersonalToken(id));
     assert.equal(status, 200);
