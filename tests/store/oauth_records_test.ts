@@ -264,10 +264,11 @@ Deno.test("listOfSubject() shows active grants, newest first", () =>
     const grants = grantStore(new Database(kv));
     const client = newClient();
     const ids = [];
+    const start = now() - 12;
     for (let n = 0; n < 12; n++) {
       const { code, grant } = await signIn(kv, {
         client,
-        time: now() - 12 + n,
+        time: start + n,
       });
       await codeStore(new Database(kv)).use({
         code,

@@ -103,12 +103,12 @@ testBudgets("a refresh at the provider", walkProviderRefresh, {
 testBudgets("the account page", walkAccount, {
   "go to the provider": ["0 (0)", "0 (0)"],
   callback: ["1 (1)", "1 (1)"],
-  page: ["5 (5)", "5 (5)"],
-  "page with a new token": ["7 (8)", "7 (8)"],
+  page: ["4 (5)", "4 (5)"],
+  "page with a new token": ["6 (7)", "6 (7)"],
   pause: ["3 (3)", "3 (3)"],
   resume: ["3 (3)", "3 (3)"],
   narrow: ["3 (3)", "3 (3)"],
-  "make a token": ["5 (5)", "5 (5)"],
+  "make a token": ["6 (6)", "6 (6)"],
   end: ["4 (5)", "4 (5)"],
 });
 
