@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Identity } from "../../caller.ts";
+import type { Person } from "./permissions.ts";
 
 /** Returns true if an entry is about an e-mail address or a domain. */
 export function isAddressEntry(entry: string): boolean {
@@ -18,22 +18,25 @@ export function isAddressEntry(entry: string): boolean {
  *   case of letters;
  * - `@example.com`: any verified address of exactly that domain, in any case
  *   of letters; its subdomains are other domains;
- * - anything without an `@`: the provider's subject, letter by letter.
+ * - anything without an `@`: the provider's subject, letter by letter;
+ * - `github:583231`: the subject here, as pages and the log print it.
  *
- * An entry with an `@` never matches a subject: otherwise an account name that
+ * An entry with an `@` never matches the provider's subject: otherwise an account name that
  * looks like someone's address would get in.
  */
 export function isAllowed(
-  { subject, email, emailVerified }: Identity,
+  { subject: printed, identity }: Person,
   allowed: readonly string[],
 ): boolean {
   if (allowed.length === 0) return true;
+  const { subject, email, emailVerified } = identity;
   const address = emailVerified === true ? email?.toLowerCase() : undefined;
   // Readers disagree about an address with a second @.
   const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
   return allowed.some((entry) =>
-    !isAddressEntry(entry)
-      ? entry === subject
-      : entry.toLowerCase() === (entry.startsWith("@") ? domain : address)
+    entry === printed ||
+    (isAddressEntry(entry)
+      ? entry.toLowerCase() === (entry.startsWith("@") ? domain : address)
+      : entry === subject)
   );
 }
