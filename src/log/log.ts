@@ -51,9 +51,10 @@ export interface LogOptions {
   /**
    * Receives each event, in place of a line on standard output. It is called
    * while requests wait, so it must put off slow work itself. An exception or
-   * rejection of it stays within the log, and the event is lost.
+   * rejection of it stays within the log, and the event is lost. Anything else
+   * that it returns is ignored.
    */
-  write?(event: LogEvent): void | Promise<void>;
+  write?(event: LogEvent): unknown;
 }
 
 /** The log of one part of a server. */
@@ -69,7 +70,7 @@ export interface Logger {
 
 /** A destination of events. */
 export interface LogOutput {
-  write(event: LogEvent): void | Promise<void>;
+  write(event: LogEvent): unknown;
   /** Resolves when everything is written, or cannot be written soon. */
   flush?(): Promise<void>;
 }
@@ -141,8 +142,13 @@ export class Log {
   /** Writes an event, and never throws or rejects: reporting must not hurt. */
   #take(event: LogEvent): void {
     try {
-      const writing = this.#output.write(event);
-      writing?.then(undefined, (error) => this.#lose(error));
+      const writing = this.#output.write(event) as
+        | PromiseLike<void>
+        | undefined;
+      // Many loggers return themselves or a number.
+      if (typeof writing?.then === "function") {
+        Promise.resolve(writing).catch((error) => this.#lose(error));
+      }
     } catch (error) {
       this.#lose(error);
     }

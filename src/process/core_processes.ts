@@ -4,9 +4,10 @@
  * @module
  */
 import { LineQueue } from "../log/line_queue.ts";
-import type { Logger } from "../log/log.ts";
+import type { Logger, Properties } from "../log/log.ts";
 import { printDropped } from "../log/standard_output.ts";
 import { WITH_PARENT } from "./parent.ts";
+import { SAME_SIGNAL_MILLISECONDS, STOP_MILLISECONDS } from "./signals.ts";
 
 /**
  * Longer than a start takes: a process that ends sooner will probably do so
@@ -18,6 +19,8 @@ const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
 /** The time for the last lines, which no one may read. */
 const LAST_LINES_MILLISECONDS = 500;
+/** The time for a process to end by itself, with a few seconds to spare. */
+const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 /** The characters of a line; longer ones are cut in pieces. */
 const LONGEST_LINE = 64 * 1024;
 
@@ -30,6 +33,17 @@ export interface CoresOptions {
   log: Logger;
   /** The pause between two starts of a process that does not stay; 10 s by default. */
   longestPauseMilliseconds?: number;
+  /** The time between a signal and SIGKILL; 14.5 s by default. */
+  killMilliseconds?: number;
+}
+
+/** The end of one process, or of the attempt to start it. */
+interface Ended {
+  /** What the log tells. */
+  message: string;
+  properties: Properties;
+  code: number;
+  signal?: Deno.Signal | null;
 }
 
 /** The processes of one command. A process that ends is started again. */
@@ -42,6 +56,8 @@ export class Cores {
   /** Until then an end is a mistake, in the settings for example. */
   #hasListened = false;
   #stopSignal?: Deno.Signal;
+  #stoppingSinceMilliseconds = 0;
+  #killing?: ReturnType<typeof setTimeout>;
   #hasFailed = false;
 
   constructor(options: CoresOptions) {
@@ -63,13 +79,42 @@ export class Cores {
       this.#hasListened = true;
       for (let n = 1; n < this.#options.processes; n++) this.#start();
     }
-    return await this.#over.promise;
+    const code = await this.#over.promise;
+    clearTimeout(this.#killing);
+    return code;
   }
 
-  /** Passes a signal on, and waits for all processes; none is started again. */
+  /**
+   * Passes a signal on, and waits for all processes; none is started again. One
+   * that does not end in time is killed, and so are all soon after a second
+   * signal. As for a process of its own, SIGHUP is never a second one.
+   */
   stop(signal: Deno.Signal): void {
-    this.#stopSignal = signal;
+    let killMilliseconds = this.#options.killMilliseconds ?? KILL_MILLISECONDS;
+    const time = Date.now();
+    if (this.#stopSignal === undefined) {
+      this.#stopSignal = signal;
+      this.#stoppingSinceMilliseconds = time;
+    } else {
+      const since = time - this.#stoppingSinceMilliseconds;
+      if (signal === "SIGHUP" || since < SAME_SIGNAL_MILLISECONDS) return;
+      // A third one changes nothing.
+      this.#stoppingSinceMilliseconds = Infinity;
+      killMilliseconds = LAST_LINES_MILLISECONDS;
+    }
     for (const pause of this.#pauses) clearTimeout(pause);
+    this.#send(signal);
+    if (this.#children.size === 0) return this.#over.resolve(0);
+    clearTimeout(this.#killing);
+    this.#killing = setTimeout(() => {
+      this.#options.log.error("Killing processes that do not end", {
+        pids: [...this.#children].map(({ pid }) => pid),
+      });
+      this.#send("SIGKILL");
+    }, killMilliseconds);
+  }
+
+  #send(signal: Deno.Signal): void {
     for (const child of this.#children) {
       // The process may have ended just now.
       try {
@@ -78,28 +123,12 @@ export class Cores {
         if (!(error instanceof TypeError)) throw error;
       }
     }
-    if (this.#children.size === 0) this.#over.resolve(0);
   }
 
   /** @param pauseMilliseconds before the next start, should it not stay */
   async #start(pauseMilliseconds = FIRST_PAUSE_MILLISECONDS): Promise<void> {
-    const [program, ...args] = this.#options.command;
     const startedMilliseconds = Date.now();
-    const child = new Deno.Command(program, {
-      args: [...args, `${WITH_PARENT}=${Deno.pid}`],
-      env: { REUSE_PORT: "true", ...collecting() },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    this.#children.add(child);
-    const printed = Promise.all([
-      passOn(child.stdout, stdout),
-      passOn(child.stderr, stderr),
-    ]);
-    const { code, signal } = await child.status;
-    await within(LAST_LINES_MILLISECONDS, printed);
-    this.#children.delete(child);
+    const { message, properties, code, signal } = await this.#runOnce();
     const isLast = this.#children.size === 0;
     if (this.#stopSignal !== undefined) {
       // One that was only starting knows of no good order yet.
@@ -112,14 +141,44 @@ export class Cores {
       pauseMilliseconds >= this.#longestPauseMilliseconds;
     if (isLast && (isHopeless || !this.#hasListened)) {
       for (const pause of this.#pauses) clearTimeout(pause);
+      // One that ran has told the reason itself.
+      if ("error" in properties) {
+        this.#options.log.error("No process can be started", properties);
+      }
       return this.#over.resolve(code || 1);
     }
-    this.#options.log.error("A process ended and is started again", {
-      pid: child.pid,
-      code,
-      signal,
-    });
+    this.#options.log.error(message, properties);
     this.#startLater(isSteady ? FIRST_PAUSE_MILLISECONDS : pauseMilliseconds);
+  }
+
+  /** Starts a process, and waits for its end. */
+  async #runOnce(): Promise<Ended> {
+    const [program, ...args] = this.#options.command;
+    let child;
+    try {
+      child = new Deno.Command(program, {
+        args: [...args, `${WITH_PARENT}=${Deno.pid}`],
+        env: { REUSE_PORT: "true", ...collecting() },
+        stdin: "null",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+    } catch (error) {
+      // The program may be replaced just now, or there are too many processes.
+      const message = "A process could not be started, which is tried again";
+      return { message, properties: { program, error }, code: 1 };
+    }
+    this.#children.add(child);
+    const printed = Promise.all([
+      passOn(child.stdout, stdout),
+      passOn(child.stderr, stderr),
+    ]);
+    const { code, signal } = await child.status;
+    await within(LAST_LINES_MILLISECONDS, printed);
+    this.#children.delete(child);
+    const message = "A process ended and is started again";
+    const properties = { pid: child.pid, code, signal };
+    return { message, properties, code, signal };
   }
 
   #startLater(milliseconds: number): void {

@@ -14,6 +14,8 @@ const WAIT_MILLISECONDS = 1500;
 const LOCKED_MILLISECONDS = 10_000;
 /** The rights of everyone but the owner and the group. */
 const OTHERS = 0o007;
+/** The beginning of every database that is not empty. */
+const SQLITE = "SQLite format 3\0";
 
 /**
  * Refuses Deno's default database for a service. It depends on the folder, so
@@ -62,14 +64,16 @@ export async function openKv(
     return memoryKv();
   }
   const database = kvPath ?? "the default database";
+  // As Deno tells them apart: everything else is a path.
+  const isRemote = /^https?:\/\//.test(database);
   const waiting = setTimeout(() => {
-    const why = URL.canParse(database)
+    const why = isRemote
       ? "it does not answer"
       : "it is locked by another process";
     log.warning(`Waiting for the database: ${why}`, { database });
   }, WAIT_MILLISECONDS);
   try {
-    if (kvPath && !kvPath.startsWith(":") && !URL.canParse(kvPath)) {
+    if (kvPath && !kvPath.startsWith(":") && !isRemote) {
       await prepareFile(kvPath, log);
       await whileLocked(() => checkLock(kvPath), LOCKED_MILLISECONDS);
     }
@@ -93,6 +97,7 @@ export async function openKv(
  * Makes the folder and the file, for no one else to read.
  *
  * @throws {StartError} if Deno would ask for permission
+ * @throws {Error} if there is something that is not a database
  */
 async function prepareFile(path: string, log: Logger): Promise<void> {
   const directory = path.replace(/[^/\\]*$/, "");
@@ -107,15 +112,40 @@ async function prepareFile(path: string, log: Logger): Promise<void> {
         "of permissions.default in deno.json",
     });
   }
+  if (await isThere(path)) return await keepFromOthers(path, log);
   if (directory) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   try {
     // SQLite takes it for an empty database, and makes its -wal like it.
     (await Deno.open(path, { createNew: true, write: true, mode: 0o600 }))
       .close();
   } catch (error) {
+    // Another process made it meanwhile, or a link leads to where it will be.
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-    await keepFromOthers(path, log);
   }
+}
+
+/**
+ * True if the database is there: a file that is empty or SQLite's.
+ *
+ * @throws {Error} if something else is there, whose rights stay as they are
+ */
+async function isThere(path: string): Promise<boolean> {
+  let info;
+  try {
+    info = await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  if (info.isDirectory) throw new Error("it is a directory");
+  // Opening a pipe would wait for its other end.
+  if (!info.isFile) throw new Error("it is a device, a pipe or a socket");
+  if (info.size === 0) return true;
+  using file = await Deno.open(path);
+  const bytes = new Uint8Array(SQLITE.length);
+  await file.read(bytes);
+  if (new TextDecoder().decode(bytes) === SQLITE) return true;
+  throw new Error("file is not a database");
 }
 
 /**
@@ -145,8 +175,8 @@ async function keepFromOthers(path: string, log: Logger): Promise<void> {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
       if (Deno.build.os === "windows" || !await mayUse(file)) continue;
-      const { mode } = await Deno.stat(file);
-      if (mode === null || (mode & OTHERS) === 0) continue;
+      const { mode, isFile } = await Deno.stat(file);
+      if (!isFile || mode === null || (mode & OTHERS) === 0) continue;
       await Deno.chmod(file, mode & 0o777 & ~OTHERS);
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) continue;

@@ -32,7 +32,10 @@ const LOOK_MILLISECONDS = 25;
 /**
  * A signal that comes again this soon is the same one, passed on by a parent.
  */
-const SAME_SIGNAL_MILLISECONDS = 500;
+export const SAME_SIGNAL_MILLISECONDS = 500;
+/** The longest time from a signal to the end, while the process can run. */
+export const STOP_MILLISECONDS = LEAVE_MILLISECONDS + FINISH_MILLISECONDS +
+  CLOSE_MILLISECONDS;
 
 /** The parts of the process that have to end. */
 export interface Ending {

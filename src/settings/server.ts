@@ -91,9 +91,10 @@ export const SERVER = settingsOf({
   KV_PATH: {
     words: "Database: a file, `:memory:`, or the http(s) URL of a remote one.",
     shape: matching(
-      "a file, :memory:, or the http(s) URL of a remote database, without a " +
-        "password",
-      /^(?!https?:(?!\/\/(?![^/?#]*@)))/,
+      "a file without file:, :memory:, or the http(s) URL of a remote " +
+        "database, without a password",
+      // SQLite would read file: as a URL, with options of its own.
+      /^(?!file:)(?!https?:(?!\/\/(?![^/?#]*@)))/,
     ),
     unset: "Deno's default database for this folder, or on Deno Deploy the " +
       "one assigned to the app",

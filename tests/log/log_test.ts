@@ -51,6 +51,30 @@ Deno.test("Log neither throws nor rejects where its events cannot be written, an
   }
 });
 
+Deno.test("Log takes a logger that returns something, such as itself", async () => {
+  const told: LogEvent[] = [];
+  const lines: LogEvent[] = [];
+  const logger = {};
+  const writers = [
+    (event: LogEvent) => lines.push(event),
+    () => logger,
+    () => ({ then: "later" }),
+    () => null,
+    () => Promise.resolve(1),
+  ];
+  for (const write of writers) {
+    const log = new Log({}, { write }, {
+      write: (event) => told.push(event),
+    });
+    log.logger("test").info("Request");
+    await log.flush();
+    // A rejection would be told by then.
+    await Promise.resolve();
+  }
+  assert.equal(lines.length, 1);
+  assert.deepEqual(told, []);
+});
+
 /** A tool that fails in a way that no one foresaw. */
 const crash = tool({
   name: "crash",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { freePort } from "../flow/processes.ts";
 import { Cores as Supervisor } from "../../src/process/core_processes.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { recordLog, silentLogger } from "../log/fixture.ts";
 import { rpc, until } from "../kit.ts";
 import { Collector } from "./collector.ts";
 import {
@@ -164,6 +164,121 @@ Deno.test({
     assert((await Deno.stat(starts)).size >= 4);
   },
 });
+
+Deno.test({
+  name: "a program that is away for a moment is started again when it is back",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const program = `${directory.path}/program`;
+    await Deno.symlink(Deno.execPath(), program);
+    const port = freePort();
+    const source = `${directory.path}/program.ts`;
+    const pids = `${directory.path}/pids`;
+    await Deno.mkdir(pids);
+    await Deno.writeTextFile(
+      source,
+      `Deno.listen({ hostname: "127.0.0.1", port: ${port}, reusePort: true });
+      Deno.writeTextFileSync("${pids}/" + Deno.pid, "");
+      setInterval(() => {}, 1000);`,
+    );
+    const { events, logger } = recordLog();
+    const supervisor = new Supervisor({
+      command: [program, "run", "--unstable-net", "--allow-all", source],
+      processes: 2,
+      hostname: "127.0.0.1",
+      port,
+      log: logger,
+    });
+    const running = supervisor.run();
+    const started = async () => {
+      const all = [...Deno.readDirSync(pids)].map(({ name }) => Number(name));
+      const alive = await Promise.all(all.map(isAlive));
+      return all.filter((_, n) => alive[n]);
+    };
+    await until(async () => (await started()).length === 2);
+    await Deno.rename(program, `${program}-away`);
+    Deno.kill((await started())[0], "SIGKILL");
+    const fails = () =>
+      events.filter(({ message }) => /could not be started/.test(message));
+    await until(() => fails().length >= 2);
+    assert.equal((await started()).length, 1);
+    await Deno.rename(`${program}-away`, program);
+    await until(async () => (await started()).length === 2);
+    supervisor.stop("SIGTERM");
+    // It ends by the signal, not having a handler.
+    assert.equal(await running, 0);
+  },
+});
+
+Deno.test({
+  name: "Cores.run() ends with 1 where the program is not there at all",
+  ignore,
+  async fn() {
+    const { events, logger } = recordLog();
+    const supervisor = new Supervisor({
+      command: ["/nowhere/program"],
+      processes: 2,
+      hostname: "127.0.0.1",
+      port: freePort(),
+      log: logger,
+    });
+    assert.equal(await supervisor.run(), 1);
+    const [{ message, properties }, ...others] = events;
+    assert.equal(message, "No process can be started");
+    assert.match(String(properties.error), /NotFound/);
+    assert.deepEqual(others, []);
+  },
+});
+
+for (const second of [false, true]) {
+  Deno.test({
+    name: `a process that stands still is killed ${
+      second ? "soon after a second signal" : "when its time is over"
+    }`,
+    ignore,
+    async fn() {
+      await using directory = new TemporaryDirectory();
+      const port = freePort();
+      const source = `${directory.path}/program.ts`;
+      // Stopped as soon as it listens.
+      await Deno.writeTextFile(
+        source,
+        `Deno.listen({ hostname: "127.0.0.1", port: ${port} });
+        Deno.writeTextFileSync("${source}.pid", String(Deno.pid));
+        Deno.kill(Deno.pid, "SIGSTOP");`,
+      );
+      const { events, logger } = recordLog();
+      const supervisor = new Supervisor({
+        command: [Deno.execPath(), "run", "--allow-all", source],
+        processes: 1,
+        hostname: "127.0.0.1",
+        port,
+        log: logger,
+        // The default would be longer than a test waits.
+        killMilliseconds: second ? 2 ** 31 - 1 : 100,
+      });
+      const running = supervisor.run();
+      await until(async () => {
+        const pid = await Deno.readTextFile(`${source}.pid`).catch(() => "");
+        if (pid === "") return false;
+        return /\) T/.test(await Deno.readTextFile(`/proc/${pid}/stat`));
+      });
+      supervisor.stop("SIGTERM");
+      if (second) {
+        // Until the same signal counts as a second one.
+        let isOver = false;
+        running.then(() => isOver = true);
+        await until(() => {
+          supervisor.stop("SIGINT");
+          return isOver;
+        });
+      }
+      assert.equal(await running, 1);
+      assert.match(events.at(-1)!.message, /Killing/);
+    },
+  });
+}
 
 Deno.test({
   name: "SIGTERM while a process starts ends all with 0",

@@ -146,6 +146,7 @@ const REFUSED: Environment[] = [
   { OPENAI_APPS_CHALLENGE: "two words" },
   { KV_PATH: "data/tools.db", DENO_DEPLOYMENT_ID: "d" },
   { KV_PATH: ":memory:", DENO_DEPLOYMENT_ID: "d" },
+  { KV_PATH: "file:/var/lib/tools.db" },
 ];
 
 for (const environment of REFUSED) {

@@ -104,8 +104,8 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
 
   // An empty list means no operators, unlike the list of people who may sign
   // in.
-  const isOperator = ({ identity }: AccountSession) =>
-    options.admins.length > 0 && isAllowed(identity, options.admins);
+  const isOperator = (session: AccountSession) =>
+    options.admins.length > 0 && isAllowed(session, options.admins);
 
   async function accountPage(
     c: Context,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Identity } from "../../caller.ts";
+import type { Person } from "./permissions.ts";
 
 /**
  * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
@@ -26,24 +26,27 @@ export function isAddressEntry(entry: string): boolean {
  *   case of the letters A to Z;
  * - `@example.com`: any verified address of exactly that domain, in any case
  *   of letters; its subdomains are other domains;
- * - anything without an `@`: the provider's subject, letter by letter.
+ * - anything without an `@`: the provider's subject, letter by letter;
+ * - `github:583231`: the subject here, as pages and the log print it.
  *
- * An entry with an `@` never matches a subject: otherwise an account name that
+ * An entry with an `@` never matches the provider's subject: otherwise an account name that
  * looks like someone's address would get in.
  */
 export function isAllowed(
-  { subject, email, emailVerified }: Identity,
+  { subject: printed, identity }: Person,
   allowed: readonly string[],
 ): boolean {
   if (allowed.length === 0) return true;
+  const { subject, email, emailVerified } = identity;
   const address = emailVerified === true && email !== undefined
     ? lowerAscii(email)
     : undefined;
   // Readers disagree about an address with a second @.
   const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
   return allowed.some((entry) =>
-    !isAddressEntry(entry)
-      ? entry === subject
-      : lowerAscii(entry) === (entry.startsWith("@") ? domain : address)
+    entry === printed ||
+    (isAddressEntry(entry)
+      ? lowerAscii(entry) === (entry.startsWith("@") ? domain : address)
+      : entry === subject)
   );
 }

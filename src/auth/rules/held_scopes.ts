@@ -91,7 +91,7 @@ export function heldScopes(
       // The operator chose its scopes, so the ceiling is the same.
       return { ...held, ceiling: cutScopes(grant.scopes, allowed) };
     }
-    if (!isVouchedFor(grant) || !isAllowed(grant.identity, allowedUsers)) {
+    if (!isVouchedFor(grant) || !isAllowed(grant, allowedUsers)) {
       return undefined;
     }
     return permissions

@@ -105,14 +105,14 @@ function nameOf(kind: Membership, name: string): string {
     : name;
 }
 
-function matches(who: Who, { subject, identity }: Person): boolean {
+function matches(who: Who, person: Person): boolean {
   switch (who.kind) {
     case "everyone":
       return true;
     case "user":
-      return who.entry === subject || isAllowed(identity, [who.entry]);
+      return isAllowed(person, [who.entry]);
     default:
-      return identity[who.kind]?.some((name) =>
+      return person.identity[who.kind]?.some((name) =>
         nameOf(who.kind as Membership, name) === who.name
       ) ?? false;
   }

@@ -153,17 +153,17 @@ export function providerCallbackEndpoint(
     // A rule about a person of another issuer must not match one of this
     // provider.
     const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);
-    if (isTakenForOther || !isAllowed(identity, allowedUsers)) {
+    const subject = subjectOf(providerId, identity);
+    if (isTakenForOther || !isAllowed({ subject, identity }, allowedUsers)) {
       return await refuse(
         c,
         leased,
         "access_denied",
         "This account may not sign in here",
-        { subject: subjectOf(providerId, identity) },
+        { subject },
       );
     }
     const { request, clientName, consented = request.scopes } = leased.value;
-    const subject = subjectOf(providerId, identity);
     const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
     const ceiling = permissions?.ceiling({ subject, identity: kept });
     const scopes = cutScopes(consented, ceiling);

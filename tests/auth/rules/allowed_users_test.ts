@@ -6,6 +6,7 @@ const JO = { subject: "Ab42", email: "Jo@Example.com", emailVerified: true };
 const IN: [string, typeof JO, string[]][] = [
   ["everyone when there is no list", { ...JO, emailVerified: false }, []],
   ["a subject", JO, ["x", "Ab42"]],
+  ["a subject as pages and the log print it", JO, ["x", "dev:Ab42"]],
   ["a subject without a verified address", { ...JO, emailVerified: false }, [
     "Ab42",
   ]],
@@ -15,12 +16,16 @@ const IN: [string, typeof JO, string[]][] = [
 
 for (const [what, identity, allowed] of IN) {
   Deno.test(`isAllowed() lets in ${what}`, () => {
-    assert.equal(isAllowed(identity, allowed), true);
+    assert.equal(
+      isAllowed({ subject: `dev:${identity.subject}`, identity }, allowed),
+      true,
+    );
   });
 }
 
 const OUT: [string, typeof JO, string[]][] = [
   ["a subject in another case of letters", JO, ["ab42"]],
+  ["a subject of another provider", JO, ["github:Ab42", "dev:ab42"]],
   ["a part of a subject", JO, ["Ab4", "Ab420"]],
   ["an address that is not verified", { ...JO, emailVerified: false }, [
     "jo@example.com",
@@ -63,6 +68,9 @@ const OUT: [string, typeof JO, string[]][] = [
 
 for (const [what, identity, allowed] of OUT) {
   Deno.test(`isAllowed() keeps out ${what}`, () => {
-    assert.equal(isAllowed(identity, allowed), false);
+    assert.equal(
+      isAllowed({ subject: `dev:${identity.subject}`, identity }, allowed),
+      false,
+    );
   });
 }

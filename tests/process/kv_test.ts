@@ -1,0 +1,69 @@
+/** The database of the process, by `KV_PATH`. */
+import assert from "node:assert/strict";
+import { openKv } from "../../src/process/kv.ts";
+import { StartError } from "../../src/process/start_error.ts";
+import { type Config, parseConfig } from "../../src/settings/config.ts";
+import { silentLogger } from "../log/fixture.ts";
+import { TemporaryDirectory } from "./kit.ts";
+
+const ignore = Deno.build.os === "windows";
+
+function at(kvPath: string): Config {
+  return { ...parseConfig({}), kvPath };
+}
+
+async function rightsOf(path: string): Promise<number> {
+  return (await Deno.stat(path)).mode! & 0o777;
+}
+
+Deno.test({
+  name: "openKv() refuses what is not a database, and leaves its rights alone",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const { path } = directory;
+    await Deno.mkdir(`${path}/folder`);
+    await Deno.writeTextFile(`${path}/notes.txt`, "Not of SQLite, but longer");
+    await Deno.writeTextFile(`${path}/short`, "SQLite");
+    await new Deno.Command("mkfifo", { args: [`${path}/pipe`] }).output();
+    await Deno.symlink(`${path}/folder`, `${path}/link`);
+    for (
+      const [name, why] of [
+        ["folder", /it is a directory/],
+        ["folder/", /it is a directory/],
+        ["link", /it is a directory/],
+        ["pipe", /it is a device, a pipe or a socket/],
+        ["notes.txt", /file is not a database/],
+        ["short", /file is not a database/],
+      ] as const
+    ) {
+      const kvPath = `${path}/${name}`;
+      await Deno.chmod(kvPath, 0o707);
+      await assert.rejects(openKv(at(kvPath), silentLogger), (error) => {
+        assert(error instanceof StartError);
+        assert.match(error.message, why);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      });
+      assert.equal(await rightsOf(kvPath), 0o707, name);
+    }
+  },
+});
+
+Deno.test({
+  name:
+    "openKv() takes an empty file and a database, and keeps both from others",
+  ignore,
+  async fn() {
+    await using directory = new TemporaryDirectory();
+    const path = `${directory.path}/tools.db`;
+    await Deno.writeTextFile(path, "");
+    // Empty the first time, and a database the second time.
+    for (let n = 0; n < 2; n++) {
+      await Deno.chmod(path, 0o666);
+      (await openKv(at(path), silentLogger)).close();
+      assert.equal(await rightsOf(path), 0o660);
+      assert.equal((await Deno.stat(path)).size > 0, true);
+    }
+  },
+});
