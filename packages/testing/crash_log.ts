@@ -27,7 +27,7 @@ export class CrashLog implements LogOptions {
     this.#passOn = options ? (event) => output.write!(event) : warnAuthor;
   }
 
-  write(event: LogEvent): void | Promise<void> {
+  write(event: LogEvent): unknown {
     const { level, properties: { reference, error } } = event;
     if (level === "error" && error !== undefined) {
       this.#errors.set(reference, error);

@@ -39,7 +39,7 @@ export interface CoresOptions {
 
 /** The end of one process, or of the attempt to start it. */
 interface Ended {
-  /** What the log tells. */
+  /** The log of starts and ends. */
   message: string;
   properties: Properties;
   code: number;

@@ -42,14 +42,11 @@ export type GrantStore = ReturnType<typeof grantStore>;
 /** Grants in a database. */
 export function grantStore(database: Database) {
   /** The grants of a subject, in whatever state, some at a time. */
-  async function* entriesOf(
-    subject: string,
-    perRead = GRANTS_PER_READ,
-  ): AsyncGenerator<Entry<Grant>[]> {
+  async function* entriesOf(subject: string): AsyncGenerator<Entry<Grant>[]> {
     for (let after = "", isLast = false; !isLast;) {
       const { found, last } = await database.listSome(
         grantsOfSubjectRange(subject, after),
-        perRead,
+        GRANTS_PER_READ,
       );
       yield await database.getMany<Grant[]>(
         found.map(({ key }) => grantKey(key.at(-1) as string)),
@@ -138,9 +135,7 @@ export function grantStore(database: Database) {
      */
     async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
       const grants: Grant[] = [];
-      for await (
-        const entries of entriesOf(subject, Math.min(most, GRANTS_PER_READ))
-      ) {
+      for await (const entries of entriesOf(subject)) {
         for (const { value } of entries) {
           if (value?.status === "active") grants.push(value);
         }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Person } from "./permissions.ts";
+import type { Identity } from "../../caller.ts";
 
 /**
  * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
@@ -29,11 +29,11 @@ export function isAddressEntry(entry: string): boolean {
  * - anything without an `@`: the provider's subject, letter by letter;
  * - `github:583231`: the subject here, as pages and the log print it.
  *
- * An entry with an `@` never matches the provider's subject: otherwise an account name that
- * looks like someone's address would get in.
+ * An entry with an `@` never matches the provider's subject: otherwise an
+ * account name that looks like someone's address would get in.
  */
 export function isAllowed(
-  { subject: printed, identity }: Person,
+  { subject: printed, identity }: { subject: string; identity: Identity },
   allowed: readonly string[],
 ): boolean {
   if (allowed.length === 0) return true;
