@@ -58,7 +58,7 @@ const INDENT = " ".repeat(9);
 /**
  * All findings as advice: what is wrong and its fix, then what is so for some
  * clients only, what could not be looked at, and in a line what is well. What
- * one fix mends is one thing.
+ * one fix cures count as one.
  */
 export function printReport(findings: readonly Finding[]): string {
   const parts: string[] = [];

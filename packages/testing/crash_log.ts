@@ -49,7 +49,7 @@ export class CrashLog implements LogOptions {
   }
 }
 
-/** Prints a warning: it is no failure, but the author's to mend. */
+/** Prints a warning: no failure, but something for the author to fix. */
 function warnAuthor({ level, message, properties }: LogEvent): void {
   if (level !== "warning") return;
   const whose = properties.tool ?? properties.prompt;

@@ -65,7 +65,7 @@ export class SharedBuckets {
    * Never rejects.
    */
   take(name: string, time: number): MaybePromise<number> {
-    // What was taken for the last fill is of no use for this one.
+    // A share taken for the last fill is of no use for this one.
     if (this.#own.isFull(name, time)) this.#shares.delete(name);
     const wait = this.#own.take(name, time);
     if (wait > 0) return wait;

@@ -64,7 +64,7 @@ async function main(args: readonly string[]): Promise<never> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     Deno.addSignalListener(signal, () => cores.stop(signal));
   }
-  // What the command has of its own is its affair.
+  // Arguments of the command itself are passed on as they are.
   if (hasParent) watchParent([WITH_PARENT], () => cores.stop("SIGHUP"));
   const code = await cores.run();
   await Promise.all([stdout.flush(), stderr.flush()]);

@@ -105,7 +105,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
       if (baseUrl === undefined) {
         throw new HttpError(500, "BASE_URL is not set");
       }
-      // What failed once may go well the next time: a file that was away.
+      // A load that failed may succeed next time: a file that was away.
       return loading ??= loadApp(baseUrl, place).catch((error) => {
         loading = undefined;
         throw error;

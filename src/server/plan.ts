@@ -73,7 +73,7 @@ export function planServer(
     decide: options.permissions,
     supported: scopes.supported,
   });
-  // Where console calls are captured, each is to be an event of its own.
+  // A captured console needs one call for each event.
   const captured = config.deployed ||
     isCollected() && env.OTEL_DENO_CONSOLE !== "ignore";
   const log = openLog(config.log, captured, options.log);

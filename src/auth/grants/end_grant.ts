@@ -24,7 +24,7 @@ export type EndGrants = (grants: readonly EndedGrant[]) => Promise<void>;
 
 /**
  * Makes the function that ends grants with everything that belongs to them.
- * What a person has is listed once, however many of their grants end.
+ * Lists a person's sessions and tasks once, however many of their grants end.
  */
 export function grantsEnd(
   { grants, sessions, tasks }: {

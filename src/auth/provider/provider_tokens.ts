@@ -208,7 +208,7 @@ export function providerTokens({
     // A provider that does not rotate sends no refresh token (RFC 6749 §6).
     const kept = { ...refreshed };
     kept.refreshToken ??= refreshToken;
-    // Who waits at another process for this refresh may want to know it too.
+    // A request that waits at another process for this refresh may need it too.
     const stored = asks ? kept : { ...kept, idToken: undefined };
     const isStored = await store(leased, JSON.stringify(stored), commit);
     return isStored ? kept : undefined;

@@ -80,7 +80,7 @@ export function skipsConsent(
     !acceptedAuthMethods(metadata).includes("none");
   return isProven &&
     (trusted.includes(clientId) ||
-      // Who has one document there must not send answers elsewhere.
+      // The author of one document there must not send answers elsewhere.
       domain !== undefined && trusted.includes(domain) &&
         `.${hostname}`.endsWith(`.${domain}`));
 }

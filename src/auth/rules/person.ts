@@ -43,7 +43,7 @@ export function personTerms({ identity, subject }: Known): string[] {
   const domain = email.split("@")[1] ?? "";
   const texts = [subject, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(folded));
-  // What begins another one is found by that.
+  // A term that begins another is found by that one.
   return [...terms].filter((term) =>
     term !== "" &&
     ![...terms].some((other) => other !== term && other.startsWith(term))

@@ -183,7 +183,7 @@ export abstract class Call implements Work, Running {
       .catch((error) => this.refuse(error))
       .finally(() => {
         running.delete(this);
-        // What a run that was cut does beside what it waits for ends too.
+        // Parallel work of a run that was cut ends too.
         const cut = this.#authored?.reason;
         if (cut !== undefined) this.stop((cut as Error).message);
       });

@@ -162,7 +162,7 @@ export function sessionServer(engine: Engine): SessionServer {
     const { sessionId } = found;
     const reason = "cancelled by the client";
     if (running.cancel(sessionId, requestId, reason)) return;
-    // What no one here runs is written down for others: as often as it may call.
+    // A cancellation of a call that runs elsewhere is written: as often as one may call.
     await engine.limits.charge(method, {
       countedAs: countedAs(found, engine.trustedProxies),
     });

@@ -152,7 +152,7 @@ export class StatelessCall extends Call {
       this.refuse(error);
     }
     const suspended = new Suspended();
-    // What it does beside the question ends too.
+    // Parallel work ends with the question too.
     this.stop(suspended.message);
     authored.cut(suspended);
   }

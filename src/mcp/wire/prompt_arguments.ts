@@ -49,7 +49,7 @@ function parsesText(schema: z.core.$ZodType): boolean {
   return TEXTS.some((text) => {
     try {
       const { error } = z.safeParse(schema, text);
-      // What is wrong may be the value, not that it is a text.
+      // The value may be wrong, not that it is a text.
       return !error?.issues.every(({ code, path }) =>
         path.length === 0 && UNFIT.has(code)
       );

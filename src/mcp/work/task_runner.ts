@@ -298,7 +298,7 @@ export class TaskRunner {
         );
       const isKept = await keep().catch((error) => {
         if (error instanceof HttpError) throw error;
-        // What the author gave or threw is nothing that JSON can hold.
+        // JSON cannot hold the value that the author gave or threw.
         end = this.#endOf(error, taskId);
         return keep();
       });
@@ -312,7 +312,7 @@ export class TaskRunner {
       clearInterval(asking);
       watching.abort();
       await watched;
-      // What a tool does beside what was waited for ends too.
+      // Parallel work of a tool ends too.
       if (own.authored.reason !== undefined) this.#fire(abort, STOPPING);
     }
   }
