@@ -25,7 +25,7 @@ export interface ToolCall {
  * refuse. For a long task it runs around the work itself. Refused requests and
  * unknown tools never reach it.
  *
- * Where the tool asks a person who answers with another request (2026-07-28),
+ * If the tool asks a person who answers with another request (2026-07-28),
  * `next` rejects and `context.signal` has fired: `finally` gives back what was
  * taken, and what the hook answers then is dropped. It runs again with the
  * answer.

@@ -128,7 +128,7 @@ export function accessTokenStore(database: Database) {
       const personalToken = mintPersonalToken(grant.id);
       for (;;) {
         const write = await keep?.(personalToken);
-        // Whoever makes one changes this, so what is counted stays so.
+        // Every new token changes this record, so the count stays true.
         const made = await database.get(tokensOfKey(grant.subject));
         const held = await grants.listOfSubject(grant.subject);
         const count = held.filter(({ kind }) => kind === "token").length;

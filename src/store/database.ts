@@ -237,7 +237,7 @@ export class Database {
           this.#fence.owe(attempt);
           throw error;
         });
-      // What failed its check may have been the fence alone.
+      // The check that failed may be that of the fence alone.
       if (applied || !this.#fence.isClosedTo(attempt)) return applied;
     }
   }

@@ -29,7 +29,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
     .slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
   const { subject, createdAt, endsAt } = grant;
-  // Those of one length end in the order of their beginning, so none shortens
+  // Grants of one length end in the order of their beginning, so none shortens
   // what another wrote; a day for clocks that differ and commits that are late.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
   const listed: Listed = { subject, expiresAt: endsAt + DAY_SECONDS };

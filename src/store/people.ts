@@ -93,7 +93,7 @@ export function peopleStore(
       count: before.count + found.length,
       isDone: last === undefined,
     };
-    // Where another process was faster, this one goes on behind it.
+    // If another process was faster, this one goes on behind it.
     await database.commit((transaction) => {
       transaction.check(entry).setForever(entry.key, gathered);
       // Marked with the next use of each: here it would disturb that.

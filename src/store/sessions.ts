@@ -163,7 +163,7 @@ export function sessionStore(
   async function endOldest(list: string, most: number): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
-    // What was opened a moment ago ends sooner than what was ever used, and is
+    // A session opened a moment ago ends sooner than one ever used, and is
     // about to be used.
     const end = database.now() + UNUSED_SESSION_SECONDS;
     const isNew = ({ value: { expiresAt } }: Found<SessionOfPerson>) =>

@@ -152,7 +152,7 @@ async function run(
       const stays = await flow(line);
       await stays?.();
       await faulty.carryOut();
-      // What was read may be a second old.
+      // A value that was read may be a second old.
       line.tick(1);
       await stays?.();
     } catch (cause) {

@@ -294,7 +294,7 @@ testFaults("signing out of the account page", OPTIONS, async (line) => {
   // 403: signed out already, though that was answered with 503.
   assert([200, 403].includes(status), String(status));
   return async () => {
-    // Who kept the cookie is signed out all the same.
+    // A browser that kept the cookie is signed out all the same.
     for (const [name, value] of cookies) browser.cookies.set(name, value);
     const page = await persistent(() => browser.open(`${BASE_URL}/account`));
     assert(formOf(page, "/account/sign-in"), page.text);

@@ -141,7 +141,7 @@ Deno.test("another provider keeps out everyone of the old one, whatever they had
   assert.equal(stale.status, 403);
   assert.equal(second.asked.join(), "");
 
-  // Who went to the old one comes back to the new, with the old one's answer.
+  // A person sent to the old one comes back to the new, with the old one's answer.
   const answered = await signInAt(
     first.issuer,
     returning(stranger, first.issuer, after),

@@ -189,7 +189,7 @@ for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
   Deno.test(`a reader that stalls does not stop an embedded server, by ${platform}`, async () => {
     await using project = new Project();
     await prepare(project);
-    // What is printed first leads to the server; then no one reads on.
+    // The first line leads to the server; then no one reads on.
     const script =
       '"$0" "$@" | { read -r line; echo "$line"; exec sleep 600; }';
     await using process = project.start("sh", ["-c", script, ...command]);

@@ -74,7 +74,7 @@ Deno.test("a terminal that closes lets a call finish, and ends the server", asyn
   await using server = await startProcess({ terminal: true });
   const url = await server.url();
   const response = await countDown(url);
-  // Whoever holds the other end of the terminal.
+  // The holder of the other end of the terminal.
   Deno.kill(server.pid, "SIGKILL");
   assert.match(await response.text(), /Lift-off/);
   await until(() =>

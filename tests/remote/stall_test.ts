@@ -157,7 +157,7 @@ remoteTest(
       tasks.push(answer.result.taskId);
     }
     denokv.stop();
-    // Whoever looks meanwhile may judge.
+    // Any process that looks meanwhile may judge.
     const ends = Promise.all(tasks.map(async (taskId) => {
       for (;;) {
         const { result } = await ask("tasks/get", { taskId });

@@ -87,8 +87,8 @@ export function hostCheck(
   let acceptedUrl = "";
 
   return ({ headers, url }) => {
-    // HTTP/2 has `:authority`, which is in the address, and whoever sends it
-    // may send a `Host` besides: both must be good.
+    // HTTP/2 has `:authority`, which is in the address, and its client may send
+    // a `Host` besides: both must be good.
     const name = headers.get("host");
     if (name === accepted && url.startsWith(acceptedUrl)) return;
     const authority = authorityOf(url);

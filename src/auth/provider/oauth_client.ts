@@ -207,7 +207,7 @@ export function oauthClient(
         // By `server`, whose keys are cached.
         await oauth.validateApplicationLevelSignature(server, answer, options);
         const claims = oauth.getValidatedIdTokenClaims(result)!;
-        // oauth4webapi compares `azp` only beside several audiences.
+        // oauth4webapi compares `azp` only with several audiences.
         if ((claims.azp ?? clientId) !== clientId) throw new Error("azp");
         if (claims.sub === "") throw new Error("sub");
         return claims as JWTPayload & { sub: string };

@@ -156,7 +156,7 @@ Deno.test("openClient() opens what version 0.2 sealed, as 0.2 opens what is seal
   assert.deepEqual(metadata.redirect_uris, ["https://app.example.com/cb"]);
   assert.equal(metadata.client_name, "App");
   assert.equal(issuedAt, NOW);
-  // What 0.2 reads has the names that it had, and more does no harm.
+  // Members that 0.2 reads keep their names, and more do no harm.
   const { clientId } = await seal();
   const name = shortClientId(clientId);
   const text = await unseal(KEY, clientId.slice(name.length + 1), name);

@@ -43,7 +43,7 @@ Deno.test("cut() ends every wait, and its promise settles for no one", async () 
   assert.deepEqual([steps, late], [[], []]);
   run.cut(new Error("another"));
   assert.equal(run.reason, REASON);
-  // What begins after that is not waited for either.
+  // Work that begins after that is not waited for either.
   await assert.rejects(run.follow(Promise.resolve(1), (n) => n), REASON);
 });
 

@@ -77,7 +77,7 @@ for (const [what, change] of Object.entries(FOREIGN)) {
     await assert.rejects(openRequestState(KEY, sealed, binding, NOW), {
       message,
     });
-    // Who holds another's learns nothing of it.
+    // The holder of another's state learns nothing of it.
     const late = openRequestState(KEY, sealed, binding, NOW + 60);
     await assert.rejects(late, { message });
   });
