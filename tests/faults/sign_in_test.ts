@@ -7,11 +7,12 @@
  */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { browserOf, Client } from "../flow/kit.ts";
-import type { Arrival, Browser } from "../flow/browser.ts";
-import { BASE_URL, type Json } from "../kit.ts";
-import { FAULTS } from "./faulty_kv.ts";
-import { type Line, testFaults } from "./kit.ts";
+import { type Arrival, type Browser, browserOf } from "../kit/browser.ts";
+import { Client } from "../kit/client.ts";
+import { BASE_URL } from "../kit/server.ts";
+import type { Json } from "../kit/message.ts";
+import { FAULTS } from "../kit/faulty_kv.ts";
+import { type Line, testFaults } from "../kit/faults.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });
 

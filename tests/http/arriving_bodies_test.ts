@@ -7,10 +7,10 @@ import {
 } from "../../src/http/arriving_bodies.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { startOAuthServer } from "../flow/kit.ts";
-import { until } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { SILENT } from "../log/fixture.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { SILENT } from "../kit/log.ts";
 
 /** Sends half a body and reads the answer when its time is over. */
 async function stall(

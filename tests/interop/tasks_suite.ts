@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
+import { until } from "../kit/wait.ts";
 import { startOn } from "./fixture_server.ts";
 import { request } from "./wire.ts";
 

@@ -5,7 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Sender, until } from "../kit.ts";
+import { Sender } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 import { installPacked, NAME, PACKAGE_PATH, Project } from "./project.ts";
 
 /** An application with three servers, each asked for by a header. */

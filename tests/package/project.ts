@@ -13,7 +13,7 @@ import {
   type ProcessOptions,
   REPOSITORY,
   TemporaryDirectory,
-} from "../process/kit.ts";
+} from "../kit/process.ts";
 
 /** The repository's path, as another project's `links` name it. */
 export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");

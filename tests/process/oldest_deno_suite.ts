@@ -5,11 +5,14 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { browserOn, freePort } from "../flow/processes.ts";
-import { BASE_URL, Client } from "../flow/kit.ts";
-import { keyServer } from "../auth/doors/key_server.ts";
-import { type HeadersOf, messagesOf, resultOf, Sender } from "../kit.ts";
-import { Process, TemporaryDirectory } from "./kit.ts";
+import { browserOf } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { BASE_URL, Sender } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { keyServer } from "../kit/key_server.ts";
+import type { HeadersOf } from "../kit/message.ts";
+import { messagesOf, resultOf } from "../kit/answer.ts";
+import { Process, TemporaryDirectory } from "../kit/process.ts";
 
 const OLDEST = "2.5.0";
 
@@ -143,7 +146,7 @@ Deno.test(`a server on Deno ${OLDEST} signs people in, and ends with 0`, async (
   const url = `http://127.0.0.1:${port}`;
   const listens = new Remote(url);
   const client = await Client.register(listens);
-  const browser = browserOn(listens);
+  const browser = browserOf(listens);
   const consent = await browser.open(client.authorizationUrl());
   const page = await browser.press(consent, "decision", "approve");
   const arrival = await browser.press(page, "name", "Ada Lovelace");

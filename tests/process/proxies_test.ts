@@ -5,22 +5,17 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createAuthority } from "../auth/clients/authority.ts";
-import { freePort } from "../flow/processes.ts";
-import {
-  Events,
-  initialize,
-  type Json,
-  rpc,
-  statelessMeta,
-  until,
-} from "../kit.ts";
+import { createAuthority } from "../kit/authority.ts";
+import { freePort } from "../kit/port.ts";
+import { Events } from "../kit/answer.ts";
+import { initialize, type Json, rpc, statelessMeta } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
 import {
   Process,
   REPOSITORY,
   startProcess,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 /**
  * The client's address, which the proxy must pass on: the proxy itself is at

@@ -4,9 +4,11 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { type Json, resultOf, Sender } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
+import { resultOf } from "../kit/answer.ts";
+import { Sender } from "../kit/server.ts";
 import { originOf, serveFiles } from "./file_server.ts";
-import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 
 const EXAMPLES = new URL("examples/", REPOSITORY);
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { service } from "../../src/authoring/service.ts";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { Lifecycle, ServiceError } from "../../src/server/lifecycle.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
-import { REGISTERED } from "../telemetry/collecting.ts";
+import { REGISTERED } from "../kit/collecting.ts";
 
 /**
  * Makes two services, the second of which needs the first, with a record of

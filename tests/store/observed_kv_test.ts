@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
-import { REGISTERED, startCollecting } from "../telemetry/collecting.ts";
+import { REGISTERED, startCollecting } from "../kit/collecting.ts";
 
 /** Collects telemetry of the database while something is done. */
 async function operationsIn(

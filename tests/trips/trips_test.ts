@@ -6,7 +6,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { CountingKv } from "./counting_kv.ts";
+import { CountingKv } from "../kit/counting_kv.ts";
 import type { Surroundings } from "./processes.ts";
 import {
   walkDocumentSignIn,

@@ -5,7 +5,7 @@
  */
 import { SignJWT } from "jose";
 import { randomId } from "../../src/crypto/crypto.ts";
-import { BASE_URL } from "../kit.ts";
+import { BASE_URL } from "./server.ts";
 
 /**
  * Makes the parameters of a request to the token endpoint, valid for five

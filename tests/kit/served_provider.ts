@@ -23,7 +23,7 @@ export type Answers = Record<
 >;
 
 /** A running provider. */
-export interface FakeProvider extends AsyncDisposable {
+export interface ServedProvider extends AsyncDisposable {
   origin: string;
   asked: Asked[];
   /** `fetch` for which every https host is this provider. */
@@ -33,7 +33,7 @@ export interface FakeProvider extends AsyncDisposable {
 /** Starts a provider; unknown addresses are 404. */
 export function serveProvider(
   answers: (origin: string) => Answers,
-): FakeProvider {
+): ServedProvider {
   const asked: Asked[] = [];
   const server = Deno.serve({
     hostname: "127.0.0.1",

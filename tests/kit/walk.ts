@@ -4,16 +4,18 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Json } from "../kit.ts";
-import { type Answering, Client } from "./kit.ts";
+import type { Json } from "./message.ts";
+import type { Answering } from "./server.ts";
+import { Client } from "./client.ts";
 import { signInAt } from "./open_id_provider.ts";
-import { browserOn, type Processes } from "./processes.ts";
+import { browserOf } from "./browser.ts";
+import type { Processes } from "./processes.ts";
 
 /** Registers a client, signs its person in, and gives its tokens. */
 export async function connect(
   server: Answering,
   issuer: string,
-  browser = browserOn(server, issuer),
+  browser = browserOf(server, { issuer }),
 ): Promise<{ client: Client; tokens: Json }> {
   const client = await Client.register(server);
   const page = await browser.open(client.authorizationUrl());

@@ -5,6 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { PROVIDER_URL } from "./fake_provider.ts";
+import { type Answering, BASE_URL } from "./server.ts";
 
 /** Sends one request, without following redirects. */
 export type Send = (request: Request) => Promise<Response>;
@@ -107,6 +109,43 @@ export class Browser {
     }
     throw new Error("Redirects without end");
   }
+}
+
+/**
+ * Opens a browser that knows a server, under its public origin, and a provider:
+ * the fake one, which signs people in at once, or a real one by its issuer.
+ */
+export function browserOf(
+  server: Answering,
+  { baseUrl = BASE_URL, issuer, isAlone = false }: {
+    baseUrl?: string;
+    issuer?: string;
+    /** True if it knows no provider: its walk ends there. */
+    isAlone?: boolean;
+  } = {},
+): Browser {
+  return new Browser(({ origin }) => {
+    if (origin === issuer) return (request) => fetch(request);
+    if (origin === PROVIDER_URL && !isAlone) return signInAtOnce;
+    if (origin !== baseUrl) return undefined;
+    return async (request) => {
+      const { method, url, headers } = request;
+      const body = method === "POST" ? await request.text() : undefined;
+      const path = url.slice(baseUrl.length);
+      return await server.fetch(path, { method, headers, body });
+    };
+  });
+}
+
+function signInAtOnce({ url }: Request): Promise<Response> {
+  const { searchParams } = new URL(url);
+  const back = new URL(searchParams.get("redirect_uri")!);
+  for (const name of ["state", "code"]) {
+    back.searchParams.set(name, searchParams.get(name)!);
+  }
+  return Promise.resolve(
+    new Response(null, { status: 302, headers: { location: back.href } }),
+  );
 }
 
 function unescape(text: string): string {

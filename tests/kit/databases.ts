@@ -52,3 +52,27 @@ export function fiftyAtOnce<S, T>(
     Array.from({ length: 50 }, (_, index) => act(stores[index % 2], index)),
   );
 }
+
+/** Runs a test on a database of its own. */
+export async function withKv(
+  run: (kv: Deno.Kv) => Promise<void>,
+): Promise<void> {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await run(kv);
+  } finally {
+    kv.close();
+  }
+}
+
+/** Makes a database that counts its commits. */
+export function countedOn(kv: Deno.Kv) {
+  const place = { commits: 0 };
+  const database = new Database(kv);
+  const commit = database.commit.bind(database);
+  database.commit = (build) => {
+    place.commits++;
+    return commit(build);
+  };
+  return { place, database };
+}

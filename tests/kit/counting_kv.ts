@@ -5,6 +5,7 @@
  * @module
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { atomicWith, kvWith } from "./kv.ts";
 
 /** The records that Deno KV lists in a round trip by default. */
 const BATCH = 100;
@@ -29,55 +30,33 @@ export class CountingKv {
   constructor(private readonly real: Deno.Kv, delayMilliseconds = 0) {
     const count = <T>(operation: () => Promise<T>) =>
       this.#count(operation, delayMilliseconds);
-    this.kv = new Proxy(real, {
-      get(real, name) {
-        switch (name) {
-          case "get":
-          case "getMany":
-          case "set":
-          case "delete": {
-            const run = real[name].bind(real) as (
-              ...args: unknown[]
-            ) => Promise<unknown>;
-            return (...args: unknown[]) => count(() => run(...args));
-          }
-          case "list":
-            return async function* (
-              ...[selector, options]: Parameters<Deno.Kv["list"]>
-            ) {
-              const { batchSize = Math.min(options?.limit ?? BATCH, BATCH) } =
-                options ?? {};
-              let listed = 0;
-              const entries = real.list(selector, { ...options, batchSize });
-              for (;;) {
-                const batch = await count(async () => {
-                  const batch: Deno.KvEntry<unknown>[] = [];
-                  while (batch.length < batchSize) {
-                    const { done, value } = await entries.next();
-                    if (done) break;
-                    batch.push(value);
-                  }
-                  return batch;
-                });
-                yield* batch;
-                listed += batch.length;
-                const isWhole = listed === options?.limit;
-                if (batch.length < batchSize || isWhole) return;
-              }
-            };
-          case "atomic":
-            return () => {
-              const operation = real.atomic();
-              const commit = operation.commit.bind(operation);
-              operation.commit = () => count(commit);
-              return operation;
-            };
-          default: {
-            const member = Reflect.get(real, name);
-            return typeof member === "function" ? member.bind(real) : member;
-          }
+    const counted = (name: "get" | "getMany" | "set" | "delete") => {
+      const run = real[name].bind(real) as (
+        ...args: unknown[]
+      ) => Promise<unknown>;
+      return (...args: unknown[]) => count(() => run(...args));
+    };
+    this.kv = kvWith(real, {
+      get: counted("get"),
+      getMany: counted("getMany"),
+      set: counted("set"),
+      delete: counted("delete"),
+      list: async function* (
+        ...[selector, options]: Parameters<Deno.Kv["list"]>
+      ) {
+        const { batchSize = Math.min(options?.limit ?? BATCH, BATCH) } =
+          options ?? {};
+        let listed = 0;
+        const entries = real.list(selector, { ...options, batchSize });
+        for (;;) {
+          const batch = await count(() => batchOf(entries, batchSize));
+          yield* batch;
+          listed += batch.length;
+          const isWhole = listed === options?.limit;
+          if (batch.length < batchSize || isWhole) return;
         }
       },
+      atomic: atomicWith(real, count),
     });
   }
 
@@ -112,4 +91,18 @@ export class CountingKv {
       if (cost) cost.trips = Math.max(cost.trips, before + 1);
     }
   }
+}
+
+/** Reads the next batch of a list. */
+async function batchOf(
+  entries: Deno.KvListIterator<unknown>,
+  size: number,
+): Promise<Deno.KvEntry<unknown>[]> {
+  const batch: Deno.KvEntry<unknown>[] = [];
+  while (batch.length < size) {
+    const { done, value } = await entries.next();
+    if (done) break;
+    batch.push(value);
+  }
+  return batch;
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { atomicWith, kvThrough, kvWith } from "./kv.ts";
 
 /** A handle like the one it is made of, whose operations can be held. */
 export class StalledKv {
@@ -13,39 +14,12 @@ export class StalledKv {
   readonly #late = new Set<Promise<unknown>>();
 
   constructor(real: Deno.Kv) {
-    // deno-lint-ignore no-this-alias -- the proxy's methods have their own
-    const stall = this;
-    const run = this.#run.bind(this);
-    this.kv = new Proxy(real, {
-      get(real, name) {
-        switch (name) {
-          case "get":
-          case "getMany": {
-            const read = real[name].bind(real) as (
-              key: unknown,
-            ) => Promise<unknown>;
-            return (key: unknown) => run(() => read(key));
-          }
-          case "list":
-            return async function* (...args: Parameters<Deno.Kv["list"]>) {
-              yield* await run(() => Array.fromAsync(real.list(...args)));
-            };
-          case "atomic":
-            return () => {
-              const operation = real.atomic();
-              const commit = operation.commit.bind(operation);
-              operation.commit = () => {
-                if (stall.#isAtCommit) stall.begin();
-                return run(commit);
-              };
-              return operation;
-            };
-          default: {
-            const member = Reflect.get(real, name);
-            return typeof member === "function" ? member.bind(real) : member;
-          }
-        }
-      },
+    const kv = kvThrough(real, (operation) => this.#run(operation));
+    this.kv = kvWith(kv, {
+      atomic: atomicWith(kv, (commit) => {
+        if (this.#isAtCommit) this.begin();
+        return commit();
+      }),
     });
   }
 

@@ -1,11 +1,10 @@
 /**
- * The starting point of tests of OAuth records.
+ * OAuth records: a client, its request, and the grant of a person.
  *
  * @module
  */
 import { randomId } from "../../src/crypto/crypto.ts";
-import type { Client } from "../../src/auth/rules/client.ts";
-import { registerClient } from "../../src/auth/rules/client.ts";
+import { type Client, registerClient } from "../../src/auth/rules/client.ts";
 import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
 import { type Grant, openGrant } from "../../src/auth/rules/grant.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
@@ -15,30 +14,6 @@ import { now } from "../../src/clock.ts";
 
 export const ISSUER = "https://tools.example.com";
 export const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-
-/** Runs a test on a database of its own. */
-export async function withKv(
-  run: (kv: Deno.Kv) => Promise<void>,
-): Promise<void> {
-  const kv = await Deno.openKv(":memory:");
-  try {
-    await run(kv);
-  } finally {
-    kv.close();
-  }
-}
-
-/** Makes a database that counts its commits. */
-export function countedOn(kv: Deno.Kv) {
-  const place = { commits: 0 };
-  const database = new Database(kv);
-  const commit = database.commit.bind(database);
-  database.commit = (build) => {
-    place.commits++;
-    return commit(build);
-  };
-  return { place, database };
-}
 
 export function newClient(body: Record<string, unknown> = {}): Client {
   return registerClient({

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type ServerProcess, startServer } from "../interop/server_process.ts";
-import { Browser } from "./browser.ts";
-import { type Answering, BASE_URL } from "./kit.ts";
+import { freePort } from "./port.ts";
+import { BASE_URL } from "./server.ts";
+import { type ServerProcess, startServerProcess } from "./server_process.ts";
 
 /** Processes on one database file; requests go to the current one. */
 export class Processes implements AsyncDisposable {
@@ -17,7 +17,6 @@ export class Processes implements AsyncDisposable {
   readonly kvPath: string;
 
   /**
-   * @param options the program, and a database that exists already
    * @param options the program, and a database that is there already
    */
   constructor(
@@ -41,7 +40,7 @@ export class Processes implements AsyncDisposable {
     const port = freePort();
     // The server is told its public address, which is not the one it listens
     // on.
-    const process = await startServer({
+    const process = await startServerProcess({
       entry: this.#entry,
       kvPath: this.kvPath,
       env: { ...this.environment, BASE_URL, PORT: String(port) },
@@ -85,24 +84,4 @@ export class Processes implements AsyncDisposable {
     );
     await Deno.remove(this.#directory, { recursive: true });
   }
-}
-
-/** A browser that knows a server and, elsewhere, a real provider. */
-export function browserOn(server: Answering, issuer?: string): Browser {
-  return new Browser(({ origin }) => {
-    if (origin === issuer) return (request) => fetch(request);
-    if (origin !== BASE_URL) return undefined;
-    return async (request) => {
-      const { method, url, headers } = request;
-      const body = method === "POST" ? await request.text() : undefined;
-      const path = url.slice(BASE_URL.length);
-      return await server.fetch(path, { method, headers, body });
-    };
-  });
-}
-
-/** Finds a free port, for a server that must know it beforehand. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
 }

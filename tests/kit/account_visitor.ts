@@ -4,13 +4,9 @@
  * @module
  */
 import assert from "node:assert/strict";
-import type { Arrival, Browser } from "../../flow/browser.ts";
-import {
-  type Answering,
-  BASE_URL,
-  browserOf,
-  type OAuthServer,
-} from "../../flow/kit.ts";
+import { type Arrival, type Browser, browserOf } from "./browser.ts";
+import { type Answering, BASE_URL } from "./server.ts";
+import type { OAuthServer } from "./sign_in.ts";
 
 /** Cuts a page to one form, by its action. */
 export function formOf(page: Arrival, action: string, nth = 0): Arrival {

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { freePort } from "../flow/processes.ts";
-import { until } from "../kit.ts";
+import { freePort } from "./port.ts";
+import { until } from "./wait.ts";
 
 /** The version that is built if none is found. */
 const VERSION = "0.14.0";

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { VARIABLES } from "../../src/settings/table.ts";
-import { initialize, type Json, rpc } from "../kit.ts";
+import { initialize, type Json, rpc } from "./message.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);
 
@@ -107,14 +107,18 @@ export class Process implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Sends a signal, unless it has ended already, and waits for its end. */
+  async stop(signal: Deno.Signal): Promise<void> {
     try {
-      this.kill("SIGKILL");
+      this.kill(signal);
     } catch (error) {
-      // It has ended already.
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
     await this.#ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGKILL");
   }
 
   async #read(stream: ReadableStream<Uint8Array>): Promise<void> {

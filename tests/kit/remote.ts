@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { BASE_URL } from "../flow/kit.ts";
+import { BASE_URL } from "./server.ts";
 import {
   type OpenIdProvider,
   startOpenIdProvider,
-} from "../flow/open_id_provider.ts";
-import { Processes } from "../flow/processes.ts";
+} from "./open_id_provider.ts";
+import { Processes } from "./processes.ts";
 import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
 
 const program = await findDenokv();

@@ -8,26 +8,25 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import type { Browser } from "../flow/browser.ts";
+import { type Browser, browserOf } from "./browser.ts";
+import type { Answering, TestServer } from "./server.ts";
+import { Client } from "./client.ts";
 import {
-  type Answering,
-  browserOf,
-  Client,
   type OAuthServer,
   type OAuthServerOptions,
   startOAuthServer,
-} from "../flow/kit.ts";
+} from "./sign_in.ts";
 import {
   type HeadersOf,
   initialize,
   type Json,
   rpc,
   statelessMeta,
-  type TestServer,
-  within,
-} from "../kit.ts";
+} from "./message.ts";
+import { within } from "./wait.ts";
 
-export { BASE_URL, Client, REDIRECT_URI } from "../flow/kit.ts";
+export { BASE_URL } from "./server.ts";
+export { Client, REDIRECT_URI } from "./client.ts";
 
 const NAME = z.object({ name: z.string() });
 
@@ -105,7 +104,7 @@ export class Target implements Answering, AsyncDisposable {
   }
 
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    return fetch(this.url + path, { redirect: "manual", ...initOf(init) });
+    return fetch(this.url + path, { redirect: "manual", ...init });
   }
 
   async ask(path: string, init: RequestInit = {}): Promise<Answer> {
@@ -279,13 +278,6 @@ export function oauthRefusal({ status, text }: Answer): string {
  */
 export function rpcRefusal({ status, text }: Answer): string {
   return `${status} ${JSON.parse(text).error?.code}`;
-}
-
-/** Reduces a `Request` to the members that a real fetch takes. */
-function initOf(init: RequestInit): RequestInit {
-  if (!(init instanceof Request)) return init;
-  const { method, headers, body } = init;
-  return { method, headers, body };
 }
 
 async function writeAll(socket: Deno.Conn, text: string): Promise<void> {

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { parseConfig } from "../src/settings/config.ts";
-import type { Definitions } from "../src/mcp/catalogue/compiled_definitions.ts";
-import { assemble } from "../src/server/assemble.ts";
-import { planServer } from "../src/server/plan.ts";
-import type { Server } from "../src/server/server_options.ts";
-import { INTRODUCTION } from "./kit.ts";
+import { parseConfig } from "../../src/settings/config.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import { assemble } from "../../src/server/assemble.ts";
+import { planServer } from "../../src/server/plan.ts";
+import type { Server } from "../../src/server/server_options.ts";
+import { INTRODUCTION } from "./server.ts";
 
 /** Serves until the process is told to end, and prints its address. */
 export async function serve(definitions: Definitions): Promise<Server> {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { kvThrough } from "./kv.ts";
 
 /**
  * The faults of the n-th operation, and of those after it:
@@ -33,7 +34,7 @@ export const FAULTS = [
 export type Fault = typeof FAULTS[number];
 
 /** So long no one may be told anything: work in the background goes on. */
-const STALL_MILLISECONDS = 2000;
+const STALL_MILLISECONDS = 1000;
 
 /** A handle on a database, with a fault to come. */
 export class FaultyKv {
@@ -49,38 +50,13 @@ export class FaultyKv {
   readonly kv: Deno.Kv;
 
   constructor(
-    private readonly real: Deno.Kv,
+    real: Deno.Kv,
     private readonly fault?: { kind: Fault; at: number },
   ) {
-    const run = this.#run.bind(this);
-    this.kv = new Proxy(real, {
-      get(real, name) {
-        switch (name) {
-          case "get":
-          case "getMany": {
-            const read = real[name].bind(real) as (
-              key: unknown,
-            ) => Promise<unknown>;
-            return (key: Deno.KvKey) => run(() => read(key), key[0] === "look");
-          }
-          case "list":
-            return async function* (...args: Parameters<Deno.Kv["list"]>) {
-              yield* await run(() => Array.fromAsync(real.list(...args)));
-            };
-          case "atomic":
-            return () => {
-              const operation = real.atomic();
-              const commit = operation.commit.bind(operation);
-              operation.commit = () => run(commit);
-              return operation;
-            };
-          default: {
-            const member = Reflect.get(real, name);
-            return typeof member === "function" ? member.bind(real) : member;
-          }
-        }
-      },
-    });
+    this.kv = kvThrough(
+      real,
+      (operation, key) => this.#run(operation, key?.[0] === "look"),
+    );
   }
 
   /** Resolves when the process ends. */
@@ -107,7 +83,7 @@ export class FaultyKv {
     return promise;
   }
 
-  async #run<T>(operation: () => Promise<T>, isLook = false): Promise<T> {
+  async #run<T>(operation: () => Promise<T>, isLook: boolean): Promise<T> {
     if (this.isDead) return await NEVER;
     if (this.isStalled) return await this.#hold(operation);
     if (isLook) return await operation();

@@ -3,25 +3,25 @@
  *
  * @module
  */
-import { createServer } from "../src/server.ts";
+import { createServer } from "../../src/server.ts";
 import type {
   CreateServerOptions,
   Server,
-} from "../src/server/server_options.ts";
-import type { JsonObject } from "../src/json.ts";
-import { SILENT } from "./log/fixture.ts";
-import { VERSION } from "../src/version.ts";
-import { Meta } from "../src/mcp/wire/request_meta.ts";
-import { STATELESS_REVISION } from "../src/mcp/wire/revisions.ts";
+} from "../../src/server/server_options.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { VERSION } from "../../src/version.ts";
+import { SILENT } from "./log.ts";
+import {
+  type HeadersOf,
+  initialize,
+  type Json,
+  rpc,
+  statelessMeta,
+} from "./message.ts";
 
 /** The address that the test server has. */
 export const BASE_URL = "http://127.0.0.1:3000";
-
-/** A message for tests to examine. */
-// deno-lint-ignore no-explicit-any
-export type Json = any;
-
-export type HeadersOf = Record<string, string>;
 
 /** The name and version of test servers. */
 export const INTRODUCTION = {
@@ -168,15 +168,6 @@ export class TestSession {
   }
 }
 
-/** Makes a JSON-RPC request. */
-export function rpc(
-  method: string,
-  params?: unknown,
-  id: string | number = 1,
-): JsonObject {
-  return { jsonrpc: "2.0", id, method, params };
-}
-
 /** A generation of the protocol, in the way its clients call. */
 export type Ask = (method: string, params: Json) => Promise<Response>;
 
@@ -201,152 +192,30 @@ export async function asksOf(
   };
 }
 
-/** Makes an `initialize` request. */
-export function initialize(
-  revision: string,
-  capabilities: JsonObject = {},
-): JsonObject {
-  return rpc("initialize", {
-    protocolVersion: revision,
-    capabilities,
-    clientInfo: { name: "test", version: "1" },
+/** A server in this process, or processes elsewhere. */
+export type Answering = Pick<TestServer, "fetch">;
+
+export function postForm(
+  server: Answering,
+  path: string,
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const body = new URLSearchParams(parameters);
+  return server.fetch(path, { method: "POST", headers, body });
+}
+
+export function postJson(
+  server: Answering,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return server.fetch(path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
   });
-}
-
-/** Makes the `_meta` of a 2026 request. */
-export function statelessMeta(
-  capabilities: JsonObject = {},
-  more: JsonObject = {},
-): JsonObject {
-  return {
-    [Meta.protocolVersion]: STATELESS_REVISION,
-    [Meta.clientInfo]: { name: "test", version: "1" },
-    [Meta.clientCapabilities]: capabilities,
-    ...more,
-  };
-}
-
-/** Prints an answer's status and JSON-RPC error code as one line. */
-export async function refusal(
-  response: Response | Promise<Response>,
-): Promise<string> {
-  const { status, error } = await outcome(response);
-  return `${status} ${error?.code}`;
-}
-
-/** Reads an answer's status and the members of its one JSON message. */
-export async function outcome(
-  response: Response | Promise<Response>,
-): Promise<{ status: number; id?: Json; result?: Json; error?: Json }> {
-  const answered = await response;
-  const text = await answered.text();
-  return { status: answered.status, ...(text && JSON.parse(text)) };
-}
-
-/** Reads the result of an answer, from JSON or from a stream. */
-export async function resultOf(
-  response: Response | Promise<Response>,
-): Promise<Json> {
-  const messages = await messagesOf(await response);
-  return messages.at(-1)?.result;
-}
-
-/**
- * Reads every message of an answer: one of JSON, or those of a stream to its
- * end.
- */
-export async function messagesOf(response: Response): Promise<Json[]> {
-  if (!isStream(response)) return [await response.json()];
-  const messages = [];
-  for await (const message of new Events(response)) messages.push(message);
-  return messages;
-}
-
-export function isStream(response: Response): boolean {
-  return response.headers.get("content-type") === "text/event-stream";
-}
-
-/** A stream of server-sent events, message by message. */
-export class Events implements AsyncIterableIterator<Json> {
-  /** Comments seen so far: the opening one, then keep-alives. */
-  comments = 0;
-  #reader: ReadableStreamDefaultReader<string>;
-  #text = "";
-
-  constructor(response: Response) {
-    this.#reader = response.body!.pipeThrough(new TextDecoderStream())
-      .getReader();
-  }
-
-  /** Gives the next message; `done` at the end of the stream. */
-  async next(): Promise<IteratorResult<Json>> {
-    for (;;) {
-      const end = this.#text.indexOf("\n\n");
-      if (end < 0) {
-        const { done, value } = await within(60, this.#reader.read());
-        if (done) return { done, value: undefined };
-        this.#text += value;
-        continue;
-      }
-      const event = this.#text.slice(0, end);
-      this.#text = this.#text.slice(end + 2);
-      const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined) return { value: JSON.parse(data) };
-      this.comments++;
-    }
-  }
-
-  /** Gives the next message's value. */
-  async read(): Promise<Json> {
-    return (await this.next()).value;
-  }
-
-  /** Closes the stream, as a client does that wants no more. */
-  async close(): Promise<void> {
-    await this.#reader.cancel();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
-
-/**
- * Waits for a promise; a failure names the test that waits.
- *
- * @throws {Error} when it takes longer
- */
-export async function within<T>(
-  seconds: number,
-  promise: Promise<T>,
-): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`Nothing within ${seconds} s`)),
-    seconds * 1000,
-  );
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/**
- * Waits until a condition holds, without guessing how long that takes. The
- * limit only ends a wait that would never end: a busy machine stalls for
- * seconds.
- */
-export async function until(
-  isTrue: () => boolean | Promise<boolean>,
-): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!await isTrue()) {
-    if (performance.now() > deadline) {
-      throw new Error("It did not come to pass");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 function isBody(body: unknown): body is BodyInit {

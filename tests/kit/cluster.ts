@@ -5,8 +5,10 @@
  * @module
  */
 import type { Server } from "../../src/server/server_options.ts";
-import { type ServerProcess, startServer } from "../interop/server_process.ts";
-import { type Json, resultOf, TestServer } from "../kit.ts";
+import { type ServerProcess, startServerProcess } from "./server_process.ts";
+import type { Json } from "./message.ts";
+import { resultOf } from "./answer.ts";
+import { TestServer } from "./server.ts";
 
 /** A server in another process. */
 export class Member extends TestServer {
@@ -43,8 +45,8 @@ export async function startCluster(
   const kv = await Deno.openKv(kvPath);
   const options = { entry: "tests/cluster/server.ts", kvPath, env };
   const [a, b] = await Promise.all([
-    startServer(options),
-    startServer(options),
+    startServerProcess(options),
+    startServerProcess(options),
   ]);
   const members = [new Member(a, kv), new Member(b, kv)];
   return {

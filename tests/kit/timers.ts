@@ -1,8 +1,26 @@
 /**
- * Intervals that fire when a test says so.
+ * Timers that fire when a test says so.
  *
  * @module
  */
+import { settled } from "./wait.ts";
+
+/** Timers that begin from now on and fire at once. */
+export class HastyTimers implements Disposable {
+  readonly #setTimeout = globalThis.setTimeout;
+
+  /** @param hasty the lengths of timers that fire at once; all by default */
+  constructor(hasty?: readonly number[]) {
+    globalThis.setTimeout = ((act: () => void, milliseconds: number) => {
+      const isHasty = hasty?.includes(milliseconds) ?? true;
+      return this.#setTimeout(act, isHasty ? 0 : milliseconds);
+    }) as typeof setTimeout;
+  }
+
+  [Symbol.dispose](): void {
+    globalThis.setTimeout = this.#setTimeout;
+  }
+}
 
 /** Replaces `setInterval` until it is disposed of. */
 export class Timers implements Disposable {
@@ -37,9 +55,4 @@ export class Timers implements Disposable {
   [Symbol.dispose](): void {
     Object.assign(globalThis, this.#real);
   }
-}
-
-/** Resolves when everything that follows immediately has happened. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }
