@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import ts from "typescript";
-import { mutantsOf } from "./mutants.ts";
-import { SWITCH } from "./order.ts";
-import { withSwitches } from "./switches.ts";
+import { mutantsOf } from "../mutants.ts";
+import { SWITCH } from "../order.ts";
+import { withSwitches } from "../switches.ts";
 
 /** Computes `x` in the source with no mutant, then with each one on. */
 function valuesOf(source: string): unknown[] {

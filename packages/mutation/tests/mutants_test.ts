@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { applyMutant, mutantsOf } from "./mutants.ts";
+import { applyMutant, mutantsOf } from "../mutants.ts";
 
 /** Applies every mutant of a source. */
 function brokenOf(source: string): string[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { mutantsOf } from "./mutants.ts";
-import { Suite } from "./suite.ts";
-import { withSwitches } from "./switches.ts";
+import { mutantsOf } from "../mutants.ts";
+import { Suite } from "../suite.ts";
+import { withSwitches } from "../switches.ts";
 
 const SOURCE = `
 const MOST = 7;

@@ -39,7 +39,7 @@ const RULES = [
 
 /** Tests that run other programs than the broken one. */
 const OTHER_PROGRAMS =
-  /^tests\/(?:browser|cluster|conformance|interop|mutation|package|process|remote)\//;
+  /^tests\/(?:browser|cluster|conformance|interop|package|process|remote)\//;
 
 const { values: flags } = parseArgs({
   args: Deno.args,
