@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Client } from "../kit/client.ts";
+import type { Client } from "../kit/client.ts";
 import { type Line, testFaults } from "../kit/faults.ts";
 import { FAULTS } from "../kit/faulty_kv.ts";
 import type { Json } from "../kit/message.ts";
