@@ -8,7 +8,13 @@ import { load } from "js-yaml";
 import { projectFiles } from "../../packages/create/project.ts";
 import { isGiven, VARIABLES } from "../../src/settings/table.ts";
 import { REPOSITORY } from "../process/kit.ts";
-import { type Block, isThere, type Page, readPages } from "./pages.ts";
+import {
+  type Block,
+  isForUsers,
+  isThere,
+  type Page,
+  readPages,
+} from "./pages.ts";
 import { type Command, parseShell } from "./shell.ts";
 
 /** Programs that are not of this project, and of which no more is checked. */
@@ -230,17 +236,13 @@ function faultOf(read: () => unknown): string[] {
 
 Deno.test("every language of a block is one that is checked, or known not to be", () => {
   const known = "ts sh env json yaml html md promql text".split(" ");
-  const unknown = pages.flatMap(({ blocks }) => blocks)
-    .filter(({ language, page }) =>
-      !known.includes(language) && !page.startsWith("bench/")
-    );
+  const unknown = pages.filter(isForUsers).flatMap(({ blocks }) => blocks)
+    .filter(({ language }) => !known.includes(language));
   assert.deepEqual(unknown.map(({ page, line }) => `${page}:${line}`), []);
 });
 
 Deno.test("every setting that the documents name is one", () => {
-  const faults = pages.filter(({ path }) =>
-    path !== "CHANGELOG.md" && !path.startsWith("bench/")
-  ).flatMap(({ path, prose }) =>
+  const faults = pages.filter(isForUsers).flatMap(({ path, prose }) =>
     [...prose.matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b[^`]*`/g)]
       .filter(([, name]) => !isVariable(name))
       .map(([, name]) => `${path}: ${name}`)

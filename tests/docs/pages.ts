@@ -35,6 +35,15 @@ export interface Page {
 /** The pages of people who use the server, and the pages that prove them. */
 const FOLDERS = ["docs", "bench"];
 
+/** Pages about the code itself: their blocks are parts of it, or of plans. */
+const INNER =
+  /^(bench\/|packages\/(?!testing\/)|docs\/(architecture|extending)\.md|CHANGELOG\.md)/;
+
+/** True for a page of those who use the server, whose code anyone can run. */
+export function isForUsers({ path }: Pick<Page, "path">): boolean {
+  return !INNER.test(path);
+}
+
 /** Reads every page. */
 export async function readPages(): Promise<Page[]> {
   const paths = ["README.md", "SECURITY.md", "CHANGELOG.md"];

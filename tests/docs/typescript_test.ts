@@ -6,24 +6,30 @@
  */
 import assert from "node:assert/strict";
 import { Process, REPOSITORY, TemporaryDirectory } from "../process/kit.ts";
-import { type Block, readPages } from "./pages.ts";
-
-/** The pages of the package itself, whose blocks import its files. */
-const INNER =
-  /^(bench\/|packages\/(?!testing\/)|docs\/(?!authoring)|README|SECURITY|CHANGELOG)/;
+import { type Block, isForUsers, readPages } from "./pages.ts";
 
 /** Blocks that are files, by their language. */
 const FILES = ["ts", "tsx", "html", "md"];
 
-const CONFIGURATION = JSON.stringify({
-  imports: {
-    "@tool-server/tool-server": "jsr:@tool-server/tool-server@0.2.0",
-    "hono": "npm:hono@^4.13.0",
-  },
-  links: [REPOSITORY.pathname],
-  lock: false,
-  unstable: ["kv", "no-legacy-abort"],
-});
+/** Prints the configuration of a project that has the package by its name. */
+async function configuration(): Promise<string> {
+  const read = async (path: string) =>
+    JSON.parse(await Deno.readTextFile(new URL(path, REPOSITORY)));
+  const { name, exports } = await read("deno.json");
+  const { imports, unstable } = await read("tests/deno.json");
+  const own = Object.entries<string>(exports).map(([entry, path]) => [
+    name + entry.slice(1),
+    new URL(path, REPOSITORY).href,
+  ]);
+  return JSON.stringify({
+    imports: {
+      ...imports,
+      hono: imports["@hono/hono"],
+      ...Object.fromEntries(own),
+    },
+    unstable,
+  });
+}
 
 /** The path of a block's file: a folder a page. */
 function pathOf({ page, line, language, file }: Block): string {
@@ -34,17 +40,19 @@ function pathOf({ page, line, language, file }: Block): string {
 /** Writes the blocks of all pages, and gives those of TypeScript. */
 async function writeBlocks(directory: string): Promise<Block[]> {
   const pages = await readPages();
-  const blocks = pages.filter(({ path }) => !INNER.test(path))
-    .flatMap(({ blocks }) => blocks);
+  const blocks = pages.filter(isForUsers).flatMap(({ blocks }) => blocks);
   const code = blocks.filter(({ language }) => /^tsx?$/.test(language));
-  await Deno.writeTextFile(`${directory}/deno.json`, CONFIGURATION);
+  await Deno.writeTextFile(`${directory}/deno.json`, await configuration());
+  // Nothing is downloaded that the other tests do not have.
+  const lock = new URL("tests/deno.lock", REPOSITORY);
+  await Deno.copyFile(lock, `${directory}/deno.lock`);
   for (const block of blocks) {
     const isFile = code.includes(block) ||
       block.file !== undefined && FILES.includes(block.language);
     if (!isFile) continue;
     const path = `${directory}/${pathOf(block)}`;
     await Deno.mkdir(path.replace(/[^/]*$/, ""), { recursive: true });
-    // A file that was there before belongs to an earlier part of the page.
+    // Two blocks of one page must not have one name.
     await Deno.writeTextFile(path, block.text, { createNew: true });
   }
   return code;
