@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { REPOSITORY } from "../process/kit.ts";
+import { REPOSITORY } from "../kit/process.ts";
 import { parsePage, readPages } from "./pages.ts";
 
 /** The headings of the page, each with the exported types whose members it has. */

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import { projectFiles } from "../../packages/create/project.ts";
 import { isGiven, VARIABLES } from "../../src/settings/table.ts";
-import { REPOSITORY } from "../process/kit.ts";
+import { REPOSITORY } from "../kit/process.ts";
 import {
   type Block,
   isForUsers,

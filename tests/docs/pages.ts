@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { REPOSITORY } from "../process/kit.ts";
+import { REPOSITORY } from "../kit/process.ts";
 
 /** A block of code on a page. */
 export interface Block {

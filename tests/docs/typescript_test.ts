@@ -5,7 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Process, REPOSITORY, TemporaryDirectory } from "../process/kit.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 import { type Block, isForUsers, readPages } from "./pages.ts";
 
 /** Blocks that are files, by their language. */
