@@ -315,6 +315,17 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
   assert.equal([...displayName("😀".repeat(200))].length, 80);
 });
 
+Deno.test("displayName() lets no name leave its quotation marks, or vouch for itself", () => {
+  assert.equal(
+    displayName('Claude” use “Mail”? ✅ Verified by "GitHub" ✔️'),
+    "Claude' use 'Mail'? Verified by 'GitHub'",
+  );
+  for (const mark of '"“”„‟«»‹›「」『』〝〞〟＂❝❞✓✔✅☑🔒🛡') {
+    assert.doesNotMatch(displayName(`a${mark}b`), new RegExp(mark, "u"), mark);
+  }
+  assert.equal(displayName("Ada’s app"), "Ada’s app");
+});
+
 Deno.test("scopesInWords() says what each scope is for, in a sentence of each tool", () => {
   const uses = new Map([[
     "mail:read",
