@@ -249,7 +249,10 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
 function appWords({ code, description }: OAuthError): ErrorWords {
   return {
     title: APP_TITLES[code] ?? "The app's request is incomplete or wrong",
-    happened: sentence(description),
+    // The codes of all scopes tell a person nothing.
+    happened: code === "invalid_scope"
+      ? "None of the permissions that it asks for is known here."
+      : sentence(description),
     move: code === "invalid_client"
       ? "Remove this server in the app, add it again, and connect."
       : "Update the app and connect again. If it fails again, only the app's " +

@@ -137,6 +137,18 @@ Deno.test("the copy button copies, and says so", () =>
     );
   }));
 
+Deno.test("a new token is on the screen with its button, at any size", () =>
+  withGallery(async (browser, origin) => {
+    for (const options of Object.values(NARROW)) {
+      const page = await browser.newPage(options);
+      await page.goto(`${origin}/account-changes`);
+      const copy = page.getByRole("button", { name: "Copy the token" });
+      const { y, height } = (await copy.boundingBox())!;
+      assert.ok(y >= 0 && y + height <= page.viewportSize()!.height);
+      await page.close();
+    }
+  }));
+
 Deno.test("the landing page is whole without scripts", () =>
   withGallery(async (browser, origin) => {
     const context = await browser.newContext({ javaScriptEnabled: false });

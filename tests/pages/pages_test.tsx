@@ -288,7 +288,7 @@ Deno.test("AccountPage tells clients of one name apart by where answers go", asy
       now={0}
     />,
   );
-  const told = [...html.matchAll(/Answers go to <strong>(.*?)<\/strong>/g)];
+  const told = [...html.matchAll(/Connected by <strong>(.*?)<\/strong>/g)];
   assert.deepEqual(told.map(([, words]) => words), [
     "claude.ai",
     "a program on the device, at localhost:3118",

@@ -54,12 +54,6 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
       stateStore(database).spend(nonce, until)
     );
   },
-  "the page of a new token": async (kv) => {
-    const database = new Database(kv);
-    const sessions = accountSessionStore(database);
-    await database.commit(await sessions.keepMade("id", "grant", "the token"));
-    return (database) => accountSessionStore(database).takeMade("id", "grant");
-  },
   "the lease of a sign-in": async (kv) => {
     const { find } = await leasedRequest(kv);
     return async (database) =>

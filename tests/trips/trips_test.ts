@@ -104,7 +104,7 @@ testBudgets("the account page", walkAccount, {
   "go to the provider": ["0 (0)", "0 (0)"],
   callback: ["1 (1)", "1 (1)"],
   page: ["4 (5)", "4 (5)"],
-  "page with a new token": ["6 (7)", "6 (7)"],
+  "page with a new token": ["5 (6)", "5 (6)"],
   pause: ["3 (3)", "3 (3)"],
   resume: ["3 (3)", "3 (3)"],
   narrow: ["3 (3)", "3 (3)"],
