@@ -223,6 +223,14 @@ function situationWords(
         happened: "It is needed to sign you in. Nothing was lost or used up.",
         ...tryAgain(refused),
       };
+    case "unknown scopes":
+      return {
+        title: "The app asks for permissions that do not exist",
+        // The codes of all that exist tell a person nothing.
+        happened: "None of the permissions that it asks for is known here.",
+        move: "Update the app and connect again. If it fails again, tell its " +
+          "makers, who find the known ones in this server's metadata.",
+      };
     case "client document":
       return {
         title: "The app's own description cannot be read",
@@ -249,10 +257,7 @@ const APP_TITLES: Partial<Record<OAuthErrorCode, string>> = {
 function appWords({ code, description }: OAuthError): ErrorWords {
   return {
     title: APP_TITLES[code] ?? "The app's request is incomplete or wrong",
-    // The codes of all scopes tell a person nothing.
-    happened: code === "invalid_scope"
-      ? "None of the permissions that it asks for is known here."
-      : sentence(description),
+    happened: sentence(description),
     move: code === "invalid_client"
       ? "Remove this server in the app, add it again, and connect."
       : "Update the app and connect again. If it fails again, only the app's " +
