@@ -68,7 +68,8 @@ export type Situation =
   | "provider refused"
   | "provider failed"
   | "provider unavailable"
-  | "client document";
+  | "client document"
+  | "unknown scopes";
 
 /**
  * A refusal by the authorization server. `description` is public; `cause` is

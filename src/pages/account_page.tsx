@@ -13,13 +13,14 @@ import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
 import { Moment } from "./moment.tsx";
+import { COPY_SCRIPT } from "./scripts.ts";
 
 /** One grant, for the page of its person. Times are epoch seconds. */
 export interface ConnectionInWords {
   grantId: string;
   createdAt: number;
   usedAt: number;
-  scopes: readonly string[];
+  scopes: readonly ScopeInWords[];
   /** The redirect URI of its authorization; older grants have none. */
   redirectUri?: string;
   /** Sessions that are open now. */
@@ -95,6 +96,7 @@ export function AccountPage(props: AccountProps) {
       serverTitle={serverTitle}
       about={about}
       width={props.children ? "full" : "wide"}
+      script={COPY_SCRIPT}
     >
       <main>
         <h1>Your connections</h1>
@@ -246,7 +248,7 @@ function ConnectionFacts(
       <PausedNote at={connection.pausedAt} now={now} />
       {redirectUri && (
         <>
-          Answers go to <strong>{destinationOf(redirectUri)}</strong>
+          Connected by <strong>{destinationOf(redirectUri)}</strong>
           <br />
         </>
       )}
@@ -259,18 +261,23 @@ function ConnectionFacts(
   );
 }
 
-/** A line of scopes, if there are any. */
-export function MayUse({ scopes }: { scopes: readonly string[] }) {
+/** The most scopes whose words are shown without a click. */
+const WORDS_SHOWN = 6;
+
+/** The meaning of scopes, if there are any. */
+export function MayUse({ scopes }: { scopes: readonly ScopeInWords[] }) {
   if (scopes.length === 0) return null;
+  const more = scopes.length - WORDS_SHOWN;
   return (
     <>
       <br />
-      May use {scopes.map((scope) => (
+      It may: {scopes.slice(0, WORDS_SHOWN).map(({ scope, words }) => (
         <>
-          <code>{scope}</code>
+          {words} <code>{scope}</code>
           {" "}
         </>
       ))}
+      {more > 0 && `and ${more} more`}
     </>
   );
 }

@@ -142,7 +142,7 @@ export function NarrowForm(
                 checked
               />{" "}
               <span>
-                <code>{scope}</code> {words}
+                {words} <code>{scope}</code>
               </span>
             </label>
           ))}

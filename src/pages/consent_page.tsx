@@ -14,6 +14,7 @@ import {
 } from "../auth/rules/lifetimes.ts";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
+import { TICK_SCRIPT } from "./scripts.ts";
 
 /** One scope and its meaning for people: "Finds mail. Reads mail." */
 export interface ScopeInWords {
@@ -77,8 +78,9 @@ export function ConsentPage(props: ConsentProps) {
       title={`Allow “${clientName}”?`}
       serverTitle={serverTitle}
       about={about}
+      script={scopes.length > 1 ? TICK_SCRIPT : undefined}
     >
-      <main class="card deciding">
+      <main class="card">
         <Question {...props} clientName={clientName} />
         <p class="lead">
           It would act in your name at{" "}
@@ -136,27 +138,71 @@ export function ConsentPage(props: ConsentProps) {
   );
 }
 
-/** A box for each scope; if there are many, grouped by their first part. */
+/** A box for each scope; if there are many, folded by their first part. */
 function ScopeChoice({ scopes }: { scopes: readonly ScopeInWords[] }) {
   const groups = scopes.length > UNGROUPED
     ? [...Map.groupBy(scopes, ({ scope }) => scope.split(/[:./]/)[0])]
     : [["", scopes] as const];
+  const [folded, plain] = [
+    groups.filter(([name, members]) => name && members.length > 1),
+    groups.filter(([name, members]) => !name || members.length === 1),
+  ];
   return (
-    <>
+    <div data-boxes>
       <select name={BOXES} hidden>
         <option value="1" selected></option>
       </select>
-      {groups.map(([name, members]) => (
+      {folded.map(([name, members]) => (
+        <ScopeGroup name={name} scopes={members} />
+      ))}
+      <ul>
+        {plain.flatMap(([, members]) => members).map((member) => (
+          <ScopeBox {...member} />
+        ))}
+      </ul>
+      <p class="small soft">
+        Untick what you do not want to give. <TickButtons of="permissions" />
+      </p>
+    </div>
+  );
+}
+
+/** A group of scopes: their meaning is in sight, their boxes are folded. */
+function ScopeGroup(
+  { name, scopes }: { name: string; scopes: readonly ScopeInWords[] },
+) {
+  return (
+    <details class="group" data-boxes>
+      <summary>
+        {name}
+        <span class="badge" data-ticked>
+          {scopes.length} of {scopes.length}
+        </span>
+        <span class="small soft">
+          {scopes.map(({ words }) => words).join(" ")}
+        </span>
+      </summary>
+      <p class="buttons">
+        <TickButtons of={name} />
+      </p>
+      <ul>{scopes.map((member) => <ScopeBox {...member} />)}</ul>
+    </details>
+  );
+}
+
+/** Buttons for all boxes around them; a script shows them. */
+function TickButtons({ of }: { of: string }) {
+  return (
+    <>
+      {["All", "None"].map((label) => (
         <>
-          {name && (
-            <p>
-              <strong>{name}</strong>
-            </p>
-          )}
-          <ul>{members.map((member) => <ScopeBox {...member} />)}</ul>
+          <button class="quiet" type="button" data-tick={label} hidden>
+            {label}
+            <span class="visually-hidden">{` of ${of}`}</span>
+          </button>
+          {" "}
         </>
       ))}
-      <p class="small soft">Untick what you do not want to give.</p>
     </>
   );
 }
@@ -194,19 +240,21 @@ function Question(
   return clientVerification.kind === "document"
     ? (
       <h1>
-        Let “<bdi>{clientName}</bdi>” from {clientVerification.domain} use{" "}
-        <bdi>{serverTitle}</bdi>?
+        Let “<bdi class="claimed">{clientName}</bdi>” from{" "}
+        {clientVerification.domain} use <bdi>{serverTitle}</bdi>?
       </h1>
     )
     : clientVerification.kind === "configured"
     ? (
       <h1>
-        Let “<bdi>{clientName}</bdi>” use <bdi>{serverTitle}</bdi>?
+        Let “<bdi class="claimed">{clientName}</bdi>” use{" "}
+        <bdi>{serverTitle}</bdi>?
       </h1>
     )
     : (
       <h1>
-        Let an app calling itself “<bdi>{clientName}</bdi>” use{" "}
+        Let an app calling itself “<bdi class="claimed">{clientName}</bdi>” use
+        {" "}
         <bdi>{serverTitle}</bdi>?
       </h1>
     );
@@ -222,20 +270,20 @@ function Asker({ clientName, clientVerification }: ConsentProps) {
             <strong>{clientVerification.domain}</strong>{" "}
             <span class="badge good">Domain verified</span>
             <p class="small soft">
-              It calls its app “<bdi>{clientName}</bdi>”.
+              It calls its app “<bdi class="claimed">{clientName}</bdi>”.
             </p>
           </dd>
         )
         : clientVerification.kind === "configured"
         ? (
           <dd>
-            “<bdi>{clientName}</bdi>”{" "}
+            “<bdi class="claimed">{clientName}</bdi>”{" "}
             <span class="badge good">Set up by the operator</span>
           </dd>
         )
         : (
           <dd>
-            An app calling itself “<bdi>{clientName}</bdi>”{" "}
+            An app calling itself “<bdi class="claimed">{clientName}</bdi>”{" "}
             <span class="badge warn">Unverified</span>
             <p class="small soft">
               Any app can choose any name. No one has checked this one.

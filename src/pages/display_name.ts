@@ -20,15 +20,26 @@ const UNWANTED =
  */
 const PILE = /(\p{M}{4})\p{M}+/gu;
 
+/**
+ * Quotation marks, which would end the ones around a name and let it go on in
+ * the server's voice, and marks of approval, which would look like the server's
+ * own. An apostrophe stays.
+ */
+const QUOTES =
+  /["\u201c-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f\u301d-\u301f\ufe41-\ufe44\uff02\uff62\uff63\u{1f676}-\u{1f678}\u275b-\u275e\u2760\u276e\u276f\u2e42]/gu;
+const MARKS =
+  /[\u2713\u2714\u2705\u2611\u237b\u{1f5f8}\u{1f5f9}\u{1f512}\u{1f510}\u{1f50f}\u{1f6e1}\u26e8\u{1f396}\u{1f3c5}\u{1f530}\u26a0]\ufe0f?/gu;
+
 const LETTERS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /**
  * Makes a name harmless to read: one line, no character that hides or reorders
- * others, 80 letters at most. A page shows it in `<bdi>`, so that its direction
+ * others, no quotation mark, no check mark, 80 letters at most. A page shows it in `<bdi>`, so that its direction
  * stays its own.
  */
 export function displayName(name: string): string {
-  const plain = name.replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
+  const plain = name.replaceAll(QUOTES, "'").replaceAll(MARKS, " ")
+    .replaceAll(UNWANTED, " ").replaceAll(PILE, "$1").trim();
   const letters = Array.from(LETTERS.segment(plain), ({ segment }) => segment);
   return letters.length > MAX_LETTERS
     ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…`

@@ -223,6 +223,14 @@ function situationWords(
         happened: "It is needed to sign you in. Nothing was lost or used up.",
         ...tryAgain(refused),
       };
+    case "unknown scopes":
+      return {
+        title: "The app asks for permissions that do not exist",
+        // The codes of all that exist tell a person nothing.
+        happened: "None of the permissions that it asks for is known here.",
+        move: "Update the app and connect again. If it fails again, tell its " +
+          "makers, who find the known ones in this server's metadata.",
+      };
     case "client document":
       return {
         title: "The app's own description cannot be read",

@@ -7,7 +7,7 @@ import type { Context } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import { base64, digest } from "../crypto/crypto.ts";
-import { CALLBACK_SCRIPT, COPY_SCRIPT } from "./scripts.ts";
+import { CALLBACK_SCRIPT, COPY_SCRIPT, TICK_SCRIPT } from "./scripts.ts";
 import { STYLE } from "./style.ts";
 
 /** The status and policy of a page. */
@@ -25,7 +25,9 @@ export interface PageOptions {
 const POLICY = [
   "default-src 'none'",
   `style-src ${source(STYLE)}`,
-  `script-src ${source(COPY_SCRIPT)} ${source(CALLBACK_SCRIPT)}`,
+  `script-src ${
+    [COPY_SCRIPT, CALLBACK_SCRIPT, TICK_SCRIPT].map(source).join(" ")
+  }`,
   "img-src data:",
   "base-uri 'none'",
   "frame-ancestors 'none'",

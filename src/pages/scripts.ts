@@ -40,3 +40,26 @@ if (window.opener) {
   offer.addEventListener("click", () => window.close());
 }
 `;
+
+/** Shows the buttons that tick all boxes or none, and counts ticked ones. */
+export const TICK_SCRIPT = `
+const boxesOf = (part) => [...part.querySelectorAll("input[type=checkbox]")];
+function count() {
+  for (const badge of document.querySelectorAll("[data-ticked]")) {
+    const boxes = boxesOf(badge.closest("[data-boxes]"));
+    const ticked = boxes.filter((box) => box.checked).length;
+    badge.textContent = ticked + " of " + boxes.length;
+  }
+}
+for (const button of document.querySelectorAll("button[data-tick]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    for (const box of boxesOf(button.closest("[data-boxes]"))) {
+      box.checked = button.dataset.tick === "All";
+    }
+    count();
+  });
+}
+document.addEventListener("change", count);
+count();
+`;

@@ -41,7 +41,7 @@ export const STYLE = `
   }
 }
 * { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-bottom: 6rem; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0;
   min-height: 100vh;
@@ -98,6 +98,11 @@ code {
 .facts li + li { margin-top: 0.5rem; }
 .facts dd p + p { margin-top: 1rem; }
 .facts ul + p { margin-top: 0.75rem; }
+.claimed { font-weight: 400; }
+.group { padding: 0.35rem 0; }
+.group summary { padding: 0.35rem 0; color: var(--ink); }
+.group summary .badge { margin-left: 0.5rem; }
+.group summary .small { display: block; font-weight: 400; }
 label.scope { display: inline; font-weight: inherit; }
 label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--accent); }
 
@@ -126,23 +131,6 @@ label.scope input { width: auto; margin: 0 0.35rem 0 0; accent-color: var(--acce
 
 .actions { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 1.75rem; }
 .actions:has(> :nth-child(2)) > * { flex: 1 1 9rem; }
-/* Always in sight, so that a long list cannot hide the question. */
-@media (min-height: 26rem) {
-  /*
-   * The height of the buttons, which would otherwise cover the focused element.
-   */
-  :root:has(.deciding) { scroll-padding-bottom: 9rem; }
-  .deciding form { margin-bottom: calc(-1 * clamp(1.375rem, 5vw, 2.25rem)); }
-  .deciding .actions {
-    position: sticky;
-    bottom: 0;
-    margin: 0 calc(-1 * clamp(1.375rem, 5vw, 2.25rem));
-    padding: 1rem clamp(1.375rem, 5vw, 2.25rem);
-    border-top: 1px solid var(--line);
-    border-radius: 0 0 0.875rem 0.875rem;
-    background: var(--card);
-  }
-}
 button, .button {
   display: inline-block;
   padding: 0.65rem 1.25rem;

@@ -7,6 +7,7 @@
 import { MayUse, PausedNote } from "./account_page.tsx";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
+import { CopyLine } from "./copy_line.tsx";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Moment } from "./moment.tsx";
@@ -15,7 +16,7 @@ import { Moment } from "./moment.tsx";
 export interface TokenInWords {
   grantId: string;
   name: string;
-  scopes: readonly string[];
+  scopes: readonly ScopeInWords[];
   createdAt: number;
   /** Undefined: never. */
   usedAt?: number;
@@ -35,11 +36,11 @@ export interface TokenProps {
   /** Newest first. */
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
-  scopes: readonly string[];
+  scopes: readonly ScopeInWords[];
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
-  /** The token that was made just now; it is never shown again. */
-  made?: string;
+  /** The token that was made just now; without its text once that is over. */
+  made?: { name: string; token?: string };
   csrf: string;
   now: number;
 }
@@ -50,16 +51,7 @@ export function TokenSection(props: TokenProps) {
   return (
     <section>
       <h2>Access tokens</h2>
-      {made !== undefined && (
-        <div class="note good" role="status">
-          <p>
-            Here is your token. Copy it now: it is not shown again.
-          </p>
-          <p>
-            <code id="token">{made}</code>
-          </p>
-        </div>
-      )}
+      {made && <MadeToken {...made} />}
       <div class="card">
         <p class="soft">
           For a program of yours that cannot open a browser. It acts in your
@@ -98,11 +90,11 @@ export function TokenSection(props: TokenProps) {
           {scopes.length > 0 && (
             <fieldset>
               <legend>It may use</legend>
-              {scopes.map((scope) => (
+              {scopes.map(({ scope, words }) => (
                 <label>
                   <input type="checkbox" name={`scope.${scope}`} value="on" />
                   {" "}
-                  <code>{scope}</code>
+                  {words} <code>{scope}</code>
                 </label>
               ))}
             </fieldset>
@@ -113,6 +105,32 @@ export function TokenSection(props: TokenProps) {
         </form>
       </div>
     </section>
+  );
+}
+
+/** A new token. It has the focus, so that it is on the screen. */
+function MadeToken({ name, token }: { name: string; token?: string }) {
+  return (
+    <div class="note good" role="status" tabindex={-1} autofocus>
+      {token === undefined
+        ? (
+          <p>
+            “<bdi>{displayName(name)}</bdi>” was shown for five minutes and
+            cannot be shown again. If you did not copy it, end it and make
+            another.
+          </p>
+        )
+        : (
+          <>
+            <p>
+              Here is your token “<bdi>{displayName(name)}</bdi>”. Copy it now:
+              after five minutes, no one can see it again.
+            </p>
+            <CopyLine text={token} label="Copy the token" />
+            <p id="said" class="visually-hidden" role="status"></p>
+          </>
+        )}
+    </div>
   );
 }
 

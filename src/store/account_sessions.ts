@@ -46,7 +46,6 @@ const DELETIONS_PER_COMMIT = 200;
 /** An access token, sealed with the cookie that its page is loaded with. */
 interface MadeToken extends Expiring {
   sealed: string;
-  isTaken?: boolean;
 }
 
 const keyOf = (id: string) => deriveKey(id, "made token");
@@ -109,7 +108,7 @@ export function accountSessionStore(database: Database) {
       return JSON.parse(await unseal(tokensKeyOf(id), sealed, subject));
     },
 
-    /** Keeps a token of a grant for the page that the browser loads next. */
+    /** Keeps a token of a grant for the pages that its browser loads next. */
     async keepMade(id: string, grantId: string, token: string): Promise<Write> {
       const record: MadeToken = {
         sealed: await seal(keyOf(id), token, grantId),
@@ -119,20 +118,10 @@ export function accountSessionStore(database: Database) {
         transaction.create(madeTokenKey(id, grantId), record);
     },
 
-    /**
-     * Takes that token, once; undefined if it was shown, or waited too long.
-     */
-    async takeMade(id: string, grantId: string): Promise<string | undefined> {
+    /** Finds that token; undefined after five minutes. */
+    async findMade(id: string, grantId: string): Promise<string | undefined> {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
-      if (!found) return undefined;
-      const { key, value } = found;
-      // The page that was to show it has shown 503.
-      if (value.isTaken && !await database.mayRepeat(found)) return undefined;
-      const isFirst = await database.commit((transaction) =>
-        transaction.check(found).set(key, { ...value, isTaken: true })
-      );
-      if (!isFirst) return undefined;
-      return await unseal(keyOf(id), value.sealed, grantId);
+      return found && await unseal(keyOf(id), found.value.sealed, grantId);
     },
 
     async end(id: string): Promise<void> {

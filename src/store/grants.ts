@@ -14,7 +14,7 @@ import {
   ledgerKey,
   upstreamKey,
 } from "./keys.ts";
-import { listPerson } from "./listed_people.ts";
+import { listPerson, unlistPerson } from "./listed_people.ts";
 import type { Transaction, Write } from "./transaction.ts";
 
 /**
@@ -56,6 +56,13 @@ export function grantStore(database: Database) {
     }
   }
 
+  async function hasLive(subject: string): Promise<boolean> {
+    for await (const entries of entriesOf(subject)) {
+      if (entries.some(({ value }) => value?.status === "active")) return true;
+    }
+    return false;
+  }
+
   return {
     find: (grantId: string): Promise<Found<Grant> | undefined> =>
       database.find<Grant>(grantKey(grantId)),
@@ -87,6 +94,16 @@ export function grantStore(database: Database) {
           }
         });
         if (isDone) return;
+      }
+    },
+
+    /**
+     * Takes the people of ended grants out of the lists of people, unless they
+     * have others.
+     */
+    async unlist(ended: readonly Grant[]): Promise<void> {
+      for (const grants of Map.groupBy(ended, (it) => it.subject).values()) {
+        await unlistPerson(database, grants, hasLive);
       }
     },
 

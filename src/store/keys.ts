@@ -290,7 +290,7 @@ export function tokensOfKey(subject: string): Deno.KvKey {
   return ["tokens-of", fingerprint(subject)];
 }
 
-/** An access token that a person made, sealed, until its page · 5 min. */
+/** An access token that a person made, sealed, for its page · 5 min. */
 export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }

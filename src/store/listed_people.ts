@@ -8,6 +8,7 @@
 import { fingerprint } from "../crypto/crypto.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { listingOf, personTerms } from "../auth/rules/person.ts";
+import type { Database } from "./database.ts";
 import { personKey, type PersonOrder } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 import type { Transaction } from "./transaction.ts";
@@ -20,22 +21,61 @@ export interface Listed extends Expiring {
   subject: string;
 }
 
-/** Adds people to a commit with a grant that is live; gives it, marked so. */
-export function listPerson(transaction: Transaction, grant: Grant): Grant {
-  if (grant.status !== "active" || grant.kind === "client") return grant;
-  const terms = personTerms(grant);
-  const listing = listingOf(grant);
-  const listedAs = fingerprint(JSON.stringify([listing, terms]))
-    .slice(0, MARK_CHARACTERS);
-  if (listedAs === grant.listedAs) return grant;
-  const { subject, createdAt, endsAt } = grant;
+/** The rows that list the person of a grant. */
+function rowsOf(
+  { subject, identity, createdAt, endsAt }: Grant,
+): { keys: Deno.KvKey[]; listing: string; terms: string[] } {
+  const known = { subject, identity };
+  const listing = listingOf(known);
+  const terms = personTerms(known);
   // Grants of one length end in the order of their beginning, so none shortens
   // what another wrote; a day for clocks that differ and commits that are late.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
+  const key = (by: PersonOrder, text: string) =>
+    personKey({ by, text, subject, days });
+  return {
+    keys: [key("name", listing), ...terms.map((term) => key("word", term))],
+    listing,
+    terms,
+  };
+}
+
+/** Adds people to a commit with a grant that is live; gives it, marked so. */
+export function listPerson(transaction: Transaction, grant: Grant): Grant {
+  if (grant.status !== "active" || grant.kind === "client") return grant;
+  const { keys, listing, terms } = rowsOf(grant);
+  const listedAs = fingerprint(JSON.stringify([listing, terms]))
+    .slice(0, MARK_CHARACTERS);
+  if (listedAs === grant.listedAs) return grant;
+  const { subject, endsAt } = grant;
   const listed: Listed = { subject, expiresAt: endsAt + DAY_SECONDS };
-  const add = (by: PersonOrder, text: string) =>
-    transaction.set(personKey({ by, text, subject, days }), listed);
-  add("name", listing);
-  for (const term of terms) add("word", term);
+  for (const key of keys) transaction.set(key, listed);
   return { ...grant, listedAs };
+}
+
+/**
+ * Takes the person of ended grants out of the lists, unless another grant of
+ * theirs lives.
+ */
+export async function unlistPerson(
+  database: Database,
+  ended: readonly Grant[],
+  hasLive: (subject: string) => Promise<boolean>,
+): Promise<void> {
+  const places = new Map(
+    // Grants of other lengths wrote other rows at the same places.
+    ended.filter(({ kind }) => kind !== "client")
+      .flatMap((grant) => rowsOf(grant).keys)
+      .map((key) => key.slice(0, -1))
+      .map((place) => [JSON.stringify(place), place]),
+  );
+  const lists = await Promise.all(
+    [...places.values()].map((place) => database.list<Listed>(place)),
+  );
+  const there = lists.flat();
+  if (there.length === 0 || await hasLive(ended[0].subject)) return;
+  // A grant that comes meanwhile writes these rows again, and they stay.
+  await database.commit((transaction) =>
+    transaction.check(...there).delete(...there.map(({ key }) => key))
+  );
 }

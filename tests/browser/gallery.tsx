@@ -17,6 +17,7 @@ import { CallbackPage } from "../../src/pages/callback_page.tsx";
 import {
   ConsentPage,
   type ConsentProps,
+  type ScopeInWords,
 } from "../../src/pages/consent_page.tsx";
 import type { CallInWords } from "../../src/pages/latest_calls.tsx";
 import { TokenSection } from "../../src/pages/token_section.tsx";
@@ -73,11 +74,15 @@ const CONSENT: ConsentProps = {
 
 const NOW = 1_790_000_000;
 
+/** Scopes in their words. */
+const inWords = (...scopes: string[]): ScopeInWords[] =>
+  CONSENT.scopes.filter(({ scope }) => scopes.includes(scope));
+
 const GRANT: ConnectionInWords = {
   grantId: "g1",
   createdAt: NOW - 30 * 86_400,
   usedAt: NOW - 120,
-  scopes: ["mail:read", "mail:send"],
+  scopes: inWords("mail:read", "mail:send"),
   redirectUri: "https://claude.ai/api/mcp/auth_callback",
   sessions: 2,
 };
@@ -180,7 +185,7 @@ const CHANGES: AccountProps = {
       tokens={[{
         grantId: "g4",
         name: "Backup",
-        scopes: ["mail:read"],
+        scopes: inWords("mail:read"),
         createdAt: NOW - 90_000,
         usedAt: NOW - 60,
         endsAt: NOW + 30 * 86_400,
@@ -195,8 +200,9 @@ const CHANGES: AccountProps = {
         pausedAt: NOW - 4000,
         calls: [],
       }]}
-      scopes={["mail:read", "mail:send"]}
+      scopes={inWords("mail:read", "mail:send")}
       days={[7, 30, 90, 365]}
+      made={{ name: "Backup", token: `tsp_${"0123456789".repeat(6)}` }}
       csrf="c"
       now={NOW}
     />

@@ -137,6 +137,18 @@ Deno.test("the copy button copies, and says so", () =>
     );
   }));
 
+Deno.test("a new token is on the screen with its button, at any size", () =>
+  withGallery(async (browser, origin) => {
+    for (const options of Object.values(NARROW)) {
+      const page = await browser.newPage(options);
+      await page.goto(`${origin}/account-changes`);
+      const copy = page.getByRole("button", { name: "Copy the token" });
+      const { y, height } = (await copy.boundingBox())!;
+      assert.ok(y >= 0 && y + height <= page.viewportSize()!.height);
+      await page.close();
+    }
+  }));
+
 Deno.test("the landing page is whole without scripts", () =>
   withGallery(async (browser, origin) => {
     const context = await browser.newContext({ javaScriptEnabled: false });
@@ -177,8 +189,55 @@ Deno.test("the consent page is read and answered by keyboard alone", () =>
     assert.equal(reached[0], "a scope");
     assert.deepEqual(
       reached.filter((text) => text !== "a scope"),
-      ["account page", "Approve", "Deny"],
+      [
+        "All of permissions",
+        "None of permissions",
+        "account page",
+        "Approve",
+        "Deny",
+      ],
     );
+  }));
+
+for (const [where, options] of Object.entries(NARROW)) {
+  Deno.test(`Approve comes into sight after what is given ${where}`, () =>
+    withGallery(async (browser, origin) => {
+      const page = await browser.newPage(options);
+      for (const name of ["consent", "consent-long"]) {
+        await page.goto(`${origin}/${name}`);
+        const given = page.locator("dd", { has: page.locator("[data-boxes]") });
+        const approve = page.getByRole("button", { name: "Approve" });
+        const { height } = page.viewportSize()!;
+        for (const scroll of [0, 200, 400]) {
+          await page.evaluate(`scrollTo(0, ${scroll})`);
+          const [list, button] = [
+            await given.first().boundingBox(),
+            await approve.boundingBox(),
+          ];
+          assert.ok(button!.y >= list!.y + list!.height, name);
+          assert.ok(scroll > 0 || button!.y > height, name);
+        }
+      }
+    }));
+}
+
+Deno.test("a long list of scopes is folded, and ticked by All and None", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage();
+    await page.goto(`${origin}/consent-long`);
+    const ticked = () => page.locator("input[name=scope]:checked").count();
+    const box = page.locator("input[name=scope]").first();
+    assert.equal(await box.isVisible(), false);
+    assert.equal(await ticked(), 14);
+    await page.locator("summary").first().click();
+    await page.getByRole("button", { name: "None of mail" }).click();
+    assert.equal(await ticked(), 6);
+    await page.getByText("0 of 8").waitFor();
+    await box.check();
+    await page.getByText("1 of 8").waitFor();
+    await page.getByRole("button", { name: "All of permissions" }).click();
+    assert.equal(await ticked(), 14);
+    await page.getByText("8 of 8").waitFor();
   }));
 
 Deno.test("every End is in sight without scrolling sideways", () =>
@@ -195,18 +254,6 @@ Deno.test("every End is in sight without scrolling sideways", () =>
         }
       }
       await page.close();
-    }
-  }));
-
-Deno.test("both decisions are in sight on a consent page of any length", () =>
-  withGallery(async (browser, origin) => {
-    const page = await browser.newPage({
-      viewport: { width: 390, height: 600 },
-    });
-    await page.goto(`${origin}/consent-long`);
-    for (const name of ["Approve", "Deny"]) {
-      const box = await page.getByRole("button", { name }).boundingBox();
-      assert.ok(box && box.y + box.height <= 600, name);
     }
   }));
 

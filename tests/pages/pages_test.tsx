@@ -288,7 +288,7 @@ Deno.test("AccountPage tells clients of one name apart by where answers go", asy
       now={0}
     />,
   );
-  const told = [...html.matchAll(/Answers go to <strong>(.*?)<\/strong>/g)];
+  const told = [...html.matchAll(/Connected by <strong>(.*?)<\/strong>/g)];
   assert.deepEqual(told.map(([, words]) => words), [
     "claude.ai",
     "a program on the device, at localhost:3118",
@@ -313,6 +313,17 @@ Deno.test("displayName() leaves nothing that reorders, hides or overflows", () =
   assert.equal(displayName(" a\n\tb\u202egnp.exe\u200b "), "a b gnp.exe");
   assert.equal(displayName("\u2066\u0000"), "An app without a name");
   assert.equal([...displayName("😀".repeat(200))].length, 80);
+});
+
+Deno.test("displayName() lets no name leave its quotation marks, or vouch for itself", () => {
+  assert.equal(
+    displayName('Claude” use “Mail”? ✅ Verified by "GitHub" ✔️'),
+    "Claude' use 'Mail'? Verified by 'GitHub'",
+  );
+  for (const mark of '"“”„‟«»‹›「」『』〝〞〟＂❝❞✓✔✅☑🔒🛡') {
+    assert.doesNotMatch(displayName(`a${mark}b`), new RegExp(mark, "u"), mark);
+  }
+  assert.equal(displayName("Ada’s app"), "Ada’s app");
 });
 
 Deno.test("scopesInWords() says what each scope is for, in a sentence of each tool", () => {

@@ -54,15 +54,13 @@ Deno.test("the database does not hold what a session's cookie says", () =>
     }
   }));
 
-Deno.test("takeMade() shows a new token once, however many load its page", () =>
+Deno.test("findMade() shows a new token as often as its browser loads the page", () =>
   withKv(async (kv) => {
     const database = new Database(kv);
     const sessions = accountSessionStore(database);
     const id = await sessions.save(WHO);
     await database.commit(await sessions.keepMade(id, "grant", "the token"));
-    const shown = await Promise.all(
-      Array.from({ length: 50 }, () => sessions.takeMade(id, "grant")),
-    );
-    assert.deepEqual(shown.filter(Boolean), ["the token"]);
-    assert.equal(await sessions.takeMade(id, "grant"), undefined);
+    for (let time = 0; time < 2; time++) {
+      assert.equal(await sessions.findMade(id, "grant"), "the token");
+    }
   }));

@@ -110,6 +110,34 @@ testOnDatabases(
 );
 
 testOnDatabases(
+  "the end of a person's last grant leaves no name, address or word of theirs",
+  async (kv) => {
+    const { save, find, grants } = openOn(kv);
+    const known = {
+      name: "Jo Quince",
+      login: "quincejo",
+      email: "jo@quince.example",
+    };
+    const [first, last] = [
+      grantOf("dev:7", known),
+      grantOf("dev:7", known, 30),
+    ];
+    await save(first, last, grantOf("dev:8", { name: "Ada" }));
+    const stored = async () =>
+      Deno.inspect(await Array.fromAsync(kv.list({ prefix: [] })), {
+        depth: 9,
+      });
+    await grants.close(first.id);
+    await grants.unlist([first]);
+    assert.deepEqual(await find("quince"), ["dev:7"]);
+    await grants.close(last.id);
+    await grants.unlist([last]);
+    assert.doesNotMatch(await stored(), /quince/i);
+    assert.deepEqual(await find(), ["dev:8"]);
+  },
+);
+
+testOnDatabases(
   "list() has every person once, page by page, however many there are",
   async (kv) => {
     const { save, people } = openOn(kv);

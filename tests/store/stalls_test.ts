@@ -9,7 +9,6 @@ import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
 import { openGrant } from "../../src/auth/rules/grant.ts";
-import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { assertionStore } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { codeStore } from "../../src/store/codes.ts";
@@ -59,12 +58,6 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
     return Promise.resolve((database) =>
       stateStore(database).spend(nonce, until)
     );
-  },
-  "the page of a new token": async (kv) => {
-    const database = new Database(kv);
-    const sessions = accountSessionStore(database);
-    await database.commit(await sessions.keepMade("id", "grant", "the token"));
-    return (database) => accountSessionStore(database).takeMade("id", "grant");
   },
   "the lease of a sign-in": async (kv) => {
     const { find } = await leasedRequest(kv);

@@ -55,7 +55,8 @@ export interface AccountEndpoints {
   /** `POST /account/end`: ends the grants it names, or all of a subject. */
   end(c: Context): Promise<Response>;
   /**
-   * Answers `POST /account/tokens`: makes an access token, which is shown once.
+   * Answers `POST /account/tokens`: makes an access token, which its browser is
+   * shown for five minutes.
    */
   makeToken(c: Context): Promise<Response>;
   /** Answers `POST /account/sign-out`. */
@@ -146,11 +147,7 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
     const view = isOperator(session)
       ? await operatorView(options, filter, after)
       : undefined;
-    // Last: if something before it fails, loading the page again still shows
-    // the token.
-    const made = asked.made === undefined
-      ? undefined
-      : await accountSessions.takeMade(id, asked.made);
+    const made = tokens.find((grant) => grant.id === asked.made);
     return page(
       c,
       AccountPage({
@@ -170,10 +167,14 @@ export function accountEndpoints(options: AccountOptions): AccountEndpoints {
           tokens: tokens.map((grant) =>
             tokenInWords(grant, options, callsOf.get(grant.id))
           ),
-          scopes: options.permissions?.ceiling(session) ??
-            options.scopes.supported,
+          scopes: options.inWords(
+            options.permissions?.ceiling(session) ?? options.scopes.supported,
+          ),
           days: TOKEN_DAYS,
-          made,
+          made: made && {
+            name: made.clientName,
+            token: await accountSessions.findMade(id, made.id),
+          },
           csrf,
           now: time,
         }),

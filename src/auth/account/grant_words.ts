@@ -48,7 +48,7 @@ export function connectionInWords(
     grantId,
     createdAt,
     usedAt,
-    scopes,
+    scopes: inWords(scopes),
     redirectUri,
     pausedAt,
     isPassing: isPassing(grant),
@@ -70,7 +70,7 @@ export function tokenInWords(
   return {
     grantId,
     name,
-    scopes,
+    scopes: inWords(scopes),
     createdAt,
     usedAt: usedAt > createdAt ? usedAt : undefined,
     endsAt,

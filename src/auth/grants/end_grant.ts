@@ -4,7 +4,7 @@
  * @module
  */
 import { bindingOf, type Grant } from "../rules/grant.ts";
-import type { Entry } from "../../store/database.ts";
+import type { Database, Entry } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
@@ -27,8 +27,9 @@ export type EndGrants = (grants: readonly EndedGrant[]) => Promise<void>;
  * Lists a person's sessions and tasks once, however many of their grants end.
  */
 export function grantsEnd(
-  { grants, sessions, tasks }: {
-    grants: Pick<GrantStore, "close">;
+  { grants, sessions, tasks, database }: {
+    grants: Pick<GrantStore, "close" | "unlist">;
+    database: Pick<Database, "background">;
     sessions: Pick<SessionStore, "endAllOf">;
     tasks: Pick<TaskStore, "endAllOf">;
   },
@@ -63,5 +64,6 @@ export function grantsEnd(
   return async function endGrants(ended) {
     const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
     for (const [binding, held] of byBinding) await endOf(binding, held);
+    database.background(() => grants.unlist(ended.map(({ grant }) => grant)));
   };
 }

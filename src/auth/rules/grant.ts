@@ -244,9 +244,13 @@ export function narrowGrant(grant: Grant, kept: readonly string[]): Grant {
   };
 }
 
-/** Makes a grant's tombstone. */
-export function closeGrant(grant: Grant, now: number): Grant {
-  return { ...grant, status: "closed", usedAt: now };
+/** Makes a grant's tombstone, which no longer tells who its person is. */
+export function closeGrant(
+  { listedAs: _, ...grant }: Grant,
+  now: number,
+): Grant {
+  const { subject } = grant.identity;
+  return { ...grant, identity: { subject }, status: "closed", usedAt: now };
 }
 
 /**

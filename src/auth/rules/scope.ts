@@ -71,6 +71,7 @@ export function grantableScopes(
     throw new OAuthError(
       "invalid_scope",
       `scope must name at least one of: ${printScope(supported)}`,
+      { situation: "unknown scopes" },
     );
   }
   return [

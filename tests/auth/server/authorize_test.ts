@@ -242,7 +242,14 @@ Deno.test("GET /authorize refuses scopes of which it knows none", async () => {
   const client = await Client.register(server);
   const url = client.authorizationUrl({ scope: "files:read" });
   const text = await refusedPage(server, url);
-  assert.match(text, /scope must name at least one of: mail:read/);
+  assert.match(text, /None of the permissions that it asks for is known/);
+  assert.doesNotMatch(text, /mail:read/);
+  const { pathname, search } = new URL(url);
+  const response = await server.fetch(pathname + search);
+  assert.equal(
+    (await response.json()).error_description,
+    "scope must name at least one of: mail:read",
+  );
 });
 
 Deno.test("GET /authorize gives all scopes to a client that names none", async () => {

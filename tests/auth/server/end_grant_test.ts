@@ -24,6 +24,7 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
       return Promise.resolve(Object.assign(end, { write: end, tell }));
     };
   const end = grantsEnd({
+    database: { background: () => steps.push("take them out of the lists") },
     sessions: { endAllOf: endAllOf("sessions") } as never,
     tasks: { endAllOf: endAllOf("tasks") } as never,
     grants: {
@@ -44,5 +45,6 @@ Deno.test("grantsEnd() finds sessions and tasks before the grant is closed, by w
     "tell of sessions",
     ["close", other.id],
     "end tasks",
+    "take them out of the lists",
   ]);
 });
