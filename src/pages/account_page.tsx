@@ -246,7 +246,7 @@ function ConnectionFacts(
       <PausedNote at={connection.pausedAt} now={now} />
       {redirectUri && (
         <>
-          Answers go to <strong>{destinationOf(redirectUri)}</strong>
+          Connected to <strong>{destinationOf(redirectUri)}</strong>
           <br />
         </>
       )}

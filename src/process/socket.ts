@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "../clock.ts";
 import type { Logger } from "../log/log.ts";
 
 /** Answers requests. */
@@ -139,8 +140,4 @@ async function lastOfConnection(
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status, statusText, headers });
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

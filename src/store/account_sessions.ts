@@ -40,7 +40,10 @@ type SessionTokens = Pick<
  */
 const MADE_TOKEN_SECONDS = 5 * 60;
 
-/** Two keys each, and a commit takes a thousand. */
+/**
+ * The sessions that one commit ends: each has two keys, and a commit takes a
+ * thousand mutations.
+ */
 const DELETIONS_PER_COMMIT = 200;
 
 /** An access token, sealed with the cookie that its page is loaded with. */
@@ -92,8 +95,8 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Finds out if a person is signed in, and gives a write that requires them
-     * to be so still in the commit it belongs to; undefined if they are not.
+     * Gives a write that makes its commit fail once a session has ended;
+     * undefined if it has ended already.
      */
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));
@@ -126,7 +129,7 @@ export function accountSessionStore(database: Database) {
       const found = await database.find<MadeToken>(madeTokenKey(id, grantId));
       if (!found) return undefined;
       const { key, value } = found;
-      // The page that was to show it has shown 503.
+      // Its page was answered with 503, so no one has seen the token.
       if (value.isTaken && !await database.mayRepeat(found)) return undefined;
       const isFirst = await database.commit((transaction) =>
         transaction.check(found).set(key, { ...value, isTaken: true })

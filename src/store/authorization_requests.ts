@@ -176,7 +176,8 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(answerKey(handle), sealedCode);
-      // The commit that writes it now is not given up: it has its answer.
+      // Written again by a commit that has its answer, so the next attempt is
+      // refused.
       return await change(found, {}) && code;
     },
 

@@ -87,7 +87,8 @@ export function codeStore(database: Database) {
       await unseal(answerKey(code), record.sealed, grantId),
     );
     if (tokens.expiresAt <= database.now()) return undefined;
-    // The commit that writes it now is not given up: it counts as used.
+    // Written again by a commit that has its answer: from now on the code
+    // counts as used.
     const isTold = await database.commit((transaction) =>
       transaction.check(used).set(key, record)
     );

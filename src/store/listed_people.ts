@@ -16,11 +16,14 @@ const DAY_SECONDS = 24 * 60 * 60;
 const MARK_CHARACTERS = 16;
 
 /** The record of a person in a list. */
-export interface Listed extends Expiring {
+export interface ListedPerson extends Expiring {
   subject: string;
 }
 
-/** Adds people to a commit with a grant that is live; gives it, marked so. */
+/**
+ * Adds the person of a live grant to the lists, in the commit of the grant;
+ * gives the grant with a mark of what is listed.
+ */
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;
   const terms = personTerms(grant);
@@ -29,10 +32,11 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
     .slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
   const { subject, createdAt, endsAt } = grant;
-  // Grants of one length end in the order of their beginning, so none shortens
-  // what another wrote; a day for clocks that differ and commits that are late.
+  // Grants of one lifetime end in the order in which they began, so none
+  // shortens the row of another. The day is for clocks that differ and for late
+  // commits.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
-  const listed: Listed = { subject, expiresAt: endsAt + DAY_SECONDS };
+  const listed: ListedPerson = { subject, expiresAt: endsAt + DAY_SECONDS };
   const add = (by: PersonOrder, text: string) =>
     transaction.set(personKey({ by, text, subject, days }), listed);
   add("name", listing);
