@@ -285,6 +285,60 @@ for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
   });
 }
 
+/** The page for engineers, and its tables by their headings. */
+const page = await readText("docs/architecture.md");
+const sections = new Map(
+  page.split(/^## /m).map((text) => [text.split("\n")[0], text] as const),
+);
+
+/** The first cells of a table, without backticks. */
+function firstCells(heading: string): string[] {
+  const rows = sections.get(heading)!.matchAll(/^\| ([^|]+?) +\|/gm);
+  // Without the head, and the line below it.
+  return [...rows].map(([, cell]) => cell.replaceAll("`", "")).slice(1)
+    .filter((cell) => !/^-+$/.test(cell));
+}
+
+/** The folder of a file, with a slash. */
+function folderOf(path: string): string {
+  return path.replace(/[^/]*$/, "");
+}
+
+Deno.test("docs/architecture.md has a row for every folder, from the ground up", () => {
+  const folders = firstCells("Folders");
+  const there = new Set(files.map(folderOf).filter((folder) => folder));
+  assert.deepEqual(folders.toSorted(), [...there].sort());
+  // Of the entry points each stands on a floor of its own.
+  const floors = folders.slice(1).map((folder) =>
+    Math.max(
+      ...files.filter((path) => folderOf(path) === folder).map(layerOf),
+    )
+  );
+  assert.deepEqual(floors, floors.toSorted((a, b) => a - b));
+});
+
+Deno.test("docs/architecture.md has a row for every key", async () => {
+  const text = withoutComments(await readText("src/store/keys.ts"));
+  const spelled = [...text.matchAll(/\[(?:"([a-z-]+)"|`person-\$\{by\}`)/g)]
+    .flatMap(([, word]) => word ?? ["person-name", "person-word"]);
+  assert.deepEqual(
+    firstCells("Keys").toSorted(),
+    [...new Set(spelled)].sort(),
+  );
+});
+
+Deno.test("docs/architecture.md names files and words that are there", async () => {
+  const names = new Set(files.map((path) => path.split("/").at(-1)));
+  names.add("architecture_test.ts");
+  const gone = [...page.matchAll(/`[\w/.]*?([\w.]+\.tsx?)`/g)]
+    .map(([, name]) => name).filter((name) => !names.has(name));
+  assert.deepEqual(gone, []);
+  const code = (await Promise.all(files.map(readText))).join("\n")
+    .toLowerCase();
+  const dead = firstCells("Glossary").filter((word) => !code.includes(word));
+  assert.deepEqual(dead, []);
+});
+
 Deno.test("the tests run what the server runs", async () => {
   const read = async (path: string) => JSON.parse(await readText(path));
   const [own, tests] = [await read("deno.json"), await read("tests/deno.json")];
