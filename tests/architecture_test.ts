@@ -327,16 +327,41 @@ Deno.test("docs/architecture.md has a row for every key", async () => {
   );
 });
 
-Deno.test("docs/architecture.md names files and words that are there", async () => {
-  const names = new Set(files.map((path) => path.split("/").at(-1)));
-  names.add("architecture_test.ts");
-  const gone = [...page.matchAll(/`[\w/.]*?([\w.]+\.tsx?)`/g)]
-    .map(([, name]) => name).filter((name) => !names.has(name));
-  assert.deepEqual(gone, []);
+Deno.test("docs/architecture.md has no dead word", async () => {
   const code = (await Promise.all(files.map(readText))).join("\n")
     .toLowerCase();
   const dead = firstCells("Glossary").filter((word) => !code.includes(word));
   assert.deepEqual(dead, []);
+});
+
+async function* listNames(folder: string): AsyncGenerator<string> {
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
+  ) {
+    if (isDirectory) yield* listNames(`${folder}${name}/`);
+    else yield name;
+  }
+}
+
+Deno.test("the pages for engineers name files that are there", async () => {
+  const names = new Set<string>();
+  for (const folder of ["src/", "packages/", "tests/", "docs/"]) {
+    for await (const name of listNames(folder)) names.add(name);
+  }
+  const decisions = (await Array.fromAsync(listNames("docs/decisions/")))
+    .map((name) => `docs/decisions/${name}`);
+  const gone: string[] = [];
+  for (
+    const path of ["docs/architecture.md", "docs/extending.md", ...decisions]
+  ) {
+    const prose = (await readText(path)).replaceAll(/^```[\s\S]*?^```$/gm, "");
+    for (const [, name] of prose.matchAll(/`[\w/.]*?([\w.]+\.tsx?)`/g)) {
+      if (!names.has(name) && !files.includes(name)) {
+        gone.push(`${path}: ${name}`);
+      }
+    }
+  }
+  assert.deepEqual(gone, []);
 });
 
 Deno.test("the tests run what the server runs", async () => {
