@@ -20,7 +20,7 @@ export type CallbackMessage =
   };
 
 /** The contents of the page, and the message it posts. */
-export interface CallbackProps extends PageProps {
+interface CallbackProps extends PageProps {
   /** Undefined: the request carried no authorization response. */
   message?: CallbackMessage;
   /**

@@ -14,7 +14,7 @@ import {
 import type { ErrorProps } from "./error_page.tsx";
 
 /** Everything a page says about an error. */
-export type ErrorWords = Pick<
+type ErrorWords = Pick<
   ErrorProps,
   "title" | "happened" | "move" | "button" | "reference"
 >;

@@ -16,7 +16,7 @@ import { page } from "./respond.ts";
  * Shows the landing page, with another status and a notice in place of another
  * page.
  */
-export type ShowLanding = (
+type ShowLanding = (
   c: Context,
   options?: { status?: number; notice?: string },
 ) => Response;

@@ -14,7 +14,7 @@ import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 /** A tool on the page. */
-export interface ToolInWords {
+interface ToolInWords {
   name: string;
   title?: string;
   description?: string;
@@ -22,7 +22,7 @@ export interface ToolInWords {
 }
 
 /** The contents of the page. */
-export interface LandingProps extends PageProps {
+interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;
   tools: readonly ToolInWords[];

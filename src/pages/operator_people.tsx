@@ -13,12 +13,12 @@ import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
 /** A connection of someone. */
-export interface OperatorGrant extends ConnectionInWords {
+interface OperatorGrant extends ConnectionInWords {
   clientName: string;
 }
 
 /** Someone who has connections. */
-export interface OperatorPerson {
+interface OperatorPerson {
   /** `github:583231`. */
   subject: string;
   /** The name at the provider. */

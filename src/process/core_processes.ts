@@ -26,7 +26,7 @@ const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 const LONGEST_LINE = 64 * 1024;
 
 /** The command, and the number of processes. */
-export interface CoresOptions {
+interface CoresOptions {
   command: readonly string[];
   processes: number;
   hostname: string;

@@ -39,7 +39,7 @@ export const STOP_MILLISECONDS = LEAVE_MILLISECONDS + FINISH_MILLISECONDS +
   CLOSE_MILLISECONDS;
 
 /** The parts of the process that have to end. */
-export interface EndingProcess {
+interface EndingProcess {
   server: Server;
   socket: Socket;
   kv: Deno.Kv;

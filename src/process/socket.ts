@@ -21,7 +21,7 @@ const PATIENCE_MILLISECONDS = 15_000;
 const STEADY_MILLISECONDS = 5000;
 
 /** The address to listen on. */
-export interface SocketOptions {
+interface SocketOptions {
   host: string;
   port: number;
   /** True if other processes may listen there too; needs `--unstable-net`. */

@@ -54,7 +54,7 @@ import { isError } from "../log/thrown.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
 
 /** The parts of the routes. */
-export interface AppOptions {
+interface AppOptions {
   config: Config;
   log: Log;
   database: Database;

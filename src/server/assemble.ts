@@ -50,7 +50,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 const QUESTIONS_PER_CALLER = 100;
 
 /** The parts that a planned server is given: its database, clock and so on. */
-export interface ServerParts
+interface ServerParts
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
   /** The origin it listens on, for a server without `BASE_URL`. */

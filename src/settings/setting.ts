@@ -43,7 +43,7 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
 }
 
 /** The value of a setting, which is its default where it is unset. */
-export type ValueOf<S extends Setting> =
+type ValueOf<S extends Setting> =
   | (S["shape"] extends Shape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 

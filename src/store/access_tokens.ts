@@ -25,7 +25,7 @@ const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
 /** A live access token's grant. */
-export interface LiveAccessToken {
+interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
   /** The end of the token, in epoch seconds. */

@@ -24,7 +24,7 @@ import type { Transaction, Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** The record of a request while a person signs in. */
-export interface RequestRecord extends Expiring {
+interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
   /** The requested scopes that the person approved. */

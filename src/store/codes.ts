@@ -33,7 +33,7 @@ export interface CodeRecord extends Expiring {
 }
 
 /** A redemption by a client that has authenticated. */
-export interface Redemption {
+interface Redemption {
   code: string;
   clientId: string;
   codeVerifier: string;

@@ -63,13 +63,13 @@ export interface Found<T> {
 }
 
 /** Keys from `start` on, and before `end`. */
-export interface KeyRange {
+interface KeyRange {
   start: Deno.KvKey;
   end: Deno.KvKey;
 }
 
 /** The options of a {@linkcode Database}. */
-export interface DatabaseOptions {
+interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; with SQLite it does not. */
   isRemote?: boolean;

@@ -16,7 +16,7 @@ interface StartRecord {
 const MOST_GRANTS = 1000;
 
 /** The live grants of another address. */
-export interface Elsewhere {
+interface Elsewhere {
   /** That address, or one of them. */
   baseUrl: string;
   /** Their number among the first {@linkcode MOST_GRANTS} grants. */

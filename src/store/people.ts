@@ -56,7 +56,7 @@ export interface Person {
 }
 
 /** Some people. */
-export interface PeoplePage {
+interface PeoplePage {
   people: Person[];
   /** The place where the next page begins; undefined: these are all. */
   next?: PersonPlace;
@@ -65,7 +65,7 @@ export interface PeoplePage {
 }
 
 /** The query for a page of people. */
-export interface PeopleQuery {
+interface PeopleQuery {
   /** Words that a person's words begin with; everyone by default. */
   search?: string;
   after?: PersonPlace;

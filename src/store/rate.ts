@@ -15,7 +15,7 @@ interface BucketRecord extends Expiring {
 }
 
 /** The tokens taken out of a bucket. */
-export interface BucketPart {
+interface BucketPart {
   /** The number of tokens: 0 if the bucket is empty. */
   given: number;
   /** The time until there is one again; 0 if some was given. */

@@ -25,7 +25,7 @@ interface Reading<T> extends ReadTime {
 }
 
 /** Reads by name with a small, short cache. */
-export interface Recent<T> {
+interface Recent<T> {
   /** Gives the value, at once if it was read within the last second. */
   find(name: string): T | undefined | Promise<T | undefined>;
   /** Forgets a name: the next {@linkcode Recent.find} reads. */

@@ -59,7 +59,7 @@ export interface Task {
 }
 
 /** The owner of a task, and the grant that uses it. */
-export type TaskOwner = Pick<Caller, "binding" | "grantId">;
+type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
 /** The list entry of a person's task. */
 interface TaskOfPerson extends Expiring {

@@ -37,7 +37,7 @@ export interface MessageFacts {
 }
 
 /** The end of serving a message. */
-export interface OperationEnding {
+interface OperationEnding {
   /** The outcome, as in the log. */
   outcome: string;
   /** The JSON-RPC error code of the answer. */

@@ -25,7 +25,7 @@ import { Tally } from "./tally.ts";
 export type { MessageFacts, Operation } from "./operation.ts";
 
 /** An operation on the database. */
-export interface DatabaseFacts {
+interface DatabaseFacts {
   /** The method of Deno KV: `get`, `commit`. */
   verb: string;
   /** The first part of its keys, which no stranger can choose. */
@@ -35,7 +35,7 @@ export interface DatabaseFacts {
 }
 
 /** An answered step of a sign-in, or an answered token request. */
-export interface SignInStep {
+interface SignInStep {
   /** Method and route. */
   step: string;
   grantType?: string;
