@@ -9,7 +9,7 @@ import { issuerId } from "../auth/rules/subject.ts";
 import type { TokenShape } from "../auth/rules/token_shape.ts";
 import { PROVIDER, providerId } from "./application.ts";
 import { CLIENTS } from "./clients.ts";
-import { CREDENTIALS, parseApiKey, parseBearer } from "./credentials.ts";
+import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
 import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { type Reach, SERVER } from "./server.ts";
@@ -95,9 +95,9 @@ export function parseAuth(
   if (has("bearer")) {
     const taken: TokenShape[] = auth.oauth ? ["own"] : [];
     if (auth.jwt) taken.push("jwt");
-    auth.bearer = parseBearer(settings, taken);
+    auth.bearer = parseBearerTokens(settings, taken);
   }
-  if (has("api_key")) auth.apiKey = parseApiKey(settings);
+  if (has("api_key")) auth.apiKey = parseApiKeys(settings);
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
     // Scopes would not stop strangers who cannot sign in.

@@ -48,7 +48,7 @@ export const CREDENTIALS = settingsOf({
  *
  * @param taken the shapes of tokens that belong to other doors
  */
-export function parseBearer(
+export function parseBearerTokens(
   settings: Settings,
   taken: readonly TokenShape[],
 ): { tokens: readonly string[] } {
@@ -64,7 +64,7 @@ export function parseBearer(
 }
 
 /** Parses the keys of `api_key`. */
-export function parseApiKey(
+export function parseApiKeys(
   settings: Settings,
 ): { keys: readonly string[]; header: string } {
   return {
