@@ -15,3 +15,33 @@ export const systemClock: Clock = () => Date.now();
 export function now(clock: Clock = systemClock): number {
   return Math.floor(clock() / 1000);
 }
+
+/** Waits, or ends early when the signal fires. */
+export function pause(
+  milliseconds: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener("abort", done, { once: true });
+    function done() {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}
+
+/** Waits for a promise until the time is over. @throws what it rejects with */
+export async function within(
+  milliseconds: number,
+  ending: Promise<unknown>,
+): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  try {
+    await Promise.race([ending, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -20,7 +20,7 @@ import type {
 } from "./server/server_options.ts";
 import { standardOutput } from "./log/standard_output.ts";
 import { startTelemetry } from "./telemetry/current.ts";
-import { surroundings } from "./process/environment.ts";
+import { processSettings } from "./process/environment.ts";
 import { checkPropagators, warnOfCollecting } from "./process/collecting.ts";
 import { announce, warn } from "./process/announcement.ts";
 import { checkDatabase, openKv } from "./process/kv.ts";
@@ -73,7 +73,7 @@ export async function serve<
   V extends Services = Record<never, never>,
 >(options: ServeOptions<S, V>): Promise<void> {
   const terminal = Deno.stdout.isTerminal();
-  const { environment, ...rest } = surroundings();
+  const { environment, ...rest } = processSettings();
   await startTelemetry();
   let log: Log | undefined;
   try {

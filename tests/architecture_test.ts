@@ -286,6 +286,85 @@ for (const folder of ["src/tools/", "src/resources/", "src/prompts/"]) {
   });
 }
 
+/** The page for engineers, and its tables by their headings. */
+const page = await readText("docs/architecture.md");
+const sections = new Map(
+  page.split(/^## /m).map((text) => [text.split("\n")[0], text] as const),
+);
+
+/** The first cells of a table, without backticks. */
+function firstCells(heading: string): string[] {
+  const rows = sections.get(heading)!.matchAll(/^\| ([^|]+?) +\|/gm);
+  // Without the head, and the line below it.
+  return [...rows].map(([, cell]) => cell.replaceAll("`", "")).slice(1)
+    .filter((cell) => !/^-+$/.test(cell));
+}
+
+/** The folder of a file, with a slash. */
+function folderOf(path: string): string {
+  return path.replace(/[^/]*$/, "");
+}
+
+Deno.test("docs/architecture.md has a row for every folder, from the ground up", () => {
+  const folders = firstCells("Folders");
+  const there = new Set(files.map(folderOf).filter((folder) => folder));
+  assert.deepEqual(folders.toSorted(), [...there].sort());
+  // Of the entry points each stands on a floor of its own.
+  const floors = folders.slice(1).map((folder) =>
+    Math.max(
+      ...files.filter((path) => folderOf(path) === folder).map(layerOf),
+    )
+  );
+  assert.deepEqual(floors, floors.toSorted((a, b) => a - b));
+});
+
+Deno.test("docs/architecture.md has a row for every key", async () => {
+  const text = withoutComments(await readText("src/store/keys.ts"));
+  const spelled = [...text.matchAll(/\[(?:"([a-z-]+)"|`person-\$\{by\}`)/g)]
+    .flatMap(([, word]) => word ?? ["person-name", "person-word"]);
+  assert.deepEqual(
+    firstCells("Keys").toSorted(),
+    [...new Set(spelled)].sort(),
+  );
+});
+
+Deno.test("docs/architecture.md has no dead word", async () => {
+  const code = (await Promise.all(files.map(readText))).join("\n")
+    .toLowerCase();
+  const dead = firstCells("Glossary").filter((word) => !code.includes(word));
+  assert.deepEqual(dead, []);
+});
+
+async function* listNames(folder: string): AsyncGenerator<string> {
+  for await (
+    const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
+  ) {
+    if (isDirectory) yield* listNames(`${folder}${name}/`);
+    else yield name;
+  }
+}
+
+Deno.test("the pages for engineers name files that are there", async () => {
+  const names = new Set<string>();
+  for (const folder of ["src/", "packages/", "tests/", "docs/"]) {
+    for await (const name of listNames(folder)) names.add(name);
+  }
+  const decisions = (await Array.fromAsync(listNames("docs/decisions/")))
+    .map((name) => `docs/decisions/${name}`);
+  const gone: string[] = [];
+  for (
+    const path of ["docs/architecture.md", "docs/extending.md", ...decisions]
+  ) {
+    const prose = (await readText(path)).replaceAll(/^```[\s\S]*?^```$/gm, "");
+    for (const [, name] of prose.matchAll(/`[\w/.]*?([\w.]+\.tsx?)`/g)) {
+      if (!names.has(name) && !files.includes(name)) {
+        gone.push(`${path}: ${name}`);
+      }
+    }
+  }
+  assert.deepEqual(gone, []);
+});
+
 Deno.test("the tests run what the server runs", async () => {
   const read = async (path: string) => JSON.parse(await readText(path));
   const [own, tests] = [await read("deno.json"), await read("tests/deno.json")];

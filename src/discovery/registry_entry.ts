@@ -8,7 +8,7 @@ import { isLoopback } from "../net/loopback.ts";
 import type { ServerCard } from "./server_card.ts";
 
 /** The entry, as `mcp-publisher publish` takes it. */
-export interface RegistryEntry extends Omit<ServerCard, "remotes"> {
+interface RegistryEntry extends Omit<ServerCard, "remotes"> {
   remotes: readonly { type: "streamable-http"; url: string }[];
 }
 

@@ -18,7 +18,7 @@ interface Told {
   repeated: number;
 }
 
-/** By the log that was told: each server has its own. */
+/** The logged causes of each log: each server has its own. */
 const toldTo = new WeakMap<Logger, Map<string, Told>>();
 
 /**

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { within } from "../clock.ts";
 import { detached } from "../telemetry/current.ts";
 
 /** Writes bytes, all or the first of them, and tells how many. */
@@ -60,10 +61,7 @@ export class LineQueue {
 
   /** Resolves when everything is out, or after half a second. */
   async flush(): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, FLUSH_MILLISECONDS);
-    await Promise.race([this.#writeAll(), late]);
-    clearTimeout(timer);
+    await within(FLUSH_MILLISECONDS, this.#writeAll());
   }
 
   get #isEmpty(): boolean {
@@ -76,11 +74,13 @@ export class LineQueue {
     return !this.#writing && this.#rest.length > 0;
   }
 
-  /** Has the rest written: at once, soon, or when a disk may have room again. */
+  /**
+   * Plans the next write: at once, soon, or when a disk may have room again.
+   */
   #plan(): void {
     if (this.#writing || this.#isEmpty) return;
     if (this.#hasFailed) {
-      // By no timer, which would keep a process alive for a closed pipe.
+      // No timer: it would keep a process alive for a closed pipe.
       const passed = Date.now() - this.#failedMilliseconds;
       if (passed < 0 || passed >= PAUSE_MILLISECONDS) this.#begin();
     } else if (this.#isUrgent || this.#waiting.length >= FULL_CHARACTERS) {

@@ -43,9 +43,9 @@ export interface LogOptions {
    */
   level?: LogLevel;
   /**
-   * `true`, the default, writes audit events at every level but `off`: sign-ins,
-   * and changes that people and operators make. With `false` they are events of
-   * `info`. `AUDIT_LOG` goes before it.
+   * `true`, the default, writes audit events at every level but `off`:
+   * sign-ins, and changes that people and operators make. With `false` they are
+   * events of `info`. `AUDIT_LOG` takes precedence.
    */
   audit?: boolean;
   /**
@@ -64,7 +64,9 @@ export interface Logger {
   info(message: string, properties?: Properties): void;
   warning(message: string, properties?: Properties): void;
   error(message: string, properties?: Properties): void;
-  /** Tells who changed what may be done: at any level but `off`. */
+  /**
+   * Logs a sign-in or a change of what is allowed, at every level but `off`.
+   */
   audit(message: string, properties?: Properties): void;
 }
 

@@ -30,7 +30,7 @@ export interface LogEvent {
   category: string;
   /** The mark of an audit event: a sign-in, or a change of what is allowed. */
   audit?: true;
-  /** The words of the code for it. */
+  /** The message, always one of the code's own. */
   message: string;
   /** The facts. `error` is the exception itself. */
   properties: Properties;

@@ -38,7 +38,7 @@ export function standardOutput(captured = false): LogOutput {
   const write = captured && isDeno ? undefined : writeBytes();
   if (!write) return new CapturedConsole();
   const lines = queue ??= new LineQueue(write, printDropped);
-  const print = isTerminal() ? terminalLine : jsonLine;
+  const print = isOnTerminal() ? terminalLine : jsonLine;
   return {
     write: (event) =>
       lines.push(
@@ -51,7 +51,7 @@ export function standardOutput(captured = false): LogOutput {
 
 /** Tells that a log has a hole, and how large it is. */
 export function printDropped(count: number): string {
-  return (isTerminal() ? terminalLine : jsonLine)({
+  return (isOnTerminal() ? terminalLine : jsonLine)({
     timestamp: Date.now(),
     level: "warning",
     category: "log",
@@ -60,7 +60,7 @@ export function printDropped(count: number): string {
   });
 }
 
-function isTerminal(): boolean {
+function isOnTerminal(): boolean {
   return "Deno" in globalThis
     ? Deno.stdout.isTerminal()
     : nodeProcess()?.stdout?.isTTY === true;

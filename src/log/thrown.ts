@@ -10,7 +10,7 @@
 const LONGEST_TEXT = 16 * 1024;
 /** A chain of causes may be a circle. */
 const MOST_REASONS = 5;
-/** Of an object that is no error. */
+/** The levels and members that are printed of an object that is no error. */
 const DEEPEST = 4;
 const MOST_MEMBERS = 50;
 
@@ -23,7 +23,7 @@ function read(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** Tells errors, as `instanceof` does where that can be asked. */
+/** True for an error; unlike `instanceof`, it never throws. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -34,12 +34,12 @@ export function isError(value: unknown): value is Error {
 }
 
 /** The name of an error's class; undefined for what is no error. */
-export function nameOf(thrown: unknown): string | undefined {
+export function errorNameOf(thrown: unknown): string | undefined {
   const name = isError(thrown) ? read(thrown, "name") : undefined;
   return typeof name === "string" ? name : undefined;
 }
 
-/** An error's message; of anything else all that there is to say. */
+/** An error's message, or the text of anything else. */
 export function messageOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
   return bounded(wholeMessageOf(thrown));
@@ -52,10 +52,10 @@ export function wholeMessageOf(error: Error): string {
   return message === undefined ? "no message" : textOf(message);
 }
 
-/** The name and the message of an error; of anything else its text. */
+/** The name and the message of an error, or the text of anything else. */
 export function headOf(thrown: unknown): string {
   if (!isError(thrown)) return textOf(thrown);
-  const [name, message] = [nameOf(thrown) ?? "Error", messageOf(thrown)];
+  const [name, message] = [errorNameOf(thrown) ?? "Error", messageOf(thrown)];
   return message === "" ? name : name === "" ? message : `${name}: ${message}`;
 }
 
@@ -71,8 +71,8 @@ export function framesOf(thrown: unknown): string {
 }
 
 /**
- * The same, or an error in place of what nothing can be asked of, not even
- * what it is an instance of.
+ * Gives what was thrown, or an error in place of a revoked proxy, for which
+ * even `instanceof` throws.
  */
 export function askable(thrown: unknown): unknown {
   try {
@@ -144,8 +144,8 @@ export function textOf(value: unknown): string {
 }
 
 /**
- * Anything as what JSON can hold, to a few levels: errors as text, and
- * whatever cannot be read left out.
+ * Turns any value into JSON data of a few levels: an error becomes text, and
+ * members that cannot be read are left out.
  */
 export function plainOf(
   value: unknown,
@@ -195,7 +195,9 @@ export function plainOf(
   }
 }
 
-/** An object without members of its own: it may have words all the same. */
+/**
+ * Prints an object without members of its own: it may have a text all the same.
+ */
 function stringOf(value: object): unknown {
   try {
     const text = String(value);

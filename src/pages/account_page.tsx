@@ -248,7 +248,7 @@ function ConnectionFacts(
       <PausedNote at={connection.pausedAt} now={now} />
       {redirectUri && (
         <>
-          Connected by <strong>{destinationOf(redirectUri)}</strong>
+          Connected to <strong>{destinationOf(redirectUri)}</strong>
           <br />
         </>
       )}

@@ -20,7 +20,7 @@ export type CallbackMessage =
   };
 
 /** The contents of the page, and the message it posts. */
-export interface CallbackProps extends PageProps {
+interface CallbackProps extends PageProps {
   /** Undefined: the request carried no authorization response. */
   message?: CallbackMessage;
   /**
@@ -32,26 +32,26 @@ export interface CallbackProps extends PageProps {
 }
 
 /** The text of the page. The parameters' own words are never shown. */
-interface Outcome {
+interface OutcomeInWords {
   title: string;
   words: string;
 }
 
-const APPROVED: Outcome = {
+const APPROVED: OutcomeInWords = {
   title: "Almost done",
   words: "You approved, and the app is finishing the connection.",
 };
-const FAILED: Outcome = {
+const FAILED: OutcomeInWords = {
   title: "Not connected",
   words: "Signing in did not work. Start again from the app.",
 };
-const NOTHING: Outcome = {
+const NOTHING: OutcomeInWords = {
   title: "Nothing to see here",
   words: "Apps send people here at the end of signing in. Start from the app.",
 };
 
 /** Errors of RFC 6749 §4.1.2.1 that mean something to a person. */
-const ERRORS: ReadonlyMap<string, Outcome> = new Map([
+const ERRORS: ReadonlyMap<string, OutcomeInWords> = new Map([
   ["access_denied", {
     title: "Not connected",
     words: "Access was denied, and the app got nothing.",
@@ -62,7 +62,7 @@ const ERRORS: ReadonlyMap<string, Outcome> = new Map([
   }],
 ]);
 
-function outcomeOf(message: CallbackMessage | undefined): Outcome {
+function outcomeOf(message: CallbackMessage | undefined): OutcomeInWords {
   if (message === undefined) return NOTHING;
   if ("code" in message) return APPROVED;
   return ERRORS.get(message.error) ?? FAILED;

@@ -8,7 +8,7 @@ import type { AuthConfig } from "../settings/auth.ts";
 import { isLoopback } from "../net/loopback.ts";
 
 /** The kind of access, as far as it changes how a person connects. */
-export type Entry =
+export type Access =
   | { kind: "open" }
   /** The client opens a browser; nothing is pasted. */
   | { kind: "sign-in" }
@@ -16,7 +16,7 @@ export type Entry =
   | { kind: "credential"; header: string; example: string };
 
 /** Finds the kind of access of the configured doors. */
-export function entryOf(auth: AuthConfig): Entry {
+export function accessOf(auth: AuthConfig): Access {
   const { oauth, jwt, bearer, apiKey } = auth;
   if (oauth) return { kind: "sign-in" };
   if (jwt || bearer) {
@@ -55,26 +55,26 @@ export function connectionName(title: string): string {
 
 /** Lists the clients people use, and how each connects to `baseUrl`. */
 export function clientGuides(
-  { title, baseUrl, entry }: {
+  { title, baseUrl, access }: {
     title: string;
     baseUrl: string;
-    entry: Entry;
+    access: Access;
   },
 ): ClientGuide[] {
   const name = connectionName(title);
   const url = `${baseUrl}/mcp`;
-  const headers = entry.kind === "credential"
-    ? { [entry.header]: entry.example }
+  const headers = access.kind === "credential"
+    ? { [access.header]: access.example }
     : undefined;
   const cursor = new URLSearchParams({
     name,
     config: btoa(JSON.stringify({ url, headers })),
   });
   const vscode = JSON.stringify({ name, type: "http", url, headers });
-  const flag = entry.kind === "credential"
-    ? ` --header "${entry.header}: ${entry.example}"`
+  const flag = access.kind === "credential"
+    ? ` --header "${access.header}: ${access.example}"`
     : "";
-  const obstacle = obstacleToCloud(baseUrl, entry);
+  const obstacle = obstacleToCloud(baseUrl, access);
   const guides: ClientGuide[] = [
     {
       client: "Claude",
@@ -102,10 +102,10 @@ export function clientGuides(
       client: "Claude Code",
       how: "Run this in a terminal.",
       line: `claude mcp add --transport http ${name} ${url}${flag}`,
-      ...entry.kind === "sign-in" &&
+      ...access.kind === "sign-in" &&
         { notes: ["Then type /mcp in Claude Code to sign in."] },
     },
-    codexGuide(name, url, entry),
+    codexGuide(name, url, access),
     {
       client: "Cursor",
       how: "Press the button, or put this into ~/.cursor/mcp.json.",
@@ -128,7 +128,7 @@ export function clientGuides(
       client: "Gemini CLI",
       how: "Run this in a terminal.",
       line: `gemini mcp add --transport http${flag} ${name} ${url}`,
-      ...entry.kind === "sign-in" &&
+      ...access.kind === "sign-in" &&
         { notes: [`Then type /mcp auth ${name} in Gemini CLI to sign in.`] },
     },
     {
@@ -156,10 +156,10 @@ export function clientGuides(
  * Makes Codex's guide: it takes a bearer token from a variable, other headers
  * from its file.
  */
-function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
+function codexGuide(name: string, url: string, access: Access): ClientGuide {
   const client = "Codex";
   const line = `codex mcp add ${name} --url ${url}`;
-  switch (entry.kind) {
+  switch (access.kind) {
     case "open":
       return { client, how: "Run this in a terminal.", line };
     case "sign-in":
@@ -169,7 +169,7 @@ function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
         line: `${line} && codex mcp login ${name}`,
       };
     case "credential":
-      return entry.header.toLowerCase() === "authorization"
+      return access.header.toLowerCase() === "authorization"
         ? {
           client,
           how: "Put the token into the variable MCP_TOKEN, then run this.",
@@ -179,8 +179,8 @@ function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
           client,
           how: "Put this into ~/.codex/config.toml.",
           line: `[mcp_servers.${name}]\nurl = ${JSON.stringify(url)}\n` +
-            `http_headers = { ${JSON.stringify(entry.header)} = ` +
-            `${JSON.stringify(entry.example)} }`,
+            `http_headers = { ${JSON.stringify(access.header)} = ` +
+            `${JSON.stringify(access.example)} }`,
         };
   }
 }
@@ -188,7 +188,7 @@ function codexGuide(name: string, url: string, entry: Entry): ClientGuide {
 /** Tells why a client that runs in its maker's cloud cannot connect, if so. */
 function obstacleToCloud(
   baseUrl: string,
-  entry: Entry,
+  access: Access,
 ): Pick<ClientGuide, "how"> | undefined {
   if (isLoopback(new URL(baseUrl))) {
     return {
@@ -196,7 +196,7 @@ function obstacleToCloud(
         "deploy it first.",
     };
   }
-  if (entry.kind === "credential") {
+  if (access.kind === "credential") {
     return {
       how: "Signs people in and sends no other credential: the server would " +
         "have to run with AUTH_STRATEGY=oauth.",

@@ -90,7 +90,7 @@ export function ConnectionButtons(
 }
 
 /** A button that pauses a connection, or resumes it. */
-export function PauseForm(
+function PauseForm(
   { base = "", grantId, csrf, of, isPaused }: FormProps & {
     isPaused: boolean;
   },

@@ -14,13 +14,13 @@ import {
 import type { ErrorProps } from "./error_page.tsx";
 
 /** Everything a page says about an error. */
-export type ErrorWords = Pick<
+type ErrorWords = Pick<
   ErrorProps,
   "title" | "happened" | "move" | "button" | "reference"
 >;
 
 /** The request that was refused. */
-export interface Refused {
+export interface RefusedRequest {
   status: number;
   /** Path of the public address; empty at a root. */
   base: string;
@@ -31,7 +31,7 @@ export interface Refused {
 /**
  * Writes the text about an error. An advice in the error itself comes first.
  */
-export function wordsFor(error: Error, refused: Refused): ErrorWords {
+export function wordsFor(error: Error, refused: RefusedRequest): ErrorWords {
   const isRefusal = error instanceof OAuthError || error instanceof HttpError;
   const words = isRefusal && error.situation
     ? situationWords(error.situation, error, refused)
@@ -40,7 +40,7 @@ export function wordsFor(error: Error, refused: Refused): ErrorWords {
   return move === undefined ? words : { ...words, move };
 }
 
-function causeWords(error: Error, refused: Refused): ErrorWords {
+function causeWords(error: Error, refused: RefusedRequest): ErrorWords {
   const { status, base } = refused;
   if (error instanceof StorageError) {
     return {
@@ -101,7 +101,7 @@ function causeWords(error: Error, refused: Refused): ErrorWords {
 
 /** Advises waiting. A link can repeat only a GET. */
 function tryAgain(
-  { base, method, path }: Refused,
+  { base, method, path }: RefusedRequest,
 ): Pick<ErrorWords, "move" | "button"> {
   if (method === "GET") {
     return {
@@ -123,7 +123,7 @@ function tryAgain(
 function situationWords(
   situation: Situation,
   error: OAuthError | HttpError,
-  refused: Refused,
+  refused: RefusedRequest,
 ): ErrorWords {
   const { base } = refused;
   const account = (label: string) => ({ label, href: `${base}/account` });

@@ -8,7 +8,7 @@ import type { About } from "../authoring/about.ts";
 import type { Config } from "../settings/config.ts";
 import type { Catalogue } from "../mcp/catalogue/catalogue.ts";
 import { isForModels } from "../mcp/catalogue/view_resource.ts";
-import { entryOf } from "./client_guides.ts";
+import { accessOf } from "./client_guides.ts";
 import { LandingPage } from "./landing_page.tsx";
 import { page } from "./respond.ts";
 
@@ -16,7 +16,7 @@ import { page } from "./respond.ts";
  * Shows the landing page, with another status and a notice in place of another
  * page.
  */
-export type ShowLanding = (
+type ShowLanding = (
   c: Context,
   options?: { status?: number; notice?: string },
 ) => Response;
@@ -35,7 +35,7 @@ export function landing(
     about,
     baseUrl,
     tools: [...catalogue.tools.values()].filter(isForModels),
-    entry: entryOf(config.auth),
+    access: accessOf(config.auth),
   };
   return (c, { status, notice } = {}) =>
     page(c, LandingPage({ ...facts, notice }), { status });

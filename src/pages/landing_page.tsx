@@ -6,7 +6,7 @@
  * @module
  */
 import { basePathOf } from "../net/base_path.ts";
-import { clientGuides, type Entry } from "./client_guides.ts";
+import { type Access, clientGuides } from "./client_guides.ts";
 import { ClientPicker } from "./client_picker.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
@@ -14,7 +14,7 @@ import { firstSentence } from "./scope_words.ts";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 /** A tool on the page. */
-export interface ToolInWords {
+interface ToolInWords {
   name: string;
   title?: string;
   description?: string;
@@ -22,11 +22,11 @@ export interface ToolInWords {
 }
 
 /** The contents of the page. */
-export interface LandingProps extends PageProps {
+interface LandingProps extends PageProps {
   /** Public origin, without a trailing slash. */
   baseUrl: string;
   tools: readonly ToolInWords[];
-  entry: Entry;
+  access: Access;
   /**
    * A notice shown at `/mcp`, which is meant for programs and not for browsers.
    */
@@ -38,7 +38,7 @@ const TOOLS_SHOWN = 6;
 
 /** The server, its tools, and the ways to connect to it. */
 export function LandingPage(props: LandingProps) {
-  const { serverTitle, about, baseUrl, tools, entry, notice } = props;
+  const { serverTitle, about, baseUrl, tools, access, notice } = props;
   const base = basePathOf(baseUrl);
   return (
     <Layout
@@ -61,8 +61,8 @@ export function LandingPage(props: LandingProps) {
         {notice && <p class="note">{notice}</p>}
         <CopyLine text={`${baseUrl}/mcp`} label="Copy the server's address" />
         <p class="small soft">
-          {ACCESS_WORDS[entry.kind]}
-          {entry.kind === "sign-in" && (
+          {ACCESS_WORDS[access.kind]}
+          {access.kind === "sign-in" && (
             <>
               {" "}
               <a href={`${base}/account`}>See and end your connections</a>
@@ -75,7 +75,7 @@ export function LandingPage(props: LandingProps) {
 
         <h2>Connect a client</h2>
         <ClientPicker
-          guides={clientGuides({ title: serverTitle, baseUrl, entry })}
+          guides={clientGuides({ title: serverTitle, baseUrl, access })}
         />
         <p id="said" class="visually-hidden" role="status"></p>
       </main>
@@ -83,7 +83,7 @@ export function LandingPage(props: LandingProps) {
   );
 }
 
-const ACCESS_WORDS: Readonly<Record<Entry["kind"], string>> = {
+const ACCESS_WORDS: Readonly<Record<Access["kind"], string>> = {
   "open": "No one has to sign in.",
   "sign-in": "You sign in in your browser, and decide what the app may do.",
   "credential":

@@ -27,7 +27,7 @@ export interface CallFilter {
 }
 
 /** The contents of the section. */
-export interface OperatorCallsProps {
+interface OperatorCallsProps {
   /** Path of the public address; empty at a root. */
   base?: string;
   /** The calls that the filter lets through, failures first. */

@@ -13,12 +13,12 @@ import { Moment } from "./moment.tsx";
 import { Table } from "./table.tsx";
 
 /** A connection of someone. */
-export interface OperatorGrant extends ConnectionInWords {
+interface OperatorGrant extends ConnectionInWords {
   clientName: string;
 }
 
 /** Someone who has connections. */
-export interface OperatorPerson {
+interface OperatorPerson {
   /** `github:583231`. */
   subject: string;
   /** The name at the provider. */
@@ -57,7 +57,7 @@ export interface OperatorMachine {
   usedAt?: number;
 }
 
-interface Around {
+interface SectionProps {
   /** Path of the public address; empty at a root. */
   base?: string;
   csrf: string;
@@ -68,7 +68,7 @@ interface Around {
 export function OperatorPeople(
   { people, search = "", isFirst, next, gathering, base = "", csrf, now }:
     & OperatorPeopleProps
-    & Around,
+    & SectionProps,
 ) {
   const address = (query: Record<string, string>) =>
     `${base}/account?${new URLSearchParams(query)}#people`;
@@ -164,7 +164,7 @@ export function OperatorPeople(
 function PersonCell(
   { name, email, subject, grants, count, isMore, base, csrf }:
     & OperatorPerson
-    & Omit<Around, "now">,
+    & Omit<SectionProps, "now">,
 ) {
   return (
     <>
@@ -198,7 +198,7 @@ function PersonCell(
 export function OperatorMachines(
   { machines, base, csrf, now }:
     & { machines: readonly OperatorMachine[] }
-    & Around,
+    & SectionProps,
 ) {
   if (machines.length === 0) return null;
   return (

@@ -22,7 +22,7 @@ import {
 import { Table } from "./table.tsx";
 
 /** A client that registered itself. */
-export interface OperatorRegistration {
+interface OperatorRegistration {
   clientId: string;
   clientName: string;
   /** Epoch seconds. */
@@ -32,7 +32,7 @@ export interface OperatorRegistration {
 }
 
 /** A client that the operator set up. */
-export interface OperatorClient {
+interface OperatorClient {
   clientId: string;
   clientName: string;
   /** The grant types it may use. */
@@ -43,7 +43,7 @@ export interface OperatorClient {
 }
 
 /** One step of an attempt to connect, as it ended. */
-export interface OperatorAttempt {
+interface OperatorAttempt {
   /** Epoch seconds. */
   at: number;
   /** `GET /authorize`. */

@@ -30,7 +30,7 @@ export interface TokenInWords {
 }
 
 /** The contents of the section. */
-export interface TokenProps {
+interface TokenProps {
   /** Path of the public address; empty at a root. */
   base?: string;
   /** Newest first. */

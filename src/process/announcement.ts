@@ -7,7 +7,7 @@ import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import type { Logger } from "../log/log.ts";
 import { isLoopback } from "../net/loopback.ts";
-import { clientGuides, entryOf } from "../pages/client_guides.ts";
+import { accessOf, clientGuides } from "../pages/client_guides.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warn(
@@ -48,7 +48,7 @@ export function announce(
   },
 ): void {
   const url = `${baseUrl}/mcp`;
-  const commands = clientGuides({ title, baseUrl, entry: entryOf(auth) })
+  const commands = clientGuides({ title, baseUrl, access: accessOf(auth) })
     .filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);

@@ -1,6 +1,6 @@
 /**
- * Settings of Deno's own that a process with telemetry needs. Deno reads them
- * before any code runs, so that nothing here can make up for them.
+ * The settings of Deno itself that a process with telemetry needs. Deno reads
+ * them before any code runs, so nothing here can set them.
  *
  * @module
  */
@@ -27,7 +27,10 @@ export function checkPropagators(config: Config): void {
   });
 }
 
-/** Says what those who collect may not want, though it works. */
+/**
+ * Warns of settings that work, but that an operator who collects telemetry may
+ * not want.
+ */
 export function warnOfCollecting(
   { deployed }: Config,
   environment: Environment,

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause, within } from "../clock.ts";
 import { LineQueue } from "../log/line_queue.ts";
 import type { Logger, Properties } from "../log/log.ts";
 import { printDropped } from "../log/standard_output.ts";
@@ -17,7 +18,7 @@ const STEADY_MILLISECONDS = 5000;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const LONGEST_PAUSE_MILLISECONDS = 10_000;
 const LOOK_MILLISECONDS = 20;
-/** The time for the last lines, which no one may read. */
+/** The time to pass the last lines on: there may be no reader. */
 const LAST_LINES_MILLISECONDS = 500;
 /** The time for a process to end by itself, with a few seconds to spare. */
 const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
@@ -25,7 +26,7 @@ const KILL_MILLISECONDS = STOP_MILLISECONDS + 3000;
 const LONGEST_LINE = 64 * 1024;
 
 /** The command, and the number of processes. */
-export interface CoresOptions {
+interface CoresOptions {
   command: readonly string[];
   processes: number;
   hostname: string;
@@ -39,7 +40,7 @@ export interface CoresOptions {
 
 /** The end of one process, or of the attempt to start it. */
 interface Ended {
-  /** The log of starts and ends. */
+  /** The log message and its properties. */
   message: string;
   properties: Properties;
   code: number;
@@ -53,7 +54,10 @@ export class Cores {
   readonly #children = new Set<Deno.ChildProcess>();
   readonly #pauses = new Set<ReturnType<typeof setTimeout>>();
   readonly #over = Promise.withResolvers<number>();
-  /** Until then an end is a mistake, in the settings for example. */
+  /**
+   * False until the first connection: an earlier end is a mistake, in the
+   * settings for example.
+   */
   #hasListened = false;
   #stopSignal?: Deno.Signal;
   #stoppingSinceMilliseconds = 0;
@@ -86,8 +90,9 @@ export class Cores {
 
   /**
    * Passes a signal on, and waits for all processes; none is started again. One
-   * that does not end in time is killed, and so are all soon after a second
-   * signal. As for a process of its own, SIGHUP is never a second one.
+   * that does not end in time is killed, and so are all of them soon after a
+   * second signal. SIGHUP never counts as a second signal, as in a single
+   * process.
    */
   stop(signal: Deno.Signal): void {
     let killMilliseconds = this.#options.killMilliseconds ?? KILL_MILLISECONDS;
@@ -102,7 +107,7 @@ export class Cores {
       this.#stoppingSinceMilliseconds = Infinity;
       killMilliseconds = LAST_LINES_MILLISECONDS;
     }
-    for (const pause of this.#pauses) clearTimeout(pause);
+    for (const timer of this.#pauses) clearTimeout(timer);
     this.#send(signal);
     if (this.#children.size === 0) return this.#over.resolve(0);
     clearTimeout(this.#killing);
@@ -131,7 +136,8 @@ export class Cores {
     const { message, properties, code, signal } = await this.#runOnce();
     const isLast = this.#children.size === 0;
     if (this.#stopSignal !== undefined) {
-      // One that was only starting knows of no good order yet.
+      // A process that was still starting has no signal handler yet, and dies
+      // of the signal.
       this.#hasFailed ||= code !== 0 && signal !== this.#stopSignal;
       if (isLast) this.#over.resolve(this.#hasFailed ? 1 : 0);
       return;
@@ -140,8 +146,8 @@ export class Cores {
     const isHopeless = !isSteady &&
       pauseMilliseconds >= this.#longestPauseMilliseconds;
     if (isLast && (isHopeless || !this.#hasListened)) {
-      for (const pause of this.#pauses) clearTimeout(pause);
-      // One that ran has told the reason itself.
+      for (const timer of this.#pauses) clearTimeout(timer);
+      // A process that ran has logged the reason itself.
       if ("error" in properties) {
         this.#options.log.error("No process can be started", properties);
       }
@@ -182,11 +188,11 @@ export class Cores {
   }
 
   #startLater(milliseconds: number): void {
-    const pause = setTimeout(() => {
-      this.#pauses.delete(pause);
+    const timer = setTimeout(() => {
+      this.#pauses.delete(timer);
       this.#start(Math.min(2 * milliseconds, this.#longestPauseMilliseconds));
     }, milliseconds);
-    this.#pauses.add(pause);
+    this.#pauses.add(timer);
   }
 
   /** Resolves when connections are accepted, or no process is left. */
@@ -249,17 +255,3 @@ export const stderr = new LineQueue(
   (bytes) => Deno.stderr.write(bytes),
   printDropped,
 );
-
-async function within(
-  milliseconds: number,
-  ending: Promise<unknown>,
-): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([ending, promise]);
-  clearTimeout(timer);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

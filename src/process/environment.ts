@@ -3,10 +3,12 @@
  *
  * @module
  */
-import type { Environment, Surroundings } from "../settings/setting.ts";
+import type { Environment, SettingsOptions } from "../settings/setting.ts";
 
 /** Reads without a prompt for permission. */
-export function surroundings(): Surroundings & { environment: Environment } {
+export function processSettings(): SettingsOptions & {
+  environment: Environment;
+} {
   const stateOf = (descriptor: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(descriptor).state;
   const isDenied = (variable: string) =>

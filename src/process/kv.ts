@@ -4,6 +4,7 @@
  * @module
  */
 import type { Config } from "../settings/config.ts";
+import { isRemote } from "../settings/server.ts";
 import type { Logger } from "../log/log.ts";
 import { whileLocked } from "../store/locked.ts";
 import { isService, type Origin } from "./service.ts";
@@ -64,16 +65,14 @@ export async function openKv(
     return memoryKv();
   }
   const database = kvPath ?? "the default database";
-  // As Deno tells them apart: everything else is a path.
-  const isRemote = /^https?:\/\//.test(database);
   const waiting = setTimeout(() => {
-    const why = isRemote
+    const why = isRemote(kvPath)
       ? "it does not answer"
       : "it is locked by another process";
     log.warning(`Waiting for the database: ${why}`, { database });
   }, WAIT_MILLISECONDS);
   try {
-    if (kvPath && !kvPath.startsWith(":") && !isRemote) {
+    if (kvPath && !kvPath.startsWith(":") && !isRemote(kvPath)) {
       await prepareFile(kvPath, log);
       await whileLocked(() => checkLock(kvPath), LOCKED_MILLISECONDS);
     }
@@ -94,7 +93,7 @@ export async function openKv(
 }
 
 /**
- * Makes the folder and the file, for no one else to read.
+ * Makes the folder and the file, readable only by their owner.
  *
  * @throws {StartError} if Deno would ask for permission
  * @throws {Error} if there is something that is not a database
@@ -170,7 +169,7 @@ async function mayUse(path: string): Promise<boolean> {
   return true;
 }
 
-/** Takes away what others may do with a database that was made otherwise. */
+/** Removes the rights of others from a database file that exists. */
 async function keepFromOthers(path: string, log: Logger): Promise<void> {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {

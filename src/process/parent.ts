@@ -13,14 +13,16 @@ export const WITH_PARENT = "--with-parent";
 
 const LOOK_MILLISECONDS = 500;
 
-/** The parent that gives no number, read as early as can be. */
+/**
+ * The parent of a process whose flag has no number, read as early as possible.
+ */
 const firstParent = "Deno" in globalThis ? Deno.ppid : 0;
 
 /**
- * Calls `onEnd` once the parent is gone; never for a process started on its
- * own.
+ * Calls `onEnd` once the parent is gone; never for a process that was started
+ * without the flag.
  *
- * @param args those of the process
+ * @param args the arguments of the process
  */
 export function watchParent(
   args: readonly string[],

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause, within } from "../clock.ts";
 import type { Log } from "../log/log.ts";
 import type { Server } from "../server/server_options.ts";
 import { watchParent } from "./parent.ts";
@@ -22,7 +23,7 @@ const DEPLOYED_LEAVE_MILLISECONDS = 500;
  */
 const FINISH_MILLISECONDS = 8000;
 /**
- * Shorter, because Deno Deploy ends a process five seconds after the signal.
+ * The same on Deno Deploy, which ends a process five seconds after the signal.
  */
 const DEPLOYED_FINISH_MILLISECONDS = 4000;
 /** The time for answers of stopped calls, and for closing the database. */
@@ -38,7 +39,7 @@ export const STOP_MILLISECONDS = LEAVE_MILLISECONDS + FINISH_MILLISECONDS +
   CLOSE_MILLISECONDS;
 
 /** The parts of the process that have to end. */
-export interface Ending {
+interface EndingProcess {
   server: Server;
   socket: Socket;
   kv: Deno.Kv;
@@ -52,7 +53,7 @@ export interface Ending {
  * its own on. SIGHUP, from a terminal that closes, and the end of the parent
  * count as SIGTERM, but never as a second signal.
  */
-export function stopOnSignal(ending: Ending): void {
+export function stopOnSignal(ending: EndingProcess): void {
   const signals: Deno.Signal[] = Deno.build.os === "windows"
     ? ["SIGINT"]
     : ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -79,7 +80,7 @@ export function stopOnSignal(ending: Ending): void {
 }
 
 async function end(
-  { server, socket, kv, deployed }: Ending,
+  { server, socket, kv, deployed }: EndingProcess,
   hasProxy: boolean,
 ): Promise<void> {
   // Streams that only listen would never finish by themselves.
@@ -109,12 +110,4 @@ async function leave(socket: Socket, milliseconds: number): Promise<void> {
 /** Resolves when no call and no task is running. */
 async function whenIdle(server: Server): Promise<void> {
   while (server.running > 0) await pause(LOOK_MILLISECONDS);
-}
-
-function within(milliseconds: number, ending: Promise<unknown>) {
-  return Promise.race([ending, pause(milliseconds)]);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "../clock.ts";
 import type { Logger } from "../log/log.ts";
 
 /** Answers requests. */
@@ -20,7 +21,7 @@ const PATIENCE_MILLISECONDS = 15_000;
 const STEADY_MILLISECONDS = 5000;
 
 /** The address to listen on. */
-export interface SocketOptions {
+interface SocketOptions {
   host: string;
   port: number;
   /** True if other processes may listen there too; needs `--unstable-net`. */
@@ -139,8 +140,4 @@ async function lastOfConnection(
   const headers = new Headers(response.headers);
   headers.set("connection", "close");
   return new Response(response.body, { status, statusText, headers });
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -54,7 +54,7 @@ import { isError } from "../log/thrown.ts";
 import { createProvider } from "../auth/provider/create_provider.ts";
 
 /** The parts of the routes. */
-export interface AppOptions {
+interface AppOptions {
   config: Config;
   log: Log;
   database: Database;
@@ -86,15 +86,18 @@ export interface AppOptions {
 export interface App {
   routes: Hono<Passing>;
   /**
-   * The gate of strategies whose callers sign in through the routes, or are
-   * proved by others' keys.
+   * The gate of `oauth` and of `jwt`: they need the code that only this module
+   * loads.
    */
   gate?: Gate;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
 }
 
-/** The paths that a probe asks by whatever address it has: they say no more. */
+/**
+ * The paths of health checks, which may be sent to any host name: their answers
+ * reveal nothing.
+ */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/ready"]);
 
 const ALLOWED_METHODS = "POST, DELETE, OPTIONS";
@@ -150,7 +153,7 @@ export function createApp(options: AppOptions): App {
     try {
       await next();
     } catch (thrown) {
-      // Hono answers errors only, and a route may throw anything.
+      // Hono passes only errors on, and a route may throw anything.
       throw isError(thrown)
         ? thrown
         : new Error("A route threw what is no error", { cause: thrown });

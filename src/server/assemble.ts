@@ -9,7 +9,7 @@ import type { App } from "./app.ts";
 import { basePathOf } from "../net/base_path.ts";
 import { isStranger } from "../caller.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
-import type { Config } from "../settings/config.ts";
+import { isRemote } from "../settings/server.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
 import { CallerBound } from "../mcp/exchange/caller_bound.ts";
@@ -49,8 +49,8 @@ const DAY_SECONDS = 24 * 60 * 60;
 /** The most questions that one caller may be asked at a time in one process. */
 const QUESTIONS_PER_CALLER = 100;
 
-/** The surroundings of a planned server: its database, clock and so on. */
-export interface Surroundings
+/** The parts that a planned server is given: its database, clock and so on. */
+interface ServerParts
   extends
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock"> {
   /** The origin it listens on, for a server without `BASE_URL`. */
@@ -64,7 +64,7 @@ export interface Surroundings
 }
 
 /** A server at one public address. */
-interface Place {
+interface AddressedServer {
   gate: Gate;
   mcp: McpEndpoint;
   /** Its other routes, loaded with the first request for one. */
@@ -73,13 +73,13 @@ interface Place {
 }
 
 /** Puts a planned server together. */
-export function assemble(plan: Plan, surroundings: Surroundings): Server {
+export function assemble(plan: Plan, given: ServerParts): Server {
   const { config, options, lifecycle, catalogue } = plan;
-  const { provider, fetchDocument, clock } = surroundings;
-  const database = new Database(observedKv(surroundings.kv), {
+  const { provider, fetchDocument, clock } = given;
+  const database = new Database(observedKv(given.kv), {
     clock,
-    isRemote: isRemote(config),
-    deadlineMilliseconds: surroundings.deadlineMilliseconds,
+    isRemote: config.deployed || isRemote(config.kvPath),
+    deadlineMilliseconds: given.deadlineMilliseconds,
     onClockAhead: (seconds) =>
       plan.log.logger("database").warning(
         "The clock of another process is ahead of this one: keep both by NTP",
@@ -89,16 +89,16 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   const log = plan.log.logger("mcp");
   const startLog = plan.log.logger("start");
   const checkOrigin = originCheck(config, { log, clock });
-  let home = config.baseUrl ?? surroundings.origin;
+  let home = config.baseUrl ?? given.origin;
   const basePath = home === undefined ? "" : basePathOf(home);
-  const places = new Map<string | undefined, Place>();
+  const servers = new Map<string | undefined, AddressedServer>();
   const stopping = new AbortController();
 
   /**
    * Gives the server at one public address: that of `home`, or a twin of it.
    */
-  function placeAt(baseUrl: string | undefined): Place {
-    const known = places.get(baseUrl);
+  function serverAt(baseUrl: string | undefined): AddressedServer {
+    const known = servers.get(baseUrl);
     if (known) return known;
     let loading: Promise<App> | undefined;
     function app(): Promise<App> {
@@ -106,21 +106,21 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
         throw new HttpError(500, "BASE_URL is not set");
       }
       // A load that failed may succeed next time: a file that was away.
-      return loading ??= loadApp(baseUrl, place).catch((error) => {
+      return loading ??= loadApp(baseUrl, addressed).catch((error) => {
         loading = undefined;
         throw error;
       });
     }
-    const gate = surroundings.gate ??
+    const gate = given.gate ??
       gateOf(config.auth, async () => (await app()).gate!);
-    const place: Place = {
+    const addressed: AddressedServer = {
       gate,
       mcp: mcpEndpoint({ ...engine, gate }),
       app,
       close: async () => await loading?.then((app) => app.close(), () => {}),
     };
-    places.set(baseUrl, place);
-    return place;
+    servers.set(baseUrl, addressed);
+    return addressed;
   }
 
   /**
@@ -138,10 +138,10 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
 
   async function loadApp(
     baseUrl: string,
-    { gate, mcp }: Place,
+    { gate, mcp }: AddressedServer,
   ): Promise<App> {
     const { createApp } = await import("./app.ts");
-    const { viewHostRoutes } = surroundings.showsViews
+    const { viewHostRoutes } = given.showsViews
       ? await import("../../packages/dev/routes.ts")
       : {};
     return createApp({
@@ -231,7 +231,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
   async function route(
     request: Request,
     path: string,
-    { app, info }: { app: Place["app"]; info: ConnectionInfo },
+    { app, info }: { app: AddressedServer["app"]; info: ConnectionInfo },
   ): Promise<Response> {
     const { routes } = await app();
     const url = new URL(request.url);
@@ -244,7 +244,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     request: Request,
     info: ConnectionInfo,
   ): Response | Promise<Response> {
-    const { mcp, app } = placeAt(addressOf(request));
+    const { mcp, app } = serverAt(addressOf(request));
     const path = pathOf(request);
     // A router and its middleware would double the cost of a call.
     if (request.method === "POST" && path === "/mcp") {
@@ -254,12 +254,14 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     return route(request, path, { app, info });
   }
 
-  /** Clients call by one name all day long: it is looked at once. */
+  /**
+   * The last host name that was valid: clients call by one name all day long.
+   */
   let goodHost: string | null | undefined;
 
   /**
-   * Checks the name that a request was sent to: the runtime makes the address
-   * of it, and what is no name would change the path, or be no address at all.
+   * Checks `Host`: the runtime makes the request's URL from it, so a wrong one
+   * would change the path or give no URL at all.
    *
    * @throws {HttpError} 400
    */
@@ -313,8 +315,9 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => tellOfOldAddress(database, baseUrl, startLog));
     }
-    // Its faults are reported now, and not to the first visitor.
-    if (options.routes && home !== undefined) await placeAt(home).app();
+    // Mistakes in the author's routes are reported now, not to the first
+    // visitor.
+    if (options.routes && home !== undefined) await serverAt(home).app();
   }
 
   function endStreams(): void {
@@ -335,7 +338,7 @@ export function assemble(plan: Plan, surroundings: Surroundings): Server {
     await engine.taskRunner.stop();
     await engine.changes.close();
     await ledger?.close();
-    for (const place of places.values()) await place.close();
+    for (const addressed of servers.values()) await addressed.close();
     await database.idle();
     await lifecycle.stop();
     await plan.log.flush();
@@ -397,11 +400,6 @@ function failed(
       ...status === 503 && { "retry-after": "5" },
     },
   });
-}
-
-/** True if several machines share the database. */
-function isRemote({ kvPath, deployed }: Config): boolean {
-  return deployed || /^https?:/.test(kvPath ?? "");
 }
 
 /** Makes the gate of the strategies; for some, all of `app.ts` is needed. */

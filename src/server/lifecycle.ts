@@ -111,7 +111,7 @@ export class Lifecycle {
 }
 
 /** The members of a context that its definition declared. */
-export interface Provided {
+interface Provided {
   /** Parsed values by the name of their variable. */
   settings: Record<string, unknown>;
   /** Started services, by the name that their user gave them. */

@@ -13,7 +13,7 @@ import {
   scopesOf,
 } from "../authoring/scope.ts";
 import { type Config, parseConfig } from "../settings/config.ts";
-import type { Environment, Surroundings } from "../settings/setting.ts";
+import type { Environment, SettingsOptions } from "../settings/setting.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { provideNeeds } from "./provide.ts";
 import { Log, type Logger, type LogOptions } from "../log/log.ts";
@@ -33,7 +33,10 @@ export interface Plan {
   config: Config;
   log: Log;
   scopes: Scopes;
-  /** Tells, at the first start, what is probably a slip. */
+  /**
+   * Warns, at the first start only, of settings and scopes that are probably
+   * slips.
+   */
   tellDoubts(): void;
   /** Undefined: everyone may be granted everything. */
   permissions?: Permissions;
@@ -46,7 +49,7 @@ export interface Plan {
 export function planServer(
   options: ServerOptions,
   env: Environment,
-  surroundings?: Surroundings,
+  reading?: SettingsOptions,
 ): Plan {
   const { name, title = name, instructions } = options;
   const needs = needsOf(needing(options));
@@ -60,7 +63,7 @@ export function planServer(
   const neededHere = neededScopes(options);
   const scopes = scopesOf(neededHere, options.scopes);
   const config = parseConfig(env, {
-    ...surroundings,
+    ...reading,
     title,
     instructions,
     log: options.log,

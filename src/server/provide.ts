@@ -20,8 +20,8 @@ export function provideNeeds(
     settings !== undefined || services !== undefined;
   const provided = new Map<Needing, ReturnType<Lifecycle["provide"]>>();
   /**
-   * Adds them to a context. Calls come after the start, and nothing changes
-   * after that.
+   * Adds the settings and services of a definition to a context. They are
+   * looked up once: calls come after the start, and nothing changes after it.
    */
   function fill(definition: Needing, context: Context): Context {
     let own = provided.get(definition);

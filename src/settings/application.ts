@@ -4,6 +4,7 @@
  * @module
  */
 import { issuerId } from "../auth/rules/subject.ts";
+import type { Reach } from "./server.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import { listOf, matching, oneOf, SERVER_URL, text } from "./shapes.ts";
 
@@ -131,7 +132,7 @@ function endpoint(name: string) {
 /** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProvider(
   settings: Settings,
-  { deployed, loopback }: { deployed: boolean; loopback: boolean },
+  { deployed, loopback }: Reach,
 ): ProviderConfig {
   const provider = settings.require(PROVIDER.OAUTH_PROVIDER);
   if (provider === undefined || provider === "dev") {
@@ -191,12 +192,12 @@ export function providerId(config: ProviderConfig): string {
     case "custom":
       return issuerId({ issuer: new URL(config.userinfoUrl).origin });
     case "github":
-      // Nothing else of it is used.
+      // Only the origin of the issuer is used.
       return config.issuer === undefined
         ? config.provider
         : issuerId({ issuer: new URL(config.issuer).origin });
     case "microsoft":
-      // Tenants are known in any case of letters.
+      // The names of tenants are not case-sensitive.
       return config.issuer === undefined
         ? config.provider
         : issuerId({ issuer: config.issuer.toLowerCase() });

@@ -9,10 +9,10 @@ import { issuerId } from "../auth/rules/subject.ts";
 import type { TokenShape } from "../auth/rules/token_shape.ts";
 import { PROVIDER, providerId } from "./application.ts";
 import { CLIENTS } from "./clients.ts";
-import { CREDENTIALS, parseApiKey, parseBearer } from "./credentials.ts";
+import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
 import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
-import { SERVER } from "./server.ts";
+import { type Reach, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, ON_OFF, oneOf, refuse } from "./shapes.ts";
 
@@ -40,8 +40,8 @@ export const AUTH = settingsOf({
   AUTH_STRATEGY: {
     words: "`none` (everyone), `oauth` (people sign in), `bearer` or " +
       "`api_key` (static credentials), `jwt` (tokens of other authorization " +
-      "servers); or several of the last four, separated by commas: what a " +
-      "token looks like says which judges it.",
+      "servers); or several of the last four, separated by commas: the form " +
+      "of a token decides which of them checks it.",
     shape: {
       wants: `none, or some of ${STRATEGIES.slice(1).join(", ")}`,
       parse: (text) => {
@@ -76,30 +76,28 @@ const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
  * Parses the settings of the chosen strategies. Missing or wrong settings
  * become complaints, and the result must then not be used.
  *
- * @param place `deployed`: on a public platform; `loopback`: only this machine
- * can reach the server
  * @param scopes all scopes of the server
  */
 export function parseAuth(
   settings: Settings,
-  place: { deployed: boolean; loopback: boolean },
+  reach: Reach,
   scopes: readonly string[] = [],
 ): AuthConfig {
   const chosen = settings.read(AUTH.AUTH_STRATEGY);
   complainOfTelltales(settings);
   const has = (strategy: typeof STRATEGIES[number]) =>
     chosen.some((it) => it === strategy);
-  if (has("oauth") || has("jwt")) requireBaseUrl(settings, place);
+  if (has("oauth") || has("jwt")) requireBaseUrl(settings, reach);
   const auth: AuthConfig = {};
-  if (has("oauth")) auth.oauth = parseOAuth(settings, place, scopes);
+  if (has("oauth")) auth.oauth = parseOAuth(settings, reach, scopes);
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
   if (has("bearer")) {
     const taken: TokenShape[] = auth.oauth ? ["own"] : [];
     if (auth.jwt) taken.push("jwt");
-    auth.bearer = parseBearer(settings, taken);
+    auth.bearer = parseBearerTokens(settings, taken);
   }
-  if (has("api_key")) auth.apiKey = parseApiKey(settings);
+  if (has("api_key")) auth.apiKey = parseApiKeys(settings);
   if (settings.read(AUTH.AUTH_ANONYMOUS)) {
     auth.anonymous = true;
     // Scopes would not stop strangers who cannot sign in.
@@ -117,9 +115,9 @@ export function parseAuth(
 }
 
 /**
- * Complains if an issuer could have the same subjects as the people who sign
- * in, but its people are others: a custom provider is known only by its host,
- * where other issuers may be too.
+ * Complains of an issuer at the host of a custom provider: subjects of that
+ * provider begin with its host alone, so a person of the issuer could be taken
+ * for a person who signs in.
  */
 function complainOfNamesakes(
   settings: Settings,
@@ -169,7 +167,7 @@ function complainOfTelltales(settings: Settings): void {
  */
 function requireBaseUrl(
   settings: Settings,
-  { deployed, loopback }: { deployed: boolean; loopback: boolean },
+  { deployed, loopback }: Reach,
 ): void {
   if (settings.text(SERVER.BASE_URL) || loopback && !deployed) return;
   settings.complain(SERVER.BASE_URL, {

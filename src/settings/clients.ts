@@ -65,8 +65,8 @@ export const CLIENTS = settingsOf({
     example: "intranet,claude.ai",
   },
   OAUTH_ASSERTION_ISSUERS: {
-    words: "Identity providers of organizations whose signed word (ID-JAG) " +
-      "lets clients in without a page: their issuers, with `#tenant` behind " +
+    words: "Identity providers of organizations whose signed assertion " +
+      "(ID-JAG) lets clients in without a page: their issuers, with `#tenant` behind " +
       "one that serves several organizations. See docs/access.md.",
     shape: {
       ...ISSUERS,
@@ -105,9 +105,7 @@ export function parseClients(settings: Settings): readonly Client[] {
   const got = settings.read(setting);
   if (got === undefined) return [];
   // Text that begins like JSON names no file, and may hold a secret.
-  const readFile = /^[[{"]/.test(got)
-    ? undefined
-    : settings.surroundings.readFile;
+  const readFile = /^[[{"]/.test(got) ? undefined : settings.options.readFile;
   try {
     const array = readFile ? readFile(got).trim() : got;
     return parseConfiguredClients(array, (name) => settings.text({ name }));

@@ -12,7 +12,7 @@ import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
 import { ownSetting } from "./own.ts";
 import { isRemote, SERVER } from "./server.ts";
-import { type Environment, Settings, type Surroundings } from "./setting.ts";
+import { type Environment, Settings, type SettingsOptions } from "./setting.ts";
 import { isGiven, SETTINGS } from "./table.ts";
 
 export type { AuthConfig } from "./auth.ts";
@@ -59,7 +59,7 @@ export interface Config {
 }
 
 /** An author's own settings and defaults, and how the process reads. */
-export interface ConfigOptions extends Omit<Surroundings, "known"> {
+export interface ConfigOptions extends Omit<SettingsOptions, "known"> {
   /** Used in place of an unset `MCP_TITLE`. */
   title?: string;
   /** Instructions for models that use the server. */

@@ -43,13 +43,17 @@ export const CREDENTIALS = settingsOf({
   },
 });
 
-/** Parses the tokens of `bearer`. @param taken shapes that other doors judge */
-export function parseBearer(
+/**
+ * Parses the tokens of `bearer`.
+ *
+ * @param taken the shapes of tokens that belong to other doors
+ */
+export function parseBearerTokens(
   settings: Settings,
   taken: readonly TokenShape[],
 ): { tokens: readonly string[] } {
   const tokens = settings.require(CREDENTIALS.BEARER_TOKEN);
-  // Such a token would be judged by another door, and always refused.
+  // Another door would check such a token, and always refuse it.
   if (tokens.some((token) => taken.includes(tokenShape(token)))) {
     settings.complain(CREDENTIALS.BEARER_TOKEN, {
       got: "(hidden)",
@@ -60,7 +64,7 @@ export function parseBearer(
 }
 
 /** Parses the keys of `api_key`. */
-export function parseApiKey(
+export function parseApiKeys(
   settings: Settings,
 ): { keys: readonly string[]; header: string } {
   return {

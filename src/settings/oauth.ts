@@ -18,6 +18,7 @@ import {
   providerId,
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
+import type { Reach } from "./server.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import { listOf, text, wholeNumber } from "./shapes.ts";
 
@@ -93,10 +94,10 @@ export const PEOPLE = settingsOf({
 /** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
-  place: { deployed: boolean; loopback: boolean },
+  reach: Reach,
   scopes: readonly string[],
 ): OAuthConfig {
-  const provider = parseProvider(settings, place);
+  const provider = parseProvider(settings, reach);
   return {
     provider,
     allowedUsers: settings.read(PEOPLE.OAUTH_ALLOWED_USERS),

@@ -7,7 +7,7 @@ import type * as z from "zod";
 import { describe, isSecret } from "../authoring/setting.ts";
 import { sentence } from "./complaint.ts";
 import type { NamedSetting } from "./setting.ts";
-import { Refusal } from "./shapes.ts";
+import { ShapeError } from "./shapes.ts";
 import { SETTINGS } from "./table.ts";
 
 /** A declared setting. */
@@ -24,7 +24,7 @@ export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
   const parse = (text?: string) => {
     const { success, data, error } = schema.safeParse(text);
     if (success) return data;
-    throw new Refusal(detailOf(error, secret ? text : undefined));
+    throw new ShapeError(detailOf(error, secret ? text : undefined));
   };
   const wants = words || "a value that its schema accepts";
   const row = {
@@ -40,7 +40,7 @@ export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
   }
 }
 
-/** Prints what Zod says, without what repeats a part of a secret. */
+/** Prints Zod's messages, without those that repeat a part of a secret. */
 function detailOf({ issues }: z.ZodError, secret?: string): string {
   return issues
     .map(({ message }) => message.replace(/^Invalid (input|option): /, ""))

@@ -38,6 +38,14 @@ export function isRemote(path = ""): boolean {
   return /^https?:/.test(path);
 }
 
+/** The machines that can reach the server. */
+export interface Reach {
+  /** True on a public platform. */
+  deployed: boolean;
+  /** True if only this machine can. */
+  loopback: boolean;
+}
+
 /** The settings of the server. */
 export const SERVER = settingsOf({
   HOST: {
@@ -77,13 +85,13 @@ export const SERVER = settingsOf({
       (item) => parseNetwork(item) ?? refuse(),
     ),
     default: [],
-    unset: "no one's word counts, and behind a proxy all share one limit",
+    unset: "no proxy is trusted, and all who are behind one share one limit",
     example: "127.0.0.1,10.0.0.0/8,fd00::/8",
   },
   CALLS_PER_MINUTE: {
-    words: "Calls that each caller may make a minute; ten times as many for " +
-      "a credential that is handed out, and for a network that nothing more " +
-      "is known of; `0` for no limit. See docs/access.md.",
+    words: "Calls that each caller may make in a minute. Ten times as many " +
+      "for a static credential, and for a network whose callers are not " +
+      "told apart; `0`: no limit. See docs/access.md.",
     shape: wholeNumber("a number of calls", 999_999),
     unset: "1000, or no limit where only this machine calls",
     example: "1000",

@@ -6,7 +6,7 @@
  */
 import type { Complaint } from "./complaint.ts";
 import { misspellings } from "./misspelt.ts";
-import { Refusal, type Shape } from "./shapes.ts";
+import { type Shape, ShapeError } from "./shapes.ts";
 
 /** A row of the table of settings. */
 export interface Setting {
@@ -15,15 +15,17 @@ export interface Setting {
   shape: Shape<unknown>;
   /** The value of an unset variable. */
   default?: unknown;
-  /** The same in words, where no text says it. */
+  /** The default in words, where no text is equal to it. */
   unset?: string;
   /** A text of the shape. */
   example?: string;
-  /** Advice, where neither the default nor the example is. */
+  /**
+   * Advice for a wrong value; without it, the default or the example is named.
+   */
   fix?: string;
   /** True if no one may see the text. */
   secret?: boolean;
-  /** A name that it had, which is still read. */
+  /** Its former name, which is still read. */
   formerly?: string;
 }
 
@@ -41,11 +43,13 @@ export function settingsOf<const R extends Readonly<Record<string, Setting>>>(
 }
 
 /** The value of a setting, which is its default where it is unset. */
-export type ValueOf<S extends Setting> =
+type ValueOf<S extends Setting> =
   | (S["shape"] extends Shape<infer T> ? T : never)
   | (S extends { default: infer D } ? D : undefined);
 
-/** The text that says the same as an unset variable, where there is one. */
+/**
+ * The text that means the same as leaving a variable unset, if there is one.
+ */
 export function defaultText(setting: Setting): string | undefined {
   const { default: value, secret, shape } = setting;
   const isText = Object(value) !== value || Array.isArray(value);
@@ -61,8 +65,10 @@ export function defaultText(setting: Setting): string | undefined {
 /** The variables as found: unset and empty mean the same. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that the reader of an environment is told besides. */
-export interface Surroundings {
+/**
+ * The options of {@linkcode Settings}: what else the process knows and may do.
+ */
+export interface SettingsOptions {
   /** Every setting there is. */
   known?: readonly NamedSetting[];
   /** True if the process has no permission to read the variable. */
@@ -78,14 +84,14 @@ export class Settings {
 
   constructor(
     readonly environment: Environment,
-    readonly surroundings: Surroundings = {},
+    readonly options: SettingsOptions = {},
   ) {}
 
-  /** Finds the name that stands where a variable's own should; or none. */
+  /** Finds a misspelt name of a variable in the environment. */
   #misspelt(name: string): string | undefined {
     this.#misspellings ??= misspellings(
       Object.keys(this.environment).filter((name) => this.text({ name })),
-      new Set(this.surroundings.known?.flatMap((it) => [it.name, it.formerly])),
+      new Set(this.options.known?.flatMap((it) => [it.name, it.formerly])),
     );
     return this.#misspellings(name);
   }
@@ -105,7 +111,7 @@ export class Settings {
     try {
       return got === undefined ? setting.default : setting.shape.parse(got);
     } catch (error) {
-      const detail = error instanceof Refusal && error.message;
+      const detail = error instanceof ShapeError && error.message;
       const { wants } = setting.shape;
       this.complain(setting, {
         got,
@@ -150,7 +156,7 @@ export class Settings {
   #fixOf(setting: NamedSetting): string {
     const { name, example, fix } = setting;
     const isUnset = this.text(setting) === undefined;
-    if (isUnset && this.surroundings.isDenied?.(name)) {
+    if (isUnset && this.options.isDenied?.(name)) {
       return "It may not be read: add it to permissions.default.env in " +
         `deno.json, or run with --allow-env=${name}`;
     }
@@ -166,7 +172,7 @@ export class Settings {
 
   /** Lists names that are misspelt or were changed, a sentence each. */
   notes(): string[] {
-    return (this.surroundings.known ?? []).flatMap((setting) => {
+    return (this.options.known ?? []).flatMap((setting) => {
       const { name, formerly } = setting;
       if (formerly !== undefined && this.text({ name: formerly })) {
         return [`${formerly} is now called ${name}: rename it`];

@@ -12,11 +12,11 @@ export interface Shape<T> {
 }
 
 /** A text of another shape; the message says more than the shape does. */
-export class Refusal extends Error {}
+export class ShapeError extends Error {}
 
-/** Refuses a text. @throws {Refusal} */
+/** Refuses a text. @throws {ShapeError} */
 export function refuse(): never {
-  throw new Refusal();
+  throw new ShapeError();
 }
 
 /** Any text. */

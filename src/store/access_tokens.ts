@@ -25,7 +25,7 @@ const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
 /** A live access token's grant. */
-export interface LiveAccessToken {
+interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
   /** The end of the token, in epoch seconds. */
@@ -112,11 +112,11 @@ export function accessTokenStore(database: Database) {
     },
 
     /**
-     * The one token that a person made a grant for; undefined when they have
-     * as many as they may, however many they ask for at once.
+     * Issues the one token of a grant that a person made for it; undefined when
+     * they have as many as they may, however many they ask for at once.
      *
-     * @param options `keep`: keeps it for who is to see it, as long as they may
-     * make it: it is asked again when another commit came between
+     * @param options `keep`: makes the write that keeps the token for the page
+     * that shows it; called again when another commit came first
      */
     async issuePersonal(
       grant: Grant,

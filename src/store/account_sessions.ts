@@ -40,7 +40,10 @@ type SessionTokens = Pick<
  */
 const MADE_TOKEN_SECONDS = 5 * 60;
 
-/** Two keys each, and a commit takes a thousand. */
+/**
+ * The sessions that one commit ends: each has two keys, and a commit takes a
+ * thousand mutations.
+ */
 const DELETIONS_PER_COMMIT = 200;
 
 /** An access token, sealed with the cookie that its page is loaded with. */
@@ -91,8 +94,8 @@ export function accountSessionStore(database: Database) {
     },
 
     /**
-     * Finds out if a person is signed in, and gives a write that requires them
-     * to be so still in the commit it belongs to; undefined if they are not.
+     * Gives a write that makes its commit fail once a session has ended;
+     * undefined if it has ended already.
      */
     async stays(id: string): Promise<Write | undefined> {
       const found = await database.find(accountSessionKey(id));

@@ -17,7 +17,7 @@ interface ApprovalRecord extends Expiring {
 }
 
 /** The client that was approved, and the address of its answers. */
-export type Approved = Pick<
+type Approved = Pick<
   AuthorizationRequest,
   "clientId" | "redirectUri" | "resource"
 >;

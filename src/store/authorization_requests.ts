@@ -24,7 +24,7 @@ import type { Transaction, Write } from "./transaction.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
 /** The record of a request while a person signs in. */
-export interface RequestRecord extends Expiring {
+interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
   /** The requested scopes that the person approved. */
@@ -176,7 +176,8 @@ export function authorizationRequestStore(database: Database) {
         return undefined;
       }
       const code = await unseal(answerKey(handle), sealedCode);
-      // The commit that writes it now is not given up: it has its answer.
+      // Written again by a commit that has its answer, so the next attempt is
+      // refused.
       return await change(found, {}) && code;
     },
 

@@ -30,10 +30,7 @@ const OLDER_FAILURES = 10;
 /** The most entries of a connection. */
 export const CALLS = LATEST + OLDER_FAILURES;
 
-/**
- * The time within which calls are counted together, in seconds. Beyond it their
- * times are worth keeping apart.
- */
+/** The time within which calls are counted together, in seconds. */
 const TOGETHER_SECONDS = 60 * 60;
 
 /**

@@ -17,8 +17,8 @@ const CANCELLATION_SECONDS = 5 * 60;
  */
 const REMOTE_PAUSE_MILLISECONDS = 1000;
 /**
- * The accepted difference between clocks, and by which a cancellation may
- * precede its request.
+ * The accepted difference between two clocks. A cancellation may also come this
+ * long before its request.
  */
 const TOLERANCE_MILLISECONDS = 10_000;
 
@@ -77,16 +77,16 @@ export function cancellationStore(database: Database) {
         lookUntil = database.clock() + TOLERANCE_MILLISECONDS;
       } else if (database.clock() >= lookUntil) return [];
       const running = requests();
-      const wishes = await database.getMany<Cancellation[]>(
+      const cancellations = await database.getMany<Cancellation[]>(
         running.map(({ sessionId, requestId }) =>
           cancellationKey(sessionId, requestId)
         ),
       );
       const isHit = ({ startedMilliseconds }: Cancellable, i: number) =>
-        (wishes[i].value?.atMilliseconds ?? 0) >=
+        (cancellations[i].value?.atMilliseconds ?? 0) >=
           startedMilliseconds - TOLERANCE_MILLISECONDS;
       await Promise.all(
-        wishes.filter((_, i) => isHit(running[i], i)).map(fulfil),
+        cancellations.filter((_, i) => isHit(running[i], i)).map(removeUsed),
       );
       seen = versionstamp;
       return running.filter(isHit);
@@ -94,7 +94,7 @@ export function cancellationStore(database: Database) {
   };
 
   /** Deletes a cancellation, but not a newer one under the same key. */
-  async function fulfil({ key, versionstamp }: Entry<Cancellation>) {
+  async function removeUsed({ key, versionstamp }: Entry<Cancellation>) {
     await database.commit((transaction) =>
       transaction.check({ key, versionstamp }).delete(key)
     );

@@ -9,7 +9,7 @@ import type { ChangingList } from "../authoring/context.ts";
 import { detached } from "../telemetry/current.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { changeHeadKey, changeKey } from "./keys.ts";
-import { pause } from "./persist.ts";
+import { pause } from "../clock.ts";
 
 const CHANGE_SECONDS = 5 * 60;
 /**

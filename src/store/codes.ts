@@ -33,7 +33,7 @@ export interface CodeRecord extends Expiring {
 }
 
 /** A redemption by a client that has authenticated. */
-export interface Redemption {
+interface Redemption {
   code: string;
   clientId: string;
   codeVerifier: string;
@@ -87,7 +87,8 @@ export function codeStore(database: Database) {
       await unseal(answerKey(code), record.sealed, grantId),
     );
     if (tokens.expiresAt <= database.now()) return undefined;
-    // The commit that writes it now is not given up: it counts as used.
+    // Written again by a commit that has its answer: from now on the code
+    // counts as used.
     const isTold = await database.commit((transaction) =>
       transaction.check(used).set(key, record)
     );

@@ -5,11 +5,11 @@
  *
  * @module
  */
-import { type Clock, now, systemClock } from "../clock.ts";
+import { type Clock, now, pause, systemClock } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 import { detached } from "../telemetry/current.ts";
-import { type Attempt, Fence } from "./fence.ts";
-import { givenUpKey } from "./keys.ts";
+import { type CommitTry, Fence } from "./fence.ts";
+import { givenUpKey, lookKey } from "./keys.ts";
 import { isLocked } from "./locked.ts";
 import { DeadlineError, Operations } from "./operations.ts";
 import { type Poll, Polls } from "./polls.ts";
@@ -28,7 +28,10 @@ const RECORDS_PER_READ = 500;
  */
 const REMOTE_POLL_MILLISECONDS = 5000;
 
-/** The time after an outage in which every process tells what it gave up. */
+/**
+ * The time after an outage within which every process has written down what it
+ * gave up.
+ */
 const UNSETTLED_MILLISECONDS = 5000;
 
 /** The least difference between two clocks that is reported. */
@@ -60,13 +63,13 @@ export interface Found<T> {
 }
 
 /** Keys from `start` on, and before `end`. */
-export interface KeyRange {
+interface KeyRange {
   start: Deno.KvKey;
   end: Deno.KvKey;
 }
 
-/** The ways to use a database. */
-export interface DatabaseOptions {
+/** The options of a {@linkcode Database}. */
+interface DatabaseOptions {
   clock?: Clock;
   /** True if a watch sees other processes' writes; with SQLite it does not. */
   isRemote?: boolean;
@@ -100,9 +103,9 @@ export class Database {
     this.isRemote = isRemote;
     this.#kv = kv;
     this.#operations = new Operations(
-      () => kv.get(["look"]),
+      () => kv.get(lookKey()),
       deadlineMilliseconds,
-      // Others wait to be told what became of what was given up.
+      // Other processes wait to learn which commits were given up.
       () => this.background(() => this.#fence.settle()),
     );
     this.#fence = new Fence(
@@ -176,8 +179,8 @@ export class Database {
   }
 
   /**
-   * The live ones among the next records of a range, and the key of the last
-   * that was read; undefined when these were all.
+   * Lists the live ones among the next records of a range, and gives the key of
+   * the last one read; undefined when there are no more.
    *
    * @throws {StorageError}
    */
@@ -213,32 +216,32 @@ export class Database {
     build(transaction);
     for (let tries = 1;;) {
       if (this.#fence.isDue) await this.#fence.settle();
-      const attempt = this.#fence.begin();
+      const commitTry = this.#fence.begin();
       const { clock } = this;
       let isSent = false;
       try {
         const result = await this.#operations.run(() => {
           isSent = true;
-          return transaction.commit(this.#kv, { ...attempt, clock });
+          return transaction.commit(this.#kv, { ...commitTry, clock });
         });
         if (result.ok) return result.versionstamp;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         if (isSent) {
-          const applied = await this.#settled(transaction, attempt, error);
+          const applied = await this.#settled(transaction, commitTry, error);
           if (applied) return applied;
         }
         if (tries === TRIES) throw error;
-        await pause(tries++);
+        await pause(tries++ * PAUSE_MILLISECONDS);
         continue;
       }
-      const applied = await this.#versionOf(transaction, attempt)
+      const applied = await this.#versionOf(transaction, commitTry)
         .catch((error) => {
-          this.#fence.owe(attempt);
+          this.#fence.owe(commitTry);
           throw error;
         });
       // The check that failed may be that of the fence alone.
-      if (applied || !this.#fence.isClosedTo(attempt)) return applied;
+      if (applied || !this.#fence.isClosedTo(commitTry)) return applied;
     }
   }
 
@@ -265,7 +268,7 @@ export class Database {
 
   /**
    * Notes that the request that wrote a record is answered with 503 after all.
-   * Other processes are told as soon as that is possible.
+   * Other processes can read that as soon as the database answers.
    */
   giveUp({ mark }: { mark?: string }): void {
     if (mark === undefined) return;
@@ -275,7 +278,7 @@ export class Database {
 
   /**
    * True if the database has just been away, so that another process may still
-   * be about to tell that it gave up the commit of a record.
+   * have to write down that it gave up the commit of a record.
    */
   #isUnsettled({ mark }: { mark?: string }): boolean {
     return mark !== undefined && !this.#fence.isOwn(mark) &&
@@ -363,15 +366,15 @@ export class Database {
    */
   async #settled(
     transaction: Transaction,
-    attempt: Attempt,
+    commitTry: CommitTry,
     error: StorageError,
   ): Promise<string | undefined> {
-    this.#fence.giveUp(attempt);
+    this.#fence.giveUp(commitTry);
     try {
       await this.#fence.settle();
-      return await this.#versionOf(transaction, attempt);
+      return await this.#versionOf(transaction, commitTry);
     } catch {
-      this.#fence.owe(attempt);
+      this.#fence.owe(commitTry);
       throw error;
     }
   }
@@ -393,7 +396,7 @@ export class Database {
   /** Finds the version at which a try of a transaction was applied, if it was. */
   async #versionOf(
     { markedKeys }: Transaction,
-    { mark }: Attempt,
+    { mark }: CommitTry,
   ): Promise<string | undefined> {
     if (markedKeys.length === 0) return undefined;
     const entries = await this.#tried(() =>
@@ -409,8 +412,8 @@ export class Database {
       try {
         return await this.#operations.run(operation);
       } catch (error) {
-        if (!isPassing(error) || attempt === TRIES) throw error;
-        await pause(attempt);
+        if (!isTransient(error) || attempt === TRIES) throw error;
+        await pause(attempt * PAUSE_MILLISECONDS);
       }
     }
   }
@@ -438,19 +441,13 @@ export function isFound<T>(entry: Entry<T>): entry is Found<T> {
 }
 
 /**
- * True if another try may work: not once the process has closed the database,
- * nor after the time for which a turn, or a lock, is waited for.
+ * True if another try may work: not after the process has closed the database,
+ * nor after waiting in vain for a turn or a lock.
  */
-function isPassing(error: unknown): error is StorageError {
+function isTransient(error: unknown): error is StorageError {
   if (!(error instanceof StorageError)) return false;
   const { cause } = error;
   if (isLocked(cause)) return false;
   if (cause instanceof DeadlineError && !cause.isBegun) return false;
   return !["BadResource", "Interrupted"].includes((cause as Error)?.name);
-}
-
-function pause(attempt: number): Promise<void> {
-  return new Promise((resolve) =>
-    setTimeout(resolve, attempt * PAUSE_MILLISECONDS)
-  );
 }

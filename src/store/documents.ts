@@ -48,7 +48,7 @@ export function documentStore(
   fetchDocument: FetchDocument,
 ) {
   const looking = new Map<string, Promise<Looked>>();
-  /** Documents of clients that no one has signed in with, the oldest first. */
+  /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {

@@ -11,7 +11,10 @@ import { randomId } from "../crypto/crypto.ts";
 import { fenceKey, givenUpKey } from "./keys.ts";
 import type { Expiring } from "./record.ts";
 
-/** The time for which a fence stays closed: no commit is on its way so long. */
+/**
+ * The time for which a fence stays closed: longer than any commit is on its
+ * way.
+ */
 const CLOSED_SECONDS = 24 * 60 * 60;
 /** The most marks that one commit writes down. */
 const MARKS_PER_COMMIT = 500;
@@ -20,7 +23,7 @@ const MARKS_PER_COMMIT = 500;
 type Save = (records: readonly [Deno.KvKey, Expiring][]) => Promise<unknown>;
 
 /** A try at a commit: the fence it rests on, and the mark of its records. */
-export interface Attempt {
+export interface CommitTry {
   fence: string;
   mark: string;
 }
@@ -49,7 +52,7 @@ export class Fence {
   }
 
   /** A new try at a commit. */
-  begin(): Attempt {
+  begin(): CommitTry {
     const second = this.now().toString(36);
     const number = (++this.#attempts).toString(36);
     const mark = `${this.#process}${second}.${number}`;
@@ -57,19 +60,19 @@ export class Fence {
   }
 
   /** Notes that a try may have been applied, or may be later. */
-  giveUp({ fence }: Attempt): void {
+  giveUp({ fence }: CommitTry): void {
     if (fence !== this.#current) return;
     this.#open.add(fence);
     this.#current = `${this.#process}${++this.#fences}`;
   }
 
   /** Notes that a try ends with 503, though it may have been applied. */
-  owe({ mark }: Pick<Attempt, "mark">): void {
+  owe({ mark }: Pick<CommitTry, "mark">): void {
     this.#owed.push(mark);
   }
 
   /** True if a try can no longer be applied. */
-  isClosedTo({ fence }: Attempt): boolean {
+  isClosedTo({ fence }: CommitTry): boolean {
     return fence !== this.#current;
   }
 
@@ -90,10 +93,11 @@ export class Fence {
   }
 
   /**
-   * Closes the fences behind which something was given up, and writes down what
-   * was. All who wait for it share it.
+   * Closes the fences behind which something was given up, and writes down the
+   * marks of what was answered with 503. All who wait for it share one try.
    *
-   * @throws {import("../errors.ts").StorageError} while that cannot be done
+   * @throws {import("../errors.ts").StorageError} while the database does not
+   * answer
    */
   async settle(): Promise<void> {
     while (this.isDue) {

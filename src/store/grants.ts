@@ -34,7 +34,7 @@ export function setGrant(
 /** The precision of a grant's last use, in seconds. */
 const TOUCH_SECONDS = 60;
 
-/** A person with more is read in several rounds. */
+/** The grants of a person that one read gives. */
 const GRANTS_PER_READ = 500;
 
 export type GrantStore = ReturnType<typeof grantStore>;
@@ -146,9 +146,9 @@ export function grantStore(database: Database) {
     },
 
     /**
-     * The live grants of a person, newest first.
+     * Lists the live grants of a person, newest first.
      *
-     * @param most how many are enough; all by default
+     * @param most the number that is enough; all by default
      */
     async listOfSubject(subject: string, most = Infinity): Promise<Grant[]> {
       const grants: Grant[] = [];
@@ -161,7 +161,10 @@ export function grantStore(database: Database) {
       return grants.sort((a, b) => b.createdAt - a.createdAt).slice(0, most);
     },
 
-    /** Lists what a person or a machine may still use, or get with a code. */
+    /**
+     * Lists the grants of a person or a machine that are live, or wait for
+     * their code.
+     */
     async listOpen(subject: string): Promise<Found<Grant>[]> {
       const open: Found<Grant>[] = [];
       for await (const entries of entriesOf(subject)) {

@@ -47,7 +47,7 @@ export interface SuccessorRecord extends Expiring {
 }
 
 /** Tokens that exist once `write` is committed. */
-export interface Issuance {
+interface Issuance {
   tokens: IssuedTokens;
   write(transaction: Transaction): Transaction;
 }

@@ -20,7 +20,7 @@ export function sessionsOfKey(binding: string, ...rest: string[]): Deno.KvKey {
   return ["session-of", fingerprint(binding), ...rest];
 }
 
-/** Sessions of a binding behind one of them, or all of them. */
+/** The sessions of a binding after one of them, or all of them. */
 export function sessionsOfRange(binding: string, after = ""): {
   start: Deno.KvKey;
   end: Deno.KvKey;
@@ -118,7 +118,7 @@ function named(requestId: string | number): string {
   return fingerprint(JSON.stringify(requestId));
 }
 
-/** The last time a client of the operator got a token · 90 days. */
+/** The last time a client that the operator set up got a token · 90 days. */
 export function clientUseKey(clientId: string): Deno.KvKey {
   return ["client-use", fingerprint(clientId)];
 }
@@ -164,14 +164,15 @@ export function grantsOfSubjectKey(
   return ["grant-of-subject", fingerprint(subject), ...grantId];
 }
 
-/** The characters of a person that a key holds: {@linkcode personTerms}. */
+/** The characters of a person's fingerprint in a key. */
 const PERSON_CHARACTERS = 16;
 
 /**
- * A person who has a grant, by how a name or a word of theirs is written · a
- * day longer than the grant may live.
+ * A person who has a grant, listed by their name, or by a word that finds them ·
+ * a day longer than the grant may live.
  *
- * @param days what grants may live so long: a longer one's stays
+ * @param days the lifetime of the grant: grants of each lifetime have a row of
+ * their own, so that a short one never replaces the row of a long one
  */
 export function personKey(
   { by, text, subject, days }: {
@@ -185,7 +186,10 @@ export function personKey(
   return [`person-${by}`, text, person, days];
 }
 
-/** A list of people: each once, or each for every word of theirs. */
+/**
+ * The list of people by name, where each is once, or that by word, where each
+ * is once for every word.
+ */
 export type PersonOrder = "name" | "word";
 
 /** The place of a person in a list of people. */
@@ -199,10 +203,10 @@ export function personPlaceOf([, text, person]: Deno.KvKey): PersonPlace {
   return { text: text as string, person: person as string };
 }
 
-/** The last of all characters. */
+/** The last character of Unicode, which ends a range of keys. */
 const LAST = "\u{10ffff}";
 
-/** People with a text that begins so, behind a place. */
+/** The people whose text begins with `begins`, after a place. */
 export function peopleRange(
   by: PersonOrder,
   { begins, after }: { begins: string; after?: PersonPlace },
@@ -214,12 +218,12 @@ export function peopleRange(
   };
 }
 
-/** The last grant of version 0.2 whose person was listed · for ever. */
+/** The progress in listing the people of version 0.2 · for ever. */
 export function peopleGatheredKey(): Deno.KvKey {
   return ["people-gathered"];
 }
 
-/** Grants of a person behind one of them. */
+/** The grants of a person after one of them. */
 export function grantsOfSubjectRange(subject: string, after: string): {
   start: Deno.KvKey;
   end: Deno.KvKey;
@@ -228,7 +232,7 @@ export function grantsOfSubjectRange(subject: string, after: string): {
   return { start: [...list, `${after}\0`], end: [...list, LAST] };
 }
 
-/** Grants behind one of them, or all of them. */
+/** The grants after one of them, or all of them. */
 export function grantsRange(after = ""): {
   start: Deno.KvKey;
   end: Deno.KvKey;
@@ -261,7 +265,10 @@ export function successorKey(refreshToken: string): Deno.KvKey {
   return ["successor", fingerprint(refreshToken)];
 }
 
-/** The part of a bucket that all processes took · until it is full again. */
+/**
+ * A token bucket of the rate limit, shared by all processes · until it is full
+ * again.
+ */
 export function bucketKey(purpose: string, name: string): Deno.KvKey {
   return ["bucket", purpose, bounded(name)];
 }
@@ -308,6 +315,11 @@ export function givenUpKey(mark: string): Deno.KvKey {
 /** The key whose reading or writing shows that the database answers · 60 s. */
 export function probeKey(): Deno.KvKey {
   return ["probe"];
+}
+
+/** The key whose reading shows that the database is back; nothing is there. */
+export function lookKey(): Deno.KvKey {
+  return ["look"];
 }
 
 /** The last attempts to connect, all in one value · 30 days after the last. */

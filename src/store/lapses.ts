@@ -1,8 +1,9 @@
 /**
- * Leases that seem to have lapsed. That proves nothing before their holder
- * could have renewed them: the database may have been away, and the clocks of
- * two machines differ. So one has lapsed once it was not renewed for two
- * heartbeats in which the database answered, by the watch of who looks.
+ * Leases that seem to have lapsed. An expired lease alone proves nothing: the
+ * database may have been away, so that its holder could not renew it, and the
+ * clocks of two machines differ. A lease has lapsed once it was not renewed for
+ * two heartbeats in which the database answered, by the clock of the process
+ * that looks.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * The address that people knew the server by when it last started: connections
- * are good at the address that they were made at alone.
+ * The `BASE_URL` of the last start: a grant is valid only at the address where
+ * it was made.
  *
  * @module
  */
@@ -12,11 +12,11 @@ interface StartRecord {
   baseUrl: string;
 }
 
-/** Of an old database so many grants are looked at. */
+/** The most grants that are read to find those of another address. */
 const MOST_GRANTS = 1000;
 
-/** Connections that were made at another address. */
-export interface Elsewhere {
+/** The live grants of another address. */
+interface Elsewhere {
   /** That address, or one of them. */
   baseUrl: string;
   /** Their number among the first {@linkcode MOST_GRANTS} grants. */
@@ -24,8 +24,8 @@ export interface Elsewhere {
 }
 
 /**
- * Notes where the server starts. Where the last start was at another address,
- * or no one noted it, it gives what is left of that; the next start then knows.
+ * Stores the address of this start. If the last one had another address, or
+ * none is stored, gives the live grants of other addresses.
  */
 export async function noteStart(
   database: Database,
@@ -41,7 +41,7 @@ export async function noteStart(
   const isNoted = await database.commit((transaction) =>
     transaction.check(entry).setForever(key, { baseUrl })
   );
-  // Otherwise another process has started meanwhile, and tells it.
+  // Otherwise another process has started meanwhile, and reports them.
   if (!isNoted || others.length === 0) return undefined;
   return { baseUrl: others[0].issuer, connections: others.length };
 }

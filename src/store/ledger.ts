@@ -39,7 +39,7 @@ interface LedgerRecord extends Expiring {
 }
 
 /** Calls that wait to be written, by the grant they were made under. */
-type Waiting = Map<string, NotedCall[]>;
+type WaitingCalls = Map<string, NotedCall[]>;
 
 export type LedgerStore = ReturnType<typeof ledgerStore>;
 
@@ -52,7 +52,7 @@ export function ledgerStore(
   database: Database,
   { keepSeconds, log }: { keepSeconds: number; log: Logger },
 ) {
-  let waiting: Waiting = new Map();
+  let waiting: WaitingCalls = new Map();
   let leftOut = 0;
   let isFailing = false;
   let isClosed = false;
@@ -63,7 +63,7 @@ export function ledgerStore(
    * Writes calls of some grants; false if others wrote at the same time. Calls
    * of a grant that has ended are dropped.
    */
-  async function tryWrite(some: Waiting): Promise<boolean> {
+  async function tryWrite(some: WaitingCalls): Promise<boolean> {
     const grants = await database.getMany<Grant[]>(
       [...some.keys()].map((grantId) => grantKey(grantId)),
     );
@@ -94,7 +94,7 @@ export function ledgerStore(
     }) !== undefined;
   }
 
-  async function writeSome(some: Waiting): Promise<void> {
+  async function writeSome(some: WaitingCalls): Promise<void> {
     for (let tries = 0; tries < TRIES; tries++) {
       if (await tryWrite(some)) return;
     }
@@ -128,7 +128,7 @@ export function ledgerStore(
   }
 
   /** Puts calls back, to be written the next time. */
-  function putBack(some: Waiting): void {
+  function putBack(some: WaitingCalls): void {
     for (const [grantId, calls] of some) {
       const since = waiting.get(grantId) ?? [];
       waiting.set(grantId, listCalls([...calls, ...since], 0).reverse());

@@ -17,7 +17,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 const MARK_CHARACTERS = 16;
 
 /** The record of a person in a list. */
-export interface Listed extends Expiring {
+export interface ListedPerson extends Expiring {
   subject: string;
 }
 
@@ -28,8 +28,9 @@ function rowsOf(
   const known = { subject, identity };
   const listing = listingOf(known);
   const terms = personTerms(known);
-  // Grants of one length end in the order of their beginning, so none shortens
-  // what another wrote; a day for clocks that differ and commits that are late.
+  // Grants of one lifetime end in the order in which they began, so none
+  // shortens the row of another. The day is for clocks that differ and for late
+  // commits.
   const days = Math.ceil((endsAt - createdAt) / DAY_SECONDS);
   const key = (by: PersonOrder, text: string) =>
     personKey({ by, text, subject, days });
@@ -40,7 +41,10 @@ function rowsOf(
   };
 }
 
-/** Adds people to a commit with a grant that is live; gives it, marked so. */
+/**
+ * Adds the person of a live grant to the lists, in the commit of the grant;
+ * gives the grant with a mark of what is listed.
+ */
 export function listPerson(transaction: Transaction, grant: Grant): Grant {
   if (grant.status !== "active" || grant.kind === "client") return grant;
   const { keys, listing, terms } = rowsOf(grant);
@@ -48,7 +52,7 @@ export function listPerson(transaction: Transaction, grant: Grant): Grant {
     .slice(0, MARK_CHARACTERS);
   if (listedAs === grant.listedAs) return grant;
   const { subject, endsAt } = grant;
-  const listed: Listed = { subject, expiresAt: endsAt + DAY_SECONDS };
+  const listed: ListedPerson = { subject, expiresAt: endsAt + DAY_SECONDS };
   for (const key of keys) transaction.set(key, listed);
   return { ...grant, listedAs };
 }
@@ -63,14 +67,14 @@ export async function unlistPerson(
   hasLive: (subject: string) => Promise<boolean>,
 ): Promise<void> {
   const places = new Map(
-    // Grants of other lengths wrote other rows at the same places.
+    // Grants of other lifetimes wrote other rows at the same places.
     ended.filter(({ kind }) => kind !== "client")
       .flatMap((grant) => rowsOf(grant).keys)
       .map((key) => key.slice(0, -1))
       .map((place) => [JSON.stringify(place), place]),
   );
   const lists = await Promise.all(
-    [...places.values()].map((place) => database.list<Listed>(place)),
+    [...places.values()].map((place) => database.list<ListedPerson>(place)),
   );
   const there = lists.flat();
   if (there.length === 0 || await hasLive(ended[0].subject)) return;

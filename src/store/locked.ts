@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "../clock.ts";
 
 /** Runs an operation again, with jitter, while the database is locked. */
 export async function whileLocked<T>(
@@ -16,8 +17,7 @@ export async function whileLocked<T>(
       return await operation();
     } catch (error) {
       if (!isLocked(error) || performance.now() > until) throw error;
-      const pause = Math.random() * Math.min(50, 2 * attempt);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      await pause(Math.random() * Math.min(50, 2 * attempt));
     }
   }
 }

@@ -25,7 +25,9 @@ const GRACE_MILLISECONDS = 100;
 const LOOK_MILLISECONDS = 1000;
 /** The time after which a check that hangs is followed by another. */
 const LONGEST_LOOK_MILLISECONDS = 30_000;
-/** The time for an answer beyond which a database may have stalled. */
+/**
+ * The time after which a late answer means that the database may have stalled.
+ */
 const SLOW_MILLISECONDS = 2500;
 
 /** The database did not answer in time. */
@@ -47,7 +49,7 @@ export class DeadlineError extends Error {
 
 /** The state of an operation. */
 interface State {
-  /** True once no one waits for it. */
+  /** True when no one waits for it any more. */
   isOver: boolean;
   isBegun: boolean;
   /** True once it is no longer counted: it may hang for ever. */
@@ -80,7 +82,7 @@ export class Operations {
     private readonly onBack: () => void = () => {},
   ) {}
 
-  /** The time for which every operation was answered soon. */
+  /** The time for which every operation has been answered soon. */
   get answersForMilliseconds(): number {
     return performance.now() - this.#troubledMilliseconds;
   }

@@ -21,19 +21,22 @@ import {
   type PersonPlace,
   personPlaceOf,
 } from "./keys.ts";
-import { type Listed, listPerson } from "./listed_people.ts";
-import { pause } from "./persist.ts";
+import { type ListedPerson, listPerson } from "./listed_people.ts";
+import { pause } from "../clock.ts";
 
-/** Of these a page reads so many at a time, and at most so many. */
+/** The places that one page reads: at a time, and in all. */
 const PLACES_PER_READ = 200;
 const MOST_PLACES = 2000;
 
-/** Of a person's grants a page reads so many. */
+/** The most grants of a person that a page reads. */
 export const GRANTS_READ = 100;
 
-/** Each writes up to 16 rows, and a commit takes a thousand. */
+/**
+ * The old grants whose people one commit lists: each takes up to 16 rows, and a
+ * commit takes a thousand mutations.
+ */
 const GRANTS_PER_PIECE = 50;
-/** A page waits for so many pieces; the rest is done while no one waits. */
+/** The commits that a page waits for; the rest is done in the background. */
 const PIECES_AT_ONCE = 10;
 const PIECE_PAUSE_MILLISECONDS = 20;
 
@@ -53,7 +56,7 @@ export interface Person {
 }
 
 /** Some people. */
-export interface PeoplePage {
+interface PeoplePage {
   people: Person[];
   /** The place where the next page begins; undefined: these are all. */
   next?: PersonPlace;
@@ -61,8 +64,8 @@ export interface PeoplePage {
   gathering?: number;
 }
 
-/** A wish for a page of people. */
-export interface PeopleQuery {
+/** The query for a page of people. */
+interface PeopleQuery {
   /** Words that a person's words begin with; everyone by default. */
   search?: string;
   after?: PersonPlace;
@@ -93,10 +96,11 @@ export function peopleStore(
       count: before.count + found.length,
       isDone: last === undefined,
     };
-    // If another process was faster, this one goes on behind it.
+    // If another process was faster, the next piece follows its one.
     await database.commit((transaction) => {
       transaction.check(entry).setForever(entry.key, gathered);
-      // Marked with the next use of each: here it would disturb that.
+      // The grant itself is written at its next use: here it could make another
+      // change of it fail.
       for (const { value } of found) listPerson(transaction, value);
     });
     return gathered;
@@ -112,7 +116,10 @@ export function peopleStore(
     }
   }
 
-  /** Begins to list old people; gives the number of grants that were seen. */
+  /**
+   * Lists the people of version 0.2, the rest of them in the background. Gives
+   * the number of grants that were read, until all are.
+   */
   async function gather(): Promise<number | undefined> {
     const { value } = await database.get<Gathered>(peopleGatheredKey());
     if (value?.isDone) return undefined;
@@ -136,7 +143,7 @@ export function peopleStore(
 
   /** The person at a place, where they are shown there. */
   async function personAt(
-    { key, value: { subject }, versionstamp }: Found<Listed>,
+    { key, value: { subject }, versionstamp }: Found<ListedPerson>,
     words: readonly string[],
     lookup: string | undefined,
   ): Promise<Person | undefined> {
@@ -180,7 +187,7 @@ export function peopleStore(
     let after = isPlaceAmong(from.after, begins) ? from.after : undefined;
     const people: Person[] = [];
     for (let read = 0; read < MOST_PLACES; read += PLACES_PER_READ) {
-      const { found, last } = await database.listSome<Listed>(
+      const { found, last } = await database.listSome<ListedPerson>(
         peopleRange(by, { begins, after }),
         PLACES_PER_READ,
       );
@@ -227,7 +234,7 @@ function isPlaceAmong(
   begins: string,
 ): place is PersonPlace {
   if (!place?.text.startsWith(begins)) return false;
-  // Behind the end of the list: no text goes on with the last character.
+  // Not after the end of the list: no text goes on with the last character.
   return !place.text.slice(begins.length).startsWith("\u{10ffff}");
 }
 

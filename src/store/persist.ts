@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "../clock.ts";
 import { StorageError } from "../errors.ts";
 
 const FIRST_PAUSE_MILLISECONDS = 100;
@@ -44,20 +45,4 @@ export async function tidy(operation: () => Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
   }
-}
-
-/** Waits, or ends early when the signal fires. */
-export function pause(
-  milliseconds: number,
-  signal?: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener("abort", done, { once: true });
-    function done() {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

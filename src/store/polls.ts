@@ -30,7 +30,7 @@ export interface Poll<T> {
   slowestMilliseconds?: number;
 }
 
-interface Waiting extends Poll<unknown> {
+interface PolledKey extends Poll<unknown> {
   key: Deno.KvKey;
   startedMilliseconds: number;
   pauseMilliseconds: number;
@@ -54,7 +54,7 @@ export function nextPause(
 
 /** The poller of a process on one database. */
 export class Polls {
-  #waiting = new Set<Waiting>();
+  #waiting = new Set<PolledKey>();
   #timer?: ReturnType<typeof setTimeout>;
   #reading?: Promise<void>;
 
@@ -70,7 +70,7 @@ export class Polls {
    */
   start<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void> {
     const now = performance.now();
-    const waiting: Waiting = {
+    const polled: PolledKey = {
       onValue: (value) => poll.onValue(value as T | undefined),
       onFailure: poll.onFailure?.bind(poll),
       slowestMilliseconds: poll.slowestMilliseconds,
@@ -79,10 +79,10 @@ export class Polls {
       pauseMilliseconds: FIRST_POLL_MILLISECONDS,
       dueMilliseconds: now,
     };
-    this.#waiting.add(waiting);
+    this.#waiting.add(polled);
     this.#schedule();
     return async () => {
-      this.#waiting.delete(waiting);
+      this.#waiting.delete(polled);
       this.#schedule();
       await this.#reading;
     };
@@ -106,8 +106,8 @@ export class Polls {
 
   #look(): void {
     const now = performance.now();
-    const due = [...this.#waiting].filter((waiting) =>
-      waiting.dueMilliseconds - waiting.pauseMilliseconds * EARLY <= now
+    const due = [...this.#waiting].filter((polled) =>
+      polled.dueMilliseconds - polled.pauseMilliseconds * EARLY <= now
     );
     this.#reading = this.#readAll(due).finally(() => {
       this.#reading = undefined;
@@ -115,7 +115,7 @@ export class Polls {
     });
   }
 
-  async #readAll(due: readonly Waiting[]): Promise<void> {
+  async #readAll(due: readonly PolledKey[]): Promise<void> {
     const byKey = Map.groupBy(due, ({ key }) => JSON.stringify(key));
     const groups = [...byKey.values()];
     for (let start = 0; start < groups.length; start += KEYS_AT_ONCE) {
@@ -124,7 +124,7 @@ export class Polls {
   }
 
   /** Reads one key for each group of waits. */
-  async #readSome(groups: readonly Waiting[][]): Promise<void> {
+  async #readSome(groups: readonly PolledKey[][]): Promise<void> {
     let entries: readonly { value: unknown }[] = [];
     let failure: { error: unknown } | undefined;
     try {
@@ -134,18 +134,18 @@ export class Polls {
     }
     const now = performance.now();
     for (const [index, group] of groups.entries()) {
-      for (const waiting of group) {
-        waiting.pauseMilliseconds = this.#pauseAfter(waiting, now);
-        waiting.dueMilliseconds = now + waiting.pauseMilliseconds;
-        if (!this.#waiting.has(waiting)) continue;
-        if (failure) waiting.onFailure?.(failure.error);
-        else waiting.onValue(entries[index].value);
+      for (const polled of group) {
+        polled.pauseMilliseconds = this.#pauseAfter(polled, now);
+        polled.dueMilliseconds = now + polled.pauseMilliseconds;
+        if (!this.#waiting.has(polled)) continue;
+        if (failure) polled.onFailure?.(failure.error);
+        else polled.onValue(entries[index].value);
       }
     }
   }
 
   #pauseAfter(
-    { pauseMilliseconds, startedMilliseconds, slowestMilliseconds }: Waiting,
+    { pauseMilliseconds, startedMilliseconds, slowestMilliseconds }: PolledKey,
     now: number,
   ): number {
     return this.pauseMilliseconds ??

@@ -11,7 +11,7 @@ const WRITE_MILLISECONDS = 10_000;
 const KEEP_SECONDS = 60;
 
 /** A check of the database. @throws {import("../errors.ts").StorageError} */
-export type Probe = () => Promise<void>;
+type Probe = () => Promise<void>;
 
 /**
  * A probe that reads, and now and then writes, because a database on a full

@@ -14,11 +14,11 @@ interface BucketRecord extends Expiring {
   fullAt: number;
 }
 
-/** A part of a bucket. */
-export interface Part {
-  /** The size: 0 where the bucket is empty. */
+/** The tokens taken out of a bucket. */
+interface BucketPart {
+  /** The number of tokens: 0 if the bucket is empty. */
   given: number;
-  /** Until there is one again; 0 where some was given. */
+  /** The time until there is one again; 0 if some was given. */
   waitMilliseconds: number;
 }
 
@@ -35,11 +35,12 @@ export function rateStore(
 
   return {
     /**
-     * Takes at most `wish` out of a bucket.
+     * Takes at most `wish` tokens out of a bucket.
      *
-     * @param spent what was let through already, and is taken in any case
+     * @param spent the number of requests that were let through already: taken
+     * in any case
      */
-    async take(name: string, wish: number, spent: number): Promise<Part> {
+    async take(name: string, wish: number, spent: number): Promise<BucketPart> {
       for (;;) {
         const entry = await database.get<BucketRecord>(
           bucketKey(purpose, name),

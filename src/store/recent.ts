@@ -10,7 +10,7 @@ import { type Clock, systemClock } from "../clock.ts";
 const FRESH_MILLISECONDS = 1000;
 
 /** The time at which a read began, by both clocks. */
-interface Moment {
+interface ReadTime {
   milliseconds: number;
   /**
    * The time by a clock that goes on steadily even if the other one is set
@@ -20,12 +20,12 @@ interface Moment {
 }
 
 /** A read in progress, which others may share while it is fresh. */
-interface Reading<T> extends Moment {
+interface Reading<T> extends ReadTime {
   promise: Promise<T | undefined>;
 }
 
 /** Reads by name with a small, short cache. */
-export interface Recent<T> {
+interface Recent<T> {
   /** Gives the value, at once if it was read within the last second. */
   find(name: string): T | undefined | Promise<T | undefined>;
   /** Forgets a name: the next {@linkcode Recent.find} reads. */
@@ -44,32 +44,32 @@ export function recent<T>(
     clock?: Clock;
   } = {},
 ): Recent<T> {
-  const kept = new Map<string, Moment & { value: T }>();
+  const kept = new Map<string, ReadTime & { value: T }>();
   const reading = new Map<string, Reading<T>>();
 
   function startReading(name: string): Promise<T | undefined> {
     // Freshness counts from before the read, or it would last longer than a
     // second.
-    const moment = {
+    const readTime = {
       milliseconds: clock(),
       steadyMilliseconds: performance.now(),
     };
     const promise = read(name).then((value) => {
       // Unless it was forgotten while it was being read.
       if (value !== undefined && reading.get(name) === mine) {
-        kept.set(name, { value, ...moment });
+        kept.set(name, { value, ...readTime });
         dropOldest();
       }
       return value;
     }).finally(() => {
       if (reading.get(name) === mine) reading.delete(name);
     });
-    const mine = { promise, ...moment };
+    const mine = { promise, ...readTime };
     reading.set(name, mine);
     return promise;
   }
 
-  function isFresh({ milliseconds, steadyMilliseconds }: Moment): boolean {
+  function isFresh({ milliseconds, steadyMilliseconds }: ReadTime): boolean {
     const age = clock() - milliseconds;
     return age >= 0 && age < FRESH_MILLISECONDS &&
       performance.now() - steadyMilliseconds < FRESH_MILLISECONDS;
@@ -94,7 +94,7 @@ export function recent<T>(
         kept.delete(name);
       }
       const begun = reading.get(name);
-      // A read that began over a second ago is not shared.
+      // A read that began more than a second ago is not shared.
       if (begun !== undefined && isFresh(begun)) return begun.promise;
       return startReading(name);
     },

@@ -32,7 +32,7 @@ import { absent, type Transaction, type Write } from "./transaction.ts";
 /** The lifetime of a session after its last use, in seconds. */
 export const SESSION_SECONDS = 30 * 24 * 60 * 60;
 
-/** The life of a session that nothing followed: anyone may open one. */
+/** The lifetime of a session until its first use: anyone may open one. */
 export const UNUSED_SESSION_SECONDS = 60 * 60;
 
 /** A use moves the end of a session only when this much of it has passed. */
@@ -48,8 +48,8 @@ export interface Session extends Expiring {
   /** The grant that used it last; the session ends with it. */
   grantId?: string;
   /**
-   * The list that it is in: a network's, for callers whom nothing else tells
-   * apart; that of its binding where absent.
+   * The list that counts it: that of a network, for callers who are not told
+   * apart; that of its binding if absent.
    */
   list?: string;
   revision: SessionRevision;
@@ -72,17 +72,19 @@ interface SessionOfPerson extends Expiring {
 const DELETIONS_PER_COMMIT = 200;
 
 /**
- * The most sessions of a person, and of all whom one network's list is for: no
- * one needs so many, but a client may run wild.
+ * The most sessions of a person, and of a network whose callers are not told
+ * apart: no one needs so many, but a client may run wild.
  */
 const MOST_SESSIONS = 1000;
 const MOST_OF_NETWORK = 10_000;
-/** A session is new for so long: no count ends it. */
+/** The time for which a new session is not ended by the count of sessions. */
 const NEW_SECONDS = 60;
-/** The sessions of whoever opens a process's next one after so many are counted. */
+/**
+ * A process counts the sessions of one list each time it has opened this many.
+ */
 const UNCOUNTED_SESSIONS = 200;
 
-/** A person's sessions are read so many at a time, and so many are counted. */
+/** The sessions of a person that are read at a time, and counted in all. */
 const LISTED_PER_READ = 500;
 const MOST_COUNTED = 2000;
 
@@ -163,8 +165,8 @@ export function sessionStore(
   async function endOldest(list: string, most: number): Promise<void> {
     const listed = await database.list<SessionOfPerson>(sessionsOfKey(list));
     listed.sort((a, b) => b.value.expiresAt - a.value.expiresAt);
-    // A session opened a moment ago ends sooner than one ever used, and is
-    // about to be used.
+    // An unused session ends before a used one, but one that was opened a
+    // moment ago is about to be used.
     const end = database.now() + UNUSED_SESSION_SECONDS;
     const isNew = ({ value: { expiresAt } }: Found<SessionOfPerson>) =>
       expiresAt <= end && expiresAt > end - NEW_SECONDS;

@@ -10,7 +10,7 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
-import { TASK_SECONDS, type TaskRecord, updateTask } from "./task_record.ts";
+import { changeTask, TASK_SECONDS, type TaskRecord } from "./task_record.ts";
 import {
   deleteText,
   keysOf,
@@ -59,7 +59,7 @@ export function taskQuestions(database: Database) {
       let tries = 0;
       await persist(
         () =>
-          updateTask(database, taskId, async ({ questions }) => {
+          changeTask(database, taskId, async ({ questions }) => {
             // An earlier try did store the question, and it has its answer
             // already.
             if (tries++ > 0 && await database.find(answerKey)) return;
@@ -100,7 +100,7 @@ export function taskQuestions(database: Database) {
           expiresAt,
         });
         const record: AnswerRecord = { ref, expiresAt };
-        const isTaken = await updateTask(
+        const isTaken = await changeTask(
           database,
           taskId,
           ({ questions: { [key]: open, ...questions } }) =>

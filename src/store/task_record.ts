@@ -56,7 +56,7 @@ export function nextUpdate(
  * Applies a change to a live task, again if another change comes between; false
  * if the task has ended, or `change` gives undefined.
  */
-export async function updateTask(
+export async function changeTask(
   database: Database,
   taskId: string,
   change: (

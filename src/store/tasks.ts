@@ -13,15 +13,15 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { Lapses } from "./lapses.ts";
-import { pause } from "./persist.ts";
+import { pause } from "../clock.ts";
 import { taskQuestions } from "./task_questions.ts";
 import {
+  changeTask,
   isTerminal,
   nextUpdate,
   TASK_SECONDS,
   type TaskRecord,
   type TaskStatus,
-  updateTask,
 } from "./task_record.ts";
 import { deleteText, readText, saveText, TextExpiredError } from "./texts.ts";
 
@@ -34,7 +34,7 @@ export const DIED = {
 };
 /** The time between renewals of a lease, in seconds. */
 export const HEARTBEAT_SECONDS = 5;
-/** The time for which an expired lease is looked at before its task fails. */
+/** The time for which an expired lease is watched before its task fails. */
 export const CONFIRM_SECONDS = 2 * HEARTBEAT_SECONDS;
 
 /** The most characters of a status message in a record. */
@@ -59,7 +59,7 @@ export interface Task {
 }
 
 /** The owner of a task, and the grant that uses it. */
-export type TaskOwner = Pick<Caller, "binding" | "grantId">;
+type TaskOwner = Pick<Caller, "binding" | "grantId">;
 
 /** The list entry of a person's task. */
 interface TaskOfPerson extends Expiring {
@@ -68,7 +68,7 @@ interface TaskOfPerson extends Expiring {
 }
 
 /** The end of a task. */
-export type Outcome =
+export type TaskEnd =
   & (
     | { status: "completed" | "failed"; outcome: JsonObject }
     | { status: "cancelled" }
@@ -81,10 +81,10 @@ export type Outcome =
 export type TaskStore = ReturnType<typeof taskStore>;
 
 /**
- * Tasks in a database.
+ * Opens the tasks of a database.
  *
- * @param options `confirmSeconds`: how long a lease that has expired is looked
- * at before its task has failed
+ * @param options `confirmSeconds`: the time for which an expired lease is
+ * watched before its task fails
  */
 export function taskStore(
   database: Database,
@@ -93,13 +93,13 @@ export function taskStore(
   const lapses = new Lapses(database, confirmSeconds * 1000);
 
   /** Ends a task, once; false when it had ended already. */
-  async function end(taskId: string, outcome: Outcome): Promise<boolean> {
+  async function end(taskId: string, outcome: TaskEnd): Promise<boolean> {
     const ref = "outcome" in outcome
       ? await saveText(database, JSON.stringify(outcome.outcome), {
         expiresAt: database.now() + TASK_SECONDS,
       })
       : undefined;
-    const isEnded = await updateTask(
+    const isEnded = await changeTask(
       database,
       taskId,
       ({ statusMessage }) => ({
@@ -277,9 +277,9 @@ export function taskStore(
 
     /**
      * Finds every task that one of these grants used last, and gives a function
-     * that ends them once the grants are closed. It need not be awaited: the process that
-     * works on a task notices within a second that its grant has ended, and
-     * ends it too.
+     * that ends them once the grants are closed. It need not be awaited: the
+     * process that works on a task notices within a second that its grant has
+     * ended, and ends it too.
      */
     async endAllOf(
       binding: string,
@@ -340,7 +340,7 @@ export function taskStore(
     /** Stores the message of the task's progress. */
     async setMessage(taskId: string, message: string): Promise<void> {
       const statusMessage = cut(message);
-      await updateTask(database, taskId, () => ({ statusMessage }));
+      await changeTask(database, taskId, () => ({ statusMessage }));
     },
 
     /** Resolves when the task has ended, in any process. */

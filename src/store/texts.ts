@@ -9,7 +9,9 @@ import type { Database, Expiring } from "./database.ts";
 import { textKey } from "./keys.ts";
 import { tidy } from "./persist.ts";
 
-/** The place of a text: its record, or parts of their own. */
+/**
+ * The place of a text: in the record that refers to it, or in parts of its own.
+ */
 export type TextRef = { text: string } | { id: string; parts: number };
 
 /**

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock } from "../clock.ts";
-import type { Attempt } from "./fence.ts";
+import type { CommitTry } from "./fence.ts";
 import { fenceKey } from "./keys.ts";
 import { type Expiring, RECORD_VERSION } from "./record.ts";
 
@@ -23,8 +23,8 @@ const LEAST_MILLISECONDS = 60_000;
  */
 const SPREAD = 1 / 8;
 
-/** A try, and the clock by which records are collected. */
-interface Sending extends Attempt {
+/** A try at a commit, and the clock that tells when records are collected. */
+interface Sending extends CommitTry {
   clock: Clock;
 }
 
@@ -44,7 +44,7 @@ export function absent(key: Deno.KvKey): Deno.AtomicCheck {
   return { key, versionstamp: null };
 }
 
-/** A transaction that is being put together; a store says what belongs to it. */
+/** A transaction that a store puts together. */
 export class Transaction {
   /** The mark of its last try. */
   mark?: string;

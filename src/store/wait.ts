@@ -10,7 +10,7 @@ import { StorageError } from "../errors.ts";
 import type { Poll } from "./polls.ts";
 
 /** The methods of a database that a wait needs. */
-interface Waiting {
+interface Waitable {
   poll<T>(key: Deno.KvKey, poll: Poll<T>): () => Promise<void>;
   watch<T>(
     key: Deno.KvKey,
@@ -32,7 +32,7 @@ export interface Wait {
  * @throws the signal's reason when it fires first
  */
 export async function waitFor<T>(
-  database: Waiting,
+  database: Waitable,
   key: Deno.KvKey,
   isWanted: (value: T | undefined) => boolean,
   signal: AbortSignal,

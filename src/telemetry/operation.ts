@@ -16,7 +16,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { type Instruments, TRANSPORT } from "./instruments.ts";
-import { Work } from "./work.ts";
+import { Tally } from "./tally.ts";
 
 /**
  * The facts about a message before it is served; none is in its client's words.
@@ -37,7 +37,7 @@ export interface MessageFacts {
 }
 
 /** The end of serving a message. */
-export interface OperationEnding {
+interface OperationEnding {
   /** The outcome, as in the log. */
   outcome: string;
   /** The JSON-RPC error code of the answer. */
@@ -54,7 +54,7 @@ export class Operation {
   readonly #instruments: Instruments;
   readonly #span: Span;
   readonly #context: Context;
-  readonly #work = new Work();
+  readonly #tally = new Tally();
   /** Attributes of both the span and the metric. */
   readonly #attributes: Attributes;
   readonly #startedMilliseconds = performance.now();
@@ -83,7 +83,7 @@ export class Operation {
       },
       parent,
     );
-    this.#context = this.#work.in(trace.setSpan(parent, this.#span));
+    this.#context = this.#tally.in(trace.setSpan(parent, this.#span));
   }
 
   /**
@@ -125,11 +125,11 @@ export class Operation {
     span.setAttributes({
       // Setting an attribute again would add a second one.
       ...withoutThoseOf(this.#attributes, ending),
-      "tool_server.database.operations": this.#work.databaseOperations,
+      "tool_server.database.operations": this.#tally.databaseOperations,
       ...(reference !== undefined && { "tool_server.reference": reference }),
     });
     span.end();
-    this.#work.isOver = true;
+    this.#tally.isOver = true;
     this.#instruments.operations.record(
       (performance.now() - this.#startedMilliseconds) / 1000,
       { ...this.#attributes, ...ending },

@@ -1,7 +1,7 @@
 /**
- * The traces and metrics of the server, for an operator that collects them.
- * They hold names and known values only: no token, code, state, argument,
- * result, person, nor the address of a person.
+ * The traces and metrics of the server, for an operator who collects them. They
+ * hold names and known values only: no token, code, state, argument, result or
+ * person, and no address of a person.
  *
  * @module
  */
@@ -16,17 +16,17 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { methodName } from "../net/method.ts";
-import { nameOf } from "../log/thrown.ts";
+import { errorNameOf } from "../log/thrown.ts";
 import { type Instruments, makeInstruments, TRANSPORT } from "./instruments.ts";
 import { type MessageFacts, Operation } from "./operation.ts";
 import { redactSpansLike } from "./redaction.ts";
-import { Work } from "./work.ts";
+import { Tally } from "./tally.ts";
 
 export type { MessageFacts, Operation } from "./operation.ts";
 
 /** An operation on the database. */
-export interface DatabaseFacts {
-  /** The first part of its keys, which no stranger can choose. */
+interface DatabaseFacts {
+  /** The method of Deno KV: `get`, `commit`. */
   verb: string;
   /** The first part of its keys, which no stranger can choose. */
   kind: string | undefined;
@@ -35,7 +35,7 @@ export interface DatabaseFacts {
 }
 
 /** An answered step of a sign-in, or an answered token request. */
-export interface SignInStep {
+interface SignInStep {
   /** Method and route. */
   step: string;
   grantType?: string;
@@ -97,9 +97,9 @@ export class Telemetry {
     serve: () => Response | Promise<Response>,
   ): Promise<Response> {
     const received = propagation.deleteBaggage(context.active());
-    const work = new Work();
+    const tally = new Tally();
     const startedMilliseconds = performance.now();
-    const response = await context.with(work.in(received), serve);
+    const response = await context.with(tally.in(received), serve);
     this.#instruments.requests.record(
       (performance.now() - startedMilliseconds) / 1000,
       {
@@ -108,7 +108,7 @@ export class Telemetry {
           ? method
           : "_OTHER",
         "http.response.status_code": response.status,
-        ...(work.route !== undefined && { "http.route": work.route }),
+        ...(tally.route !== undefined && { "http.route": tally.route }),
       },
     );
     return response;
@@ -116,7 +116,7 @@ export class Telemetry {
 
   /** Names the span of an HTTP request by its route. */
   nameRoute(method: string, route: string): void {
-    if (Work.current) Work.current.route = route;
+    if (Tally.current) Tally.current.route = route;
     const span = trace.getActiveSpan();
     span?.updateName(`${methodName(method)} ${route}`);
     span?.setAttribute("http.route", route);
@@ -130,7 +130,7 @@ export class Telemetry {
       "tool_server.outcome": outcome,
       ...(grantType !== undefined && { "oauth.grant_type": grantType }),
     };
-    const { databaseOperations = 0 } = Work.current ?? {};
+    const { databaseOperations = 0 } = Tally.current ?? {};
     trace.getActiveSpan()?.setAttributes({
       ...attributes,
       ...(errorType !== undefined && { "tool_server.error": errorType }),
@@ -166,8 +166,8 @@ export class Telemetry {
 
   /** Does the work of a task, which outlives its call. */
   task<T extends object>(tool: string, run: () => Promise<T>): Promise<T> {
-    const work = new Work();
-    return this.#observe(() => work.run(run), {
+    const tally = new Tally();
+    return this.#observe(() => tally.run(run), {
       span: { name: `task ${tool}`, kind: SpanKind.INTERNAL },
       attributes: { "gen_ai.tool.name": tool },
       histogram: this.#instruments.tasks,
@@ -206,7 +206,7 @@ export class Telemetry {
     { verb, kind, keys }: DatabaseFacts,
     operate: () => Promise<T>,
   ): Promise<T> {
-    const hasSpan = Work.current?.countDatabaseOperation() ?? false;
+    const hasSpan = Tally.current?.countDatabaseOperation() ?? false;
     const span = {
       name: kind === undefined ? verb : `${verb} ${kind}`,
       kind: SpanKind.CLIENT,
@@ -268,6 +268,6 @@ export class Telemetry {
 
 /** Gives the class of an exception; its message may hold anyone's text. */
 function typeOf(error: unknown): string {
-  const name = nameOf(error) ?? "";
+  const name = errorNameOf(error) ?? "";
   return /^\w{1,64}$/.test(name) ? name : "_OTHER";
 }

@@ -29,7 +29,7 @@ import {
   type OperatorProps,
   OperatorSection,
 } from "../../src/pages/operator_section.tsx";
-import { type Refused, wordsFor } from "../../src/pages/error_words.ts";
+import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
 
@@ -315,7 +315,11 @@ const OPERATOR_CALLS: OperatorProps["calls"] = {
   ]),
 };
 
-const ERRORS: [name: string, error: Error, request?: Partial<Refused>][] = [
+const ERRORS: [
+  name: string,
+  error: Error,
+  request?: Partial<RefusedRequest>,
+][] = [
   ["expired", new OAuthError("invalid_request", "", { situation: "expired" })],
   [
     "signed-in",
@@ -335,7 +339,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       baseUrl="https://tools.example.com"
       about={ABOUT}
       tools={TOOLS}
-      entry={{ kind: "sign-in" }}
+      access={{ kind: "sign-in" }}
     />
   ),
   "landing-many-tools": (
@@ -343,7 +347,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       serverTitle={LONG_NAME}
       baseUrl="https://tools.example.com"
       tools={MANY_TOOLS}
-      entry={{ kind: "open" }}
+      access={{ kind: "open" }}
     />
   ),
   "landing-local": (
@@ -351,7 +355,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       serverTitle={serverTitle}
       baseUrl="http://localhost:3000"
       tools={TOOLS}
-      entry={{
+      access={{
         kind: "credential",
         header: "Authorization",
         example: "Bearer YOUR_TOKEN",

@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import {
+  type Access,
   clientGuides,
   connectionName,
-  type Entry,
 } from "../../src/pages/client_guides.ts";
 
 function connect(
   client: string,
-  entry: Entry = { kind: "open" },
+  access: Access = { kind: "open" },
   baseUrl = "https://tools.example",
 ) {
   const found = clientGuides({
     title: "Mail & Notes",
     baseUrl,
-    entry,
+    access,
   }).find((guide) => guide.client === client);
   assert.ok(found);
   return found;
 }
 
-const CREDENTIAL: Entry = {
+const CREDENTIAL: Access = {
   kind: "credential",
   header: "Authorization",
   example: "Bearer YOUR_TOKEN",

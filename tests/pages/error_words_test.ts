@@ -6,9 +6,9 @@ import {
   type Situation,
   StorageError,
 } from "../../src/errors.ts";
-import { type Refused, wordsFor } from "../../src/pages/error_words.ts";
+import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
 
-const REQUEST: Refused = {
+const REQUEST: RefusedRequest = {
   status: 400,
   base: "/tools",
   method: "GET",

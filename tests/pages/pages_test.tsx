@@ -68,7 +68,7 @@ Deno.test("page() allows exactly the inline texts it sends", async () => {
       serverTitle="Tool Server"
       baseUrl="https://tools.example"
       tools={[]}
-      entry={{ kind: "open" }}
+      access={{ kind: "open" }}
     />,
     <CallbackPage
       serverTitle="Tool Server"
@@ -127,7 +127,7 @@ Deno.test("pages escape everything a request or a registration brings", async ()
         description: HOSTILE,
         scopes: [HOSTILE],
       }]}
-      entry={{ kind: "credential", header: HOSTILE, example: HOSTILE }}
+      access={{ kind: "credential", header: HOSTILE, example: HOSTILE }}
       notice={HOSTILE}
     />,
   ];
@@ -230,7 +230,7 @@ Deno.test("every page says who runs the server, and links to its policies", asyn
       {...props}
       baseUrl="https://tools.example"
       tools={[]}
-      entry={{ kind: "open" }}
+      access={{ kind: "open" }}
     />,
   ];
   for (const content of pages) {
@@ -248,7 +248,7 @@ Deno.test("LandingPage says the address once, and folds long lists of tools", as
       serverTitle="Tool Server"
       baseUrl="https://tools.example"
       tools={Array.from({ length: 9 }, (_, index) => ({ name: `t${index}` }))}
-      entry={{ kind: "open" }}
+      access={{ kind: "open" }}
     />,
   );
   const lines = [...html.matchAll(/<code>([^<]*)<\/code>/g)].map(([, it]) =>
@@ -288,7 +288,7 @@ Deno.test("AccountPage tells clients of one name apart by where answers go", asy
       now={0}
     />,
   );
-  const told = [...html.matchAll(/Connected by <strong>(.*?)<\/strong>/g)];
+  const told = [...html.matchAll(/Connected to <strong>(.*?)<\/strong>/g)];
   assert.deepEqual(told.map(([, words]) => words), [
     "claude.ai",
     "a program on the device, at localhost:3118",

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { parseConfig } from "../../src/settings/config.ts";
 import { ConfigError } from "../../src/settings/complaint.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import { providerId } from "../../src/settings/application.ts";
+import { PROVIDER, providerId } from "../../src/settings/application.ts";
+import { issuerId } from "../../src/auth/rules/subject.ts";
 
 function complaints(environment: Environment): string[] {
   try {
@@ -497,4 +498,15 @@ Deno.test("providerId() does not change with how the settings spell a provider",
     idOf({ OAUTH_PROVIDER: "microsoft" }),
     idOf({ OAUTH_PROVIDER: "microsoft", OAUTH_ISSUER: `${tenant}/v2.0` }),
   );
+});
+
+Deno.test("no host has the subjects of a provider that is known by name", () => {
+  const { wants } = PROVIDER.OAUTH_PROVIDER.shape;
+  const names = wants.replace("one of ", "").split(", ")
+    // These are known by their address.
+    .filter((name) => !["oidc", "custom"].includes(name));
+  assert(names.includes("github"));
+  for (const name of names) {
+    assert.notEqual(issuerId({ issuer: `https://${name}` }), name);
+  }
 });

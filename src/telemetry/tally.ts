@@ -1,6 +1,6 @@
 /**
- * The amount of work done for one request so far. It is kept in the request's
- * context, so that code that uses the database need not know the request.
+ * The counts of one request, or of one task. They are kept in its context, so
+ * that code that uses the database need not know the request.
  *
  * @module
  */
@@ -11,27 +11,27 @@ import {
   trace,
 } from "@opentelemetry/api";
 
-const KEY = createContextKey("tool-server work");
+const KEY = createContextKey("tool-server tally");
 
 /**
  * The most database spans of one request. Further operations are only counted.
  */
 const MOST_DATABASE_SPANS = 64;
 
-/** Work for one request. */
-export class Work {
+/** The counts of one request, or of one task. */
+export class Tally {
   /** Operations on the database. */
   databaseOperations = 0;
   isOver = false;
   /** The route of the request, where it leads somewhere. */
   route?: string;
 
-  /** The work that is being done here; undefined in the background. */
-  static get current(): Work | undefined {
-    return context.active().getValue(KEY) as Work | undefined;
+  /** The counts of what runs here; undefined in the background. */
+  static get current(): Tally | undefined {
+    return context.active().getValue(KEY) as Tally | undefined;
   }
 
-  /** Makes a context in which this work is being done. */
+  /** Makes a context in which these are counted. */
   in(context: Context): Context {
     return context.setValue(KEY, this);
   }
