@@ -125,7 +125,7 @@ Deno.test("find() of access tokens takes those of people and of clients, and no 
     const tokens = accessTokenStore(database);
     for (
       const [grant, token] of [
-        [MACHINE, (await tokens.issue(MACHINE))!],
+        [MACHINE, (await tokens.issue(MACHINE))!.accessToken],
         [PERSONAL, (await tokens.issuePersonal(PERSONAL))!],
       ] as const
     ) {

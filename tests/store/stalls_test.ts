@@ -12,12 +12,18 @@ import { openGrant } from "../../src/auth/rules/grant.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { assertionStore } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { codeStore } from "../../src/store/codes.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { testOnDatabases } from "./databases.ts";
-import { ISSUER, newClient, requestOf, signIn, VERIFIER } from "./fixture.ts";
+import {
+  ISSUER,
+  newClient,
+  redeem,
+  requestOf,
+  signIn,
+  VERIFIER,
+} from "./fixture.ts";
 import { StalledKv } from "./stalled_kv.ts";
 import { SteadyTime } from "./timers.ts";
 
@@ -39,7 +45,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "a code": async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
     const good = { code, clientId, codeVerifier: VERIFIER, refreshable: true };
-    return (database) => codeStore(database).use(good);
+    return (database) => redeem(database, good);
   },
   "an assertion": (_kv) => {
     const once = { jti: randomId(), expiresAt: now() + 60 };
@@ -85,7 +91,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "the lease of a refresh at the provider": async (kv) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
     const database = new Database(kv);
-    await codeStore(database).use({
+    await redeem(database, {
       code,
       clientId,
       codeVerifier: VERIFIER,

@@ -1,5 +1,5 @@
 /**
- * A grant by the assertion of an identity provider, without any page.
+ * An access token for the assertion of an identity provider, without any page.
  *
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module
@@ -25,33 +25,30 @@ import {
   opensNothing,
 } from "../rules/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { AssertionStore } from "../../store/assertions.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 
 /**
- * A grant, and the write that marks its assertion as used in the same commit.
+ * Issues a token for the assertion of a client.
+ *
+ * @throws {OAuthError}
  */
-export interface AssertedGrant {
-  grant: Grant;
-  using: Write;
-  /** The same if the request that used it was answered with 503. */
-  usingAgain(): Promise<Write | undefined>;
-}
-
-/** Makes the grant of an assertion, once. @throws {OAuthError} */
-export type GrantByAssertion = (
-  request: { assertion: string; scopes: readonly string[] },
+export type RedeemAssertion = (
+  request: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
   client: Client,
   /** True if the client has authenticated. */
   isProven: boolean,
-) => Promise<AssertedGrant>;
+) => Promise<{ tokens: IssuedTokens; grant: Grant }>;
 
 /**
- * Makes grants for scopes that the identity provider and the rules of this
- * server both allow.
+ * Redeems assertions, for scopes that the identity provider and the rules of
+ * this server both allow. There is no refresh token: the client asks the
+ * identity provider again instead.
  */
-export function grantByAssertion(
+export function assertionGrant(
   {
     baseUrl,
     providerId,
@@ -61,6 +58,7 @@ export function grantByAssertion(
     mayHold,
     verifyAssertion,
     assertions,
+    accessTokens,
     clock,
   }: {
     baseUrl: string;
@@ -74,10 +72,12 @@ export function grantByAssertion(
     mayHold: MayHold;
     verifyAssertion: VerifyAssertion;
     assertions: AssertionStore;
+    accessTokens: Pick<AccessTokenStore, "issue">;
     clock: Clock;
   },
-): GrantByAssertion {
-  return async function grant({ assertion, scopes: asked }, client, isProven) {
+): RedeemAssertion {
+  return async function redeem({ assertion, scopes: asked }, client, isProven) {
+    // A client that may.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
       throw new OAuthError(
@@ -86,6 +86,8 @@ export function grantByAssertion(
           "list it in grant_types",
       );
     }
+
+    // The assertion: its signature, then its claims.
     const { by, claims, identity } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
@@ -93,6 +95,8 @@ export function grantByAssertion(
       baseUrl,
       now: now(clock),
     });
+
+    // The person, and the scopes that the client wants for them.
     const wanted = grantableScopes(
       asked.length > 0 ? asked : allowed ?? [],
       known,
@@ -103,7 +107,7 @@ export function grantByAssertion(
     const isNamedAlone = id === providerId &&
       !isSubjectOfOther(identity.subject, otherIds);
     const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
-    const grant = openAssertedGrant({
+    const wish = openAssertedGrant({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
@@ -114,21 +118,29 @@ export function grantByAssertion(
       assertedBy: printIssuer(by),
       now: now(clock),
     });
-    if (!mayHold({ ...grant, scopes: [] })) {
+
+    // The operator's rules, and the ceiling of the identity provider.
+    if (!mayHold({ ...wish, scopes: [] })) {
       throw badAssertion("This account may not sign in here");
     }
-    const held = mayHold(grant, cutScopes(wanted, allowed));
+    const held = mayHold(wish, cutScopes(wanted, allowed));
     if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",
         "None of the requested scopes may be granted to this account",
       );
     }
+    const grant = { ...wish, scopes: held.scopes };
+
+    // Last, because it can be done once: the same commit marks the assertion as
+    // used. One whose request was answered with 503 may be used again.
     const issuer = `assertion of ${printIssuer(by)}`;
-    return {
-      grant: { ...grant, scopes: held.scopes },
-      using: assertions.using(issuer, once),
-      usingAgain: () => assertions.usingAgain(issuer, once),
-    };
+    let using: Write | undefined = assertions.using(issuer, once);
+    while (using) {
+      const tokens = await accessTokens.issue(grant, using);
+      if (tokens) return { tokens, grant };
+      using = await assertions.usingAgain(issuer, once);
+    }
+    throw badAssertion("The assertion was used before");
   };
 }

@@ -1,0 +1,103 @@
+/**
+ * The verification of access tokens that we issued, for the resource server.
+ *
+ * @module
+ */
+import type { Authenticated } from "../../caller.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { ChallengeError, HttpError } from "../../errors.ts";
+import { callerOf, type Grant } from "../rules/grant.ts";
+import type { MayHold } from "../rules/held_scopes.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import { type Clock, now } from "../../clock.ts";
+import { recent } from "../../store/recent.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+
+/**
+ * Gives the holder of a live access token whose grant is valid here: the
+ * subject, scopes, client and grant, and the provider's API in their name.
+ *
+ * @throws {ChallengeError} `invalid_token`
+ * @throws {HttpError} 403 while the person has paused the connection
+ */
+export type VerifyAccessToken = (token: string) => MaybePromise<Authenticated>;
+
+/** The result for a token, remembered for up to a second. */
+interface Verified {
+  authenticated: Authenticated;
+  expiresAt: number;
+  /** True if the person paused the connection. */
+  isPaused: boolean;
+}
+
+/** Verifies access tokens, at most a second stale. */
+export function accessTokenVerifier(
+  { baseUrl, mayHold, accessTokens, grants, providerTokens, clock }: {
+    baseUrl: string;
+    /** Tells what a grant's tokens may still be used for. */
+    mayHold: MayHold;
+    accessTokens: Pick<AccessTokenStore, "find">;
+    grants: Pick<GrantStore, "find" | "touch">;
+    providerTokens: Pick<ProviderTokens, "upstream">;
+    clock: Clock;
+  },
+): VerifyAccessToken {
+  const verified = recent(read, { clock });
+  const live = recent(readGrant, { clock });
+
+  async function readGrant(grantId: string): Promise<Grant | undefined> {
+    return (await grants.find(grantId))?.value;
+  }
+
+  /** True if a grant still allows everything that it did. */
+  async function isStillHeld(
+    grantId: string,
+    scopes: readonly string[],
+  ): Promise<boolean> {
+    const grant = await live.find(grantId);
+    if (grant?.pausedAt !== undefined) return false;
+    const held = grant && mayHold(grant, scopes);
+    return held !== undefined && held.scopes.length === scopes.length;
+  }
+
+  async function read(token: string): Promise<Verified | undefined> {
+    const access = await accessTokens.find(token);
+    if (!access) return undefined;
+    const { grant, expiresAt, dataKey } = access;
+    const held = mayHold(grant, access.scopes);
+    if (!held) return undefined;
+    const isPaused = grant.pausedAt !== undefined;
+    if (grant.kind === "token" && !isPaused) grants.touch(grant.id);
+    return {
+      authenticated: {
+        caller: callerOf(grant, held),
+        upstream: dataKey &&
+          providerTokens.upstream({ grant, dataKey }),
+        isLive: (grantId = grant.id) => isStillHeld(grantId, held.scopes),
+      },
+      expiresAt,
+      isPaused,
+    };
+  }
+
+  function admit(found: Verified | undefined): Authenticated {
+    if (found && found.expiresAt > now(clock)) {
+      if (!found.isPaused) return found.authenticated;
+      // Not 401: a client would throw away tokens that will work again later.
+      throw new HttpError(
+        403,
+        `This connection is paused: resume it at ${baseUrl}/account`,
+      );
+    }
+    throw new ChallengeError(
+      "The access token is unknown, expired or revoked",
+      "invalid_token",
+    );
+  }
+
+  return function verify(token) {
+    const found = verified.find(token);
+    return found instanceof Promise ? found.then(admit) : admit(found);
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * A code's redemption: accepted once, within 60 seconds, from the client that
+ * requested it.
+ *
+ * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
+ * @module
+ */
+import { type Clock, now } from "../../clock.ts";
+import { OAuthError } from "../../errors.ts";
+import type { Client } from "../rules/client.ts";
+import { useGrant } from "../rules/grant.ts";
+import type { MayHold } from "../rules/held_scopes.ts";
+import { checkCodeVerifier } from "../rules/pkce.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { CodeStore, ReadCode } from "../../store/codes.ts";
+import type { GrantStore } from "../../store/grants.ts";
+
+/**
+ * Redeems the code of a client that has authenticated.
+ *
+ * @param reading the code, if reading it has begun
+ * @throws {OAuthError} `invalid_grant`
+ */
+export type RedeemCode = (
+  request: GrantRequest<"authorization_code">,
+  client: Client,
+  reading?: Promise<ReadCode | undefined>,
+) => Promise<IssuedTokens>;
+
+/** Redeems codes. */
+export function authorizationCodeGrant(
+  { codes, grants, mayHold, clock }: {
+    codes: CodeStore;
+    grants: Pick<GrantStore, "close">;
+    /** Tells what a grant's tokens may still be used for. */
+    mayHold: MayHold;
+    clock: Clock;
+  },
+): RedeemCode {
+  return async function redeem(
+    { code, codeVerifier, redirectUri },
+    { clientId, metadata },
+    reading,
+  ) {
+    for (;; reading = undefined) {
+      // The client's own code. Another's attempt changes nothing.
+      const read = await (reading ?? codes.read(code));
+      const record = read?.code.value;
+      if (!read || !record || record.clientId !== clientId) throw unknown();
+      if (redirectUri !== undefined && redirectUri !== record.redirectUri) {
+        throw new OAuthError(
+          "invalid_grant",
+          "redirect_uri is not that of the authorization request",
+        );
+      }
+      checkCodeVerifier(codeVerifier, record.codeChallenge);
+
+      // Used before: the grant ends, unless its client was told 503.
+      if (record.usedAt !== undefined) {
+        const tokens = await codes.answerAgain(code, read);
+        if (tokens) return tokens;
+        await grants.close(read.grantId);
+        throw new OAuthError("invalid_grant", "The code was used before");
+      }
+
+      // The grant, which the operator's rules of today must allow.
+      const { grant: { value: pending }, upstream: { value: upstream } } = read;
+      if (pending?.status !== "pending" || !upstream) throw unknown();
+      const grant = useGrant(pending, {
+        refreshable: metadata.grant_types.includes("refresh_token"),
+        now: now(clock),
+      });
+      const held = mayHold(grant);
+      if (!held) throw unknown();
+
+      const { scopes } = held;
+      const tokens = await codes.use(code, {
+        grant,
+        scopes,
+        record,
+        upstream,
+        read,
+      });
+      if (tokens) return tokens;
+      // Another request was faster.
+    }
+  };
+}
+
+function unknown(): OAuthError {
+  return new OAuthError("invalid_grant", "The code is unknown or has expired");
+}
