@@ -7,7 +7,6 @@ import { Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import type { About } from "../authoring/about.ts";
 import type { Scopes } from "../authoring/scope.ts";
-import { basePathOf } from "../net/base_path.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { Config } from "../settings/config.ts";
 import {

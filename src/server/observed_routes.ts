@@ -8,7 +8,7 @@ import { routePath } from "@hono/hono/route";
 import { basePathOf } from "../net/base_path.ts";
 import { OAuthError } from "../errors.ts";
 import type { Passing } from "../http/passing.ts";
-import { judge } from "./request_log.ts";
+import { outcomeOf } from "./request_log.ts";
 import { telemetry } from "../telemetry/current.ts";
 
 /** The steps of an attempt to connect. */
@@ -38,7 +38,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
     telemetry.tellStep({
       step,
       grantType: c.get("grantType"),
-      outcome: judge(c).outcome,
+      outcome: outcomeOf(c).outcome,
       errorType: errorTypeOf(c),
       startedMilliseconds,
     });

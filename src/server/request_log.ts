@@ -24,7 +24,7 @@ export function requestLog(log: Logger): MiddlewareHandler<Passing> {
     await next();
     const level = levelFor(c);
     if (!log.isEnabledFor(level)) return;
-    const { refusal, outcome } = judge(c);
+    const { refusal, outcome } = outcomeOf(c);
     const address = c.get("address");
     log[level]("Request", {
       reference: c.get("reference"),
@@ -48,7 +48,7 @@ function levelFor(c: Context<Passing>): keyof Logger & ("debug" | "info") {
 }
 
 /** Tells the outcome of a request outside `/mcp`. */
-export function judge(
+export function outcomeOf(
   c: Context<Passing>,
 ): { outcome: string; refusal?: string } {
   const { error } = c;

@@ -68,7 +68,7 @@ interface TaskOfPerson extends Expiring {
 }
 
 /** The end of a task. */
-export type Outcome =
+export type TaskOutcome =
   & (
     | { status: "completed" | "failed"; outcome: JsonObject }
     | { status: "cancelled" }
@@ -93,7 +93,7 @@ export function taskStore(
   const lapses = new Lapses(database, confirmSeconds * 1000);
 
   /** Ends a task, once; false when it had ended already. */
-  async function end(taskId: string, outcome: Outcome): Promise<boolean> {
+  async function end(taskId: string, outcome: TaskOutcome): Promise<boolean> {
     const ref = "outcome" in outcome
       ? await saveText(database, JSON.stringify(outcome.outcome), {
         expiresAt: database.now() + TASK_SECONDS,

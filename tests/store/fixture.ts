@@ -7,7 +7,8 @@ import { randomId } from "../../src/crypto/crypto.ts";
 import type { Client } from "../../src/auth/rules/client.ts";
 import { registerClient } from "../../src/auth/rules/client.ts";
 import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
-import { type Grant, openGrant } from "../../src/auth/rules/grant.ts";
+import type { Grant } from "../../src/auth/rules/grant.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import type { MayHold } from "../../src/auth/rules/held_scopes.ts";
 import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
@@ -107,7 +108,7 @@ export function refresh(
     grants: grantStore(database),
     providerTokens: {
       identify: () => Promise.resolve(undefined),
-      keep: (_key, commit) => commit(),
+      refreshIfDue: (_key, commit) => commit(),
     },
     confirmation: confirmation({ allowedUsers: [] }),
     mayHold: (grant, scopes = grant.scopes) => ({ scopes }),

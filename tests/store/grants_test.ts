@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/grant.ts";
+} from "../../src/auth/rules/new_grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";

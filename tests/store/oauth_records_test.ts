@@ -9,7 +9,7 @@ import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { openGrant } from "../../src/auth/rules/grant.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import {
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
-import { openGrant } from "../../src/auth/rules/grant.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { assertionStore } from "../../src/store/assertions.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";

@@ -187,7 +187,7 @@ export function accountSignIn(
       const id = await save({
         subject,
         provider: providerId,
-        identity: confirmation.keep(identity),
+        identity: confirmation.reduce(identity),
       }, confirmation.isWanted ? tokens : undefined);
       log.audit("Signed in to the account page", {
         reference: c.get("reference"),

@@ -55,7 +55,7 @@ export function personConfirmation(
     const { identity, expiresAt } = person.session;
     if (!confirmation.isWanted) return identity;
     const asked = await ask(person);
-    if (asked) return confirmation.keep(asked);
+    if (asked) return confirmation.reduce(asked);
     const signedInAt = expiresAt - ACCOUNT_SESSION_SECONDS;
     if (now(clock) < signedInAt + RECENT_SECONDS) return identity;
     throw signInAgain();

@@ -7,7 +7,7 @@
 import type { Context } from "@hono/hono";
 import type { Scopes } from "../../authoring/scope.ts";
 import { HttpError } from "../../errors.ts";
-import { openPersonalGrant } from "../rules/grant.ts";
+import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { type Clock, now } from "../../clock.ts";

@@ -51,7 +51,7 @@ export interface ClientDirectory {
     act: (client: Client) => Promise<T>,
   ): Promise<T>;
   /** Stores the documents of a client with which someone has signed in. */
-  keep(client: Client): Promise<void>;
+  keepDocuments(client: Client): Promise<void>;
 }
 
 /** Finds clients among registrations and metadata documents. */
@@ -176,7 +176,7 @@ export function clientDirectory(
     find,
     findRegistered,
 
-    async keep({ clientId, domain, metadata: { jwks_uri } }) {
+    async keepDocuments({ clientId, domain, metadata: { jwks_uri } }) {
       if (domain !== undefined) await documents.keep(clientId);
       if (jwks_uri !== undefined) await documents.keep(jwks_uri);
     },

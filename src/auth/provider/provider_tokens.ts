@@ -57,7 +57,7 @@ export interface ProviderTokens {
    * @throws {ChallengeError} when the tokens are dead; the grant has then ended
    * @throws {import("../../errors.ts").HttpError} 503 when the provider does not answer
    */
-  keep<T>(
+  refreshIfDue<T>(
     key: GrantKey,
     commit: (also?: Write) => Promise<T | undefined>,
   ): Promise<T | undefined>;
@@ -65,7 +65,7 @@ export interface ProviderTokens {
    * Identifies the person as of now, by tokens that were refreshed for this if
    * possible; undefined if the provider cannot be asked any more.
    *
-   * @throws as {@linkcode keep}
+   * @throws as {@linkcode refreshIfDue}
    */
   identify(key: GrantKey): Promise<Identity | undefined>;
   /** Makes the API for tools. */
@@ -325,7 +325,7 @@ export function providerTokens({
         renew: (rejected) => renew(key, rejected),
       }),
 
-    async keep(key, commit) {
+    async refreshIfDue(key, commit) {
       const found = await find(key);
       if (!found || parse(found).refreshToken === undefined) {
         return await commit();

@@ -22,8 +22,8 @@ export interface Confirmation {
    * that the address is theirs.
    */
   confirm(grant: Grant, identity: Identity | undefined, now: number): Grant;
-  /** Drops of an identity that the provider has just given what no rule needs. */
-  keep(identity: Identity): Identity;
+  /** Drops the memberships that no rule looks at. */
+  reduce(identity: Identity): Identity;
 }
 
 /** Reads the questions out of `OAUTH_ALLOWED_USERS` and the permissions. */
@@ -41,8 +41,8 @@ export function confirmation(
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
-  function keep(identity: Identity): Identity {
-    return permissions?.keep(identity) ?? withoutMemberships(identity);
+  function reduce(identity: Identity): Identity {
+    return permissions?.reduce(identity) ?? withoutMemberships(identity);
   }
 
   return {
@@ -51,7 +51,7 @@ export function confirmation(
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
     confirm(grant, identity, now) {
       if (identity) {
-        return { ...grant, identity: keep(identity), confirmedAt: now };
+        return { ...grant, identity: reduce(identity), confirmedAt: now };
       }
       const known = withoutMemberships(grant.identity);
       const isDoubted = known.emailVerified === true && isStale(grant, now);
@@ -60,6 +60,6 @@ export function confirmation(
         identity: isDoubted ? { ...known, emailVerified: false } : known,
       };
     },
-    keep,
+    reduce,
   };
 }

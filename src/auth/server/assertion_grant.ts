@@ -8,7 +8,9 @@ import type { Scopes } from "../../authoring/scope.ts";
 import { type Clock, now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
-import { type Grant, openAssertedGrant } from "../rules/grant.ts";
+import type { Grant } from "../rules/grant.ts";
+import { openAssertedGrant } from "../rules/new_grant.ts";
+import type { Confirmation } from "../rules/confirmation.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import {
   badAssertion,
@@ -16,7 +18,6 @@ import {
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
 } from "../rules/identity_assertion.ts";
-import { type Permissions, withoutMemberships } from "../rules/permissions.ts";
 import { resourceOf } from "../rules/resource.ts";
 import {
   cutScopes,
@@ -54,7 +55,7 @@ export function assertionGrant(
     providerId,
     otherIds,
     scopes: known,
-    permissions,
+    confirmation,
     mayHold,
     verifyAssertion,
     assertions,
@@ -67,7 +68,7 @@ export function assertionGrant(
     /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
     scopes: Scopes;
-    permissions?: Permissions;
+    confirmation: Pick<Confirmation, "reduce">;
     /** Tells what the grant may be used for here. */
     mayHold: MayHold;
     verifyAssertion: VerifyAssertion;
@@ -106,7 +107,7 @@ export function assertionGrant(
     // A rule with a subject alone means a person of the sign-in provider.
     const isNamedAlone = id === providerId &&
       !isSubjectOfOther(identity.subject, otherIds);
-    const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
+    const kept = confirmation.reduce(identity);
     const wish = openAssertedGrant({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),

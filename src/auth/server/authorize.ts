@@ -104,9 +104,10 @@ export function authorizeEndpoint(
 
   return async function authorize(c) {
     await checkRate(c);
+
+    // The client, read together with what this browser approved for it before.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const clientId = parameters.require("client_id");
-    // Read together with the client, which may take a round trip as well.
     const approving = findApproved(c, {
       clientId,
       redirectUri: parameters.get("redirect_uri"),
@@ -115,6 +116,8 @@ export function authorizeEndpoint(
     const client = await findClient(clientId);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
+
+    // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);
     // Its ID may be older than the operator's rule about addresses.
     if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
@@ -122,6 +125,10 @@ export function authorizeEndpoint(
     const approved = parameters.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
+
+    // The request. Before the person has approved the address, an error is
+    // shown here: otherwise any stranger could make this endpoint send browsers
+    // anywhere.
     let request: AuthorizationRequest;
     try {
       request = parseAuthorizationRequest(parameters, {
@@ -130,8 +137,6 @@ export function authorizeEndpoint(
         scopes: known,
       });
     } catch (error) {
-      // An address that the person never approved gets no redirect: otherwise
-      // any stranger could make this endpoint send browsers anywhere.
       if (!approved || !(error instanceof OAuthError)) throw error;
       const { code, description } = error;
       const state = parameters.get("state");
@@ -143,11 +148,15 @@ export function authorizeEndpoint(
         }, baseUrl),
       );
     }
-    // A request for one more scope must not lose those approved before.
+
+    // A step-up: a request for one more scope does not lose those approved
+    // before.
     const scopes = unionOfScopes(
       request.scopes,
       (approved ?? []).filter((scope) => known.supported.includes(scope)),
     );
+
+    // A client that the operator trusts goes on without consent.
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
@@ -161,6 +170,8 @@ export function authorizeEndpoint(
       });
       return redirect(c, url.href);
     }
+
+    // The consent page.
     const handle = await requests.save(browser, pending);
     return page(
       c,

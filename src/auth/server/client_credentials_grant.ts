@@ -8,7 +8,7 @@ import { type Clock, now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
-import { openClientGrant } from "../rules/grant.ts";
+import { openClientGrant } from "../rules/new_grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";

@@ -56,7 +56,7 @@ export function refreshTokenGrant(
     baseUrl: string;
     refreshTokens: RefreshTokenStore;
     grants: Pick<GrantStore, "change" | "close">;
-    providerTokens: Pick<ProviderTokens, "identify" | "keep">;
+    providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue">;
     /** Decides when the provider is asked who a person is now. */
     confirmation: Confirmation;
     /** Tells what a grant's tokens may still be used for. */
@@ -150,7 +150,7 @@ export function refreshTokenGrant(
         refreshTokens.rotate(live, held.scopes, also);
       const tokens = isDue
         ? await rotate()
-        : await providerTokens.keep(key, rotate).catch(refuseDead);
+        : await providerTokens.refreshIfDue(key, rotate).catch(refuseDead);
       if (tokens) return tokens;
       // Another request was faster.
     }

@@ -1,5 +1,6 @@
 /**
- * Sign-in under the chosen strategies: the routes, and the gate of `/mcp`.
+ * The sign-in of a server, as `AUTH_STRATEGY` says: its routes, and the gate of
+ * `/mcp`.
  *
  * @module
  */
@@ -17,15 +18,15 @@ import {
 import { anonymousGate } from "../doors/anonymous_gate.ts";
 import { gateOfDoors } from "../doors/doors.ts";
 import type { Gate } from "../doors/gate.ts";
-import { jwtGate } from "../doors/jwt_gate.ts";
-import { oauthDoor } from "../doors/oauth_gate.ts";
-import { staticDoors } from "../doors/static_gate.ts";
+import { jwtDoor } from "../doors/jwt_door.ts";
+import { oauthDoor } from "../doors/oauth_door.ts";
+import { staticDoors } from "../doors/static_doors.ts";
 import {
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
 } from "./well_known.ts";
 
-/** The parts of the strategies. */
+/** The parts of the doors and of the authorization server. */
 export interface SignInOptions
   extends Omit<AuthorizationServerOptions, "config" | "provider"> {
   auth: AuthConfig;
@@ -33,9 +34,9 @@ export interface SignInOptions
   provider(settings: ProviderConfig): Provider;
 }
 
-/** Sign-in under the chosen strategies. */
+/** The sign-in of a server. */
 export interface SignIn {
-  /** The routes, which exist under every strategy. */
+  /** The routes; without an authorization server they say that there is none. */
   app: Hono<Passing>;
   /** The gate of `/mcp`, unless a comparison is enough to know a caller. */
   gate?: Gate;
@@ -43,7 +44,7 @@ export interface SignIn {
   close?(): Promise<void>;
 }
 
-/** Makes the gate and the routes of the chosen strategies. */
+/** Makes the routes and the gate. */
 export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, database, scopes } = options;
   const { oauth, jwt } = auth;
@@ -68,7 +69,7 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   if (!server && !jwt) return { app };
   const gate = gateOfDoors({
     oauth: server && oauthDoor({ baseUrl, scopes, verify: server.verify }),
-    jwt: jwt && jwtGate({
+    jwt: jwt && jwtDoor({
       ...jwt,
       baseUrl,
       otherIds: oauth && subjectIds(oauth),

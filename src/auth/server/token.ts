@@ -144,7 +144,7 @@ export function tokenEndpoint(
         const tokens = await issue(c, client, parameters, ahead);
         c.set("grantId", parseCredential(tokens.accessToken)?.grantId);
         waiveRate(c);
-        await tidy(() => clients.keep(client));
+        await tidy(() => clients.keepDocuments(client));
         if (client.isConfigured) clientUses.touch(client.clientId);
         return c.json(printTokenResponse(tokens, now(clock)));
       },

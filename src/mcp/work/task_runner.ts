@@ -20,8 +20,8 @@ import type { Logger } from "../../log/log.ts";
 import {
   DIED,
   HEARTBEAT_SECONDS,
-  type Outcome as Kept,
   type Task,
+  type TaskOutcome as Kept,
   type TaskStore,
 } from "../../store/tasks.ts";
 import type { Outcome } from "../../log/outcome.ts";
