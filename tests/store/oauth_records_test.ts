@@ -3,7 +3,7 @@ import { randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
-import { assertionStore } from "../../src/store/assertions.ts";
+import { assertionStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
@@ -163,15 +163,16 @@ Deno.test("documentStore writes down what it fetches again for a document that i
 
 Deno.test("use() lets one of fifty uses through", () =>
   withKv(async (kv) => {
-    const assertion = { jti: "once", expiresAt: now() + 60 };
+    const assertion = { issuer: "a", jti: "once", expiresAt: now() + 60 };
     const uses = await Promise.all(
       Array.from(
         { length: 50 },
-        () => assertionStore(new Database(kv)).use("a", assertion),
+        () => assertionStore(new Database(kv)).use(assertion),
       ),
     );
     assert.equal(uses.filter(Boolean).length, 1);
-    assert(await assertionStore(new Database(kv)).use("b", assertion));
+    const other = { ...assertion, issuer: "b" };
+    assert(await assertionStore(new Database(kv)).use(other));
   }));
 
 /** Approves until no other approval comes between. */

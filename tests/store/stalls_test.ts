@@ -10,7 +10,7 @@ import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import { assertionStore } from "../../src/store/assertions.ts";
+import { assertionStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
@@ -48,10 +48,8 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
     return (database) => redeem(database, good);
   },
   "an assertion": (_kv) => {
-    const once = { jti: randomId(), expiresAt: now() + 60 };
-    return Promise.resolve((database) =>
-      assertionStore(database).use("client", once)
-    );
+    const once = { issuer: "client", jti: randomId(), expiresAt: now() + 60 };
+    return Promise.resolve((database) => assertionStore(database).use(once));
   },
   "a request state": (_kv) => {
     const nonce = randomId();

@@ -22,8 +22,7 @@ import {
 import { isSealedClientId } from "../rules/client_id.ts";
 import { openClient } from "../rules/sealed_client.ts";
 import type { Parameters } from "../rules/parameters.ts";
-import type { AssertionStore } from "../../store/assertions.ts";
-import type { Use } from "../../store/once.ts";
+import type { AssertionStore, Use } from "../../store/once.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -167,7 +166,10 @@ export function clientDirectory(
       if (!keys) throw error;
       return await verify(keys);
     });
-    const use = await assertions.use(client.clientId, used);
+    const use = await assertions.use({
+      issuer: client.clientId,
+      ...used,
+    });
     if (use) return use;
     throw new OAuthError("invalid_client", "The assertion was used before");
   }

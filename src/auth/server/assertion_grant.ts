@@ -28,7 +28,7 @@ import {
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { AssertionStore } from "../../store/assertions.ts";
+import type { AssertionStore } from "../../store/once.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 
@@ -135,12 +135,12 @@ export function assertionGrant(
 
     // Last, because it can be done once: the same commit marks the assertion as
     // used. One whose request was answered with 503 may be used again.
-    const issuer = `assertion of ${printIssuer(by)}`;
-    let using: Write | undefined = assertions.using(issuer, once);
+    const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
+    let using: Write | undefined = assertions.using(used);
     while (using) {
       const tokens = await accessTokens.issue(grant, using);
       if (tokens) return { tokens, grant };
-      using = await assertions.usingAgain(issuer, once);
+      using = await assertions.usingAgain(used);
     }
     throw badAssertion("The assertion was used before");
   };

@@ -19,7 +19,7 @@ import { parseScope } from "../rules/scope.ts";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
 import { accessTokenStore } from "../../store/access_tokens.ts";
-import { assertionStore } from "../../store/assertions.ts";
+import { assertionStore } from "../../store/once.ts";
 import { approvalStore } from "../../store/approvals.ts";
 import { attemptStore } from "../../store/attempts.ts";
 import { authorizationRequestStore } from "../../store/authorization_requests.ts";
