@@ -9,7 +9,7 @@ import { dropCookie } from "../../http/cookie.ts";
 import type { Passing } from "../../http/passing.ts";
 import { redirect } from "../../http/redirect.ts";
 import { accountPageEndpoint } from "./account_page.ts";
-import { type AccountSignIn, accountSignIn } from "./account_sign_in.ts";
+import { accountSignIn } from "./account_sign_in.ts";
 import { personConfirmation } from "./confirmed_person.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
@@ -27,13 +27,8 @@ type AccountOptions =
     "signedIn" | "confirmPerson"
   >;
 
-/** The account page, and the way back to it from the provider. */
-export interface AccountRoutes extends Omit<AccountSignIn, "start"> {
-  app: Hono<Passing>;
-}
-
-/** Makes the routes of the account page. */
-export function accountRoutes(options: AccountOptions): AccountRoutes {
+/** Makes the routes of the account page, and its way back from the provider. */
+export function accountRoutes(options: AccountOptions) {
   const { baseUrl, accountSessions, checkRate } = options;
   const signedIn = signedInPeople(options);
   const parts = { ...options, signedIn };

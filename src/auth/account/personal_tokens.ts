@@ -12,7 +12,7 @@ import type { MayHold } from "../rules/held_scopes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { type Clock, now } from "../../clock.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { ConfirmPerson } from "./confirmed_person.ts";
+import type { personConfirmation } from "./confirmed_person.ts";
 import { type SignedInPeople, signedOut } from "./signed_in.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import { redirect } from "../../http/redirect.ts";
@@ -48,7 +48,7 @@ export function personalTokenEndpoint(
     baseUrl: string;
     scopes: Scopes;
     signedIn: SignedInPeople;
-    confirmPerson: ConfirmPerson;
+    confirmPerson: ReturnType<typeof personConfirmation>;
     /** Tells what a grant's token may be used for here. */
     mayHold: MayHold;
     accessTokens: Pick<AccessTokenStore, "issuePersonal">;

@@ -14,15 +14,6 @@ import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 
-/**
- * Gives the holder of a live access token whose grant is valid here: the
- * subject, scopes, client and grant, and the provider's API in their name.
- *
- * @throws {ChallengeError} `invalid_token`
- * @throws {HttpError} 403 while the person has paused the connection
- */
-export type VerifyAccessToken = (token: string) => MaybePromise<Authenticated>;
-
 /** The result for a token, remembered for up to a second. */
 interface Verified {
   authenticated: Authenticated;
@@ -31,7 +22,14 @@ interface Verified {
   isPaused: boolean;
 }
 
-/** Verifies access tokens, at most a second stale. */
+/**
+ * Makes the verification of access tokens, at most a second stale. It gives the
+ * holder of a live token whose grant is valid here: the subject, scopes, client
+ * and grant, and the provider's API in their name.
+ *
+ * @throws {ChallengeError} `invalid_token`
+ * @throws {HttpError} 403 while the person has paused the connection
+ */
 export function accessTokenVerifier(
   { baseUrl, mayHold, accessTokens, grants, providerTokens, clock }: {
     baseUrl: string;
@@ -42,7 +40,7 @@ export function accessTokenVerifier(
     providerTokens: Pick<ProviderTokens, "upstream">;
     clock: Clock;
   },
-): VerifyAccessToken {
+) {
   const verified = recent(read, { clock });
   const live = recent(readGrant, { clock });
 
@@ -96,7 +94,7 @@ export function accessTokenVerifier(
     );
   }
 
-  return function verify(token) {
+  return function verify(token: string): MaybePromise<Authenticated> {
     const found = verified.find(token);
     return found instanceof Promise ? found.then(admit) : admit(found);
   };

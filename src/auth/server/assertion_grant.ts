@@ -33,21 +33,11 @@ import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
 
 /**
- * Issues a token for the assertion of a client.
- *
- * @throws {OAuthError}
- */
-export type RedeemAssertion = (
-  request: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
-  client: Client,
-  /** True if the client has authenticated. */
-  isProven: boolean,
-) => Promise<{ tokens: IssuedTokens; grant: Grant }>;
-
-/**
  * Redeems assertions, for scopes that the identity provider and the rules of
  * this server both allow. There is no refresh token: the client asks the
  * identity provider again instead.
+ *
+ * @throws {OAuthError}
  */
 export function assertionGrant(
   {
@@ -76,8 +66,13 @@ export function assertionGrant(
     accessTokens: Pick<AccessTokenStore, "issue">;
     clock: Clock;
   },
-): RedeemAssertion {
-  return async function redeem({ assertion, scopes: asked }, client, isProven) {
+) {
+  return async function redeem(
+    { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
+    client: Client,
+    /** True if the client has authenticated. */
+    isProven: boolean,
+  ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
     // A client that may.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {

@@ -8,9 +8,6 @@ import { HttpError, OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import type { Attempt, AttemptStore } from "../../store/attempts.ts";
 
-/** The end of a step. */
-type StepEnd = Pick<Attempt, "client" | "failure">;
-
 /**
  * Makes the middleware of every endpoint that an attempt to connect passes. An
  * endpoint that has found its client names it in the context, as `client`.
@@ -18,7 +15,7 @@ type StepEnd = Pick<Attempt, "client" | "failure">;
 export function attemptRecorder(
   { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
 ): MiddlewareHandler {
-  function note(c: Context, end: StepEnd): void {
+  function note(c: Context, end: Partial<Attempt>): void {
     const step = `${c.req.method} ${c.req.path}`;
     const known: string | undefined = c.get("client");
     const named = c.req.query("client_id");
@@ -45,7 +42,7 @@ export function attemptRecorder(
 function parseAnswer(
   location: string | null,
   issuer: string,
-): StepEnd | undefined {
+): Pick<Attempt, "client" | "failure"> | undefined {
   if (location === null) return undefined;
   const [client, query] = location.split("?");
   const answer = new URLSearchParams(query);

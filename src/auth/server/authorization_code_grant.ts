@@ -16,18 +16,11 @@ import type { CodeStore, ReadCode } from "../../store/codes.ts";
 import type { GrantStore } from "../../store/grants.ts";
 
 /**
- * Redeems the code of a client that has authenticated.
+ * Makes the redemption of codes: for a client that has authenticated, of a code
+ * whose reading may have begun.
  *
- * @param reading the code, if reading it has begun
  * @throws {OAuthError} `invalid_grant`
  */
-export type RedeemCode = (
-  request: GrantRequest<"authorization_code">,
-  client: Client,
-  reading?: Promise<ReadCode | undefined>,
-) => Promise<IssuedTokens>;
-
-/** Redeems codes. */
 export function authorizationCodeGrant(
   { codes, grants, mayHold, clock }: {
     codes: CodeStore;
@@ -36,12 +29,12 @@ export function authorizationCodeGrant(
     mayHold: MayHold;
     clock: Clock;
   },
-): RedeemCode {
+) {
   return async function redeem(
-    { code, codeVerifier, redirectUri },
-    { clientId, metadata },
-    reading,
-  ) {
+    { code, codeVerifier, redirectUri }: GrantRequest<"authorization_code">,
+    { clientId, metadata }: Client,
+    reading?: Promise<ReadCode | undefined>,
+  ): Promise<IssuedTokens> {
     for (;; reading = undefined) {
       // The client's own code. Another's attempt changes nothing.
       const read = await (reading ?? codes.read(code));

@@ -40,10 +40,7 @@ import type { Provider } from "../provider/provider.ts";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/create_provider.ts";
-import {
-  accessTokenVerifier,
-  type VerifyAccessToken,
-} from "./access_token_verifier.ts";
+import { accessTokenVerifier } from "./access_token_verifier.ts";
 import { assertionGrant } from "./assertion_grant.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
@@ -90,7 +87,7 @@ export interface AuthorizationServer {
   /** Its endpoints and pages. */
   app: Hono<Passing>;
   /** Verifies its access tokens: the part of it that `/mcp` uses. */
-  verify: VerifyAccessToken;
+  verify: ReturnType<typeof accessTokenVerifier>;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
 }

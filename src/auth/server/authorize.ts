@@ -37,7 +37,7 @@ import type { ApprovalStore } from "../../store/approvals.ts";
 import type { AuthorizationRequestStore } from "../../store/authorization_requests.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { ProviderUrl } from "./provider_url.ts";
+import type { providerUrls } from "./provider_url.ts";
 import type { CheckRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 
@@ -71,7 +71,7 @@ export function authorizeEndpoint(
     approvals: ApprovalStore;
     requests: AuthorizationRequestStore;
     policy: ClientPolicy;
-    providerUrl: ProviderUrl;
+    providerUrl: ReturnType<typeof providerUrls>;
     checkRate: CheckRate;
     log: Logger;
   },

@@ -15,18 +15,10 @@ import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 
 /**
- * Issues a token to a client that has authenticated.
- *
- * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
- */
-export type IssueToMachine = (
-  request: GrantRequest<"client_credentials">,
-  client: Client,
-) => Promise<IssuedTokens>;
-
-/**
  * Issues tokens to machines, without a refresh token: a machine asks again
  * instead.
+ *
+ * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
   { baseUrl, accessTokens, clock }: {
@@ -34,8 +26,11 @@ export function clientCredentialsGrant(
     accessTokens: Pick<AccessTokenStore, "issue">;
     clock: Clock;
   },
-): IssueToMachine {
-  return async function issueToMachine({ scopes }, client) {
+) {
+  return async function issueToMachine(
+    { scopes }: GrantRequest<"client_credentials">,
+    client: Client,
+  ): Promise<IssuedTokens> {
     if (!isMachine(client)) {
       throw new OAuthError(
         "unauthorized_client",

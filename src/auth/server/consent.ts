@@ -17,7 +17,7 @@ import type {
 } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
-import type { ProviderUrl } from "./provider_url.ts";
+import type { providerUrls } from "./provider_url.ts";
 import type { CheckRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 
@@ -27,7 +27,7 @@ export function consentEndpoint(
     baseUrl: string;
     /** Of the provider that people sign in at. */
     providerId: string;
-    providerUrl: ProviderUrl;
+    providerUrl: ReturnType<typeof providerUrls>;
     requests: AuthorizationRequestStore;
     checkRate: CheckRate;
     log: Logger;

@@ -29,20 +29,13 @@ import type { Write } from "../../store/transaction.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 
 /**
- * Exchanges the refresh token of a client that has authenticated.
+ * Makes the refresh: for a client that has authenticated, with a token whose
+ * reading may have begun.
  *
- * @param reading the token, if reading it has begun
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
  * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
  * answer
  */
-export type Refresh = (
-  request: GrantRequest<"refresh_token">,
-  client: Pick<Client, "clientId">,
-  reading?: Promise<ReadRefreshToken | undefined>,
-) => Promise<IssuedTokens>;
-
-/** Exchanges refresh tokens. */
 export function refreshTokenGrant(
   {
     baseUrl,
@@ -63,10 +56,14 @@ export function refreshTokenGrant(
     mayHold: MayHold;
     clock: Clock;
   },
-): Refresh {
+) {
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
 
-  return async function refresh({ refreshToken, scopes }, client, reading) {
+  return async function refresh(
+    { refreshToken, scopes }: GrantRequest<"refresh_token">,
+    client: Pick<Client, "clientId">,
+    reading?: Promise<ReadRefreshToken | undefined>,
+  ): Promise<IssuedTokens> {
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 
@@ -86,7 +83,7 @@ export function refreshTokenGrant(
       const grant = read?.grant.value;
       if (!read || !isOf(client, grant)) throw unknown();
       const { token: { value: record } } = read;
-      const { refreshKey = "" } = grant;
+      const { refreshKey } = grant;
       if (!record && !isMinted(read.refreshToken, refreshKey)) throw unknown();
 
       // A replay. Its tag proves that a token is one of the grant's, even if
@@ -107,12 +104,9 @@ export function refreshTokenGrant(
       // The person as of now, where a rule looks at what may have changed. The
       // provider's new tokens are stored before that.
       if (!isGrantOf(grant, here)) throw ended();
+      const credential = read.refreshToken;
       const { wrappedKey } = record;
-      const dataKey = await unwrapDataKey(
-        wrappedKey,
-        grant.id,
-        read.refreshToken,
-      );
+      const dataKey = await unwrapDataKey(wrappedKey, grant.id, credential);
       const key = {
         grant,
         dataKey: () => Promise.resolve(dataKey),

@@ -89,7 +89,7 @@ export function revokeEndpoint(
     const { refreshToken, token: { value: record } } = read;
     const { value: grant } = read.grant;
     if (grant?.status !== "active") return;
-    if (!record && !isMinted(refreshToken, grant.refreshKey ?? "")) return;
+    if (!record && !isMinted(refreshToken, grant.refreshKey)) return;
     // The provider's tokens are deleted with the grant, so they are opened
     // before.
     const tellProvider = record?.wrappedKey

@@ -18,27 +18,18 @@ import {
   printTokenResponse,
 } from "../rules/token_request.ts";
 import type { ClientUseStore } from "../../store/client_uses.ts";
-import type { CodeStore, ReadCode } from "../../store/codes.ts";
+import type { CodeStore } from "../../store/codes.ts";
 import { type Clock, now } from "../../clock.ts";
-import type {
-  ReadRefreshToken,
-  RefreshTokenStore,
-} from "../../store/refresh_tokens.ts";
+import type { RefreshTokenStore } from "../../store/refresh_tokens.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
 import type { Logger } from "../../log/log.ts";
-import type { RedeemAssertion } from "./assertion_grant.ts";
-import type { RedeemCode } from "./authorization_code_grant.ts";
-import type { IssueToMachine } from "./client_credentials_grant.ts";
-import type { Refresh } from "./refresh_token_grant.ts";
+import type { assertionGrant } from "./assertion_grant.ts";
+import type { authorizationCodeGrant } from "./authorization_code_grant.ts";
+import type { clientCredentialsGrant } from "./client_credentials_grant.ts";
+import type { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { ClientDirectory } from "../clients/client_directory.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
-
-/** The records of a presented code or token, while they are being read. */
-interface Ahead {
-  code?: Promise<ReadCode | undefined>;
-  refreshToken?: Promise<ReadRefreshToken | undefined>;
-}
 
 /** Issues tokens. */
 export function tokenEndpoint(
@@ -61,11 +52,11 @@ export function tokenEndpoint(
     clients: ClientDirectory;
     codes: Pick<CodeStore, "read">;
     refreshTokens: Pick<RefreshTokenStore, "read">;
-    redeemCode: RedeemCode;
-    refresh: Refresh;
-    issueToMachine: IssueToMachine;
+    redeemCode: ReturnType<typeof authorizationCodeGrant>;
+    refresh: ReturnType<typeof refreshTokenGrant>;
+    issueToMachine: ReturnType<typeof clientCredentialsGrant>;
     /** Undefined: no identity provider is trusted. */
-    redeemAssertion?: RedeemAssertion;
+    redeemAssertion?: ReturnType<typeof assertionGrant>;
     clientUses: ClientUseStore;
     checkRate: CheckRate;
     waiveRate: WaiveRate;
@@ -74,14 +65,15 @@ export function tokenEndpoint(
   },
 ): (c: Context) => Promise<Response> {
   /** Begins to read the presented code or token together with its client. */
-  function readAhead(parameters: Parameters): Ahead {
-    const ahead: Ahead = {};
+  function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
     const refreshToken = parameters.get("refresh_token");
-    if (code !== undefined) ahead.code = codes.read(code);
-    else if (refreshToken !== undefined) {
-      ahead.refreshToken = refreshTokens.read(refreshToken);
-    }
+    const ahead = {
+      code: code === undefined ? undefined : codes.read(code),
+      refreshToken: refreshToken === undefined
+        ? undefined
+        : refreshTokens.read(refreshToken),
+    };
     // A failure is reported to the code that awaits it, if any does.
     ahead.code?.catch(() => {});
     ahead.refreshToken?.catch(() => {});
@@ -92,7 +84,7 @@ export function tokenEndpoint(
     c: Context,
     client: Client,
     parameters: Parameters,
-    ahead: Ahead,
+    ahead: ReturnType<typeof readAhead>,
   ): Promise<IssuedTokens> {
     const request = parseTokenRequest(parameters, {
       baseUrl,

@@ -7,6 +7,7 @@ import { Client, startOAuthServer } from "../../flow/kit.ts";
 import {
   mintCredential,
   newGrantId,
+  parseCredential,
 } from "../../../src/auth/rules/credential.ts";
 import {
   mintPersonalToken,
@@ -74,6 +75,19 @@ Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged"
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
+Deno.test("POST /revoke ends a grant by a refresh token of which nothing is left", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client } = flow;
+  const { body: second } = await client.refresh(tokens.refresh_token);
+  const { body: third } = await client.refresh(second.refresh_token);
+  await client.refresh(third.refresh_token);
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  time.tick(1);
+  assert.equal(await call(), 401);
+});
+
 Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", async () => {
   await using flow = await connected();
   const { tokens, revoke, call } = flow;
@@ -82,6 +96,11 @@ Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", a
       "unknown",
       tokens.access_token.slice(0, -1) + "_",
       mintCredential("refresh_token", newGrantId()),
+      // A guess for a grant whose ID is known.
+      mintCredential(
+        "refresh_token",
+        parseCredential(tokens.refresh_token)!.grantId,
+      ),
       mintPersonalToken(newPersonalGrantId()),
     ]
   ) {
