@@ -52,85 +52,73 @@ export function openGrant(
   };
 }
 
-/**
- * Makes the grant of a client that acts for itself. Its subject cannot be a
- * person's (RFC 9700 §4.15), and it ends with its single access token.
- */
-export function openClientGrant(
-  { clientId, clientName, scopes, issuer, resource, now }:
-    & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
-    & { now: number },
-): Grant {
-  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
-  return {
-    id: newGrantId(),
-    issuer,
-    resource,
-    subject: machineSubject(clientId),
-    identity: { subject: clientId, name: clientName },
-    clientId,
-    kind: "client",
-    clientName,
-    scopes,
-    status: "active",
-    createdAt: now,
-    usedAt: now,
-    endsAt: expiresAt,
-    expiresAt,
-  };
-}
+/** The members of a grant that its kind decides. */
+type Granted = Omit<
+  Grant,
+  "id" | "status" | "createdAt" | "usedAt" | "endsAt" | "expiresAt"
+>;
 
-/**
- * Makes the grant of a client that an identity provider vouches for. It ends
- * with its single access token: to go on, the client asks the identity provider
- * again.
- */
-export function openAssertedGrant(
-  { now, ...members }:
-    & Pick<
-      Grant,
-      | "issuer"
-      | "resource"
-      | "subject"
-      | "identity"
-      | "clientId"
-      | "clientName"
-      | "scopes"
-    >
-    & { assertedBy: string; now: number },
-): Grant {
-  const expiresAt = now + ACCESS_TOKEN_TTL_SECONDS;
-  return {
-    id: newGrantId(),
-    ...members,
-    kind: "assertion",
-    status: "active",
-    createdAt: now,
-    usedAt: now,
-    endsAt: expiresAt,
-    expiresAt,
-  };
-}
-
-/** Makes the grant of an access token that a person makes for a program. */
-export function openPersonalGrant(
-  { name, seconds, now, ...whose }:
-    & Pick<
-      Grant,
-      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
-    >
-    & { name: string; seconds: number; now: number },
+/** Makes a grant that lives as long as its single access token. */
+function openFor(
+  seconds: number,
+  { id = newGrantId(), now, ...granted }: Granted & {
+    id?: string;
+    now: number;
+  },
 ): Grant {
   return {
-    id: newPersonalGrantId(),
-    ...whose,
-    clientId: "",
-    kind: "token",
-    clientName: name,
+    id,
+    ...granted,
     status: "active",
     createdAt: now,
     usedAt: now,
     endsAt: now + seconds,
     expiresAt: now + seconds,
   };
+}
+
+/**
+ * Makes the grant of a client that acts for itself. Its subject cannot be a
+ * person's (RFC 9700 §4.15).
+ */
+export function openClientGrant(
+  client:
+    & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
+    & { now: number },
+): Grant {
+  const { clientId, clientName } = client;
+  return openFor(ACCESS_TOKEN_TTL_SECONDS, {
+    ...client,
+    kind: "client",
+    subject: machineSubject(clientId),
+    identity: { subject: clientId, name: clientName },
+  });
+}
+
+/**
+ * Makes the grant of a client that an identity provider vouches for. To go on,
+ * the client asks the identity provider again.
+ */
+export function openAssertedGrant(
+  asserted: Granted & { assertedBy: string; now: number },
+): Grant {
+  return openFor(ACCESS_TOKEN_TTL_SECONDS, { ...asserted, kind: "assertion" });
+}
+
+/** Makes the grant of an access token that a person makes for a program. */
+export function openPersonalGrant(
+  { name, seconds, ...person }:
+    & Pick<
+      Grant,
+      "issuer" | "resource" | "subject" | "identity" | "provider" | "scopes"
+    >
+    & { name: string; seconds: number; now: number },
+): Grant {
+  return openFor(seconds, {
+    ...person,
+    id: newPersonalGrantId(),
+    clientId: "",
+    kind: "token",
+    clientName: name,
+  });
 }

@@ -4,14 +4,11 @@
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module
  */
-import type { Scopes } from "../../authoring/scope.ts";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import type { Grant } from "../rules/grant.ts";
 import { openAssertedGrant } from "../rules/new_grant.ts";
-import type { Confirmation } from "../rules/confirmation.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
 import {
   badAssertion,
   checkIdentityAssertion,
@@ -27,10 +24,9 @@ import {
 } from "../rules/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
-import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { AssertionStore } from "../../store/once.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
+import type { Services } from "./services.ts";
 
 /**
  * Redeems assertions, for scopes that the identity provider and the rules of
@@ -51,21 +47,7 @@ export function assertionGrant(
     assertions,
     accessTokens,
     clock,
-  }: {
-    baseUrl: string;
-    /** The prefix of the subjects of people who sign in on a page. */
-    providerId: string;
-    /** The prefixes of other issuers' subjects. */
-    otherIds: readonly string[];
-    scopes: Scopes;
-    confirmation: Pick<Confirmation, "reduce">;
-    /** Tells what the grant may be used for here. */
-    mayHold: MayHold;
-    verifyAssertion: VerifyAssertion;
-    assertions: AssertionStore;
-    accessTokens: Pick<AccessTokenStore, "issue">;
-    clock: Clock;
-  },
+  }: Services & { verifyAssertion: VerifyAssertion },
 ) {
   return async function redeem(
     { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,

@@ -6,14 +6,15 @@
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import { HttpError, OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import type { Attempt, AttemptStore } from "../../store/attempts.ts";
+import type { Attempt } from "../../store/attempts.ts";
+import type { Services } from "./services.ts";
 
 /**
  * Makes the middleware of every endpoint that an attempt to connect passes. An
  * endpoint that has found its client names it in the context, as `client`.
  */
 export function attemptRecorder(
-  { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
+  { baseUrl, attempts }: Pick<Services, "baseUrl" | "attempts">,
 ): MiddlewareHandler {
   function note(c: Context, end: Partial<Attempt>): void {
     const step = `${c.req.method} ${c.req.path}`;

@@ -5,15 +5,14 @@
  * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
  * @module
  */
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { useGrant } from "../rules/grant.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
 import { checkCodeVerifier } from "../rules/pkce.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
-import type { CodeStore, ReadCode } from "../../store/codes.ts";
-import type { GrantStore } from "../../store/grants.ts";
+import type { ReadCode } from "../../store/codes.ts";
+import type { Services } from "./services.ts";
 
 /**
  * Makes the redemption of codes: for a client that has authenticated, of a code
@@ -22,13 +21,10 @@ import type { GrantStore } from "../../store/grants.ts";
  * @throws {OAuthError} `invalid_grant`
  */
 export function authorizationCodeGrant(
-  { codes, grants, mayHold, clock }: {
-    codes: CodeStore;
-    grants: Pick<GrantStore, "close">;
-    /** Tells what a grant's tokens may still be used for. */
-    mayHold: MayHold;
-    clock: Clock;
-  },
+  { codes, grants, mayHold, clock }: Pick<
+    Services,
+    "codes" | "grants" | "mayHold" | "clock"
+  >,
 ) {
   return async function redeem(
     { code, codeVerifier, redirectUri }: GrantRequest<"authorization_code">,

@@ -8,14 +8,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
-import type { Scopes } from "../../authoring/scope.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import {
   checkRedirectHosts,
-  type ClientPolicy,
   isSelfRegistered,
   skipsConsent,
 } from "../rules/client_policy.ts";
@@ -31,15 +27,11 @@ import { Parameters } from "../rules/parameters.ts";
 import { redirectKind } from "../rules/redirect_uri.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { unionOfScopes } from "../rules/scope.ts";
-import { ConsentPage, type ScopeInWords } from "../../pages/consent_page.tsx";
+import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
-import type { ApprovalStore } from "../../store/approvals.ts";
-import type { AuthorizationRequestStore } from "../../store/authorization_requests.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { providerUrls } from "./provider_url.ts";
-import type { CheckRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** Starts a sign-in. */
 export function authorizeEndpoint(
@@ -58,23 +50,7 @@ export function authorizeEndpoint(
     providerUrl,
     checkRate,
     log,
-  }: {
-    baseUrl: string;
-    serverTitle: string;
-    about?: About;
-    /** The provider's name for people. */
-    providerName: string;
-    providerId: string;
-    scopes: Scopes;
-    inWords(scopes: readonly string[]): ScopeInWords[];
-    clients: ClientDirectory;
-    approvals: ApprovalStore;
-    requests: AuthorizationRequestStore;
-    policy: ClientPolicy;
-    providerUrl: ReturnType<typeof providerUrls>;
-    checkRate: CheckRate;
-    log: Logger;
-  },
+  }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   const base = basePathOf(baseUrl);
 

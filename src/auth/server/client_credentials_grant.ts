@@ -4,7 +4,7 @@
  * @see RFC 6749 §4.4
  * @module
  */
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
@@ -12,7 +12,7 @@ import { openClientGrant } from "../rules/new_grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
-import type { AccessTokenStore } from "../../store/access_tokens.ts";
+import type { Services } from "./services.ts";
 
 /**
  * Issues tokens to machines, without a refresh token: a machine asks again
@@ -21,11 +21,10 @@ import type { AccessTokenStore } from "../../store/access_tokens.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, clock }: {
-    baseUrl: string;
-    accessTokens: Pick<AccessTokenStore, "issue">;
-    clock: Clock;
-  },
+  { baseUrl, accessTokens, clock }: Pick<
+    Services,
+    "baseUrl" | "accessTokens" | "clock"
+  >,
 ) {
   return async function issueToMachine(
     { scopes }: GrantRequest<"client_credentials">,

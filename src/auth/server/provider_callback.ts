@@ -6,7 +6,6 @@
  */
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import {
   type AuthorizationResponse,
   authorizationResponseUrl,
@@ -14,17 +13,15 @@ import {
 import { shortClientId } from "../rules/client_id.ts";
 import type { Grant } from "../rules/grant.ts";
 import { Parameters } from "../rules/parameters.ts";
-import { grantOfSignIn, type SignInRules } from "../rules/sign_in_grant.ts";
+import { grantOfSignIn } from "../rules/sign_in_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
-import type { ApprovalStore } from "../../store/approvals.ts";
 import { persist } from "../../store/persist.ts";
 import type {
-  AuthorizationRequestStore,
   FoundRequest,
   SignInOutcome,
 } from "../../store/authorization_requests.ts";
 import type { Write } from "../../store/transaction.ts";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
 import {
   providerUnavailable,
@@ -36,9 +33,9 @@ import {
   leftElsewhere,
   notApproved,
 } from "./own_request.ts";
-import type { WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
+import type { LimitedServices } from "./services.ts";
 
 /**
  * The time for which storing the outcome is tried while a person waits: the
@@ -48,19 +45,18 @@ const COMPLETE_MILLISECONDS = 15_000;
 
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
-  { baseUrl, provider, approvals, requests, waiveRate, clock, log, ...rules }:
-    & SignInRules
-    & {
-      baseUrl: string;
-      provider: Provider;
-      approvals: ApprovalStore;
-      requests: AuthorizationRequestStore;
-      waiveRate: WaiveRate;
-      clock: Clock;
-      log: Logger;
-    },
+  {
+    baseUrl,
+    provider,
+    approvals,
+    requests,
+    waiveRate,
+    clock,
+    log,
+    ...services
+  }: LimitedServices,
 ): (c: Context) => Promise<Response> {
-  const { providerId } = rules;
+  const { providerId } = services;
   const denied = new OAuthError("access_denied", `${provider.name} refused`);
   const failed = new OAuthError(
     "server_error",
@@ -206,7 +202,7 @@ export function providerCallbackEndpoint(
     const { tokens, identity } = signedIn;
     let grant: Grant;
     try {
-      grant = grantOfSignIn(identity, leased.value, rules, {
+      grant = grantOfSignIn(identity, leased.value, services, {
         issuer: baseUrl,
         now: now(clock),
       });

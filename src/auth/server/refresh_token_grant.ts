@@ -8,25 +8,20 @@
  * @see RFC 6749 §6, RFC 9700 §4.14.2
  * @module
  */
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { ChallengeError, OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
-import type { Confirmation } from "../rules/confirmation.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
 import { type Grant, isGrantOf } from "../rules/grant.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
-import type { GrantStore } from "../../store/grants.ts";
-import type {
-  ReadRefreshToken,
-  RefreshTokenStore,
-} from "../../store/refresh_tokens.ts";
+import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import type { Services } from "./services.ts";
 
 /**
  * Makes the refresh: for a client that has authenticated, with a token whose
@@ -45,17 +40,17 @@ export function refreshTokenGrant(
     confirmation,
     mayHold,
     clock,
-  }: {
-    baseUrl: string;
-    refreshTokens: RefreshTokenStore;
-    grants: Pick<GrantStore, "change" | "close">;
-    providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue">;
-    /** Decides when the provider is asked who a person is now. */
-    confirmation: Confirmation;
-    /** Tells what a grant's tokens may still be used for. */
-    mayHold: MayHold;
-    clock: Clock;
-  },
+  }:
+    & Pick<
+      Services,
+      | "baseUrl"
+      | "refreshTokens"
+      | "grants"
+      | "confirmation"
+      | "mayHold"
+      | "clock"
+    >
+    & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
 ) {
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
 

@@ -5,23 +5,15 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { Logger } from "../../log/log.ts";
 import type { Client } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { acceptedAuthMethods } from "../rules/client_metadata.ts";
 import { parseCredential } from "../rules/credential.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
 import { isMinted } from "../rules/refresh_token.ts";
-import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type {
-  ReadRefreshToken,
-  RefreshTokenStore,
-} from "../../store/refresh_tokens.ts";
-import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { EndGrants } from "../grants/end_grant.ts";
-import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** A known token. */
 interface Revocable {
@@ -44,16 +36,7 @@ export function revokeEndpoint(
     checkRate,
     waiveRate,
     log,
-  }: {
-    clients: ClientDirectory;
-    accessTokens: AccessTokenStore;
-    refreshTokens: RefreshTokenStore;
-    providerTokens: ProviderTokens;
-    endGrants: EndGrants;
-    checkRate: CheckRate;
-    waiveRate: WaiveRate;
-    log: Logger;
-  },
+  }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
   async function find(token: string): Promise<Revocable | undefined> {

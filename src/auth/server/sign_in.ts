@@ -11,16 +11,14 @@ import { HttpError } from "../../errors.ts";
 import type { Passing } from "../../http/passing.ts";
 import type { ProviderConfig } from "../../settings/application.ts";
 import type { Provider } from "../provider/provider.ts";
-import {
-  authorizationServer,
-  type AuthorizationServerOptions,
-} from "./authorization_server.ts";
+import { authorizationServer } from "./authorization_server.ts";
 import { anonymousGate } from "../doors/anonymous_gate.ts";
 import { gateOfDoors } from "../doors/doors.ts";
 import type { Gate } from "../doors/gate.ts";
 import { jwtDoor } from "../doors/jwt_door.ts";
 import { oauthDoor } from "../doors/oauth_door.ts";
 import { staticDoors } from "../doors/static_doors.ts";
+import type { AuthorizationServerOptions } from "./services.ts";
 import {
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,

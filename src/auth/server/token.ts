@@ -17,19 +17,14 @@ import {
   parseTokenRequest,
   printTokenResponse,
 } from "../rules/token_request.ts";
-import type { ClientUseStore } from "../../store/client_uses.ts";
-import type { CodeStore } from "../../store/codes.ts";
-import { type Clock, now } from "../../clock.ts";
-import type { RefreshTokenStore } from "../../store/refresh_tokens.ts";
+import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
-import type { Logger } from "../../log/log.ts";
 import type { assertionGrant } from "./assertion_grant.ts";
 import type { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import type { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import type { refreshTokenGrant } from "./refresh_token_grant.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** Issues tokens. */
 export function tokenEndpoint(
@@ -47,21 +42,12 @@ export function tokenEndpoint(
     waiveRate,
     clock,
     log,
-  }: {
-    baseUrl: string;
-    clients: ClientDirectory;
-    codes: Pick<CodeStore, "read">;
-    refreshTokens: Pick<RefreshTokenStore, "read">;
+  }: LimitedServices & {
     redeemCode: ReturnType<typeof authorizationCodeGrant>;
     refresh: ReturnType<typeof refreshTokenGrant>;
     issueToMachine: ReturnType<typeof clientCredentialsGrant>;
     /** Undefined: no identity provider is trusted. */
     redeemAssertion?: ReturnType<typeof assertionGrant>;
-    clientUses: ClientUseStore;
-    checkRate: CheckRate;
-    waiveRate: WaiveRate;
-    clock: Clock;
-    log: Logger;
   },
 ): (c: Context) => Promise<Response> {
   /** Begins to read the presented code or token together with its client. */
