@@ -45,7 +45,7 @@ const MOST_SHOWN = 500;
 const PAGES: Rate = { burst: 60, perSecond: 1 };
 
 /** The parts of the account page. */
-export interface AccountPageOptions extends OperatorSources {
+interface AccountPageOptions extends OperatorSources {
   baseUrl: string;
   serverTitle: string;
   about?: About;

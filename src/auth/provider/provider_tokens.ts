@@ -28,42 +28,12 @@ export interface GrantKey {
   sealed?: Entry<UpstreamRecord>;
 }
 
+export type ProviderTokens = ReturnType<typeof providerTokens>;
+
 /**
- * The provider's tokens of all grants. Those of another provider's grants are
+ * Connects grants to the provider. The tokens of another provider's grants are
  * not opened: they are as good as dead.
  */
-export interface ProviderTokens {
-  /**
-   * Refreshes tokens that would soon expire, if they can be refreshed: a grant
-   * may outlive a provider token that cannot. Then it commits the change that
-   * depends on it and gives the result; undefined: nothing was committed.
-   *
-   * @param commit stores new tokens together with its own change, by `also`; if
-   * it commits nothing, they are stored alone
-   * @throws {ChallengeError} when the tokens are dead; the grant has then ended
-   * @throws {import("../../errors.ts").HttpError} 503 when the provider does not answer
-   */
-  refreshIfDue<T>(
-    key: GrantKey,
-    commit: (also?: Write) => Promise<T | undefined>,
-  ): Promise<T | undefined>;
-  /**
-   * Identifies the person as of now, by tokens that were refreshed for this if
-   * possible; undefined if the provider cannot be asked any more.
-   *
-   * @throws as {@linkcode refreshIfDue}
-   */
-  identify(key: GrantKey): Promise<Identity | undefined>;
-  /** Makes the API for tools. */
-  upstream(key: GrantKey): Upstream;
-  /**
-   * Reads a grant's tokens while that is possible, and gives a function that
-   * revokes them at the provider.
-   */
-  revocation(key: GrantKey): Promise<() => Promise<void>>;
-}
-
-/** Connects grants to the provider. */
 export function providerTokens({
   provider,
   providerId,
@@ -79,7 +49,7 @@ export function providerTokens({
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
-}): ProviderTokens {
+}) {
   const { valid, isAlive, isGood, close } = providerRefresh({
     provider,
     grants,
@@ -122,6 +92,12 @@ export function providerTokens({
     throw await close(key.grant.id);
   }
 
+  /**
+   * Identifies the person as of now, by tokens that were refreshed for this if
+   * possible; undefined if the provider cannot be asked any more.
+   *
+   * @throws as `refreshIfDue`
+   */
   async function identify(key: GrantKey): Promise<Identity | undefined> {
     const found = await findLive(key);
     const current = parseTokens(found);
@@ -141,13 +117,28 @@ export function providerTokens({
 
   return {
     identify,
-    upstream: (key) =>
+
+    /** Makes the API for tools. */
+    upstream: (key: GrantKey): Upstream =>
       api(provider, {
         tokens: async () => await valid(await findLive(key)),
         renew: (rejected) => renew(key, rejected),
       }),
 
-    async refreshIfDue(key, commit) {
+    /**
+     * Refreshes tokens that would soon expire, if they can be refreshed: a grant
+     * may outlive a provider token that cannot. Then it commits the change that
+     * depends on it and gives the result; undefined: nothing was committed.
+     *
+     * @param commit stores new tokens together with its own change, by `also`; if
+     * it commits nothing, they are stored alone
+     * @throws {ChallengeError} when the tokens are dead; the grant has then ended
+     * @throws {HttpError} 503 when the provider does not answer
+     */
+    async refreshIfDue<T>(
+      key: GrantKey,
+      commit: (also?: Write) => Promise<T | undefined>,
+    ): Promise<T | undefined> {
       const found = await find(key);
       if (!found || parseTokens(found).refreshToken === undefined) {
         return await commit();
@@ -170,7 +161,11 @@ export function providerTokens({
       return await (committing ?? commit());
     },
 
-    async revocation(key) {
+    /**
+     * Reads a grant's tokens while that is possible, and gives a function that
+     * revokes them at the provider.
+     */
+    async revocation(key: GrantKey): Promise<() => Promise<void>> {
       if (!provider.revoke) return () => Promise.resolve();
       const found = await find(key);
       return async () => {

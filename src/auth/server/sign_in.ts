@@ -87,16 +87,14 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
   };
 }
 
-/** The endpoints that a client without a token tries. */
-const ENDPOINTS = [
+/** The steps of an attempt to connect. */
+export const STEPS: readonly string[] = [
   "POST /register",
   "GET /authorize",
   "POST /authorize",
   "GET /oauth/provider-callback",
   "POST /token",
   "POST /revoke",
-  "GET /account",
-  "POST /account/*",
 ];
 
 /** Makes the routes of a server that is no authorization server. */
@@ -105,7 +103,7 @@ function closedServer(auth: AuthConfig, baseUrl: string): Hono<Passing> {
   // Clients take a missing document for "no sign-in", and a 5xx for an outage.
   const missing = refusal(404, auth);
   for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of [...STEPS, "GET /account", "POST /account/*"]) {
     const [method, path] = endpoint.split(" ");
     app.on(method, path, refusal(501, auth));
   }
