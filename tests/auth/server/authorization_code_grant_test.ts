@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { FakeTime } from "../../store/fake_time.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
 import { closeGrant, type Grant } from "../../../src/auth/rules/grant.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Transaction } from "../../../src/store/transaction.ts";
-import { redeem, signIn, VERIFIER, withKv } from "../../store/fixture.ts";
+import { redeem, signIn, VERIFIER } from "../../kit/records.ts";
+import { withKv } from "../../kit/databases.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 

@@ -7,8 +7,8 @@ import { parseConfig } from "../../../src/settings/config.ts";
 import { Database } from "../../../src/store/database.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
-import { FakeProvider } from "../../flow/fake_provider.ts";
-import { silentLogger } from "../../log/fixture.ts";
+import { FakeProvider } from "../../kit/fake_provider.ts";
+import { silentLogger } from "../../kit/log.ts";
 
 const BASE_URL = "https://tools.example.com";
 

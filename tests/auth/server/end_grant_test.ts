@@ -3,7 +3,7 @@ import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
 import { bindingOf } from "../../../src/auth/rules/grant.ts";
 import { openGrant } from "../../../src/auth/rules/new_grant.ts";
 import { now } from "../../../src/clock.ts";
-import { ISSUER, newClient, requestOf } from "../../store/fixture.ts";
+import { ISSUER, newClient, requestOf } from "../../kit/records.ts";
 
 const grant = openGrant(requestOf(newClient()), {
   issuer: ISSUER,

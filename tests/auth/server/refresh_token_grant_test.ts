@@ -10,10 +10,10 @@ import {
 } from "../../../src/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { StorageError } from "../../../src/errors.ts";
-import { StalledKv } from "../../store/stalled_kv.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { testOnDatabases } from "../../store/databases.ts";
-import { redeem, refresh, signIn, VERIFIER } from "../../store/fixture.ts";
+import { StalledKv } from "../../kit/stalled_kv.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { testOnDatabases } from "../../kit/databases.ts";
+import { redeem, refresh, signIn, VERIFIER } from "../../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
   const { code, grant, client } = await signIn(kv, {
