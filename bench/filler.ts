@@ -4,7 +4,8 @@
  * @module
  */
 import { randomId } from "../src/crypto/crypto.ts";
-import { bindingOf, openGrant, useGrant } from "../src/auth/rules/grant.ts";
+import { bindingOf, useGrant } from "../src/auth/rules/grant.ts";
+import { openGrant } from "../src/auth/rules/new_grant.ts";
 import { APPROVAL_TTL_SECONDS } from "../src/auth/rules/lifetimes.ts";
 import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { openGrant, useGrant } from "../src/auth/rules/grant.ts";
+import { useGrant } from "../src/auth/rules/grant.ts";
+import { openGrant } from "../src/auth/rules/new_grant.ts";
 import type { IssuedTokens } from "../src/auth/rules/token_request.ts";
 import { issueTokens } from "../src/store/issuance.ts";
 import { Database } from "../src/store/database.ts";

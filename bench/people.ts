@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { openPersonalGrant } from "../src/auth/rules/grant.ts";
+import { openPersonalGrant } from "../src/auth/rules/new_grant.ts";
 import { createServer } from "../src/server.ts";
 import { accountSessionStore } from "../src/store/account_sessions.ts";
 import { Database } from "../src/store/database.ts";

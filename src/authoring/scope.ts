@@ -70,13 +70,14 @@ export function scopeDoubts(
   };
 }
 
-/** RFC 6749 appendix A.4. */
-const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
+/** A scope: visible ASCII without quote and backslash (RFC 6749 appendix A.4). */
+export const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /** Finds the faults in definitions of scopes. */
 export function scopeComplaints(definitions: ScopeDefinitions = {}): string[] {
-  return Object.keys(definitions).filter((scope) => !SCOPE.test(scope)).map(
-    (scope) =>
-      `scope ${scope}: must be visible ASCII without quotes and backslashes`,
-  );
+  return Object.keys(definitions).filter((scope) => !SCOPE_TOKEN.test(scope))
+    .map(
+      (scope) =>
+        `scope ${scope}: must be visible ASCII without quotes and backslashes`,
+    );
 }

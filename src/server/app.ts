@@ -7,7 +7,6 @@ import { Hono } from "@hono/hono";
 import { cors } from "@hono/hono/cors";
 import type { About } from "../authoring/about.ts";
 import type { Scopes } from "../authoring/scope.ts";
-import { basePathOf } from "../net/base_path.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { Config } from "../settings/config.ts";
 import {
@@ -16,8 +15,7 @@ import {
 } from "../settings/application.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { type ChallengeError, HttpError } from "../errors.ts";
-import { signIn } from "../auth/server/sign_in.ts";
-import type { SignIn } from "../auth/server/sign_in_endpoints.ts";
+import { type SignIn, signIn } from "../auth/server/sign_in.ts";
 import { callback } from "../auth/server/client_callback.ts";
 import {
   type DevProvider,
@@ -109,7 +107,7 @@ export function createApp(options: AppOptions): App {
   const catalogue = options.catalogue.within(permissions && []);
   let watched: WatchedProvider | undefined;
   const dev = devProviderOf(options);
-  const { gate, endpoints, close } = signInOf(options, (settings) => {
+  const signedIn = signInOf(options, (settings) => {
     const provider = options.provider ??
       (settings.provider === "dev"
         ? dev!.provider
@@ -183,41 +181,9 @@ export function createApp(options: AppOptions): App {
     });
   });
 
-  const { protectedResourceMetadata, authorizationServerMetadata } = endpoints;
-  app.get("/.well-known/oauth-protected-resource", protectedResourceMetadata);
-  app.get("/.well-known/oauth-protected-resource/*", protectedResourceMetadata);
-  app.get(
-    "/.well-known/oauth-authorization-server",
-    authorizationServerMetadata,
-  );
-  app.get(
-    "/.well-known/oauth-authorization-server/mcp",
-    authorizationServerMetadata,
-  );
-  const base = basePathOf(baseUrl);
-  if (base !== "") {
-    app.get(
-      `/.well-known/oauth-authorization-server${base}`,
-      authorizationServerMetadata,
-    );
-  }
-  app.post("/register", endpoints.register);
-  app.get("/authorize", endpoints.authorize);
-  app.post("/authorize", endpoints.consent);
+  app.route("/", signedIn.app);
   if (dev) app.route("/", dev.routes);
-  app.get("/oauth/provider-callback", endpoints.providerCallback);
   app.get("/oauth/callback", callback({ config, about, baseUrl }));
-  app.post("/token", endpoints.token);
-  app.post("/revoke", endpoints.revoke);
-
-  app.get("/account", endpoints.account);
-  app.post("/account/sign-in", endpoints.accountSignIn);
-  app.post("/account/sign-out", endpoints.accountSignOut);
-  app.post("/account/end", endpoints.accountEnd);
-  app.post("/account/pause", endpoints.accountPause);
-  app.post("/account/resume", endpoints.accountResume);
-  app.post("/account/narrow", endpoints.accountNarrow);
-  app.post("/account/tokens", endpoints.accountTokens);
 
   app.get(
     "/health",
@@ -252,6 +218,7 @@ export function createApp(options: AppOptions): App {
     challenge: options.challenge,
   }));
 
+  const { gate, close } = signedIn;
   return { routes: app, gate, close: async () => await close?.() };
 }
 

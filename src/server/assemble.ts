@@ -21,7 +21,7 @@ import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
 import { type Gate, lateGate, openGate } from "../auth/doors/gate.ts";
 import { originCheck } from "../auth/doors/origin.ts";
-import { staticDoors } from "../auth/doors/static_gate.ts";
+import { staticDoors } from "../auth/doors/static_doors.ts";
 import { ChallengeError, HttpError } from "../errors.ts";
 import { ArrivingBodies } from "../http/arriving_bodies.ts";
 import type { ConnectionInfo } from "../http/connection_info.ts";

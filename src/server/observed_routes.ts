@@ -5,21 +5,12 @@
  */
 import type { Context, MiddlewareHandler } from "@hono/hono";
 import { routePath } from "@hono/hono/route";
+import { STEPS } from "../auth/server/sign_in.ts";
 import { basePathOf } from "../net/base_path.ts";
 import { OAuthError } from "../errors.ts";
 import type { Passing } from "../http/passing.ts";
 import { outcomeOf } from "./request_log.ts";
 import { telemetry } from "../telemetry/current.ts";
-
-/** The steps of an attempt to connect. */
-const STEPS: ReadonlySet<string> = new Set([
-  "POST /register",
-  "GET /authorize",
-  "POST /authorize",
-  "GET /oauth/provider-callback",
-  "POST /token",
-  "POST /revoke",
-]);
 
 /** Names each request by its route, and measures the steps of a sign-in. */
 export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
@@ -34,7 +25,7 @@ export function observedRoutes(baseUrl: string): MiddlewareHandler<Passing> {
     if (route === "/*" || route === "*") return;
     telemetry.nameRoute(method, base + route);
     const step = `${method} ${route}`;
-    if (!STEPS.has(step)) return;
+    if (!STEPS.includes(step)) return;
     telemetry.tellStep({
       step,
       grantType: c.get("grantType"),

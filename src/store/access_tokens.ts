@@ -11,6 +11,7 @@ import {
   mintCredential,
   parseCredential,
 } from "../auth/rules/credential.ts";
+import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { mintPersonalToken } from "../auth/rules/personal_token.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
@@ -106,9 +107,11 @@ export function accessTokenStore(database: Database) {
      * @param also the writes and checks of the same commit; undefined is
      * returned when a check fails
      */
-    async issue(grant: Grant, also?: Write): Promise<string | undefined> {
-      const accessToken = mintCredential("access_token", grant.id);
-      return await save(grant, accessToken, also) ? accessToken : undefined;
+    async issue(grant: Grant, also?: Write): Promise<IssuedTokens | undefined> {
+      const { id, scopes, expiresAt } = grant;
+      const accessToken = mintCredential("access_token", id);
+      const isSaved = await save(grant, accessToken, also);
+      return isSaved ? { accessToken, scopes, expiresAt } : undefined;
     },
 
     /**

@@ -114,12 +114,12 @@ export function grantStore(database: Database) {
      * @param found the grant as it was just read
      */
     async change(
-      found: Found<Grant> | undefined,
+      found: Entry<Grant> | undefined,
       to: (grant: Grant) => Grant,
     ): Promise<Grant | undefined> {
-      while (found?.value.status === "active") {
+      while (found?.value?.status === "active") {
         const entry = found;
-        const changed = to(entry.value);
+        const changed = to(found.value);
         const isDone = await database.commit((transaction) =>
           setGrant(transaction.check(entry), changed)
         );

@@ -128,9 +128,9 @@ export function documentKey(url: string): Deno.KvKey {
   return ["document", fingerprint(url)];
 }
 
-/** Used client assertion (`jti`) · until the assertion expires. */
-export function assertionKey(clientId: string, jti: string): Deno.KvKey {
-  return ["assertion", fingerprint(clientId), fingerprint(jti)];
+/** Used assertion (`jti`) · until the assertion expires. */
+export function assertionKey(issuer: string, jti: string): Deno.KvKey {
+  return ["assertion", fingerprint(issuer), fingerprint(jti)];
 }
 
 /** The approval of a client in this browser, after a sign-in · 90 days. */

@@ -1,30 +1,13 @@
 /**
- * Records of things that may be used once. A use does not count if its request
- * was answered with 503, even if the database applied it: the request may be
+ * Things that may be used once. A use does not count if its request was
+ * answered with 503, even if the database applied it: the request may be
  * repeated.
  *
  * @module
  */
 import type { Database, Expiring } from "./database.ts";
+import { assertionKey } from "./keys.ts";
 import type { Transaction, Write } from "./transaction.ts";
-
-/** Marks a key as used, in a commit that fails if it was used before. */
-export function using(key: Deno.KvKey, used: Expiring): Write {
-  return (transaction) => transaction.create(key, used);
-}
-
-/** Marks a key as used if its use does not count; undefined if it does. */
-export async function usingAgain(
-  database: Database,
-  key: Deno.KvKey,
-  used: Expiring,
-): Promise<Write | undefined> {
-  // A use that has expired is refused too, until it is collected.
-  const entry = await database.get<Expiring>(key);
-  if (entry.versionstamp === null) return using(key, used);
-  if (!await database.mayRepeat(entry)) return undefined;
-  return (transaction) => transaction.check(entry).set(key, used);
-}
 
 /** A use that counts, unless it is given back. */
 export interface Use {
@@ -32,19 +15,61 @@ export interface Use {
   giveBack(): void;
 }
 
-/** Marks a key as used; undefined if it was used before. */
-export async function useOnce(
+/**
+ * Opens the used things of one kind.
+ *
+ * @param keyOf the key of a thing; `expiresAt` is the end of the time in which
+ * it could be used again
+ */
+export function onceStore<T extends Expiring>(
   database: Database,
-  key: Deno.KvKey,
-  used: Expiring,
-): Promise<Use | undefined> {
-  let write: Write | undefined = using(key, used);
-  while (write) {
-    let sent: Transaction | undefined;
-    const isUsed = await database.commit((transaction) =>
-      write!(sent = transaction)
-    );
-    if (isUsed) return { giveBack: () => database.giveUp(sent!) };
-    write = await usingAgain(database, key, used);
+  keyOf: (thing: T) => Deno.KvKey,
+) {
+  /** Marks a thing as used, in a commit that fails if it was used before. */
+  function using(thing: T): Write {
+    const { expiresAt } = thing;
+    return (transaction) => transaction.create(keyOf(thing), { expiresAt });
   }
+
+  /** Marks it as used if its use does not count; undefined if it does. */
+  async function usingAgain(thing: T): Promise<Write | undefined> {
+    // A use that has expired is refused too, until it is collected.
+    const entry = await database.get<Expiring>(keyOf(thing));
+    if (entry.versionstamp === null) return using(thing);
+    if (!await database.mayRepeat(entry)) return undefined;
+    const { expiresAt } = thing;
+    return (transaction) =>
+      transaction.check(entry).set(entry.key, { expiresAt });
+  }
+
+  /** Marks it as used in a commit of its own; undefined if it was used before. */
+  async function use(thing: T): Promise<Use | undefined> {
+    let write: Write | undefined = using(thing);
+    while (write) {
+      let sent: Transaction | undefined;
+      const isUsed = await database.commit((transaction) =>
+        write!(sent = transaction)
+      );
+      if (isUsed) return { giveBack: () => database.giveUp(sent!) };
+      write = await usingAgain(thing);
+    }
+  }
+
+  return { using, usingAgain, use };
+}
+
+/** An assertion, by its issuer and its name there (RFC 7523 §3). */
+interface Assertion extends Expiring {
+  issuer: string;
+  jti: string;
+}
+
+export type AssertionStore = ReturnType<typeof assertionStore>;
+
+/** Opens the used assertions: of clients, and of identity providers. */
+export function assertionStore(database: Database) {
+  return onceStore<Assertion>(
+    database,
+    ({ issuer, jti }) => assertionKey(issuer, jti),
+  );
 }

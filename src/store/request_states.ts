@@ -6,7 +6,7 @@
  */
 import type { Database, Expiring } from "./database.ts";
 import { spentStateKey } from "./keys.ts";
-import { useOnce } from "./once.ts";
+import { onceStore } from "./once.ts";
 import { secretStore } from "./secrets.ts";
 
 export type StateStore = ReturnType<typeof stateStore>;
@@ -14,14 +14,17 @@ export type StateStore = ReturnType<typeof stateStore>;
 /** Opens the request states of a database. */
 export function stateStore(database: Database) {
   const secrets = secretStore(database);
+  const nonces = onceStore<Expiring & { nonce: string }>(
+    database,
+    ({ nonce }) => spentStateKey(nonce),
+  );
   return {
     /** Gives the sealing key: made once, then the same in every process. */
     key: (): Promise<Uint8Array> => secrets.find("request-state"),
 
     /** Marks a nonce as used; false when it was used before. */
     async spend(nonce: string, { expiresAt }: Expiring): Promise<boolean> {
-      const use = await useOnce(database, spentStateKey(nonce), { expiresAt });
-      return use !== undefined;
+      return await nonces.use({ nonce, expiresAt }) !== undefined;
     },
   };
 }

@@ -6,10 +6,19 @@
 import { randomId } from "../../src/crypto/crypto.ts";
 import { type Client, registerClient } from "../../src/auth/rules/client.ts";
 import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
-import { type Grant, openGrant } from "../../src/auth/rules/grant.ts";
+import type { Grant } from "../../src/auth/rules/grant.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
+import type { MayHold } from "../../src/auth/rules/held_scopes.ts";
+import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
+import { authorizationCodeGrant } from "../../src/auth/server/authorization_code_grant.ts";
+import { confirmation } from "../../src/auth/rules/confirmation.ts";
+import { refreshTokenGrant } from "../../src/auth/server/refresh_token_grant.ts";
+import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
+import { codeStore } from "../../src/store/codes.ts";
 import { Database } from "../../src/store/database.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
+import { grantStore } from "../../src/store/grants.ts";
 import { now } from "../../src/clock.ts";
 
 export const ISSUER = "https://tools.example.com";
@@ -32,6 +41,55 @@ export function requestOf(client: Client): AuthorizationRequest {
     resource: `${ISSUER}/mcp`,
     codeChallenge: codeChallenge(VERIFIER),
   };
+}
+
+/** Redeems a code as `POST /token` does; a grant may hold all of its scopes. */
+export function redeem(
+  database: Database,
+  { code, clientId, refreshable = true, mayHold = (grant) => grant, ...proof }:
+    {
+      code: string;
+      clientId: string;
+      codeVerifier: string;
+      redirectUri?: string;
+      refreshable?: boolean;
+      mayHold?: MayHold;
+    },
+): Promise<IssuedTokens> {
+  const redeemCode = authorizationCodeGrant({
+    codes: codeStore(database),
+    grants: grantStore(database),
+    mayHold,
+    clock: database.clock,
+  });
+  const client = newClient({
+    grant_types: [
+      "authorization_code",
+      ...refreshable ? ["refresh_token"] : [],
+    ],
+  });
+  return redeemCode({ ...proof, code }, { ...client, clientId });
+}
+
+/** Exchanges a refresh token as `POST /token` does, where the provider is fine. */
+export function refresh(
+  database: Database,
+  refreshToken: string,
+  clientId: string,
+): Promise<IssuedTokens> {
+  const exchange = refreshTokenGrant({
+    baseUrl: ISSUER,
+    refreshTokens: refreshTokenStore(database),
+    grants: grantStore(database),
+    providerTokens: {
+      identify: () => Promise.resolve(undefined),
+      refreshIfDue: (_key, commit) => commit(),
+    },
+    confirmation: confirmation({ allowedUsers: [] }),
+    mayHold: (grant, scopes = grant.scopes) => ({ scopes }),
+    clock: database.clock,
+  });
+  return exchange({ refreshToken, scopes: [] }, { clientId });
 }
 
 /** Signs someone in for a client and gives the code. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/grant.ts";
+} from "../../src/auth/rules/new_grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
@@ -125,7 +125,7 @@ Deno.test("find() of access tokens takes those of people and of clients, and no 
     const tokens = accessTokenStore(database);
     for (
       const [grant, token] of [
-        [MACHINE, (await tokens.issue(MACHINE))!],
+        [MACHINE, (await tokens.issue(MACHINE))!.accessToken],
         [PERSONAL, (await tokens.issuePersonal(PERSONAL))!],
       ] as const
     ) {

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { codeStore } from "../../src/store/codes.ts";
 import { closeGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";
 import { testOnDatabases } from "../kit/databases.ts";
-import { ISSUER, signIn, VERIFIER } from "../kit/records.ts";
+import { ISSUER, redeem, signIn, VERIFIER } from "../kit/records.ts";
 
 const ELSEWHERE = "https://renamed.example.com";
 
@@ -15,7 +14,7 @@ testOnDatabases(
     const database = new Database(kv);
     // A database of 0.2 holds connections, and no one noted where.
     const { code, client: { clientId } } = await signIn(kv);
-    await codeStore(database).use({
+    await redeem(database, {
       code,
       clientId,
       codeVerifier: VERIFIER,

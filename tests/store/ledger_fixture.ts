@@ -7,7 +7,7 @@ import { silentLogger } from "../kit/log.ts";
 import {
   openClientGrant,
   openPersonalGrant,
-} from "../../src/auth/rules/grant.ts";
+} from "../../src/auth/rules/new_grant.ts";
 import type { EndedCall } from "../../src/store/call_list.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";

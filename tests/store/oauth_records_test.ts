@@ -3,15 +3,13 @@ import { randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { approvalStore } from "../../src/store/approvals.ts";
-import { assertionStore } from "../../src/store/assertions.ts";
+import { assertionStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { codeStore } from "../../src/store/codes.ts";
 import { documentStore } from "../../src/store/documents.ts";
 import { grantStore } from "../../src/store/grants.ts";
-import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { openGrant } from "../../src/auth/rules/grant.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import {
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
@@ -21,6 +19,8 @@ import { FakeTime } from "../kit/fake_time.ts";
 import {
   ISSUER,
   newClient,
+  redeem,
+  refresh,
   requestOf,
   signIn,
   VERIFIER,
@@ -163,15 +163,16 @@ Deno.test("documentStore writes down what it fetches again for a document that i
 
 Deno.test("use() lets one of fifty uses through", () =>
   withKv(async (kv) => {
-    const assertion = { jti: "once", expiresAt: now() + 60 };
+    const assertion = { issuer: "a", jti: "once", expiresAt: now() + 60 };
     const uses = await Promise.all(
       Array.from(
         { length: 50 },
-        () => assertionStore(new Database(kv)).use("a", assertion),
+        () => assertionStore(new Database(kv)).use(assertion),
       ),
     );
     assert.equal(uses.filter(Boolean).length, 1);
-    assert(await assertionStore(new Database(kv)).use("b", assertion));
+    const other = { ...assertion, issuer: "b" };
+    assert(await assertionStore(new Database(kv)).use(other));
   }));
 
 /** Approves until no other approval comes between. */
@@ -270,7 +271,7 @@ Deno.test("listOfSubject() shows active grants, newest first", () =>
         client,
         time: start + n,
       });
-      await codeStore(new Database(kv)).use({
+      await redeem(new Database(kv), {
         code,
         clientId: client.clientId,
         codeVerifier: VERIFIER,
@@ -308,7 +309,7 @@ async function upstreamOf(kv: Deno.Kv) {
   const { code, client: { clientId }, grant } = await signIn(kv, {
     upstreamTokens: "first",
   });
-  const { accessToken } = await codeStore(new Database(kv)).use({
+  const { accessToken } = await redeem(new Database(kv), {
     code,
     clientId,
     codeVerifier: VERIFIER,
@@ -418,20 +419,15 @@ Deno.test("close() of a grant that is refreshed at the same time lasts as long a
     using time = new FakeTime();
     const { code, client: { clientId }, grant } = await signIn(kv);
     const database = new Database(kv);
-    const { refreshToken } = await codeStore(database).use({
+    const { refreshToken } = await redeem(database, {
       code,
       clientId,
       codeVerifier: VERIFIER,
       refreshable: true,
     });
     time.tick(DAY);
-    const refresh = async () => {
-      const tokens = refreshTokenStore(database);
-      const found = await tokens.find(refreshToken!, clientId);
-      assert("grant" in found);
-      await tokens.rotate(refreshToken!, found, found.grant.scopes);
-    };
-    const grants = grantStore(new Database(overtaken(kv, refresh)));
+    const refreshed = () => refresh(database, refreshToken!, clientId);
+    const grants = grantStore(new Database(overtaken(kv, refreshed)));
     const before = (await grants.find(grant.id))!.value;
     await grants.close(grant.id);
     const { status, expiresAt } = (await grants.find(grant.id))!.value;
@@ -444,7 +440,7 @@ Deno.test("touch() revives no grant that is closed at the same time", () =>
     using time = new FakeTime();
     const { code, client: { clientId }, grant } = await signIn(kv);
     const grants = grantStore(new Database(kv));
-    await codeStore(new Database(kv)).use({
+    await redeem(new Database(kv), {
       code,
       clientId,
       codeVerifier: VERIFIER,

@@ -8,10 +8,9 @@ import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { now } from "../../src/clock.ts";
-import { openGrant } from "../../src/auth/rules/grant.ts";
-import { assertionStore } from "../../src/store/assertions.ts";
+import { openGrant } from "../../src/auth/rules/new_grant.ts";
+import { assertionStore } from "../../src/store/once.ts";
 import { authorizationRequestStore } from "../../src/store/authorization_requests.ts";
-import { codeStore } from "../../src/store/codes.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
@@ -19,6 +18,7 @@ import { testOnDatabases } from "../kit/databases.ts";
 import {
   ISSUER,
   newClient,
+  redeem,
   requestOf,
   signIn,
   VERIFIER,
@@ -44,13 +44,11 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "a code": async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
     const good = { code, clientId, codeVerifier: VERIFIER, refreshable: true };
-    return (database) => codeStore(database).use(good);
+    return (database) => redeem(database, good);
   },
   "an assertion": (_kv) => {
-    const once = { jti: randomId(), expiresAt: now() + 60 };
-    return Promise.resolve((database) =>
-      assertionStore(database).use("client", once)
-    );
+    const once = { issuer: "client", jti: randomId(), expiresAt: now() + 60 };
+    return Promise.resolve((database) => assertionStore(database).use(once));
   },
   "a request state": (_kv) => {
     const nonce = randomId();
@@ -84,7 +82,7 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
   "the lease of a refresh at the provider": async (kv) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
     const database = new Database(kv);
-    await codeStore(database).use({
+    await redeem(database, {
       code,
       clientId,
       codeVerifier: VERIFIER,

@@ -38,18 +38,6 @@ const SIGN_IN_SECONDS = 10 * 60;
 /** The time for which storing a session is tried while a person waits. */
 const SAVE_MILLISECONDS = 15_000;
 
-/** The way to the provider and back. */
-export interface AccountSignIn {
-  /** Answers `POST /account/sign-in`. */
-  start(c: Context): Promise<Response>;
-  /** True if a return from the provider belongs to the account page. */
-  isReturning(c: Context): boolean;
-  /**
-   * Answers `GET /oauth/provider-callback`, if it belongs to the account page.
-   */
-  finish(c: Context): Promise<Response>;
-}
-
 /** Signs people in to the account page. */
 export function accountSignIn(
   {
@@ -75,7 +63,7 @@ export function accountSignIn(
     waiveRate: WaiveRate;
     log: Logger;
   },
-): AccountSignIn {
+) {
   const cookie = { name: "account-sign-in", baseUrl };
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
 
@@ -130,7 +118,8 @@ export function accountSignIn(
   }
 
   return {
-    async start(c) {
+    /** Answers `POST /account/sign-in`. */
+    async start(c: Context): Promise<Response> {
       await checkRate(c);
       // Its cookies do not come with it, and would be replaced.
       checkSameSite(c.req.raw, baseUrl);
@@ -152,9 +141,12 @@ export function accountSignIn(
       return redirect(c, url.href);
     },
 
-    isReturning: (c) => c.req.query("state")?.startsWith(STATE_PREFIX) === true,
+    /** True if a return from the provider belongs to the account page. */
+    isReturning: (c: Context): boolean =>
+      c.req.query("state")?.startsWith(STATE_PREFIX) === true,
 
-    async finish(c) {
+    /** Answers `GET /oauth/provider-callback`, if it belongs here. */
+    async finish(c: Context): Promise<Response> {
       await checkRate(c);
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
@@ -187,7 +179,7 @@ export function accountSignIn(
       const id = await save({
         subject,
         provider: providerId,
-        identity: confirmation.keep(identity),
+        identity: confirmation.reduce(identity),
       }, confirmation.isWanted ? tokens : undefined);
       log.audit("Signed in to the account page", {
         reference: c.get("reference"),

@@ -20,15 +20,12 @@ import type { SignedIn } from "./signed_in.ts";
 const RECENT_SECONDS = 5 * 60;
 
 /**
- * Asks the provider who a signed-in person is, where a rule looks at what may
- * have changed since.
+ * Makes the question who a signed-in person is now, where a rule looks at what
+ * may have changed since. It is asked with the access token of their sign-in.
  *
  * @throws {HttpError} 403 when only another sign-in can tell, 503 when the
  * provider does not answer
  */
-export type ConfirmPerson = (person: SignedIn) => Promise<Identity>;
-
-/** Asks with the access token of the person's sign-in. */
 export function personConfirmation(
   { provider, confirmation, accountSessions, clock }: {
     provider: Provider;
@@ -36,7 +33,7 @@ export function personConfirmation(
     accountSessions: AccountSessionStore;
     clock: Clock;
   },
-): ConfirmPerson {
+) {
   async function ask({ id, session }: SignedIn): Promise<Identity | undefined> {
     const tokens = await accountSessions.tokensOf(id, session);
     const { expiresAt = Infinity } = tokens ?? {};
@@ -51,11 +48,11 @@ export function personConfirmation(
     );
   }
 
-  return async function confirmPerson(person) {
+  return async function confirmPerson(person: SignedIn): Promise<Identity> {
     const { identity, expiresAt } = person.session;
     if (!confirmation.isWanted) return identity;
     const asked = await ask(person);
-    if (asked) return confirmation.keep(asked);
+    if (asked) return confirmation.reduce(asked);
     const signedInAt = expiresAt - ACCOUNT_SESSION_SECONDS;
     if (now(clock) < signedInAt + RECENT_SECONDS) return identity;
     throw signInAgain();

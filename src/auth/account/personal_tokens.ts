@@ -4,17 +4,19 @@
  *
  * @module
  */
+import type { Context } from "@hono/hono";
 import type { Scopes } from "../../authoring/scope.ts";
 import { HttpError } from "../../errors.ts";
-import type { Parameters } from "../rules/parameters.ts";
-import { openPersonalGrant } from "../rules/grant.ts";
+import { openPersonalGrant } from "../rules/new_grant.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { type Clock, now } from "../../clock.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type { ConfirmPerson } from "./confirmed_person.ts";
-import type { SignedIn } from "./signed_in.ts";
-import type { Write } from "../../store/transaction.ts";
+import type { personConfirmation } from "./confirmed_person.ts";
+import { type SignedInPeople, signedOut } from "./signed_in.ts";
+import type { AccountSessionStore } from "../../store/account_sessions.ts";
+import { redirect } from "../../http/redirect.ts";
+import type { Logger } from "../../log/log.ts";
 
 /** The lifetimes that a token may have, in days. */
 export const TOKEN_DAYS = [7, 30, 90, 365] as const;
@@ -28,38 +30,36 @@ const DAY_SECONDS = 24 * 60 * 60;
 const NAME = /^\P{Cc}{1,80}$/u;
 
 /**
- * Makes a token and gives the ID of its grant.
- *
- * @param keep stores the token for its person, who sees it once
- * @throws {HttpError}
+ * Lets people make tokens, with scopes that they have themselves. Each is shown
+ * once.
  */
-export type MakeToken = (
-  person: SignedIn,
-  form: Parameters,
-  keep: (grantId: string, token: string) => Promise<Write>,
-) => Promise<string>;
-
-/** Lets people make tokens, with scopes that they have themselves. */
-export function personalTokens(
+export function personalTokenEndpoint(
   {
     baseUrl,
     scopes: { supported },
+    signedIn,
     confirmPerson,
     mayHold,
     accessTokens,
+    accountSessions,
     clock,
+    log,
   }: {
     baseUrl: string;
     scopes: Scopes;
-    confirmPerson: ConfirmPerson;
+    signedIn: SignedInPeople;
+    confirmPerson: ReturnType<typeof personConfirmation>;
     /** Tells what a grant's token may be used for here. */
     mayHold: MayHold;
-    accessTokens: AccessTokenStore;
+    accessTokens: Pick<AccessTokenStore, "issuePersonal">;
+    accountSessions: Pick<AccountSessionStore, "stays" | "keepMade">;
     clock: Clock;
+    log: Logger;
   },
-): MakeToken {
-  return async function makeToken(person, form, keep) {
-    const { subject, provider } = person.session;
+): (c: Context) => Promise<Response> {
+  return async function makeToken(c) {
+    const { form, ...person } = await signedIn.findForm(c);
+    const { id, session: { subject, provider } } = person;
     const name = form.get("name")?.trim() ?? "";
     if (!NAME.test(name)) {
       throw new HttpError(400, "name must be 1 to 80 characters");
@@ -88,12 +88,32 @@ export function personalTokens(
     }
     const token = await accessTokens.issuePersonal(
       { ...grant, scopes: may.scopes },
-      { most: MOST_TOKENS, keep: (token) => keep(grant.id, token) },
+      {
+        most: MOST_TOKENS,
+        async keep(token) {
+          const stays = await accountSessions.stays(id);
+          // Everything of theirs has ended while it was made.
+          if (!stays) throw signedOut();
+          const keep = await accountSessions.keepMade(id, grant.id, token);
+          return (transaction) => {
+            stays(transaction);
+            keep(transaction);
+          };
+        },
+      },
     );
-    if (token !== undefined) return grant.id;
-    throw new HttpError(
-      409,
-      `There are ${MOST_TOKENS} access tokens already: end one first`,
-    );
+    if (token === undefined) {
+      throw new HttpError(
+        409,
+        `There are ${MOST_TOKENS} access tokens already: end one first`,
+      );
+    }
+    log.audit("Access token made on the account page", {
+      reference: c.get("reference"),
+      subject,
+      grantId: grant.id,
+    });
+    // Loading that page again makes no second token.
+    return redirect(c, `${baseUrl}/account?made=${grant.id}`);
   };
 }

@@ -8,6 +8,7 @@ import { HttpError } from "../../errors.ts";
 import { readParameters } from "../../http/body.ts";
 import { readCookie } from "../../http/cookie.ts";
 import { isCsrf } from "../../http/csrf.ts";
+import { isAllowed } from "../rules/allowed_users.ts";
 import { isPersonOf } from "../rules/grant.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import type {
@@ -21,13 +22,17 @@ export interface SignedIn {
   session: AccountSession;
 }
 
+export type SignedInPeople = ReturnType<typeof signedInPeople>;
+
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, providerId, accountSessions }: {
+  { baseUrl, providerId, admins, accountSessions }: {
     baseUrl: string;
     /** Of the provider that people sign in at: another's are strangers here. */
     providerId: string;
-    accountSessions: AccountSessionStore;
+    /** `OAUTH_ADMINS`. */
+    admins: readonly string[];
+    accountSessions: Pick<AccountSessionStore, "find">;
   },
 ) {
   async function find(c: Context): Promise<SignedIn | undefined> {
@@ -53,7 +58,15 @@ export function signedInPeople(
     return { ...found, form };
   }
 
-  return { find, findForm };
+  /**
+   * True if a person is an operator. An empty list means no operators, unlike
+   * the list of people who may sign in.
+   */
+  function isOperator(session: AccountSession): boolean {
+    return admins.length > 0 && isAllowed(session, admins);
+  }
+
+  return { find, findForm, isOperator };
 }
 
 /** Makes the refusal of a form whose sender is not signed in. */

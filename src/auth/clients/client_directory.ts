@@ -22,37 +22,12 @@ import {
 import { isSealedClientId } from "../rules/client_id.ts";
 import { openClient } from "../rules/sealed_client.ts";
 import type { Parameters } from "../rules/parameters.ts";
-import type { AssertionStore } from "../../store/assertions.ts";
-import type { Use } from "../../store/once.ts";
+import type { AssertionStore, Use } from "../../store/once.ts";
 import type { SecretStore } from "../../store/secrets.ts";
 import type { DocumentStore } from "../../store/documents.ts";
 import { type Clock, now } from "../../clock.ts";
 
-/** All clients. */
-export interface ClientDirectory {
-  /**
-   * Finds a client. `stale`: an old copy of its metadata document is enough if
-   * it cannot be fetched again.
-   *
-   * @throws {OAuthError} `invalid_client` when there is none,
-   * `temporarily_unavailable` when its document cannot be read
-   */
-  find(clientId: string, options?: { stale?: boolean }): Promise<Client>;
-  /** Finds a client that registered itself. */
-  findRegistered(clientId: string): Promise<Client | undefined>;
-  /**
-   * Authenticates the client of a request, and acts for it. If that ends with
-   * 503, the request may be repeated with the same assertion.
-   *
-   * @throws {OAuthError} `invalid_client` or `invalid_request`
-   */
-  authenticate<T>(
-    request: { headers: Headers; parameters: Parameters },
-    act: (client: Client) => Promise<T>,
-  ): Promise<T>;
-  /** Stores the documents of a client with which someone has signed in. */
-  keep(client: Client): Promise<void>;
-}
+export type ClientDirectory = ReturnType<typeof clientDirectory>;
 
 /** Finds clients among registrations and metadata documents. */
 export function clientDirectory(
@@ -74,7 +49,7 @@ export function clientDirectory(
     configured: readonly Client[];
     metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
   },
-): ClientDirectory {
+) {
   const byId = new Map(configured.map((client) => [client.clientId, client]));
 
   async function read(document: Promise<unknown>): Promise<unknown> {
@@ -104,6 +79,13 @@ export function clientDirectory(
     }
   }
 
+  /**
+   * Finds a client. `stale`: an old copy of its metadata document is enough if
+   * it cannot be fetched again.
+   *
+   * @throws {OAuthError} `invalid_client` when there is none,
+   * `temporarily_unavailable` when its document cannot be read
+   */
   async function find(
     clientId: string,
     options?: { stale?: boolean },
@@ -127,6 +109,7 @@ export function clientDirectory(
     );
   }
 
+  /** Finds a client that registered itself. */
   async function findRegistered(
     clientId: string,
   ): Promise<Client | undefined> {
@@ -167,7 +150,10 @@ export function clientDirectory(
       if (!keys) throw error;
       return await verify(keys);
     });
-    const use = await assertions.use(client.clientId, used);
+    const use = await assertions.use({
+      issuer: client.clientId,
+      ...used,
+    });
     if (use) return use;
     throw new OAuthError("invalid_client", "The assertion was used before");
   }
@@ -176,12 +162,24 @@ export function clientDirectory(
     find,
     findRegistered,
 
-    async keep({ clientId, domain, metadata: { jwks_uri } }) {
+    /** Stores the documents of a client with which someone has signed in. */
+    async keepDocuments(
+      { clientId, domain, metadata: { jwks_uri } }: Client,
+    ): Promise<void> {
       if (domain !== undefined) await documents.keep(clientId);
       if (jwks_uri !== undefined) await documents.keep(jwks_uri);
     },
 
-    async authenticate({ headers, parameters }, act) {
+    /**
+     * Authenticates the client of a request, and acts for it. If that ends with
+     * 503, the request may be repeated with the same assertion.
+     *
+     * @throws {OAuthError} `invalid_client` or `invalid_request`
+     */
+    async authenticate<T>(
+      { headers, parameters }: { headers: Headers; parameters: Parameters },
+      act: (client: Client) => Promise<T>,
+    ): Promise<T> {
       const credentials = parseClientCredentials(
         headers.get("authorization"),
         parameters,

@@ -1,7 +1,7 @@
 /**
- * Several strategies of `AUTH_STRATEGY` at once. The kind of credential in a
- * request decides which of them judges it; no other is asked. So a refusal is
- * the refusal of one door, and a stolen credential opens only one.
+ * Several doors at once. The kind of credential in a request decides which of
+ * them is asked, and no other is. So a refusal is the refusal of one door, and a
+ * stolen credential opens only one.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { parseBearer } from "../rules/challenge.ts";
 import { tokenShape } from "../rules/token_shape.ts";
 import type { Gate } from "./gate.ts";
 
-/** The gates that are open, by their door. */
+/** The doors that are open. */
 export interface Doors {
   oauth?: Gate;
   jwt?: Gate;

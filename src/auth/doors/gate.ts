@@ -1,13 +1,13 @@
 /**
- * The gate in front of `/mcp`: it identifies the caller, under the chosen
- * strategies.
+ * The gate in front of `/mcp`: it identifies the caller. A door is one way to be
+ * known, a strategy of `AUTH_STRATEGY`; the gate is all doors that are open.
  *
  * @module
  */
 import { ANONYMOUS, type Authenticated } from "../../caller.ts";
 import type { ChallengeError } from "../../errors.ts";
 
-/** One strategy of `AUTH_STRATEGY`, seen from the protected resource. */
+/** A gate, or a door as the only one. */
 export interface Gate {
   /**
    * Identifies the sender of these headers.

@@ -32,16 +32,16 @@ function refusals(
   baseUrl: string | undefined,
   { log, clock = systemClock }: Telling,
 ): (what: "Origin" | "Host", value: string) => never {
-  const told = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
 
   /** Decides if a refusal is logged: strangers can make up any number. */
   function isNews(what: string): boolean {
     const time = clock();
-    for (const [one, at] of told) {
-      if (Math.abs(time - at) >= QUIET_MILLISECONDS) told.delete(one);
+    for (const [one, at] of loggedAt) {
+      if (Math.abs(time - at) >= QUIET_MILLISECONDS) loggedAt.delete(one);
     }
-    if (told.has(what) || told.size >= MOST_SEEN) return false;
-    told.set(what, time);
+    if (loggedAt.has(what) || loggedAt.size >= MOST_SEEN) return false;
+    loggedAt.set(what, time);
     return true;
   }
 

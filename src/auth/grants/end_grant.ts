@@ -19,8 +19,7 @@ export interface EndedGrant {
   read?: Entry<Grant>;
 }
 
-/** Ends grants with the sessions and tasks that they used last. */
-export type EndGrants = (grants: readonly EndedGrant[]) => Promise<void>;
+export type EndGrants = ReturnType<typeof grantsEnd>;
 
 /**
  * Makes the function that ends grants with everything that belongs to them.
@@ -33,7 +32,7 @@ export function grantsEnd(
     sessions: Pick<SessionStore, "endAllOf">;
     tasks: Pick<TaskStore, "endAllOf">;
   },
-): EndGrants {
+) {
   async function endOf(
     binding: string,
     [first, ...rest]: readonly EndedGrant[],
@@ -61,7 +60,7 @@ export function grantsEnd(
     endTasks();
   }
 
-  return async function endGrants(ended) {
+  return async function endGrants(ended: readonly EndedGrant[]): Promise<void> {
     const byBinding = Map.groupBy(ended, ({ grant }) => bindingOf(grant));
     for (const [binding, held] of byBinding) await endOf(binding, held);
     database.background(() => grants.unlist(ended.map(({ grant }) => grant)));

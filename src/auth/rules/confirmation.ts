@@ -16,15 +16,14 @@ export interface Confirmation {
   readonly isWanted: boolean;
   /** Returns true if the provider is asked at this refresh. */
   isDue(grant: Grant, now: number): boolean;
-  /** The grant after the provider has said who its person is. */
-  confirm(grant: Grant, identity: Identity, now: number): Grant;
   /**
-   * The grant after the provider could not be asked: what the person belongs to
-   * is no longer known, nor after a day that the address is theirs.
+   * Gives the grant as of now. If the provider could not be asked, `identity` is
+   * undefined: what the person belongs to is no longer known, nor after a day
+   * that the address is theirs.
    */
-  doubt(grant: Grant, now: number): Grant;
-  /** Drops of an identity that the provider has just given what no rule needs. */
-  keep(identity: Identity): Identity;
+  confirm(grant: Grant, identity: Identity | undefined, now: number): Grant;
+  /** Drops the memberships that no rule looks at. */
+  reduce(identity: Identity): Identity;
 }
 
 /** Reads the questions out of `OAUTH_ALLOWED_USERS` and the permissions. */
@@ -42,27 +41,25 @@ export function confirmation(
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
-  function keep(identity: Identity): Identity {
-    return permissions?.keep(identity) ?? withoutMemberships(identity);
+  function reduce(identity: Identity): Identity {
+    return permissions?.reduce(identity) ?? withoutMemberships(identity);
   }
 
   return {
     isWanted: looksAtMemberships || looksAtAddresses,
     isDue: (grant, now) =>
       looksAtMemberships || looksAtAddresses && isStale(grant, now),
-    confirm: (grant, identity, now) => ({
-      ...grant,
-      identity: keep(identity),
-      confirmedAt: now,
-    }),
-    doubt(grant, now) {
-      const identity = withoutMemberships(grant.identity);
-      const isDoubted = identity.emailVerified === true && isStale(grant, now);
+    confirm(grant, identity, now) {
+      if (identity) {
+        return { ...grant, identity: reduce(identity), confirmedAt: now };
+      }
+      const known = withoutMemberships(grant.identity);
+      const isDoubted = known.emailVerified === true && isStale(grant, now);
       return {
         ...grant,
-        identity: isDoubted ? { ...identity, emailVerified: false } : identity,
+        identity: isDoubted ? { ...known, emailVerified: false } : known,
       };
     },
-    keep,
+    reduce,
   };
 }

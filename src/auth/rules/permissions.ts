@@ -148,7 +148,7 @@ export interface Permissions extends Wanted {
    */
   everyones: readonly string[];
   /** Reduces an identity to the memberships that the rules look at. */
-  keep(identity: Identity): Identity;
+  reduce(identity: Identity): Identity;
 }
 
 /**
@@ -210,7 +210,7 @@ export function permissionsOf(
       ) ?? false,
     memberships: decide ? new Set(MEMBERSHIPS) : named,
     named,
-    keep(identity) {
+    reduce(identity) {
       const kept = withoutMemberships(identity);
       for (const kind of MEMBERSHIPS) {
         const names = identity[kind] ?? [];

@@ -36,8 +36,9 @@ export function mintRefreshToken(grantId: string, refreshKey: string): string {
   return mintCredential("refresh_token", grantId, secret);
 }
 
-/** True if a refresh token was made with the grant's key. */
-export function isMinted(refreshToken: string, refreshKey: string): boolean {
+/** True if a refresh token was made with the grant's key; a grant may have none. */
+export function isMinted(refreshToken: string, refreshKey?: string): boolean {
+  if (refreshKey === undefined) return false;
   const secret = refreshToken.slice(-SECRET_CHARACTERS);
   const random = fromBase64url(secret).subarray(0, RANDOM_BYTES);
   // Compared as text: the same bytes can be written in several ways.

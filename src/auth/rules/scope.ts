@@ -4,7 +4,7 @@
  * @see RFC 6749 §3.3
  * @module
  */
-import type { Scopes } from "../../authoring/scope.ts";
+import { SCOPE_TOKEN, type Scopes } from "../../authoring/scope.ts";
 import { OAuthError } from "../../errors.ts";
 import { seenText } from "../../log/log_line.ts";
 
@@ -13,9 +13,6 @@ import { seenText } from "../../log/log_line.ts";
  * has no effect.
  */
 export const OFFLINE_ACCESS = "offline_access";
-
-/** RFC 6749 appendix A.4: visible ASCII without quote and backslash. */
-const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
 /**
  * Parses a `scope` parameter, each scope once.

@@ -41,6 +41,12 @@ export type TokenRequest =
     scopes: string[];
   };
 
+/** A token request of one grant type. */
+export type GrantRequest<T extends TokenRequest["grantType"]> = Omit<
+  Extract<TokenRequest, { grantType: T }>,
+  "grantType"
+>;
+
 /**
  * Parses a token request.
  *

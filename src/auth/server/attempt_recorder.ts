@@ -1,47 +1,38 @@
 /**
- * Records how attempts to connect end, by wrapping the endpoints.
+ * Records how attempts to connect end, as middleware of the endpoints.
  *
  * @module
  */
-import type { Context } from "@hono/hono";
+import type { Context, MiddlewareHandler } from "@hono/hono";
 import { HttpError, OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
-import type { Attempt, AttemptStore } from "../../store/attempts.ts";
-import type { Endpoint } from "./sign_in_endpoints.ts";
-
-/** The result of a step. */
-type Outcome = Pick<Attempt, "client" | "failure">;
+import type { Attempt } from "../../store/attempts.ts";
+import type { Services } from "./services.ts";
 
 /**
- * Wraps every endpoint that an attempt to connect passes. An endpoint that has
- * found its client names it in the context, as `client`.
+ * Makes the middleware of every endpoint that an attempt to connect passes. An
+ * endpoint that has found its client names it in the context, as `client`.
  */
 export function attemptRecorder(
-  { baseUrl, attempts }: { baseUrl: string; attempts: AttemptStore },
-): (endpoint: Endpoint) => Endpoint {
-  function note(c: Context, outcome: Outcome): void {
+  { baseUrl, attempts }: Pick<Services, "baseUrl" | "attempts">,
+): MiddlewareHandler {
+  function note(c: Context, end: Partial<Attempt>): void {
     const step = `${c.req.method} ${c.req.path}`;
     const known: string | undefined = c.get("client");
     const named = c.req.query("client_id");
     const client = known ?? (named && shortClientId(named));
     // Only a known client gets a redirect to its redirect URI.
-    const isStranger = known === undefined && outcome.client === undefined;
-    attempts.note({ step, client, isStranger, ...outcome });
+    const isStranger = known === undefined && end.client === undefined;
+    attempts.note({ step, client, isStranger, ...end });
   }
 
-  return (endpoint) => async (c) => {
-    try {
-      const response = await endpoint(c);
-      const outcome = parseAnswer(response.headers.get("location"), baseUrl);
-      if (outcome) {
-        c.set("refusal", outcome.failure);
-        note(c, outcome);
-      }
-      return response;
-    } catch (error) {
-      note(c, { failure: wordsFor(error) });
-      throw error;
-    }
+  return async (c, next) => {
+    await next();
+    if (c.error) return note(c, { failure: wordsFor(c.error) });
+    const end = parseAnswer(c.res.headers.get("location"), baseUrl);
+    if (!end) return;
+    c.set("refusal", end.failure);
+    note(c, end);
   };
 }
 
@@ -52,7 +43,7 @@ export function attemptRecorder(
 function parseAnswer(
   location: string | null,
   issuer: string,
-): Outcome | undefined {
+): Pick<Attempt, "client" | "failure"> | undefined {
   if (location === null) return undefined;
   const [client, query] = location.split("?");
   const answer = new URLSearchParams(query);

@@ -8,14 +8,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import type { About } from "../../authoring/about.ts";
-import type { Scopes } from "../../authoring/scope.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import {
   checkRedirectHosts,
-  type ClientPolicy,
   isSelfRegistered,
   skipsConsent,
 } from "../rules/client_policy.ts";
@@ -31,15 +27,11 @@ import { Parameters } from "../rules/parameters.ts";
 import { redirectKind } from "../rules/redirect_uri.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { unionOfScopes } from "../rules/scope.ts";
-import { ConsentPage, type ScopeInWords } from "../../pages/consent_page.tsx";
+import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
-import type { ApprovalStore } from "../../store/approvals.ts";
-import type { AuthorizationRequestStore } from "../../store/authorization_requests.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { ProviderUrl } from "./provider_url.ts";
-import type { CheckRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** Starts a sign-in. */
 export function authorizeEndpoint(
@@ -58,23 +50,7 @@ export function authorizeEndpoint(
     providerUrl,
     checkRate,
     log,
-  }: {
-    baseUrl: string;
-    serverTitle: string;
-    about?: About;
-    /** The provider's name for people. */
-    providerName: string;
-    providerId: string;
-    scopes: Scopes;
-    inWords(scopes: readonly string[]): ScopeInWords[];
-    clients: ClientDirectory;
-    approvals: ApprovalStore;
-    requests: AuthorizationRequestStore;
-    policy: ClientPolicy;
-    providerUrl: ProviderUrl;
-    checkRate: CheckRate;
-    log: Logger;
-  },
+  }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   const base = basePathOf(baseUrl);
 
@@ -104,9 +80,10 @@ export function authorizeEndpoint(
 
   return async function authorize(c) {
     await checkRate(c);
+
+    // The client, read together with what this browser approved for it before.
     const parameters = new Parameters(new URL(c.req.url).searchParams);
     const clientId = parameters.require("client_id");
-    // Read together with the client, which may take a round trip as well.
     const approving = findApproved(c, {
       clientId,
       redirectUri: parameters.get("redirect_uri"),
@@ -115,6 +92,8 @@ export function authorizeEndpoint(
     const client = await findClient(clientId);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
+
+    // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);
     // Its ID may be older than the operator's rule about addresses.
     if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
@@ -122,6 +101,10 @@ export function authorizeEndpoint(
     const approved = parameters.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
       : await approving;
+
+    // The request. Before the person has approved the address, an error is
+    // shown here: otherwise any stranger could make this endpoint send browsers
+    // anywhere.
     let request: AuthorizationRequest;
     try {
       request = parseAuthorizationRequest(parameters, {
@@ -130,8 +113,6 @@ export function authorizeEndpoint(
         scopes: known,
       });
     } catch (error) {
-      // An address that the person never approved gets no redirect: otherwise
-      // any stranger could make this endpoint send browsers anywhere.
       if (!approved || !(error instanceof OAuthError)) throw error;
       const { code, description } = error;
       const state = parameters.get("state");
@@ -143,11 +124,15 @@ export function authorizeEndpoint(
         }, baseUrl),
       );
     }
-    // A request for one more scope must not lose those approved before.
+
+    // A step-up: a request for one more scope does not lose those approved
+    // before.
     const scopes = unionOfScopes(
       request.scopes,
       (approved ?? []).filter((scope) => known.supported.includes(scope)),
     );
+
+    // A client that the operator trusts goes on without consent.
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
@@ -161,6 +146,8 @@ export function authorizeEndpoint(
       });
       return redirect(c, url.href);
     }
+
+    // The consent page.
     const handle = await requests.save(browser, pending);
     return page(
       c,

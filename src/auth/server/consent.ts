@@ -5,33 +5,21 @@
  */
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { authorizationResponseUrl } from "../rules/authorization_response.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
 import { BOXES } from "../../pages/consent_page.tsx";
-import type {
-  AuthorizationRequestStore,
-  FoundRequest,
-} from "../../store/authorization_requests.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
-import type { ProviderUrl } from "./provider_url.ts";
-import type { CheckRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, providerId, providerUrl, requests, checkRate, log }: {
-    baseUrl: string;
-    /** Of the provider that people sign in at. */
-    providerId: string;
-    providerUrl: ProviderUrl;
-    requests: AuthorizationRequestStore;
-    checkRate: CheckRate;
-    log: Logger;
-  },
+  { baseUrl, providerId, providerUrl, requests, checkRate, log }:
+    LimitedServices,
 ): (c: Context) => Promise<Response> {
   async function deny(c: Context, found: FoundRequest): Promise<Response> {
     if (!await requests.finish(found)) throw answeredAlready();

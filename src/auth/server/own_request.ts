@@ -1,5 +1,6 @@
 /**
- * The authorization request that belongs to a browser.
+ * The authorization request that belongs to a browser, and the refusals of one
+ * that is in another phase.
  *
  * @module
  */
@@ -38,5 +39,33 @@ export async function findOwnRequest(
     "invalid_request",
     "This sign-in has expired, or it began in another browser",
     { situation: "expired" },
+  );
+}
+
+/** Makes the refusal of a request that waits for consent. */
+export function notApproved(): OAuthError {
+  return new OAuthError("invalid_request", "This sign-in was not approved", {
+    situation: "not approved",
+  });
+}
+
+/**
+ * Makes the refusal of a request whose person was at another provider, which
+ * the operator has left meanwhile.
+ */
+export function leftElsewhere(): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in began with another provider: start again in the app",
+    { situation: "expired" },
+  );
+}
+
+/** Makes the refusal of a request that was answered, or is being answered. */
+export function finishedAlready(found?: FoundRequest): OAuthError {
+  return new OAuthError(
+    "invalid_request",
+    "This sign-in has finished, or another window is finishing it",
+    { situation: found?.value.isSignedIn ? "signed in" : "finished" },
   );
 }

@@ -9,18 +9,18 @@ import type { Provider } from "../provider/provider.ts";
 import { askProvider } from "../provider/unavailable.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
 
-/** Makes the address of the provider's page for a request of a browser. */
-export type ProviderUrl = (
-  handle: string,
-  browser: string,
-  wishes?: ProviderWishes,
-) => Promise<URL>;
-
-/** Makes that function. It throws 503 while the provider cannot be reached. */
+/**
+ * Makes the function that gives the address of the provider's page for a
+ * request of a browser. It throws 503 while the provider cannot be reached.
+ */
 export function providerUrls(
   { baseUrl, provider }: { baseUrl: string; provider: Provider },
-): ProviderUrl {
-  return async function providerUrl(handle, browser, wishes) {
+) {
+  return async function providerUrl(
+    handle: string,
+    browser: string,
+    wishes?: ProviderWishes,
+  ): Promise<URL> {
     const { codeVerifier, nonce } = upstreamSecrets(handle, browser);
     return await askProvider(provider, () =>
       provider.authorizationUrl({

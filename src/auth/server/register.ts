@@ -6,34 +6,23 @@
  */
 import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import {
   clientName,
   printRegistration,
   registerClient,
 } from "../rules/client.ts";
-import {
-  checkRedirectHosts,
-  type ClientPolicy,
-} from "../rules/client_policy.ts";
+import { checkRedirectHosts } from "../rules/client_policy.ts";
 import { sealClient } from "../rules/sealed_client.ts";
-import type { SecretStore } from "../../store/secrets.ts";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { readJson } from "../../http/body.ts";
-import type { CheckRate } from "../../http/rate_limit.ts";
+import type { LimitedServices } from "./services.ts";
 
 /**
  * Registers any client that asks: a person decides later what it may do.
  * Nothing is stored.
  */
 export function registerEndpoint(
-  { policy, secrets, checkRate, clock, log }: {
-    policy: ClientPolicy;
-    secrets: SecretStore;
-    checkRate: CheckRate;
-    clock: Clock;
-    log: Logger;
-  },
+  { policy, secrets, checkRate, clock, log }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   return async (c) => {
     c.header("Cache-Control", "no-store");

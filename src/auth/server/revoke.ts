@@ -5,23 +5,15 @@
  * @module
  */
 import type { Context } from "@hono/hono";
-import { OAuthError } from "../../errors.ts";
-import type { Logger } from "../../log/log.ts";
 import type { Client } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { acceptedAuthMethods } from "../rules/client_metadata.ts";
 import { parseCredential } from "../rules/credential.ts";
-import type { AccessTokenStore } from "../../store/access_tokens.ts";
-import type {
-  ReadRefreshToken,
-  RefreshableGrant,
-  RefreshTokenStore,
-} from "../../store/refresh_tokens.ts";
-import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { unwrapDataKey } from "../rules/data_key.ts";
+import { isMinted } from "../rules/refresh_token.ts";
+import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import { readParameters } from "../../http/body.ts";
-import type { ClientDirectory } from "../clients/client_directory.ts";
-import type { EndGrants } from "../grants/end_grant.ts";
-import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+import type { LimitedServices } from "./services.ts";
 
 /** A known token. */
 interface Revocable {
@@ -44,16 +36,7 @@ export function revokeEndpoint(
     checkRate,
     waiveRate,
     log,
-  }: {
-    clients: ClientDirectory;
-    accessTokens: AccessTokenStore;
-    refreshTokens: RefreshTokenStore;
-    providerTokens: ProviderTokens;
-    endGrants: EndGrants;
-    checkRate: CheckRate;
-    waiveRate: WaiveRate;
-    log: Logger;
-  },
+  }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   /** Finds a token and the way to revoke it; undefined if it is unknown. */
   async function find(token: string): Promise<Revocable | undefined> {
@@ -70,37 +53,45 @@ export function revokeEndpoint(
         const grant = read?.grant.value;
         return grant && {
           clientId: grant.clientId,
-          revoke: (c) => revokeRefresh(c, token, grant.clientId, read),
+          revoke: (c) => revokeRefreshToken(c, read),
         };
       }
     }
   }
 
-  async function revokeRefresh(
+  /** Ends the grant of a refresh token, here and at the provider. */
+  async function revokeRefreshToken(
     c: Context,
-    token: string,
-    clientId: string,
     read: ReadRefreshToken,
   ): Promise<void> {
-    const found = await findRefresh(token, clientId, Promise.resolve(read));
-    if (!found) return;
-    const grantId = found.grant.id;
+    // One that was exchanged does not open the grant any more; its successor
+    // does.
+    const answer = await refreshTokens.answerAgain(read);
+    const next = answer && await refreshTokens.read(answer.refreshToken!);
+    if (next) return await revokeRefreshToken(c, next);
+    const { refreshToken, token: { value: record } } = read;
+    const { value: grant } = read.grant;
+    if (grant?.status !== "active") return;
+    if (!record && !isMinted(refreshToken, grant.refreshKey)) return;
     // The provider's tokens are deleted with the grant, so they are opened
     // before.
-    const tellProvider = await providerTokens.revocation({
-      grant: found.grant,
-      dataKey: () => Promise.resolve(found.dataKey),
-      sealed: found.read.upstream,
-    });
-    await endGrants([{ grant: found.grant, read: found.read.grant }]);
+    const tellProvider = record?.wrappedKey
+      ? await providerTokens.revocation({
+        grant,
+        dataKey: () => unwrapDataKey(record.wrappedKey, grant.id, refreshToken),
+        sealed: read.upstream,
+      })
+      : undefined;
+    await endGrants([{ grant, read: read.grant }]);
     const reference = c.get("reference");
+    const grantId = grant.id;
     log.audit("Grant revoked", {
       reference,
-      clientId: shortClientId(clientId),
+      clientId: shortClientId(grant.clientId),
       grantId,
     });
     try {
-      await tellProvider();
+      await tellProvider?.();
     } catch (error) {
       // The provider keeps a token that can no longer be opened here.
       log.warning("The provider did not revoke", {
@@ -124,22 +115,6 @@ export function revokeEndpoint(
       reference: c.get("reference"),
       grantId: access.grant.id,
     });
-  }
-
-  async function findRefresh(
-    token: string,
-    clientId: string,
-    reading?: Promise<ReadRefreshToken>,
-  ): Promise<RefreshableGrant | undefined> {
-    try {
-      const found = await refreshTokens.find(token, clientId, reading);
-      if ("grant" in found) return found;
-      // It was exchanged just now, so its successor belongs to the same grant.
-      return await findRefresh(found.successors.refreshToken!, clientId);
-    } catch (error) {
-      if (error instanceof OAuthError) return undefined;
-      throw error;
-    }
   }
 
   /** True if a client is public, so that it cannot authenticate. */

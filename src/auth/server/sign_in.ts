@@ -1,25 +1,30 @@
 /**
- * The strategies of `AUTH_STRATEGY`: their gates and endpoints.
+ * The sign-in of a server, as `AUTH_STRATEGY` says: its routes, and the gate of
+ * `/mcp`.
  *
  * @module
  */
-import type { Endpoint, SignIn, SignInEndpoints } from "./sign_in_endpoints.ts";
+import { Hono } from "@hono/hono";
 import type { AuthConfig } from "../../settings/auth.ts";
 import { subjectIds } from "../../settings/oauth.ts";
 import { HttpError } from "../../errors.ts";
+import type { Passing } from "../../http/passing.ts";
 import type { ProviderConfig } from "../../settings/application.ts";
 import type { Provider } from "../provider/provider.ts";
-import {
-  authorizationServer,
-  type AuthorizationServerOptions,
-} from "./authorization_server.ts";
+import { authorizationServer } from "./authorization_server.ts";
 import { anonymousGate } from "../doors/anonymous_gate.ts";
 import { gateOfDoors } from "../doors/doors.ts";
-import { jwtGate } from "../doors/jwt_gate.ts";
-import { staticDoors } from "../doors/static_gate.ts";
-import { protectedResourceMetadataEndpoint } from "./well_known.ts";
+import type { Gate } from "../doors/gate.ts";
+import { jwtDoor } from "../doors/jwt_door.ts";
+import { oauthDoor } from "../doors/oauth_door.ts";
+import { staticDoors } from "../doors/static_doors.ts";
+import type { AuthorizationServerOptions } from "./services.ts";
+import {
+  protectedResourceMetadataEndpoint,
+  serverMetadataPaths,
+} from "./well_known.ts";
 
-/** The parts of the strategies. */
+/** The parts of the doors and of the authorization server. */
 export interface SignInOptions
   extends Omit<AuthorizationServerOptions, "config" | "provider"> {
   auth: AuthConfig;
@@ -27,21 +32,42 @@ export interface SignInOptions
   provider(settings: ProviderConfig): Provider;
 }
 
-/** Makes the gate and the endpoints of the chosen strategies. */
+/** The sign-in of a server. */
+export interface SignIn {
+  /** The routes; without an authorization server they say that there is none. */
+  app: Hono<Passing>;
+  /** The gate of `/mcp`, unless a comparison is enough to know a caller. */
+  gate?: Gate;
+  /** Ends background work, after the last request. */
+  close?(): Promise<void>;
+}
+
+/** Makes the routes and the gate. */
 export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
-  const { baseUrl, serverTitle: title, database } = options;
+  const { baseUrl, serverTitle: title, database, scopes } = options;
   const { oauth, jwt } = auth;
   const server = oauth && authorizationServer({
     ...options,
     config: oauth,
     provider: provider(oauth.provider),
   });
-  const closed = nobodySignsIn(auth);
-  if (!server && !jwt) return { endpoints: closed };
+  const app = new Hono<Passing>();
+  app.route("/", server?.app ?? closedServer(auth, baseUrl));
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
+  const metadata = server || jwt
+    ? protectedResourceMetadataEndpoint({
+      ...options,
+      scopesSupported: scopes.usual,
+      issuers: server ? [baseUrl, ...others] : others,
+      title,
+    })
+    : refusal(404, auth);
+  app.get("/.well-known/oauth-protected-resource", metadata);
+  app.get("/.well-known/oauth-protected-resource/*", metadata);
+  if (!server && !jwt) return { app };
   const gate = gateOfDoors({
-    oauth: server?.gate,
-    jwt: jwt && jwtGate({
+    oauth: server && oauthDoor({ baseUrl, scopes, verify: server.verify }),
+    jwt: jwt && jwtDoor({
       ...jwt,
       baseUrl,
       otherIds: oauth && subjectIds(oauth),
@@ -50,56 +76,47 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
     ...staticDoors(auth),
   });
   return {
-    ...server,
+    app,
     gate: auth.anonymous
       ? anonymousGate(gate, {
         keyHeader: auth.apiKey?.header,
         ceiling: options.permissions?.everyones,
       })
       : gate,
-    endpoints: {
-      ...closed,
-      ...server?.endpoints,
-      protectedResourceMetadata: protectedResourceMetadataEndpoint({
-        ...options,
-        scopesSupported: options.scopes.usual,
-        issuers: server ? [baseUrl, ...others] : others,
-        title,
-      }),
-    },
+    close: server?.close,
   };
 }
 
-/** Makes the endpoints of a server that is not an authorization server. */
-function nobodySignsIn(auth: AuthConfig): SignInEndpoints {
+/** The steps of an attempt to connect. */
+export const STEPS: readonly string[] = [
+  "POST /register",
+  "GET /authorize",
+  "POST /authorize",
+  "GET /oauth/provider-callback",
+  "POST /token",
+  "POST /revoke",
+];
+
+/** Makes the routes of a server that is no authorization server. */
+function closedServer(auth: AuthConfig, baseUrl: string): Hono<Passing> {
+  const app = new Hono<Passing>();
+  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
+  const missing = refusal(404, auth);
+  for (const path of serverMetadataPaths(baseUrl)) app.get(path, missing);
+  for (const endpoint of [...STEPS, "GET /account", "POST /account/*"]) {
+    const [method, path] = endpoint.split(" ");
+    app.on(method, path, refusal(501, auth));
+  }
+  return app;
+}
+
+/** Makes an endpoint that only says that no one signs in here. */
+function refusal(status: 404 | 501, auth: AuthConfig): () => never {
   const strategies = Object.keys(auth).join(",") || "none";
   // For the log only.
   const cause = `AUTH_STRATEGY is ${strategies}. To let people sign in: ` +
     "AUTH_STRATEGY=oauth, OAUTH_PROVIDER, OAUTH_CLIENT_ID, OAUTH_CLIENT_SECRET";
-  const refuse = (status: number): Endpoint => () => {
-    throw new HttpError(status, "This server has no sign-in", {}, {
-      cause,
-    });
-  };
-  // Clients take a missing document for "no sign-in", and a 5xx for an outage.
-  const notFound = refuse(404);
-  const notImplemented = refuse(501);
-  return {
-    protectedResourceMetadata: notFound,
-    authorizationServerMetadata: notFound,
-    register: notImplemented,
-    authorize: notImplemented,
-    consent: notImplemented,
-    providerCallback: notImplemented,
-    token: notImplemented,
-    revoke: notImplemented,
-    account: notImplemented,
-    accountSignIn: notImplemented,
-    accountSignOut: notImplemented,
-    accountEnd: notImplemented,
-    accountPause: notImplemented,
-    accountResume: notImplemented,
-    accountNarrow: notImplemented,
-    accountTokens: notImplemented,
+  return () => {
+    throw new HttpError(status, "This server has no sign-in", {}, { cause });
   };
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { recordLog } from "../../kit/log.ts";
-import { openAssertedGrant } from "../../../src/auth/rules/grant.ts";
+import { openAssertedGrant } from "../../../src/auth/rules/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";

@@ -8,6 +8,7 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
   const people = signedInPeople({
     baseUrl: BASE_URL,
     providerId: "github",
+    admins: [],
     accountSessions: {
       find(id: string) {
         read.push(id);

@@ -196,16 +196,16 @@ Deno.test("find() blames no document for a database that does not answer", async
   await assert.rejects(clients.find(DOCUMENT), (refusal) => refusal === error);
 });
 
-Deno.test("keep() keeps what a client published, its document and its keys", async () => {
+Deno.test("keepDocuments() keeps what a client published, its document and its keys", async () => {
   const plain = newClient();
   const { clients, asked } = start(plain);
-  await clients.keep(plain);
+  await clients.keepDocuments(plain);
   assert.deepEqual(asked, []);
   const withKeys = newClient({
     token_endpoint_auth_method: "private_key_jwt",
     jwks_uri: KEYS,
   });
   const document = { clientId: DOCUMENT, domain: "app.example.com" };
-  await clients.keep({ ...withKeys, ...document });
+  await clients.keepDocuments({ ...withKeys, ...document });
   assert.deepEqual(asked, [`keep ${DOCUMENT}`, `keep ${KEYS}`]);
 });

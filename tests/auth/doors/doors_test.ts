@@ -156,7 +156,7 @@ Deno.test("gateOfDoors() of comparisons alone names both", async () => {
   );
 });
 
-Deno.test("jwtGate() takes the tokens of each listed issuer, by that issuer's own keys", async () => {
+Deno.test("jwtDoor() takes the tokens of each listed issuer, by that issuer's own keys", async () => {
   await using first = await keyServer();
   await using second = await keyServer();
   const other = "https://login.example.org";
@@ -183,7 +183,7 @@ Deno.test("jwtGate() takes the tokens of each listed issuer, by that issuer's ow
   assert.equal(await statusOf(await first.sign(nobodys)), 401);
 });
 
-Deno.test("jwtGate() holds tokens to the leeway, the typ and the claim of the settings", async () => {
+Deno.test("jwtDoor() holds tokens to the leeway, the typ and the claim of the settings", async () => {
   await using keys = await keyServer();
   await using server = await startServer({
     tools: [

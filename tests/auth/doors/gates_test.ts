@@ -40,7 +40,7 @@ async function call(server: Server, headers: HeadersOf, name = "whoami") {
   };
 }
 
-Deno.test("bearerGate() lets in every token that is listed, and no one else", async () => {
+Deno.test("bearerDoor() lets in every token that is listed, and no one else", async () => {
   await using server = await start({
     AUTH_STRATEGY: "bearer",
     BEARER_TOKEN: "the-new-secret-token,the-old-secret-token",
@@ -77,7 +77,7 @@ Deno.test("bearerGate() lets in every token that is listed, and no one else", as
   }
 });
 
-Deno.test("apiKeyGate() reads the header that it was told", async () => {
+Deno.test("apiKeyDoor() reads the header that it was told", async () => {
   await using server = await start({
     AUTH_STRATEGY: "api_key",
     API_KEY: "the-first-api-key,the-second-api-key",
@@ -123,7 +123,7 @@ function startJwt(url: string, log?: LogOptions) {
   }, log);
 }
 
-Deno.test("jwtGate() lets in a token that was made for this server", async () => {
+Deno.test("jwtDoor() lets in a token that was made for this server", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const authorization = `Bearer ${await keys.sign(CLAIMS)}`;
@@ -157,7 +157,7 @@ const BAD_TOKENS: [string, JWTPayload][] = [
 ];
 
 for (const [what, changes] of BAD_TOKENS) {
-  Deno.test(`jwtGate() refuses a token ${what}`, async () => {
+  Deno.test(`jwtDoor() refuses a token ${what}`, async () => {
     await using keys = await keyServer();
     await using server = await startJwt(keys.url);
     const token = await keys.sign({ ...CLAIMS, ...changes });
@@ -181,7 +181,7 @@ for (
     ["a scope of another type for none", { scope: 7 }, []],
   ] as const
 ) {
-  Deno.test(`jwtGate() reads ${what}`, async () => {
+  Deno.test(`jwtDoor() reads ${what}`, async () => {
     await using keys = await keyServer();
     await using server = await startJwt(keys.url);
     const token = await keys.sign({ ...CLAIMS, ...claims });
@@ -190,7 +190,7 @@ for (
   });
 }
 
-Deno.test("jwtGate() takes what is typed as an access token, or not typed", async () => {
+Deno.test("jwtDoor() takes what is typed as an access token, or not typed", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   for (
@@ -209,7 +209,7 @@ Deno.test("jwtGate() takes what is typed as an access token, or not typed", asyn
   }
 });
 
-Deno.test("jwtGate() bears with a clock that is a minute off", async () => {
+Deno.test("jwtDoor() bears with a clock that is a minute off", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const now = Math.floor(Date.now() / 1000);
@@ -220,7 +220,7 @@ Deno.test("jwtGate() bears with a clock that is a minute off", async () => {
   }
 });
 
-Deno.test("jwtGate() refuses a token that expired since it was last verified", async () => {
+Deno.test("jwtDoor() refuses a token that expired since it was last verified", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   using time = new FakeTime();
@@ -234,7 +234,7 @@ Deno.test("jwtGate() refuses a token that expired since it was last verified", a
   assert.equal((await call(server, { authorization })).status, 401);
 });
 
-Deno.test("jwtGate() takes the same person with another client for the same", async () => {
+Deno.test("jwtDoor() takes the same person with another client for the same", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const bindingOf = async (claims: JWTPayload) => {
@@ -247,7 +247,7 @@ Deno.test("jwtGate() takes the same person with another client for the same", as
   assert.notEqual(await bindingOf({ sub: "43" }), own);
 });
 
-Deno.test("jwtGate() answers 401 for a key that the issuer does not have", async () => {
+Deno.test("jwtDoor() answers 401 for a key that the issuer does not have", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const token = await keys.sign(CLAIMS, undefined, { kid: "2" });
@@ -255,7 +255,7 @@ Deno.test("jwtGate() answers 401 for a key that the issuer does not have", async
   assert.equal(status, 401);
 });
 
-Deno.test("jwtGate() reads the keys again for one that the issuer has begun to use", async () => {
+Deno.test("jwtDoor() reads the keys again for one that the issuer has begun to use", async () => {
   using time = new FakeTime();
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
@@ -269,7 +269,7 @@ Deno.test("jwtGate() reads the keys again for one that the issuer has begun to u
   assert.equal(await statusOf(token), 200);
 });
 
-Deno.test("jwtGate() refuses other keys, other algorithms and other texts", async () => {
+Deno.test("jwtDoor() refuses other keys, other algorithms and other texts", async () => {
   await using keys = await keyServer();
   await using server = await startJwt(keys.url);
   const stranger = await generateKeyPair("ES256");
@@ -292,7 +292,7 @@ Deno.test("jwtGate() refuses other keys, other algorithms and other texts", asyn
   assert.equal((await call(server, {})).status, 401);
 });
 
-Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401, and the log says why", async () => {
+Deno.test("jwtDoor() answers 503 while the keys cannot be read, and not 401, and the log says why", async () => {
   await using keys = await keyServer();
   const { log, events } = recordLog("warning");
   await using server = await startJwt(keys.url, log);
@@ -306,7 +306,7 @@ Deno.test("jwtGate() answers 503 while the keys cannot be read, and not 401, and
   assert((properties.error as Error).cause instanceof errors.JOSEError);
 });
 
-Deno.test("oauthGate() names no error to who presents nothing, and all scopes", async () => {
+Deno.test("oauthDoor() names no error to who presents nothing, and all scopes", async () => {
   await using server = await startOAuthServer({ tools });
   const { challenge } = await call(server, {});
   assert.equal(
@@ -317,7 +317,7 @@ Deno.test("oauthGate() names no error to who presents nothing, and all scopes", 
   );
 });
 
-Deno.test("oauthGate() refuses what is no live access token", async () => {
+Deno.test("oauthDoor() refuses what is no live access token", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
@@ -337,7 +337,7 @@ Deno.test("oauthGate() refuses what is no live access token", async () => {
   assert.equal((await call(server, { authorization })).status, 401);
 });
 
-Deno.test("oauthGate() refuses a token that expired since it was last looked up", async () => {
+Deno.test("oauthDoor() refuses a token that expired since it was last looked up", async () => {
   using time = new FakeTime();
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
@@ -354,7 +354,7 @@ Deno.test("oauthGate() refuses a token that expired since it was last looked up"
   assert.equal((await call(server, { authorization })).status, 401);
 });
 
-Deno.test("oauthGate() checks DELETE and notifications too", async () => {
+Deno.test("oauthDoor() checks DELETE and notifications too", async () => {
   await using server = await startOAuthServer({ tools });
   const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
   const posted = await server.post(notification, { "mcp-session-id": "x" });
@@ -368,7 +368,7 @@ Deno.test("oauthGate() checks DELETE and notifications too", async () => {
   await ended.body?.cancel();
 });
 
-Deno.test("oauthGate() refuses tokens of a server with another address on the same database", async () => {
+Deno.test("oauthDoor() refuses tokens of a server with another address on the same database", async () => {
   const kv = await Deno.openKv(":memory:");
   try {
     await using server = await startOAuthServer({ kv, tools });
@@ -387,7 +387,7 @@ Deno.test("oauthGate() refuses tokens of a server with another address on the sa
   }
 });
 
-Deno.test("oauthGate() answers 503 while the database does not, and not 401", async () => {
+Deno.test("oauthDoor() answers 503 while the database does not, and not 401", async () => {
   const kv = await Deno.openKv(":memory:");
   let isUp = true;
   const faulty = new Proxy(kv, {

@@ -54,8 +54,8 @@ async function expiring(waitSeconds?: number) {
     provider,
     upstreamTokens,
     database,
-    keep: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
-      tokens.keep(key, commit),
+    refreshIfDue: <T>(commit: (also?: Write) => Promise<T | undefined>) =>
+      tokens.refreshIfDue(key, commit),
     token: () => tokens.upstream(key).token(),
     identify: () => tokens.identify(key),
     stored: async () => (await upstreamTokens.find(GRANT, bytes))?.tokens,
@@ -140,15 +140,15 @@ Deno.test("who waits for a refresh that ends with its process refreshes in the e
   assert.equal(flow.refreshes(), 1);
 });
 
-Deno.test("keep() stores what the provider gave together with what rests on it", async () => {
+Deno.test("refreshIfDue() stores what the provider gave together with what rests on it", async () => {
   using flow = await expiring();
-  const { database, provider, keep } = flow;
+  const { database, provider, refreshIfDue } = flow;
   let issued = "";
   provider.onIssue = (accessToken) => issued = accessToken;
   let commits = 0;
   const commit = database.commit.bind(database);
   database.commit = (write) => (commits++, commit(write));
-  const version = await keep((also) =>
+  const version = await refreshIfDue((also) =>
     database.commit((transaction) =>
       also!(transaction.set(["mine"], { expiresAt: database.now() + 60 }))
     )
@@ -170,25 +170,28 @@ for (
     ["fails", () => Promise.reject(new StorageError()), StorageError],
   ] as const
 ) {
-  Deno.test(`keep() stores what the provider gave although the caller's commit ${what}`, async () => {
+  Deno.test(`refreshIfDue() stores what the provider gave although the caller's commit ${what}`, async () => {
     using flow = await expiring();
     let calls = 0;
-    const kept = flow.keep(() => (calls++, commit()));
+    const kept = flow.refreshIfDue(() => (calls++, commit()));
     if (outcome) await assert.rejects(kept, outcome);
     else assert.equal(await kept, undefined);
     assert.equal(calls, 1);
     assert.doesNotMatch((await flow.stored())!, /provider-refresh-old/);
-    assert.equal(await flow.keep(() => Promise.resolve("next")), "next");
+    assert.equal(
+      await flow.refreshIfDue(() => Promise.resolve("next")),
+      "next",
+    );
     assert.equal(flow.refreshes(), 1);
   });
 }
 
-Deno.test("keep() commits nothing for a caller who no longer waits", async () => {
+Deno.test("refreshIfDue() commits nothing for a caller who no longer waits", async () => {
   using flow = await expiring(0.01);
   const answer = holdRefresh(flow.provider);
   let commits = 0;
   await assert.rejects(
-    flow.keep(() => Promise.resolve(commits++)),
+    flow.refreshIfDue(() => Promise.resolve(commits++)),
     { status: 503 },
   );
   answer();

@@ -16,12 +16,14 @@ import {
   isPassing,
   ledgerIdOf,
   narrowGrant,
-  openClientGrant,
-  openGrant,
   pauseGrant,
   resumeGrant,
   useGrant,
 } from "../../../src/auth/rules/grant.ts";
+import {
+  openClientGrant,
+  openGrant,
+} from "../../../src/auth/rules/new_grant.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
   GRANT_IDLE_TTL_SECONDS,

@@ -122,9 +122,9 @@ Deno.test("everyones is what everyone is granted", () => {
   assert.deepEqual(author.everyones, SUPPORTED);
 });
 
-Deno.test("keep() leaves of an identity what a rule names", () => {
+Deno.test("reduce() leaves of an identity what a rule names", () => {
   const permissions = rulesOf("group:Staff=files;org:Acme=files;42=files");
-  assert.deepEqual(permissions.keep(JO), {
+  assert.deepEqual(permissions.reduce(JO), {
     subject: "42",
     email: "jo@example.com",
     emailVerified: true,
@@ -134,11 +134,11 @@ Deno.test("keep() leaves of an identity what a rule names", () => {
   assert.deepEqual([...permissions.memberships], ["groups", "organizations"]);
 });
 
-Deno.test("keep() leaves to an author's rule names of 8192 characters together", () => {
+Deno.test("reduce() leaves to an author's rule names of 8192 characters together", () => {
   const author = permissionsOf({ decide: () => "all", supported: SUPPORTED })!;
   const roles = ["a".repeat(4096), "b".repeat(4096), "c"];
   assert.deepEqual(
-    author.keep({ subject: "1", roles }).roles,
+    author.reduce({ subject: "1", roles }).roles,
     roles.slice(0, 2),
   );
 });
@@ -151,7 +151,7 @@ Deno.test("parseMembership() takes no word before the kind", () => {
   });
 });
 
-Deno.test("keep() leaves to an author's rule what fits into a grant", () => {
+Deno.test("reduce() leaves to an author's rule what fits into a grant", () => {
   const { rules } = parsePermissions("group:last=files", SUPPORTED);
   const permissions = permissionsOf({
     rules,
@@ -159,7 +159,10 @@ Deno.test("keep() leaves to an author's rule what fits into a grant", () => {
     supported: SUPPORTED,
   })!;
   const groups = Array.from({ length: 500 }, (_, n) => `${n}`.padEnd(100));
-  const kept = permissions.keep({ subject: "1", groups: [...groups, "last"] });
+  const kept = permissions.reduce({
+    subject: "1",
+    groups: [...groups, "last"],
+  });
   assert.equal(kept.groups![0], "last");
   assert(kept.groups!.length > 50 && kept.groups!.length < 100);
   // Only the kinds that an operator named are worth asking a provider for.

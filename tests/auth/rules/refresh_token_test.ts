@@ -35,6 +35,10 @@ Deno.test("mintRefreshToken() makes no token twice", () => {
   assert.equal(new Set(made).size, 100);
 });
 
+Deno.test("isMinted() takes nothing for a grant without a key", () => {
+  assert(!isMinted(mintRefreshToken(grantId, ""), undefined));
+});
+
 Deno.test("isMinted() takes what was made with the key, with every letter right", () => {
   assert(isMinted(token, key));
   assert(!isMinted(token, newRefreshKey()));

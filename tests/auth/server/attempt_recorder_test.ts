@@ -35,8 +35,7 @@ async function recorded(
     await next();
     refusal = c.get("refusal");
   });
-  // deno-lint-ignore require-await
-  app.get("/step", record(async () => end()) as never);
+  app.get("/step", record, () => end());
   app.onError((error, c) => c.text(String(error), 400));
   const response = await app.request(`/step${query}`);
   return { notes, refusal, text: await response.text() };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
-import { bindingOf, openGrant } from "../../../src/auth/rules/grant.ts";
+import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { openGrant } from "../../../src/auth/rules/new_grant.ts";
 import { now } from "../../../src/clock.ts";
 import { ISSUER, newClient, requestOf } from "../../kit/records.ts";
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { revokeEndpoint } from "../../../src/auth/server/revoke.ts";
-import { OAuthError } from "../../../src/errors.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { switchableKv } from "../../kit/switchable_kv.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
@@ -9,6 +8,7 @@ import { startOAuthServer } from "../../kit/sign_in.ts";
 import {
   mintCredential,
   newGrantId,
+  parseCredential,
 } from "../../../src/auth/rules/credential.ts";
 import {
   mintPersonalToken,
@@ -76,6 +76,19 @@ Deno.test("POST /revoke ends a grant by a refresh token that was just exchanged"
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
 
+Deno.test("POST /revoke ends a grant by a refresh token of which nothing is left", async () => {
+  using time = new FakeTime();
+  await using flow = await connected();
+  const { tokens, revoke, call, client } = flow;
+  const { body: second } = await client.refresh(tokens.refresh_token);
+  const { body: third } = await client.refresh(second.refresh_token);
+  await client.refresh(third.refresh_token);
+  assert.equal(await call(), 200);
+  assert.equal(await revoke(tokens.refresh_token), 200);
+  time.tick(1);
+  assert.equal(await call(), 401);
+});
+
 Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", async () => {
   await using flow = await connected();
   const { tokens, revoke, call } = flow;
@@ -84,6 +97,11 @@ Deno.test("POST /revoke answers 200 for what is unknown, and changes nothing", a
       "unknown",
       tokens.access_token.slice(0, -1) + "_",
       mintCredential("refresh_token", newGrantId()),
+      // A guess for a grant whose ID is known.
+      mintCredential(
+        "refresh_token",
+        parseCredential(tokens.refresh_token)!.grantId,
+      ),
       mintPersonalToken(newPersonalGrantId()),
     ]
   ) {
@@ -227,9 +245,13 @@ async function revokeWith(stores: Record<string, unknown>, token: string) {
 }
 
 for (
-  const [what, error, answer] of [
-    ["has ended meanwhile", new OAuthError("invalid_grant", "Over"), 200],
-    ["cannot be read on", new Error("no database"), 500],
+  const [what, answering, answer] of [
+    ["has ended meanwhile", () => Promise.resolve(undefined), 200],
+    [
+      "cannot be read on",
+      () => Promise.reject(new Error("no database")),
+      500,
+    ],
   ] as const
 ) {
   Deno.test(`POST /revoke answers ${answer} for a refresh token that ${what}`, async () => {
@@ -240,8 +262,12 @@ for (
           act({ clientId: "app" }),
       },
       refreshTokens: {
-        read: () => Promise.resolve({ grant: { value: { clientId: "app" } } }),
-        find: () => Promise.reject(error),
+        read: () =>
+          Promise.resolve({
+            token: {},
+            grant: { value: { clientId: "app", status: "closed" } },
+          }),
+        answerAgain: answering,
       },
     }, token);
     assert.equal(status, answer);

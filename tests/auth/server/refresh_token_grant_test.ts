@@ -1,24 +1,26 @@
 import assert from "node:assert/strict";
-import { mintCredential } from "../../src/auth/rules/credential.ts";
-import type { IssuedTokens } from "../../src/auth/rules/token_request.ts";
-import { Database } from "../../src/store/database.ts";
-import { accessTokenStore } from "../../src/store/access_tokens.ts";
-import { codeStore } from "../../src/store/codes.ts";
-import { grantStore } from "../../src/store/grants.ts";
-import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
-import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { StorageError } from "../../src/errors.ts";
-import { StalledKv } from "../kit/stalled_kv.ts";
-import { FakeTime } from "../kit/fake_time.ts";
-import { testOnDatabases } from "../kit/databases.ts";
-import { signIn, VERIFIER } from "../kit/records.ts";
+import { mintCredential } from "../../../src/auth/rules/credential.ts";
+import { Database } from "../../../src/store/database.ts";
+import { accessTokenStore } from "../../../src/store/access_tokens.ts";
+import { grantStore } from "../../../src/store/grants.ts";
+import { unwrapDataKey } from "../../../src/auth/rules/data_key.ts";
+import {
+  type LiveRefreshToken,
+  refreshTokenStore,
+} from "../../../src/store/refresh_tokens.ts";
+import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
+import { StorageError } from "../../../src/errors.ts";
+import { StalledKv } from "../../kit/stalled_kv.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { testOnDatabases } from "../../kit/databases.ts";
+import { redeem, refresh, signIn, VERIFIER } from "../../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
   const { code, grant, client } = await signIn(kv, {
     upstreamTokens: "theirs",
   });
   const { clientId } = client;
-  const tokens = await codeStore(new Database(kv)).use({
+  const tokens = await redeem(new Database(kv), {
     code,
     clientId,
     codeVerifier: VERIFIER,
@@ -27,19 +29,17 @@ async function begin(kv: Deno.Kv) {
   return { grantId: grant.id, clientId, refreshToken: tokens.refreshToken! };
 }
 
-async function refresh(
+/** Reads a token that may be exchanged. */
+async function readLive(
   kv: Deno.Kv,
   refreshToken: string,
-  clientId: string,
-): Promise<IssuedTokens> {
-  const refreshTokens = refreshTokenStore(new Database(kv));
-  for (;;) {
-    const found = await refreshTokens.find(refreshToken, clientId);
-    if ("successors" in found) return found.successors;
-    const { scopes } = found.grant;
-    const tokens = await refreshTokens.rotate(refreshToken, found, scopes);
-    if (tokens) return tokens;
-  }
+): Promise<LiveRefreshToken> {
+  const read = await refreshTokenStore(new Database(kv)).read(refreshToken);
+  const record = read!.token.value!;
+  const grant = read!.grant.value!;
+  const { wrappedKey } = record;
+  const dataKey = await unwrapDataKey(wrappedKey, grant.id, refreshToken);
+  return { grant, dataKey, record, read: read! };
 }
 
 const UNKNOWN = {
@@ -56,27 +56,32 @@ async function statusOf(kv: Deno.Kv, grantId: string) {
 }
 
 testOnDatabases(
-  "rotate() exchanges a refresh token for a pair that works",
+  "refresh() exchanges a refresh token for a pair that works",
   async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(kv, refreshToken, clientId);
+    const first = await refresh(new Database(kv), refreshToken, clientId);
     const access = await accessTokenStore(new Database(kv)).find(
       first.accessToken,
     );
     assert.equal(access?.grant.id, grantId);
-    const second = await refresh(kv, first.refreshToken!, clientId);
+    const second = await refresh(
+      new Database(kv),
+      first.refreshToken!,
+      clientId,
+    );
     assert.notEqual(second.refreshToken, first.refreshToken);
   },
 );
 
 testOnDatabases(
-  "rotate() gives fifty simultaneous refreshes the same pair",
+  "refresh() gives fifty simultaneous refreshes the same pair",
   async (kv, other) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const all = await Promise.all(
       Array.from(
         { length: 50 },
-        (_, n) => refresh(n % 2 ? kv : other, refreshToken, clientId),
+        (_, n) =>
+          refresh(new Database(n % 2 ? kv : other), refreshToken, clientId),
       ),
     );
     for (const tokens of all) assert.deepEqual(tokens, all[0]);
@@ -88,17 +93,30 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() gives a used refresh token's successors until they are used, then ends the grant",
+  "refresh() gives a used refresh token's successors until they are used, then ends the grant",
   async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(kv, refreshToken, clientId);
-    assert.deepEqual(await refresh(kv, refreshToken, clientId), first);
-    const second = await refresh(kv, first.refreshToken!, clientId);
-    await assert.rejects(refresh(kv, refreshToken, clientId), USED);
+    const first = await refresh(new Database(kv), refreshToken, clientId);
+    assert.deepEqual(
+      await refresh(new Database(kv), refreshToken, clientId),
+      first,
+    );
+    const second = await refresh(
+      new Database(kv),
+      first.refreshToken!,
+      clientId,
+    );
+    await assert.rejects(
+      refresh(new Database(kv), refreshToken, clientId),
+      USED,
+    );
     assert.equal(await statusOf(kv, grantId), "closed");
-    await assert.rejects(refresh(kv, second.refreshToken!, clientId), {
-      code: "invalid_grant",
-    });
+    await assert.rejects(
+      refresh(new Database(kv), second.refreshToken!, clientId),
+      {
+        code: "invalid_grant",
+      },
+    );
     assert.equal(
       await accessTokenStore(new Database(kv)).find(second.accessToken),
       undefined,
@@ -107,16 +125,18 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() gives a used refresh token's successors for weeks, with an access token that works",
+  "refresh() gives a used refresh token's successors for weeks, with an access token that works",
   async (kv, other) => {
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
-    const first = await refresh(kv, refreshToken, clientId);
+    const first = await refresh(new Database(kv), refreshToken, clientId);
     let latest = first;
     for (let week = 0; week < 6; week++) {
       time.tick(7 * 86400);
       const all = await Promise.all(
-        [kv, other, kv].map((kv) => refresh(kv, refreshToken, clientId)),
+        [kv, other, kv].map((kv) =>
+          refresh(new Database(kv), refreshToken, clientId)
+        ),
       );
       for (const tokens of all) assert.deepEqual(tokens, all[0]);
       [latest] = all;
@@ -126,67 +146,73 @@ testOnDatabases(
       latest.accessToken,
     );
     assert.equal(access?.grant.id, grantId);
-    await refresh(kv, first.refreshToken!, clientId);
-    await assert.rejects(refresh(kv, refreshToken, clientId), USED);
+    await refresh(new Database(kv), first.refreshToken!, clientId);
+    await assert.rejects(
+      refresh(new Database(kv), refreshToken, clientId),
+      USED,
+    );
   },
 );
 
 testOnDatabases(
-  "find() answers a used token for 30 s after the first call with its successor",
+  "refresh() answers a used token for 30 s after the first call with its successor",
   async (kv, other) => {
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
-    await refresh(kv, refreshToken, clientId);
+    await refresh(new Database(kv), refreshToken, clientId);
     time.tick(3600);
-    const { accessToken } = await refresh(kv, refreshToken, clientId);
+    const { accessToken } = await refresh(
+      new Database(kv),
+      refreshToken,
+      clientId,
+    );
     const database = new Database(kv);
     assert(await accessTokenStore(database).find(accessToken));
     await database.idle();
     time.tick(29);
     assert.equal(
-      (await refresh(other, refreshToken, clientId)).accessToken,
+      (await refresh(new Database(other), refreshToken, clientId)).accessToken,
       accessToken,
     );
     // Later calls do not make it longer.
     assert(await accessTokenStore(database).find(accessToken));
     await database.idle();
     time.tick(1);
-    await assert.rejects(refresh(other, refreshToken, clientId), USED);
+    await assert.rejects(
+      refresh(new Database(other), refreshToken, clientId),
+      USED,
+    );
     assert.equal(await statusOf(kv, grantId), "closed");
   },
 );
 
 testOnDatabases(
-  "rotate() that was given up and carried out later is answered with what it made",
+  "refresh() that was given up and carried out later is answered with what it made",
   async (kv) => {
     const { refreshToken, clientId } = await begin(kv);
     const stall = new StalledKv(kv);
-    const refreshTokens = refreshTokenStore(
-      new Database(stall.kv, { deadlineMilliseconds: 20 }),
-    );
-    const found = await refreshTokens.find(refreshToken, clientId);
-    assert("grant" in found);
+    const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
     stall.begin();
-    await assert.rejects(
-      refreshTokens.rotate(refreshToken, found, ["mail:read"]),
-      StorageError,
-    );
+    await assert.rejects(refresh(slow, refreshToken, clientId), StorageError);
     await stall.end();
-    const first = await refresh(kv, refreshToken, clientId);
-    assert.deepEqual(await refresh(kv, refreshToken, clientId), first);
-    await refresh(kv, first.refreshToken!, clientId);
+    const first = await refresh(new Database(kv), refreshToken, clientId);
+    assert.deepEqual(
+      await refresh(new Database(kv), refreshToken, clientId),
+      first,
+    );
+    await refresh(new Database(kv), first.refreshToken!, clientId);
   },
 );
 
 testOnDatabases(
-  "find() refuses another client's refresh token and changes nothing",
+  "refresh() refuses another client's refresh token and changes nothing",
   async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
-    await assert.rejects(refresh(kv, refreshToken, "other"), {
+    await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
       code: "invalid_grant",
     });
-    await refresh(kv, refreshToken, clientId);
-    await assert.rejects(refresh(kv, refreshToken, "other"), {
+    await refresh(new Database(kv), refreshToken, clientId);
+    await assert.rejects(refresh(new Database(kv), refreshToken, "other"), {
       code: "invalid_grant",
     });
     assert.equal(
@@ -197,12 +223,16 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() refuses what is no refresh token",
+  "refresh() refuses what is no refresh token",
   async (kv) => {
     const { refreshToken, clientId } = await begin(kv);
-    const { accessToken } = await refresh(kv, refreshToken, clientId);
+    const { accessToken } = await refresh(
+      new Database(kv),
+      refreshToken,
+      clientId,
+    );
     for (const other of ["", "x", accessToken, `tsr_${"a".repeat(66)}`]) {
-      await assert.rejects(refresh(kv, other, clientId), {
+      await assert.rejects(refresh(new Database(kv), other, clientId), {
         code: "invalid_grant",
       });
     }
@@ -210,11 +240,11 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() refuses a refresh token that a live grant never gave",
+  "refresh() refuses a refresh token that a live grant never gave",
   async (kv) => {
     const { clientId, grantId } = await begin(kv);
     const guessed = mintCredential("refresh_token", grantId);
-    await assert.rejects(refresh(kv, guessed, clientId), {
+    await assert.rejects(refresh(new Database(kv), guessed, clientId), {
       code: "invalid_grant",
     });
     assert.equal(await statusOf(kv, grantId), "active");
@@ -222,50 +252,44 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() refuses a grant that was idle for 30 days",
+  "refresh() refuses a grant that was idle for 30 days",
   async (kv) => {
     using time = new FakeTime();
     const { refreshToken, clientId } = await begin(kv);
     time.tick(30 * 86400);
-    await assert.rejects(refresh(kv, refreshToken, clientId), {
+    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
       code: "invalid_grant",
     });
   },
 );
 
 testOnDatabases(
-  "rotate() never carries a grant beyond 90 days",
+  "refresh() never carries a grant beyond 90 days",
   async (kv) => {
     using time = new FakeTime();
     let { refreshToken, clientId, grantId } = await begin(kv);
     for (let month = 0; month < 3; month++) {
       time.tick(29 * 86400);
-      refreshToken = (await refresh(kv, refreshToken, clientId)).refreshToken!;
+      refreshToken = (await refresh(new Database(kv), refreshToken, clientId))
+        .refreshToken!;
     }
     // After 87 days its provider tokens still exist too.
     const upstream = upstreamTokenStore(new Database(kv));
-    const found = await refreshTokenStore(new Database(kv)).find(
-      refreshToken,
-      clientId,
-    );
-    assert("grant" in found);
-    assert.equal(
-      (await upstream.find(grantId, found.dataKey))?.tokens,
-      "theirs",
-    );
+    const { dataKey } = await readLive(kv, refreshToken);
+    assert.equal((await upstream.find(grantId, dataKey))?.tokens, "theirs");
     time.tick(3 * 86400);
-    await assert.rejects(refresh(kv, refreshToken, clientId), {
+    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
       code: "invalid_grant",
     });
   },
 );
 
 testOnDatabases(
-  "find() refuses a refresh token whose grant was closed",
+  "refresh() refuses a refresh token whose grant was closed",
   async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     await grantStore(new Database(kv)).close(grantId);
-    await assert.rejects(refresh(kv, refreshToken, clientId), {
+    await assert.rejects(refresh(new Database(kv), refreshToken, clientId), {
       code: "invalid_grant",
     });
   },
@@ -274,13 +298,11 @@ testOnDatabases(
 testOnDatabases(
   "rotate() loses against a close that came in between",
   async (kv) => {
-    const { refreshToken, clientId, grantId } = await begin(kv);
-    const refreshTokens = refreshTokenStore(new Database(kv));
-    const found = await refreshTokens.find(refreshToken, clientId);
-    assert("grant" in found);
+    const { refreshToken, grantId } = await begin(kv);
+    const live = await readLive(kv, refreshToken);
     await grantStore(new Database(kv)).close(grantId);
     assert.equal(
-      await refreshTokens.rotate(refreshToken, found, ["mail:read"]),
+      await refreshTokenStore(new Database(kv)).rotate(live, ["mail:read"]),
       undefined,
     );
     assert.equal(
@@ -291,13 +313,13 @@ testOnDatabases(
 );
 
 testOnDatabases(
-  "find() ends the grant for a token that was used months ago, and of which nothing is left",
+  "refresh() ends the grant for a token that was used months ago, and of which nothing is left",
   async (kv, other) => {
     using time = new FakeTime();
     const { refreshToken, clientId, grantId } = await begin(kv);
     let last = refreshToken;
     for (let month = 0; month < 3; month++) {
-      last = (await refresh(kv, last, clientId)).refreshToken!;
+      last = (await refresh(new Database(kv), last, clientId)).refreshToken!;
       time.tick(28 * 86400);
     }
     // The last, and what it was exchanged for.
@@ -305,21 +327,24 @@ testOnDatabases(
       const records = await new Database(kv).list([kind]);
       assert.equal(records.length, count, `${kind}`);
     }
-    await assert.rejects(refresh(other, refreshToken, clientId), USED);
+    await assert.rejects(
+      refresh(new Database(other), refreshToken, clientId),
+      USED,
+    );
     assert.equal(await statusOf(kv, grantId), "closed");
   },
 );
 
 testOnDatabases(
-  "find() ends nothing for a tag of another grant",
+  "refresh() ends nothing for a tag of another grant",
   async (kv) => {
     const { refreshToken, clientId, grantId } = await begin(kv);
     const own = await begin(kv);
-    await refresh(kv, own.refreshToken, own.clientId);
+    await refresh(new Database(kv), own.refreshToken, own.clientId);
     const secret = own.refreshToken.slice(-43);
     const forged = mintCredential("refresh_token", grantId, secret);
-    await assert.rejects(refresh(kv, forged, clientId), UNKNOWN);
+    await assert.rejects(refresh(new Database(kv), forged, clientId), UNKNOWN);
     assert.equal(await statusOf(kv, grantId), "active");
-    await refresh(kv, refreshToken, clientId);
+    await refresh(new Database(kv), refreshToken, clientId);
   },
 );

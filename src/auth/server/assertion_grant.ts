@@ -1,22 +1,20 @@
 /**
- * A grant by the assertion of an identity provider, without any page.
+ * An access token for the assertion of an identity provider, without any page.
  *
  * @see MCP extension io.modelcontextprotocol/enterprise-managed-authorization
  * @module
  */
-import type { Scopes } from "../../authoring/scope.ts";
-import { type Clock, now } from "../../clock.ts";
+import { now } from "../../clock.ts";
 import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
-import { type Grant, openAssertedGrant } from "../rules/grant.ts";
-import type { MayHold } from "../rules/held_scopes.ts";
+import type { Grant } from "../rules/grant.ts";
+import { openAssertedGrant } from "../rules/new_grant.ts";
 import {
   badAssertion,
   checkIdentityAssertion,
   JWT_BEARER_GRANT_TYPE,
   printIssuer,
 } from "../rules/identity_assertion.ts";
-import { type Permissions, withoutMemberships } from "../rules/permissions.ts";
 import { resourceOf } from "../rules/resource.ts";
 import {
   cutScopes,
@@ -25,59 +23,39 @@ import {
   opensNothing,
 } from "../rules/scope.ts";
 import { isSubjectOfOther, issuerId, subjectOf } from "../rules/subject.ts";
-import type { AssertionStore } from "../../store/assertions.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { Write } from "../../store/transaction.ts";
 import type { VerifyAssertion } from "../provider/assertion_issuers.ts";
+import type { Services } from "./services.ts";
 
 /**
- * A grant, and the write that marks its assertion as used in the same commit.
+ * Redeems assertions, for scopes that the identity provider and the rules of
+ * this server both allow. There is no refresh token: the client asks the
+ * identity provider again instead.
+ *
+ * @throws {OAuthError}
  */
-export interface AssertedGrant {
-  grant: Grant;
-  using: Write;
-  /** The same if the request that used it was answered with 503. */
-  usingAgain(): Promise<Write | undefined>;
-}
-
-/** Makes the grant of an assertion, once. @throws {OAuthError} */
-export type GrantByAssertion = (
-  request: { assertion: string; scopes: readonly string[] },
-  client: Client,
-  /** True if the client has authenticated. */
-  isProven: boolean,
-) => Promise<AssertedGrant>;
-
-/**
- * Makes grants for scopes that the identity provider and the rules of this
- * server both allow.
- */
-export function grantByAssertion(
+export function assertionGrant(
   {
     baseUrl,
     providerId,
     otherIds,
     scopes: known,
-    permissions,
+    confirmation,
     mayHold,
     verifyAssertion,
     assertions,
+    accessTokens,
     clock,
-  }: {
-    baseUrl: string;
-    /** The prefix of the subjects of people who sign in on a page. */
-    providerId: string;
-    /** The prefixes of other issuers' subjects. */
-    otherIds: readonly string[];
-    scopes: Scopes;
-    permissions?: Permissions;
-    /** Tells what the grant may be used for here. */
-    mayHold: MayHold;
-    verifyAssertion: VerifyAssertion;
-    assertions: AssertionStore;
-    clock: Clock;
-  },
-): GrantByAssertion {
-  return async function grant({ assertion, scopes: asked }, client, isProven) {
+  }: Services & { verifyAssertion: VerifyAssertion },
+) {
+  return async function redeem(
+    { assertion, scopes: asked }: GrantRequest<typeof JWT_BEARER_GRANT_TYPE>,
+    client: Client,
+    /** True if the client has authenticated. */
+    isProven: boolean,
+  ): Promise<{ tokens: IssuedTokens; grant: Grant }> {
+    // A client that may.
     const { clientId, metadata } = client;
     if (!isProven || !metadata.grant_types.includes(JWT_BEARER_GRANT_TYPE)) {
       throw new OAuthError(
@@ -86,6 +64,8 @@ export function grantByAssertion(
           "list it in grant_types",
       );
     }
+
+    // The assertion: its signature, then its claims.
     const { by, claims, identity } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
@@ -93,6 +73,8 @@ export function grantByAssertion(
       baseUrl,
       now: now(clock),
     });
+
+    // The person, and the scopes that the client wants for them.
     const wanted = grantableScopes(
       asked.length > 0 ? asked : allowed ?? [],
       known,
@@ -102,8 +84,8 @@ export function grantByAssertion(
     // A rule with a subject alone means a person of the sign-in provider.
     const isNamedAlone = id === providerId &&
       !isSubjectOfOther(identity.subject, otherIds);
-    const kept = permissions?.keep(identity) ?? withoutMemberships(identity);
-    const grant = openAssertedGrant({
+    const kept = confirmation.reduce(identity);
+    const wish = openAssertedGrant({
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       subject,
@@ -114,21 +96,29 @@ export function grantByAssertion(
       assertedBy: printIssuer(by),
       now: now(clock),
     });
-    if (!mayHold({ ...grant, scopes: [] })) {
+
+    // The operator's rules, and the ceiling of the identity provider.
+    if (!mayHold({ ...wish, scopes: [] })) {
       throw badAssertion("This account may not sign in here");
     }
-    const held = mayHold(grant, cutScopes(wanted, allowed));
+    const held = mayHold(wish, cutScopes(wanted, allowed));
     if (!held || opensNothing(held.scopes) && !opensNothing(wanted)) {
       throw new OAuthError(
         "invalid_scope",
         "None of the requested scopes may be granted to this account",
       );
     }
-    const issuer = `assertion of ${printIssuer(by)}`;
-    return {
-      grant: { ...grant, scopes: held.scopes },
-      using: assertions.using(issuer, once),
-      usingAgain: () => assertions.usingAgain(issuer, once),
-    };
+    const grant = { ...wish, scopes: held.scopes };
+
+    // Last, because it can be done once: the same commit marks the assertion as
+    // used. One whose request was answered with 503 may be used again.
+    const used = { issuer: `assertion of ${printIssuer(by)}`, ...once };
+    let using: Write | undefined = assertions.using(used);
+    while (using) {
+      const tokens = await accessTokens.issue(grant, using);
+      if (tokens) return { tokens, grant };
+      using = await assertions.usingAgain(used);
+    }
+    throw badAssertion("The assertion was used before");
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The gate of `AUTH_STRATEGY=jwt`: access tokens of other people's
+ * The door of `AUTH_STRATEGY=jwt`: access tokens of other people's
  * authorization servers. We are only its resource.
  *
  * @see RFC 9068 §4
@@ -37,7 +37,7 @@ interface Verified {
 }
 
 /** Lets in the holder of a token of such a server, made for this resource. */
-export function jwtGate(
+export function jwtDoor(
   {
     issuers,
     audiences,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
-import { oauthGate } from "../../../src/auth/doors/oauth_gate.ts";
+import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
@@ -13,9 +13,9 @@ const GRANT = {
   scopes: ["a", "b"],
 } as unknown as Grant;
 
-type Parts = Parameters<typeof oauthGate>[0];
+type Parts = Parameters<typeof accessTokenVerifier>[0];
 
-/** Makes a gate whose tokens all belong to one grant. */
+/** Makes a verifier whose tokens all belong to one grant. */
 function start({ grant = GRANT, dataKey }: {
   grant?: Grant;
   dataKey?: () => Promise<Uint8Array>;
@@ -23,9 +23,8 @@ function start({ grant = GRANT, dataKey }: {
   const state = { held: ["a", "b"] as string[] | undefined, isThere: true };
   const touched: string[] = [];
   const upstream = {} as Upstream;
-  const gate = oauthGate({
+  const verify = accessTokenVerifier({
     baseUrl: "https://tools.example.com",
-    scopes: { usual: [] } as unknown as Parts["scopes"],
     mayHold: () => state.held && { scopes: state.held },
     accessTokens: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
@@ -44,15 +43,14 @@ function start({ grant = GRANT, dataKey }: {
     } as unknown as Parts["providerTokens"],
     clock: systemClock,
   });
-  const authenticate = async (): Promise<Authenticated> =>
-    await gate.authenticate(new Headers({ authorization: "Bearer tsa_x" }));
-  return { state, touched, upstream, authenticate };
+  const verified = async (): Promise<Authenticated> => await verify("tsa_x");
+  return { state, touched, upstream, verified };
 }
 
-Deno.test("oauthGate() says that a caller's grant is live as long as it holds the same", async () => {
+Deno.test("verify() says that a caller's grant is live as long as it holds the same", async () => {
   using time = new FakeTime();
-  const { state, authenticate } = start();
-  const { isLive } = await authenticate();
+  const { state, verified } = start();
+  const { isLive } = await verified();
   const isStillLive = async () => {
     time.tick(2);
     return await isLive!();
@@ -74,26 +72,26 @@ Deno.test("oauthGate() says that a caller's grant is live as long as it holds th
   assert.equal(await isLive!("again"), false);
 });
 
-Deno.test("oauthGate() notes the use of a token that a person made, and of no other", async () => {
+Deno.test("verify() notes the use of a token that a person made, and of no other", async () => {
   const made = start({ grant: { ...GRANT, kind: "token" } as Grant });
-  await made.authenticate();
+  await made.verified();
   assert.deepEqual(made.touched, ["g"]);
   const signedIn = start();
-  await signedIn.authenticate();
+  await signedIn.verified();
   assert.deepEqual(signedIn.touched, []);
 });
 
 for (const kind of [undefined, "token"] as const) {
-  Deno.test(`oauthGate() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
+  Deno.test(`verify() refuses a paused ${kind ?? "connection"}, notes no use of it, and ends what it has running`, async () => {
     using time = new FakeTime();
     const grant = { ...GRANT, kind } as Grant;
-    const { touched, authenticate } = start({ grant });
-    const { isLive } = await authenticate();
+    const { touched, verified } = start({ grant });
+    const { isLive } = await verified();
     touched.length = 0;
     grant.pausedAt = now();
     time.tick(2);
     // After a 401 its client would throw away tokens that will work again.
-    await assert.rejects(authenticate(), {
+    await assert.rejects(verified(), {
       name: "HttpError",
       status: 403,
       message: "This connection is paused: resume it at " +
@@ -104,9 +102,9 @@ for (const kind of [undefined, "token"] as const) {
   });
 }
 
-Deno.test("oauthGate() gives the provider's API where a provider is behind the grant", async () => {
+Deno.test("verify() gives the provider's API where a provider is behind the grant", async () => {
   const dataKey = () => Promise.resolve(new Uint8Array(32));
-  const { authenticate, upstream } = start({ dataKey });
-  assert.equal((await authenticate()).upstream, upstream);
-  assert.equal((await start().authenticate()).upstream, undefined);
+  const { verified, upstream } = start({ dataKey });
+  assert.equal((await verified()).upstream, upstream);
+  assert.equal((await start().verified()).upstream, undefined);
 });

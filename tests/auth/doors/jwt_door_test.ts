@@ -3,7 +3,7 @@ import { base64url } from "../../../src/crypto/crypto.ts";
 import type { Authenticated } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { ChallengeError } from "../../../src/errors.ts";
-import { jwtGate } from "../../../src/auth/doors/jwt_gate.ts";
+import { jwtDoor } from "../../../src/auth/doors/jwt_door.ts";
 import { keyServer } from "../../kit/key_server.ts";
 
 const ISSUER = "https://login.example.com";
@@ -11,7 +11,7 @@ const CLAIMS = { iss: ISSUER, aud: "tools", sub: "42", exp: now() + 600 };
 
 async function start(issuers = [ISSUER], otherIds?: string[]) {
   const keys = await keyServer();
-  const gate = jwtGate({
+  const gate = jwtDoor({
     issuers: issuers.map((issuer) => ({ issuer, jwksUrl: keys.url })),
     audiences: ["tools"],
     leewaySeconds: 0,
@@ -37,7 +37,7 @@ function isInvalid(error: unknown): boolean {
     error.description === "The access token is not valid for this server";
 }
 
-Deno.test("jwtGate() asks for a token where there is none", async () => {
+Deno.test("jwtDoor() asks for a token where there is none", async () => {
   await using server = await start();
   await assert.rejects(
     server.authenticate(),
@@ -46,7 +46,7 @@ Deno.test("jwtGate() asks for a token where there is none", async () => {
 });
 
 for (const claim of ["exp", "sub", "iss", "aud"] as const) {
-  Deno.test(`jwtGate() refuses a token without ${claim}`, async () => {
+  Deno.test(`jwtDoor() refuses a token without ${claim}`, async () => {
     await using server = await start();
     const { [claim]: _, ...claims } = CLAIMS;
     const token = await server.keys.sign(claims);
@@ -61,7 +61,7 @@ for (
     ["a type within another", { typ: "at+application/jwt" }],
   ] as const
 ) {
-  Deno.test(`jwtGate() refuses a token whose header has ${what}`, async () => {
+  Deno.test(`jwtDoor() refuses a token whose header has ${what}`, async () => {
     await using server = await start();
     const [, claims, signature] = (await server.keys.sign(CLAIMS)).split(".");
     const json = JSON.stringify({ alg: "ES256", kid: "1", ...header });
@@ -73,14 +73,14 @@ for (
   });
 }
 
-Deno.test("jwtGate() refuses a token that any of several keys may have signed", async () => {
+Deno.test("jwtDoor() refuses a token that any of several keys may have signed", async () => {
   await using server = await start();
   await server.keys.publish("2");
   const token = await server.keys.sign(CLAIMS, undefined, { kid: undefined });
   await assert.rejects(server.authenticate(token), isInvalid);
 });
 
-Deno.test("jwtGate() takes scopes from the first claim that says something", async () => {
+Deno.test("jwtDoor() takes scopes from the first claim that says something", async () => {
   await using server = await start();
   const scopesOf = async (claims: Record<string, unknown>) => {
     const token = await server.keys.sign({ ...CLAIMS, ...claims });
@@ -91,7 +91,7 @@ Deno.test("jwtGate() takes scopes from the first claim that says something", asy
   assert.deepEqual(await scopesOf({ scope: "b", scp: ["a"] }), ["b"]);
 });
 
-Deno.test("jwtGate() believes an e-mail address that its issuer has checked", async () => {
+Deno.test("jwtDoor() believes an e-mail address that its issuer has checked", async () => {
   await using server = await start();
   for (
     const [claim, isVerified] of [
@@ -107,7 +107,7 @@ Deno.test("jwtGate() believes an e-mail address that its issuer has checked", as
   }
 });
 
-Deno.test("jwtGate() keeps two issuers' people apart", async () => {
+Deno.test("jwtDoor() keeps two issuers' people apart", async () => {
   const other = "https://other.example.com/t1";
   await using server = await start([ISSUER, other]);
   const callerOf = async (claims: Record<string, string>) => {
@@ -122,7 +122,7 @@ Deno.test("jwtGate() keeps two issuers' people apart", async () => {
   assert.equal(subject, "login.example.com:other.example.com/t1:42");
 });
 
-Deno.test("jwtGate() takes no one for a caller of another door", async () => {
+Deno.test("jwtDoor() takes no one for a caller of another door", async () => {
   await using server = await start([ISSUER], ["github"]);
   for (const sub of ["anonymous", "operator", "github:42", "f:6c8:jo"]) {
     const token = await server.keys.sign({ ...CLAIMS, sub });

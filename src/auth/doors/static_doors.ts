@@ -1,5 +1,5 @@
 /**
- * The gates of `AUTH_STRATEGY=bearer` and `api_key`: credentials that the
+ * The doors of `AUTH_STRATEGY=bearer` and `api_key`: credentials that the
  * operator chose and hands out.
  *
  * @module
@@ -12,8 +12,8 @@ import { parseBearer, printChallenge } from "../rules/challenge.ts";
 import type { Doors } from "./doors.ts";
 import type { Gate } from "./gate.ts";
 
-/** Makes the caller: the holder of any of the credentials is the operator. */
-function operator(door: Door): Authenticated {
+/** Makes the holder of static credentials: the operator. */
+function holderOf(door: Door): Authenticated {
   return Object.freeze({
     caller: Object.freeze({
       subject: "operator",
@@ -24,8 +24,8 @@ function operator(door: Door): Authenticated {
   });
 }
 
-const BY_TOKEN = operator("bearer");
-const BY_KEY = operator("api_key");
+const BY_TOKEN = holderOf("bearer");
+const BY_KEY = holderOf("api_key");
 
 function admit(
   presented: string | undefined,
@@ -47,13 +47,13 @@ export function staticDoors(
   { bearer, apiKey }: AuthConfig,
 ): Pick<Doors, "bearer" | "apiKey"> {
   return {
-    bearer: bearer && bearerGate(bearer),
-    apiKey: apiKey && apiKeyGate(apiKey),
+    bearer: bearer && bearerDoor(bearer),
+    apiKey: apiKey && apiKeyDoor(apiKey),
   };
 }
 
 /** Lets in the sender of one of the tokens as `Authorization: Bearer`. */
-function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
+function bearerDoor({ tokens }: { tokens: readonly string[] }): Gate {
   return {
     authenticate: (headers) =>
       admit(parseBearer(headers.get("authorization")), tokens, BY_TOKEN),
@@ -62,7 +62,7 @@ function bearerGate({ tokens }: { tokens: readonly string[] }): Gate {
 }
 
 /** Lets in the sender of one of the keys in the header. */
-function apiKeyGate(
+function apiKeyDoor(
   { keys, header }: { keys: readonly string[]; header: string },
 ): Gate & { header: string } {
   return {

@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
-import { FakeTime } from "../kit/fake_time.ts";
-import { Database } from "../../src/store/database.ts";
-import { accessTokenStore } from "../../src/store/access_tokens.ts";
-import { codeStore } from "../../src/store/codes.ts";
-import { closeGrant, type Grant } from "../../src/auth/rules/grant.ts";
-import { grantStore, setGrant } from "../../src/store/grants.ts";
-import { upstreamKey } from "../../src/store/keys.ts";
-import type { Transaction } from "../../src/store/transaction.ts";
-import { signIn, VERIFIER } from "../kit/records.ts";
-import { withKv } from "../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Database } from "../../../src/store/database.ts";
+import { accessTokenStore } from "../../../src/store/access_tokens.ts";
+import { closeGrant, type Grant } from "../../../src/auth/rules/grant.ts";
+import { grantStore, setGrant } from "../../../src/store/grants.ts";
+import { upstreamKey } from "../../../src/store/keys.ts";
+import type { Transaction } from "../../../src/store/transaction.ts";
+import { redeem, signIn, VERIFIER } from "../../kit/records.ts";
+import { withKv } from "../../kit/databases.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 
-Deno.test("use() gives tokens that let their holder in", () =>
+Deno.test("redeem() gives tokens that let their holder in", () =>
   withKv(async (kv) => {
     const { code, client, grant } = await signIn(kv);
     const { clientId } = client;
-    const tokens = await codeStore(new Database(kv)).use({
+    const tokens = await redeem(new Database(kv), {
       ...GOOD,
       code,
       clientId,
@@ -30,10 +29,10 @@ Deno.test("use() gives tokens that let their holder in", () =>
     assert.equal(access.grant.subject, "dev:42");
   }));
 
-Deno.test("use() gives no refresh token to a client that registered without", () =>
+Deno.test("redeem() gives no refresh token to a client that registered without", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await codeStore(new Database(kv)).use({
+    const tokens = await redeem(new Database(kv), {
       ...GOOD,
       code,
       clientId,
@@ -46,13 +45,13 @@ Deno.test("use() gives no refresh token to a client that registered without", ()
     assert.deepEqual(records, []);
   }));
 
-Deno.test("use() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
+Deno.test("redeem() lets one of fifty simultaneous exchanges through and ends the grant for the others", () =>
   withKv(async (kv) => {
     const { code, client: { clientId }, grant } = await signIn(kv);
     const outcomes = await Promise.allSettled(
       Array.from(
         { length: 50 },
-        () => codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
+        () => redeem(new Database(kv), { ...GOOD, code, clientId }),
       ),
     );
     const won = outcomes.filter(({ status }) => status === "fulfilled");
@@ -73,14 +72,14 @@ Deno.test("use() lets one of fifty simultaneous exchanges through and ends the g
     );
   }));
 
-Deno.test("use() still knows a used code hours later", () =>
+Deno.test("redeem() still knows a used code hours later", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const { code, client: { clientId }, grant } = await signIn(kv);
-    await codeStore(new Database(kv)).use({ ...GOOD, code, clientId });
+    await redeem(new Database(kv), { ...GOOD, code, clientId });
     time.tick(23 * 3600);
     await assert.rejects(
-      codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
+      redeem(new Database(kv), { ...GOOD, code, clientId }),
       {
         code: "invalid_grant",
       },
@@ -91,13 +90,13 @@ Deno.test("use() still knows a used code hours later", () =>
     );
   }));
 
-Deno.test("use() refuses a code after 60 seconds", () =>
+Deno.test("redeem() refuses a code after 60 seconds", () =>
   withKv(async (kv) => {
     using time = new FakeTime();
     const { code, client: { clientId } } = await signIn(kv);
     time.tick(60);
     await assert.rejects(
-      codeStore(new Database(kv)).use({ ...GOOD, code, clientId }),
+      redeem(new Database(kv), { ...GOOD, code, clientId }),
       {
         code: "invalid_grant",
       },
@@ -111,16 +110,16 @@ const WRONG: [string, Record<string, string>][] = [
 ];
 
 for (const [what, changes] of WRONG) {
-  Deno.test(`use() refuses ${what} and changes nothing, used or not`, () =>
+  Deno.test(`redeem() refuses ${what} and changes nothing, used or not`, () =>
     withKv(async (kv) => {
       const { code, client: { clientId }, grant } = await signIn(kv);
       const good = { ...GOOD, code, clientId };
       const bad = { ...good, ...changes };
-      await assert.rejects(codeStore(new Database(kv)).use(bad), {
+      await assert.rejects(redeem(new Database(kv), bad), {
         code: "invalid_grant",
       });
-      await codeStore(new Database(kv)).use(good);
-      await assert.rejects(codeStore(new Database(kv)).use(bad), {
+      await redeem(new Database(kv), good);
+      await assert.rejects(redeem(new Database(kv), bad), {
         code: "invalid_grant",
       });
       assert.equal(
@@ -130,17 +129,17 @@ for (const [what, changes] of WRONG) {
     }));
 }
 
-Deno.test("use() refuses what is no code", () =>
+Deno.test("redeem() refuses what is no code", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const tokens = await codeStore(new Database(kv)).use({
+    const tokens = await redeem(new Database(kv), {
       ...GOOD,
       code,
       clientId,
     });
     for (const other of ["", "x", tokens.accessToken, tokens.refreshToken!]) {
       await assert.rejects(
-        codeStore(new Database(kv)).use({ ...GOOD, code: other, clientId }),
+        redeem(new Database(kv), { ...GOOD, code: other, clientId }),
         {
           code: "invalid_grant",
         },
@@ -148,18 +147,18 @@ Deno.test("use() refuses what is no code", () =>
     }
   }));
 
-Deno.test("use() says of a code that was used before that it was", () =>
+Deno.test("redeem() says of a code that was used before that it was", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const codes = codeStore(new Database(kv));
-    await codes.use({ ...GOOD, code, clientId });
+    const database = new Database(kv);
+    await redeem(database, { ...GOOD, code, clientId });
     await assert.rejects(
-      codes.use({ ...GOOD, code, clientId }),
+      redeem(database, { ...GOOD, code, clientId }),
       /The code was used before/,
     );
   }));
 
-Deno.test("use() refuses the code of a grant that has ended, or whose provider's tokens are gone", () =>
+Deno.test("redeem() refuses the code of a grant that has ended, or whose provider's tokens are gone", () =>
   withKv(async (kv) => {
     const database = new Database(kv);
     for (
@@ -173,16 +172,16 @@ Deno.test("use() refuses the code of a grant that has ended, or whose provider's
       const { code, client: { clientId }, grant } = await signIn(kv);
       await database.commit(end(grant));
       await assert.rejects(
-        codeStore(database).use({ ...GOOD, code, clientId }),
+        redeem(database, { ...GOOD, code, clientId }),
         { code: "invalid_grant" },
       );
     }
   }));
 
-Deno.test("use() gives tokens that are good for no more than the grant may hold", () =>
+Deno.test("redeem() gives tokens that are good for no more than the grant may hold", () =>
   withKv(async (kv) => {
     const { code, client: { clientId } } = await signIn(kv);
-    const { accessToken } = await codeStore(new Database(kv)).use({
+    const { accessToken } = await redeem(new Database(kv), {
       ...GOOD,
       code,
       clientId,

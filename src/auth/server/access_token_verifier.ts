@@ -1,12 +1,11 @@
 /**
- * The gate of `AUTH_STRATEGY=oauth`: access tokens that we issued.
+ * The verification of access tokens that we issued, for the resource server.
  *
  * @module
  */
-import type { Scopes } from "../../authoring/scope.ts";
 import type { Authenticated } from "../../caller.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import { parseBearer, printChallenge } from "../rules/challenge.ts";
 import { callerOf, type Grant } from "../rules/grant.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
@@ -14,42 +13,35 @@ import type { GrantStore } from "../../store/grants.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
-import { resourceMetadataUrl, serverMetadataUrl } from "../rules/resource.ts";
-import type { Gate } from "./gate.ts";
 
 /** The result for a token, remembered for up to a second. */
-interface Admitted {
+interface Verified {
   authenticated: Authenticated;
   expiresAt: number;
   /** True if the person paused the connection. */
   isPaused: boolean;
 }
 
-/** Lets in the holder of a live access token whose grant is valid here. */
-export function oauthGate(
-  {
-    baseUrl,
-    scopes: { usual },
-    mayHold,
-    accessTokens,
-    grants,
-    providerTokens,
-    clock,
-  }: {
+/**
+ * Makes the verification of access tokens, at most a second stale. It gives the
+ * holder of a live token whose grant is valid here: the subject, scopes, client
+ * and grant, and the provider's API in their name.
+ *
+ * @throws {ChallengeError} `invalid_token`
+ * @throws {HttpError} 403 while the person has paused the connection
+ */
+export function accessTokenVerifier(
+  { baseUrl, mayHold, accessTokens, grants, providerTokens, clock }: {
     baseUrl: string;
-    /**
-     * The usual scopes are named in a challenge that needs no particular ones.
-     */
-    scopes: Scopes;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
-    accessTokens: AccessTokenStore;
+    accessTokens: Pick<AccessTokenStore, "find">;
     grants: Pick<GrantStore, "find" | "touch">;
-    providerTokens: ProviderTokens;
+    providerTokens: Pick<ProviderTokens, "upstream">;
     clock: Clock;
   },
-): Gate {
-  const admitted = recent(read, { clock });
+) {
+  const verified = recent(read, { clock });
   const live = recent(readGrant, { clock });
 
   async function readGrant(grantId: string): Promise<Grant | undefined> {
@@ -67,7 +59,7 @@ export function oauthGate(
     return held !== undefined && held.scopes.length === scopes.length;
   }
 
-  async function read(token: string): Promise<Admitted | undefined> {
+  async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, expiresAt, dataKey } = access;
@@ -87,7 +79,7 @@ export function oauthGate(
     };
   }
 
-  function admit(found: Admitted | undefined): Authenticated {
+  function admit(found: Verified | undefined): Authenticated {
     if (found && found.expiresAt > now(clock)) {
       if (!found.isPaused) return found.authenticated;
       // Not 401: a client would throw away tokens that will work again later.
@@ -102,19 +94,8 @@ export function oauthGate(
     );
   }
 
-  return {
-    authenticate(headers) {
-      const token = parseBearer(headers.get("authorization"));
-      if (token === undefined) throw new ChallengeError("Sign in first");
-      const found = admitted.find(token);
-      return found instanceof Promise ? found.then(admit) : admit(found);
-    },
-
-    challenge: (refusal, sid) =>
-      // RFC 9728 clients follow the first; other clients look for the second.
-      printChallenge(refusal, {
-        resource_metadata: resourceMetadataUrl(baseUrl, sid),
-        authorization_uri: serverMetadataUrl(baseUrl),
-      }, usual),
+  return function verify(token: string): MaybePromise<Authenticated> {
+    const found = verified.find(token);
+    return found instanceof Promise ? found.then(admit) : admit(found);
   };
 }

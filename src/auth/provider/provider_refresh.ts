@@ -1,0 +1,230 @@
+/**
+ * The refresh of a grant's tokens at the provider: one at a time across all
+ * processes. The grant ends when its tokens are dead.
+ *
+ * @module
+ */
+import { ChallengeError } from "../../errors.ts";
+import {
+  REFRESH_LEASE_SECONDS,
+  REFRESH_STORE_SECONDS,
+  UPSTREAM_MARGIN_SECONDS,
+} from "../rules/lifetimes.ts";
+import type { GrantStore } from "../../store/grants.ts";
+import { type Clock, now } from "../../clock.ts";
+import type { CommitWith } from "../../store/transaction.ts";
+import type {
+  FoundTokens,
+  UpstreamTokenStore,
+} from "../../store/upstream_tokens.ts";
+import {
+  type Provider,
+  UpstreamError,
+  type UpstreamTokens,
+} from "./provider.ts";
+import { providerUnavailable } from "./unavailable.ts";
+
+/** The reason and the conditions of a refresh. */
+interface Refresh {
+  /** The access token that the provider no longer accepts. */
+  rejected?: string;
+  /** Commits new tokens together with another change. */
+  commit?: CommitWith;
+  /** True if the provider is to say who the person is. */
+  asks?: boolean;
+}
+
+/** The pause before another try at storing tokens, in milliseconds. */
+const STORE_PAUSE_MILLISECONDS = 200;
+
+/** Refreshes tokens that were found, and ends grants whose tokens are dead. */
+export function providerRefresh({
+  provider,
+  grants,
+  upstreamTokens,
+  clock,
+  waitSeconds,
+}: {
+  provider: Provider;
+  grants: Pick<GrantStore, "close">;
+  upstreamTokens: UpstreamTokenStore;
+  clock: Clock;
+  /** The seconds for which a request waits for a refresh. */
+  waitSeconds: number;
+}) {
+  /** Refreshes that run in this process, by grant. */
+  const refreshing = new Map<string, Promise<UpstreamTokens>>();
+
+  function isAlive({ expiresAt }: UpstreamTokens, marginSeconds = 0): boolean {
+    return expiresAt === undefined || expiresAt > now(clock) + marginSeconds;
+  }
+
+  function isGood(tokens: UpstreamTokens, rejected?: string): boolean {
+    return tokens.accessToken !== rejected &&
+      isAlive(tokens, UPSTREAM_MARGIN_SECONDS);
+  }
+
+  /** Gives valid tokens: the ones found, or refreshed ones. */
+  async function valid(
+    found: FoundTokens,
+    { rejected, ...how }: Refresh = {},
+  ): Promise<UpstreamTokens> {
+    const { grantId } = found;
+    const current = parseTokens(found);
+    if (isGood(current, rejected)) return current;
+    let refresh = refreshing.get(grantId);
+    if (!refresh) {
+      refresh = refreshOnce(found, { rejected, ...how })
+        .finally(() => refreshing.delete(grantId));
+      refreshing.set(grantId, refresh);
+    }
+    return await wait(refresh);
+  }
+
+  async function refreshOnce(
+    found: FoundTokens,
+    { rejected, ...how }: Refresh,
+  ): Promise<UpstreamTokens> {
+    const { grantId, dataKey } = found;
+    for (;;) {
+      const current = parseTokens(found);
+      if (isGood(current, rejected)) return current;
+      if (current.refreshToken === undefined) {
+        // There is no refresh token: the access token is used until it expires.
+        if (current.accessToken !== rejected && isAlive(current)) {
+          return current;
+        }
+        throw await close(grantId);
+      }
+      const leased = await upstreamTokens.lease(found);
+      if (leased) {
+        const refreshed = await refreshLeased(
+          leased,
+          current.refreshToken,
+          how,
+        );
+        if (refreshed) return refreshed;
+      } else {
+        await upstreamTokens.waitForRefresh(
+          grantId,
+          AbortSignal.timeout(REFRESH_LEASE_SECONDS * 1000),
+        ).catch((error) => {
+          if (error?.name !== "TimeoutError") throw error;
+        });
+      }
+      const again = await upstreamTokens.find(grantId, dataKey);
+      if (!again) throw died();
+      found = again;
+    }
+  }
+
+  async function refreshLeased(
+    leased: FoundTokens,
+    refreshToken: string,
+    { commit, asks }: Refresh,
+  ): Promise<UpstreamTokens | undefined> {
+    let refreshed: UpstreamTokens;
+    try {
+      refreshed = await provider.refresh(refreshToken);
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === "dead") {
+        if (await isReplaced(leased)) return undefined;
+        throw await close(leased.grantId, error);
+      }
+      // Releases the lease if possible, so that no one has to wait for its end.
+      await upstreamTokens.release(leased).catch(() => {});
+      throw error instanceof UpstreamError
+        ? providerUnavailable(provider.name, error)
+        : error;
+    }
+    // A provider that does not rotate sends no refresh token (RFC 6749 §6).
+    const kept = { ...refreshed };
+    kept.refreshToken ??= refreshToken;
+    // A request that waits at another process for this refresh may need it too.
+    const stored = asks ? kept : { ...kept, idToken: undefined };
+    const isStored = await store(leased, JSON.stringify(stored), commit);
+    return isStored ? kept : undefined;
+  }
+
+  /**
+   * Stores the provider's new tokens in place of the leased ones. The provider
+   * may have ended the old ones, so this is tried until it works or time is up;
+   * until then the new tokens exist only in this promise. False when the grant
+   * has ended.
+   */
+  async function store(
+    leased: FoundTokens,
+    tokens: string,
+    commit?: CommitWith,
+  ): Promise<boolean> {
+    const { grantId, dataKey } = leased;
+    const endsAt = now(clock) + REFRESH_STORE_SECONDS;
+    for (let current = leased;; commit = undefined) {
+      try {
+        if (await upstreamTokens.replace(current, tokens, commit)) return true;
+        const again = await upstreamTokens.find(grantId, dataKey);
+        // Another process may have leased the old tokens too; ours are newer.
+        if (again?.tokens !== leased.tokens) return again?.tokens === tokens;
+        current = again;
+      } catch (error) {
+        if (now(clock) >= endsAt) throw error;
+        await new Promise((resolve) =>
+          setTimeout(resolve, STORE_PAUSE_MILLISECONDS)
+        );
+      }
+    }
+  }
+
+  /**
+   * Waits for a refresh no longer than a client would; the refresh goes on
+   * anyway.
+   */
+  async function wait<T>(refresh: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(providerUnavailable(provider.name)),
+      waitSeconds * 1000,
+    );
+    try {
+      return await Promise.race([refresh, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * True if the lease has expired and another process has replaced the tokens
+   * since: the refresh token that failed was an old one.
+   */
+  async function isReplaced(
+    { grantId, dataKey, tokens }: FoundTokens,
+  ): Promise<boolean> {
+    const found = await upstreamTokens.find(grantId, dataKey);
+    return found !== undefined && found.tokens !== tokens;
+  }
+
+  async function close(
+    grantId: string,
+    cause?: unknown,
+  ): Promise<ChallengeError> {
+    await grants.close(grantId);
+    return died(cause);
+  }
+
+  return { valid, isAlive, isGood, close };
+}
+
+/** Parses tokens as they are stored. */
+export function parseTokens({ tokens }: FoundTokens): UpstreamTokens {
+  return JSON.parse(tokens);
+}
+
+/** Makes the refusal of a grant whose tokens are dead. */
+export function died(cause?: unknown): ChallengeError {
+  return new ChallengeError(
+    "The sign-in at the provider has ended",
+    "invalid_token",
+    [],
+    { cause },
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * The grant of a person who has signed in, by the operator's rules of today.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { OAuthError } from "../../errors.ts";
+import { isAllowed } from "./allowed_users.ts";
+import type { AuthorizationRequest } from "./authorization_request.ts";
+import type { Confirmation } from "./confirmation.ts";
+import type { Grant } from "./grant.ts";
+import { openGrant } from "./new_grant.ts";
+import type { Permissions } from "./permissions.ts";
+import { cutScopes, opensNothing } from "./scope.ts";
+import { isSubjectOfOther, subjectOf } from "./subject.ts";
+
+/** The rules about people who sign in at the provider. */
+export interface SignInRules {
+  /** The prefix that keeps the provider's subjects apart from another's. */
+  providerId: string;
+  /** The prefixes of other issuers' subjects. */
+  otherIds: readonly string[];
+  /** People who may sign in; empty: everyone. */
+  allowedUsers: readonly string[];
+  permissions?: Permissions;
+  confirmation: Pick<Confirmation, "reduce">;
+}
+
+/**
+ * Makes the grant of a person, with the scopes that they approved and may
+ * grant.
+ *
+ * @throws {OAuthError} `access_denied`
+ */
+export function grantOfSignIn(
+  identity: Identity,
+  { request, clientName, consented = request.scopes }: {
+    request: AuthorizationRequest;
+    clientName: string;
+    consented?: readonly string[];
+  },
+  { providerId, otherIds, allowedUsers, permissions, confirmation }:
+    SignInRules,
+  { issuer, now }: { issuer: string; now: number },
+): Grant {
+  const subject = subjectOf(providerId, identity);
+  // A rule about a person of another issuer must not match one of this
+  // provider.
+  const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);
+  if (isTakenForOther || !isAllowed({ subject, identity }, allowedUsers)) {
+    throw new OAuthError("access_denied", "This account may not sign in here");
+  }
+  const kept = confirmation.reduce(identity);
+  const ceiling = permissions?.ceiling({ subject, identity: kept });
+  const scopes = cutScopes(consented, ceiling);
+  if (opensNothing(scopes) && !opensNothing(consented)) {
+    throw new OAuthError(
+      "access_denied",
+      "This account may not have what the app asked for here: " +
+        "ask the people who run this server",
+    );
+  }
+  return openGrant(request, {
+    issuer,
+    provider: providerId,
+    identity: kept,
+    clientName,
+    scopes,
+    now,
+  });
+}

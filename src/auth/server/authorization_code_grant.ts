@@ -1,0 +1,81 @@
+/**
+ * A code's redemption: accepted once, within 60 seconds, from the client that
+ * requested it.
+ *
+ * @see RFC 6749 §4.1.3, RFC 9700 §2.1.1
+ * @module
+ */
+import { now } from "../../clock.ts";
+import { OAuthError } from "../../errors.ts";
+import type { Client } from "../rules/client.ts";
+import { useGrant } from "../rules/grant.ts";
+import { checkCodeVerifier } from "../rules/pkce.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { ReadCode } from "../../store/codes.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Makes the redemption of codes: for a client that has authenticated, of a code
+ * whose reading may have begun.
+ *
+ * @throws {OAuthError} `invalid_grant`
+ */
+export function authorizationCodeGrant(
+  { codes, grants, mayHold, clock }: Pick<
+    Services,
+    "codes" | "grants" | "mayHold" | "clock"
+  >,
+) {
+  return async function redeem(
+    { code, codeVerifier, redirectUri }: GrantRequest<"authorization_code">,
+    { clientId, metadata }: Client,
+    reading?: Promise<ReadCode | undefined>,
+  ): Promise<IssuedTokens> {
+    for (;; reading = undefined) {
+      // The client's own code. Another's attempt changes nothing.
+      const read = await (reading ?? codes.read(code));
+      const record = read?.code.value;
+      if (!read || !record || record.clientId !== clientId) throw unknown();
+      if (redirectUri !== undefined && redirectUri !== record.redirectUri) {
+        throw new OAuthError(
+          "invalid_grant",
+          "redirect_uri is not that of the authorization request",
+        );
+      }
+      checkCodeVerifier(codeVerifier, record.codeChallenge);
+
+      // Used before: the grant ends, unless its client was told 503.
+      if (record.usedAt !== undefined) {
+        const tokens = await codes.answerAgain(code, read);
+        if (tokens) return tokens;
+        await grants.close(read.grantId);
+        throw new OAuthError("invalid_grant", "The code was used before");
+      }
+
+      // The grant, which the operator's rules of today must allow.
+      const { grant: { value: pending }, upstream: { value: upstream } } = read;
+      if (pending?.status !== "pending" || !upstream) throw unknown();
+      const grant = useGrant(pending, {
+        refreshable: metadata.grant_types.includes("refresh_token"),
+        now: now(clock),
+      });
+      const held = mayHold(grant);
+      if (!held) throw unknown();
+
+      const { scopes } = held;
+      const tokens = await codes.use(code, {
+        grant,
+        scopes,
+        record,
+        upstream,
+        read,
+      });
+      if (tokens) return tokens;
+      // Another request was faster.
+    }
+  };
+}
+
+function unknown(): OAuthError {
+  return new OAuthError("invalid_grant", "The code is unknown or has expired");
+}

@@ -1,0 +1,51 @@
+/**
+ * An access token for a machine, which acts for itself.
+ *
+ * @see RFC 6749 §4.4
+ * @module
+ */
+import { now } from "../../clock.ts";
+import { OAuthError } from "../../errors.ts";
+import { type Client, clientName } from "../rules/client.ts";
+import { isMachine } from "../rules/configured_client.ts";
+import { openClientGrant } from "../rules/new_grant.ts";
+import { resourceOf } from "../rules/resource.ts";
+import { narrowScopes, parseScope } from "../rules/scope.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Issues tokens to machines, without a refresh token: a machine asks again
+ * instead.
+ *
+ * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
+ */
+export function clientCredentialsGrant(
+  { baseUrl, accessTokens, clock }: Pick<
+    Services,
+    "baseUrl" | "accessTokens" | "clock"
+  >,
+) {
+  return async function issueToMachine(
+    { scopes }: GrantRequest<"client_credentials">,
+    client: Client,
+  ): Promise<IssuedTokens> {
+    if (!isMachine(client)) {
+      throw new OAuthError(
+        "unauthorized_client",
+        "client_credentials is for clients that the operator set up for it",
+      );
+    }
+    const { clientId, metadata } = client;
+    const grant = openClientGrant({
+      clientId,
+      clientName: clientName(client),
+      scopes: narrowScopes(scopes, parseScope(metadata.scope)),
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      now: now(clock),
+    });
+    // Nothing else in that commit can fail.
+    return (await accessTokens.issue(grant))!;
+  };
+}

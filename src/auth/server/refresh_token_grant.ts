@@ -1,0 +1,171 @@
+/**
+ * A refresh: a refresh token is exchanged once, for a new pair. Until a token
+ * of that pair is used, the used one still gives that same pair, because
+ * responses get lost and databases stall; and for 30 s after the first call
+ * with its access token, because some clients refresh from two machines. After
+ * that it is a replay, and the grant ends.
+ *
+ * @see RFC 6749 §6, RFC 9700 §4.14.2
+ * @module
+ */
+import { now } from "../../clock.ts";
+import { ChallengeError, OAuthError } from "../../errors.ts";
+import type { Client } from "../rules/client.ts";
+import { unwrapDataKey } from "../rules/data_key.ts";
+import { type Grant, isGrantOf } from "../rules/grant.ts";
+import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
+import { isMinted } from "../rules/refresh_token.ts";
+import { resourceOf } from "../rules/resource.ts";
+import { narrowScopes } from "../rules/scope.ts";
+import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
+import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
+import type { Write } from "../../store/transaction.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * Makes the refresh: for a client that has authenticated, with a token whose
+ * reading may have begun.
+ *
+ * @throws {OAuthError} `invalid_grant` or `invalid_scope`
+ * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
+ * answer
+ */
+export function refreshTokenGrant(
+  {
+    baseUrl,
+    refreshTokens,
+    grants,
+    providerTokens,
+    confirmation,
+    mayHold,
+    clock,
+  }:
+    & Pick<
+      Services,
+      | "baseUrl"
+      | "refreshTokens"
+      | "grants"
+      | "confirmation"
+      | "mayHold"
+      | "clock"
+    >
+    & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
+) {
+  const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+
+  return async function refresh(
+    { refreshToken, scopes }: GrantRequest<"refresh_token">,
+    client: Pick<Client, "clientId">,
+    reading?: Promise<ReadRefreshToken | undefined>,
+  ): Promise<IssuedTokens> {
+    for (;; reading = undefined) {
+      const presented = await (reading ?? refreshTokens.read(refreshToken));
+
+      // Exchanged before: the same pair again, while its access token is good.
+      const answer = presented && isOf(client, presented.grant.value) &&
+        await refreshTokens.answerAgain(presented);
+      const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
+      if (answer && answer.expiresAt > leastExpiresAt) return answer;
+      // After that a new access token, with the refresh token of that pair.
+      const read = answer
+        ? await refreshTokens.read(answer.refreshToken!)
+        : presented;
+      // That one was exchanged this moment: nothing is left of the answer.
+      if (answer && read?.successor.value) continue;
+
+      // A token of a live grant of this client.
+      const grant = read?.grant.value;
+      if (!read || !isOf(client, grant)) throw unknown();
+      const { token: { value: record } } = read;
+      const { refreshKey } = grant;
+      if (!record && !isMinted(read.refreshToken, refreshKey)) throw unknown();
+
+      // A replay. Its tag proves that a token is one of the grant's, even if
+      // nothing is left of it.
+      if (!record || record.usedAt !== undefined) {
+        await grants.close(grant.id, { read: read.grant });
+        throw new OAuthError(
+          "invalid_grant",
+          "The refresh token was used before",
+        );
+      }
+
+      // Scopes that the person has taken away since may be requested, and are
+      // left out below, as RFC 6749 §6 allows.
+      const { grantedScopes = grant.scopes } = grant;
+      const requested = narrowScopes(scopes, grantedScopes);
+
+      // The person as of now, where a rule looks at what may have changed. The
+      // provider's new tokens are stored before that.
+      if (!isGrantOf(grant, here)) throw ended();
+      const credential = read.refreshToken;
+      const { wrappedKey } = record;
+      const dataKey = await unwrapDataKey(wrappedKey, grant.id, credential);
+      const key = {
+        grant,
+        dataKey: () => Promise.resolve(dataKey),
+        sealed: read.upstream,
+      };
+      const time = now(clock);
+      const isDue = confirmation.isDue(grant, time);
+      let confirmed = grant;
+      if (isDue) {
+        const identity = await providerTokens.identify(key).catch(refuseDead);
+        const confirm = (known: Grant) =>
+          confirmation.confirm(known, identity, time);
+        confirmed = confirm(grant);
+        if (!mayHold(confirmed)) {
+          // Its access token must not last until it expires.
+          await grants.change(read.grant, confirm);
+          throw ended();
+        }
+      }
+
+      // The operator's rules of today.
+      const held = mayHold(confirmed, requested);
+      if (!held) throw ended();
+
+      // The provider's tokens before ours: if it does not answer, the client
+      // still holds a refresh token that works.
+      const live = {
+        grant: confirmed,
+        dataKey,
+        record,
+        read,
+        ...answer && { repeated: presented },
+      };
+      const rotate = (also?: Write) =>
+        refreshTokens.rotate(live, held.scopes, also);
+      const tokens = isDue
+        ? await rotate()
+        : await providerTokens.refreshIfDue(key, rotate).catch(refuseDead);
+      if (tokens) return tokens;
+      // Another request was faster.
+    }
+  };
+}
+
+/** True if a grant is alive and the client's. */
+function isOf(
+  { clientId }: Pick<Client, "clientId">,
+  grant: Grant | undefined,
+): grant is Grant {
+  return grant?.status === "active" && grant.clientId === clientId;
+}
+
+function unknown(): OAuthError {
+  return new OAuthError(
+    "invalid_grant",
+    "The refresh token is unknown, expired or revoked",
+  );
+}
+
+function ended(cause?: unknown): OAuthError {
+  return new OAuthError("invalid_grant", "The sign-in has ended", { cause });
+}
+
+/** Refuses a grant whose tokens at the provider are dead. */
+function refuseDead(error: unknown): never {
+  throw error instanceof ChallengeError ? ended(error) : error;
+}

@@ -1,0 +1,153 @@
+/**
+ * The stores and rules that the endpoints of an authorization server share.
+ *
+ * @module
+ */
+import type { About } from "../../authoring/about.ts";
+import type { Scopes } from "../../authoring/scope.ts";
+import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
+import type { Logger } from "../../log/log.ts";
+import { isMachine } from "../rules/configured_client.ts";
+import { confirmation } from "../rules/confirmation.ts";
+import { heldScopes } from "../rules/held_scopes.ts";
+import { knownClients } from "../rules/known_clients.ts";
+import type { Permissions } from "../rules/permissions.ts";
+import { resourceOf } from "../rules/resource.ts";
+import { parseScope } from "../rules/scope.ts";
+import type { ScopeInWords } from "../../pages/consent_page.tsx";
+import { accountSessionStore } from "../../store/account_sessions.ts";
+import { accessTokenStore } from "../../store/access_tokens.ts";
+import { assertionStore } from "../../store/once.ts";
+import { approvalStore } from "../../store/approvals.ts";
+import { attemptStore } from "../../store/attempts.ts";
+import { authorizationRequestStore } from "../../store/authorization_requests.ts";
+import { clientUseStore } from "../../store/client_uses.ts";
+import { codeStore } from "../../store/codes.ts";
+import type { Database } from "../../store/database.ts";
+import type { LedgerStore } from "../../store/ledger.ts";
+import { documentStore, type FetchDocument } from "../../store/documents.ts";
+import { secretStore } from "../../store/secrets.ts";
+import { grantStore } from "../../store/grants.ts";
+import { peopleStore } from "../../store/people.ts";
+import { refreshTokenStore } from "../../store/refresh_tokens.ts";
+import type { SessionStore } from "../../store/sessions.ts";
+import { taskStore } from "../../store/tasks.ts";
+import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
+import { providerTokens } from "../provider/provider_tokens.ts";
+import type { Provider } from "../provider/provider.ts";
+import { clientDirectory } from "../clients/client_directory.ts";
+import { grantsEnd } from "../grants/end_grant.ts";
+import { providerUrls } from "./provider_url.ts";
+import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
+
+/** The parts of an authorization server. */
+export interface AuthorizationServerOptions {
+  config: OAuthConfig;
+  log: Logger;
+  database: Database;
+  /** The engine's store, because a process has one cache of sessions. */
+  sessions: SessionStore;
+  /** The latest calls, written by the engine. */
+  ledger?: LedgerStore;
+  baseUrl: string;
+  serverTitle: string;
+  /** For pages and metadata. */
+  about?: About;
+  provider: Provider;
+  fetchDocument: FetchDocument;
+  scopes: Scopes;
+  permissions?: Permissions;
+  inWords(scopes: readonly string[]): ScopeInWords[];
+}
+
+/** The shared parts of the endpoints. */
+export type Services = ReturnType<typeof authorizationServices>;
+
+/** The shared parts, with the limit of an endpoint. */
+export type LimitedServices = Services & {
+  checkRate: CheckRate;
+  waiveRate: WaiveRate;
+};
+
+/** Opens the stores of an authorization server, and reads its rules. */
+export function authorizationServices(options: AuthorizationServerOptions) {
+  const { config, log, database, baseUrl, provider, permissions } = options;
+  const { clock } = database;
+  const { metadataDocuments, allowedUsers, assertionIssuers } = config;
+  const grants = grantStore(database);
+  const secrets = secretStore(database);
+  const documents = documentStore(database, options.fetchDocument);
+  const upstreamTokens = upstreamTokenStore(database);
+  const assertions = assertionStore(database);
+  const machines = new Map(
+    config.clients.filter(isMachine).map(({ clientId, metadata }) =>
+      [clientId, parseScope(metadata.scope)] as const
+    ),
+  );
+  const [ownId, ...otherIds] = subjectIds(config);
+  return {
+    ...options,
+    clock,
+    machines,
+    providerName: provider.name,
+    /** The prefix that keeps the provider's subjects apart from another's. */
+    providerId: ownId,
+    /** The prefixes of other issuers' subjects. */
+    otherIds: otherIds.filter((id) => id !== ownId),
+    /** People who may sign in; empty: everyone. */
+    allowedUsers,
+    clients: clientDirectory({
+      baseUrl,
+      secrets,
+      documents,
+      assertions,
+      clock,
+      configured: config.clients,
+      metadataDocuments,
+    }),
+    secrets,
+    assertions,
+    approvals: approvalStore(database),
+    requests: authorizationRequestStore(database),
+    grants,
+    people: peopleStore(database, grants),
+    endGrants: grantsEnd({ ...options, grants, tasks: taskStore(database) }),
+    accessTokens: accessTokenStore(database),
+    clientUses: clientUseStore(database),
+    codes: codeStore(database),
+    refreshTokens: refreshTokenStore(database),
+    accountSessions: accountSessionStore(database),
+    attempts: attemptStore(database, log),
+    /** `OAUTH_ADMINS`. */
+    admins: config.admins,
+    configured: config.clients,
+    policy: config.policy,
+    providerUrl: providerUrls({ baseUrl, provider }),
+    providerTokens: providerTokens({
+      provider,
+      providerId: ownId,
+      grants,
+      upstreamTokens,
+      clock,
+    }),
+    /** Decides when the provider is asked who a person is now. */
+    confirmation: confirmation({
+      allowedUsers,
+      permissions,
+    }),
+    /** Tells what a grant's tokens may still be used for. */
+    mayHold: heldScopes({
+      issuer: baseUrl,
+      resource: resourceOf(baseUrl),
+      providerId: ownId,
+      allowedUsers,
+      machines,
+      isKnownClient: knownClients({
+        configured: config.clients,
+        metadataDocuments,
+      }),
+      assertionIssuers,
+      permissions,
+    }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The authorization server alone, in an app that is not ours. */
+import assert from "node:assert/strict";
+import { Hono } from "@hono/hono";
+import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
+import { scopesOf } from "../../../src/authoring/scope.ts";
+import { parseConfig } from "../../../src/settings/config.ts";
+import { Database } from "../../../src/store/database.ts";
+import { memoryKv } from "../../../src/store/memory_kv.ts";
+import { sessionStore } from "../../../src/store/sessions.ts";
+import { FakeProvider } from "../../kit/fake_provider.ts";
+import { silentLogger } from "../../kit/log.ts";
+
+const BASE_URL = "https://tools.example.com";
+
+function start() {
+  const { auth } = parseConfig({
+    BASE_URL,
+    AUTH_STRATEGY: "oauth",
+    OAUTH_PROVIDER: "github",
+    OAUTH_CLIENT_ID: "our-client",
+    OAUTH_CLIENT_SECRET: "our-secret",
+    OAUTH_CLIENTS: JSON.stringify([{
+      client_id: "ci",
+      grant_types: ["client_credentials"],
+      client_secret_env: "OAUTH_CLIENT_SECRET_CI",
+      scope: "mail:read",
+    }]),
+    OAUTH_CLIENT_SECRET_CI: "a-secret-of-many-letters",
+  }, { scopes: ["mail:read"] });
+  const database = new Database(memoryKv());
+  return authorizationServer({
+    config: auth.oauth!,
+    log: silentLogger,
+    database,
+    sessions: sessionStore(database),
+    baseUrl: BASE_URL,
+    serverTitle: "Tools",
+    provider: new FakeProvider(),
+    fetchDocument: () => Promise.reject(new Error("no documents")),
+    scopes: scopesOf(["mail:read"]),
+    inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),
+  });
+}
+
+Deno.test("authorizationServer() is an app that another can mount, and verifies the tokens it issues", async () => {
+  const server = start();
+  const app = new Hono();
+  app.route("/", server.app);
+  const metadata = await (await app.request(
+    "/.well-known/oauth-authorization-server",
+  )).json();
+  assert.equal(metadata.issuer, BASE_URL);
+  const response = await app.request(
+    new URL(metadata.token_endpoint).pathname,
+    {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: "ci",
+        client_secret: "a-secret-of-many-letters",
+      }),
+    },
+  );
+  const { access_token } = await response.json();
+  const { caller, isLive } = await server.verify(access_token);
+  assert.equal(caller.subject, "client:ci");
+  assert.deepEqual(caller.scopes, ["mail:read"]);
+  assert.equal(caller.clientId, "ci");
+  assert(caller.grantId);
+  assert.equal(await isLive!(), true);
+  await assert.rejects(async () => await server.verify(`${access_token}x`), {
+    name: "ChallengeError",
+    error: "invalid_token",
+  });
+  await server.close();
+});
