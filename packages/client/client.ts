@@ -507,7 +507,8 @@ export class Client {
     this.#session = Promise.resolve(sessionId);
     await this.#tell({ method: "notifications/initialized" });
     const { logLevel: level } = this.#options;
-    if (level !== undefined) {
+    const { logging } = Object(this.#introduction.capabilities);
+    if (level !== undefined && logging) {
       await this.read(await this.post("logging/setLevel", { level }));
     }
     return sessionId;
