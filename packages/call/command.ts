@@ -345,6 +345,8 @@ export function explain(error: unknown, { terminal, signal }: Surroundings) {
     terminal.tell("Cancelled");
     return Exit.cancelled;
   }
+  // The reader of the results has seen enough, as head does.
+  if (error instanceof Deno.errors.BrokenPipe) return 0;
   if (error instanceof Failure) {
     terminal.tell(error.message);
     return error.exitCode;

@@ -81,8 +81,9 @@ function entryText(
 ): string {
   const words = firstLine(description) || firstLine(title);
   const width = Math.max(0, ...rows.map(([left]) => left.length));
+  const line = firstLine(`${name}`);
   return [
-    words ? `${name}: ${words}` : `${name}`,
+    words ? `${line}: ${words}` : line,
     ...rows.map(([left, right]) =>
       `    ${left.padEnd(right ? width : 0)}${right ? `  ${right}` : ""}`
     ),

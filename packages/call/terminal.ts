@@ -76,7 +76,8 @@ export class Terminal {
 
   /** Reads all of standard input. */
   async readAll(): Promise<string> {
-    return await new Response(Deno.stdin.readable).text();
+    this.#lines ??= readLines();
+    return (await Array.fromAsync(this.#lines)).join("\n");
   }
 }
 

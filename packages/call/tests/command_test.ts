@@ -229,6 +229,12 @@ Deno.test("call takes all arguments as JSON, from a word or standard input", asy
   assert.equal(piped.out, "Bob\n");
 });
 
+Deno.test("call cancels a question when standard input held the arguments", async () => {
+  const { code, out, err } = await at(["order", "-"], "{}");
+  assert.equal(code, 0, err);
+  assert.deepEqual(JSON.parse(out), { action: "cancel" });
+});
+
 Deno.test("call repeats an argument in its header", async () => {
   const { code, out } = await at(["where", "region=Grünau"]);
   assert.deepEqual({ code, out }, { code: 0, out: "Grünau\n" });
@@ -292,6 +298,31 @@ Deno.test("list shows tools with their arguments, and everything with --all", as
   assert.match(all.out, /Prompts: 1\nexplain: Explains\n +topic=string\n/);
   const raw = await at(["--list", "--json"]);
   assert.equal(JSON.parse(raw.out).tools[0].name, "greet");
+});
+
+Deno.test("list ends quietly when its reader has seen enough", async () => {
+  await using server = await serve({
+    tools: Array.from({ length: 3000 }, (_, index) =>
+      tool({
+        name: `tool_${index}`,
+        description: "x".repeat(100),
+        run: () => "",
+      })),
+  });
+  const command = new Deno.Command("sh", {
+    args: [
+      "-c",
+      '{ "$0" run -A --quiet packages/call/mod.ts --list --url "$1"; ' +
+      "echo $? >&2; } | head -1",
+      Deno.execPath(),
+      server.url,
+    ],
+    cwd: new URL("../../../", import.meta.url),
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { stderr } = await command.output();
+  assert.equal(new TextDecoder().decode(stderr), "0\n");
 });
 
 Deno.test("call finds the server of the environment", async () => {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/flow/browser.ts";
 import { until } from "../../../tests/kit.ts";
-import { challengeOf } from "../access.ts";
+import { Access, challengeOf } from "../access.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
 import {
   call,
@@ -377,6 +377,27 @@ Deno.test("call sends no credentials over http to another machine", async () => 
     );
     assert.equal(code, 4);
     assert.match(err, /is http: credentials are sent over https alone/);
+  }
+});
+
+Deno.test("Access sends to its own server alone", async () => {
+  const access = new Access({
+    url: "https://tools.example.com/mcp",
+    token: "t",
+    headers: {},
+    show() {},
+    signal: AbortSignal.abort(),
+  });
+  for (
+    const url of [
+      "https://tools.example.com/other",
+      "https://other.example/mcp",
+    ]
+  ) {
+    await assert.rejects(
+      access.fetch(new Request(url)),
+      /is not the server that is called/,
+    );
   }
 });
 
