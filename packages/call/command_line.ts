@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isLoopback } from "../../src/net/loopback.ts";
+import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
+import { parseTypedUrl } from "../../src/net/typed_url.ts";
 import type { Revision } from "../client/mod.ts";
 import { usageFailure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
@@ -76,16 +77,6 @@ const VALUED = [
   "--log",
 ];
 const REVISIONS = ["2025-11-25", "2026-07-28"];
-const LEVELS = [
-  "debug",
-  "info",
-  "notice",
-  "warning",
-  "error",
-  "critical",
-  "alert",
-  "emergency",
-];
 
 /** Parses a command line. @throws {import("./failure.ts").Failure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
@@ -146,7 +137,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     clientId: values.get("--client-id"),
     scope: values.get("--scope"),
     revision: oneOf("--revision", values, REVISIONS) as Revision | undefined,
-    log: oneOf("--log", values, LEVELS) ?? "info",
+    log: oneOf("--log", values, LOGGING_LEVELS) ?? "info",
   };
 }
 
@@ -200,17 +191,14 @@ export function serverAddress(
   return { url: parseUrl("HOST and PORT", url), token };
 }
 
-/**
- * Parses an address as people type it: without a scheme it is https, or http on
- * this machine; without a path it is that of `/mcp`.
- */
+/** Parses the address of a server; without a path it is that of `/mcp`. */
 function parseUrl(name: string, text: string): string {
-  const hasScheme = /^[a-z][a-z+.-]*:\/\//i.test(text);
-  const url = URL.parse(hasScheme ? text : `https://${text}`);
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.hash) {
+  let url: URL;
+  try {
+    url = parseTypedUrl(text);
+  } catch {
     throw usageFailure(`${name}: got "${text}", wants an https address`);
   }
-  if (!hasScheme && isLoopback(url)) url.protocol = "http:";
   if (url.pathname === "/") url.pathname = "/mcp";
   return url.href.replace(/\/$/, "");
 }

@@ -182,27 +182,28 @@ Deno.test("two commands at once refresh once, and both go on", async () => {
   assert.equal((await home.call("read")).out, "read\n");
 });
 
+/** Makes a kept sign-in with a token. */
+function keptAt(url: string, accessToken: string): KeptSignIn {
+  const registration = {
+    clientId: "c",
+    redirectUri: "",
+    issuer: "",
+    resource: "",
+    tokenEndpoint: "",
+  };
+  return { url, registration, tokens: { accessToken } };
+}
+
 Deno.test("KeptSignInFile lets one change wait for the other, and rereads", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const file = await KeptSignInFile.of(directory, "https://a.example/mcp");
-    const kept = (accessToken: string): KeptSignIn => ({
-      url: "https://a.example/mcp",
-      registration: {
-        clientId: "c",
-        redirectUri: "",
-        issuer: "",
-        resource: "",
-        tokenEndpoint: "",
-      },
-      tokens: { accessToken },
-    });
     const { promise, resolve } = Promise.withResolvers<void>();
     const order: string[] = [];
     const first = file.change(async () => {
       await promise;
       order.push("first");
-      return kept("first");
+      return keptAt("https://a.example/mcp", "first");
     });
     const second = file.change((before) => {
       order.push(`second after ${before?.tokens.accessToken}`);
@@ -229,20 +230,10 @@ Deno.test("KeptSignInFile takes nothing that is kept for another server, or brok
   try {
     const url = "https://a.example/mcp";
     const file = await KeptSignInFile.of(directory, url);
-    const kept: KeptSignIn = {
-      url: "https://b.example/mcp",
-      registration: {
-        clientId: "c",
-        redirectUri: "",
-        issuer: "",
-        resource: "",
-        tokenEndpoint: "",
-      },
-      tokens: { accessToken: "a" },
-    };
-    await file.change(() => Promise.resolve(kept));
+    const other = keptAt("https://b.example/mcp", "b");
+    await file.change(() => Promise.resolve(other));
     assert.equal(await file.read(), undefined);
-    await file.change(() => Promise.resolve({ ...kept, url }));
+    await file.change(() => Promise.resolve(keptAt(url, "a")));
     assert.equal((await file.read())?.tokens.accessToken, "a");
     for await (const { name } of Deno.readDir(directory)) {
       await Deno.writeTextFile(`${directory}/${name}`, "{");

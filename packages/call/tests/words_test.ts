@@ -82,7 +82,14 @@ Deno.test("serverAddress() gives the environment's token to the environment's se
 });
 
 Deno.test("serverAddress() refuses what is no address", () => {
-  for (const text of ["ftp://a.example", "https://u@a.example", "https://"]) {
+  const wrong = [
+    "ftp://a.example",
+    "https://u@a.example",
+    "https://a.example#b",
+    "https://",
+    "greet",
+  ];
+  for (const text of wrong) {
     assert.throws(() => serverAddress(text, () => undefined), {
       exitCode: 2,
     });
