@@ -272,10 +272,9 @@ export class Client {
     for await (const message of this.messages(response)) {
       const { id, method, params = {}, result, error } = message;
       // An error may be about a message whose ID was not understood.
-      if ((result || error && id != null) && asked !== undefined) {
-        if (id !== asked) {
-          throw new Error(`The answer is for another request: ${id}`);
-        }
+      const isAnswer = result || error && id != null;
+      if (isAnswer && asked !== undefined && id !== asked) {
+        throw new Error(`The answer is for another request: ${id}`);
       }
       if (error) throw this.failure(error, response);
       if (result) return result;
@@ -363,13 +362,24 @@ export class Client {
         { notifications },
         signal,
       );
-      for await (const { method, params, error } of this.messages(response)) {
+      const messages = this.messages(response);
+      const cut = (error: unknown) => {
+        if (signal?.aborted || !(error instanceof TypeError)) throw error;
+        // A stream that the network cut says nothing about the task.
+        return { value: undefined };
+      };
+      for (;;) {
+        const { value } = await messages.next().catch(cut);
+        if (!value) break;
+        const { method, params, error } = value as Message;
         if (error && error.code !== -32601) throw this.failure(error, response);
         if (method !== "notifications/tasks") continue;
         const state = params as TaskState;
         if (state.taskId !== taskId) continue;
         const result = await this.#settle(state, response, isAnswered, signal);
-        if (result) return result;
+        if (!result) continue;
+        await messages.return(undefined);
+        return result;
       }
       signal?.throwIfAborted();
       const asked = await this.post("tasks/get", { taskId }, signal);

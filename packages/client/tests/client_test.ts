@@ -340,6 +340,8 @@ Deno.test("Client answers a ping, and speaks the revision agreed on", async () =
   const client = new Client({
     url: "http://127.0.0.1/mcp",
     revision: "2025-11-25",
+    // This server has no log, and knows no method for it.
+    logLevel: "info",
     async fetch(request) {
       const body = await request.json();
       posted.push({ body, headers: request.headers });
@@ -381,24 +383,43 @@ Deno.test("Client goes on with a session that is open", async () => {
   assert.equal(headers["mcp-session-id"], "open");
 });
 
-Deno.test("Client asks for a task whose stream ends before it", async () => {
-  const states = ["working", "completed"];
-  const client = clientOf({
-    "tools/call": (id) =>
-      answerTo(id, { resultType: "task", taskId: "t", status: "working" }),
-    "subscriptions/listen": () => streamOf(": nothing\n\n"),
-    "tasks/get": (id) =>
-      answerTo(id, {
-        taskId: "t",
-        status: states.shift(),
-        pollIntervalMs: 100,
-        result: { content: [] },
-      }),
+for (
+  const [what, listen] of [
+    ["ends before it", () => streamOf(": nothing\n\n")],
+    ["is cut", () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.error(new TypeError("reset")),
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      )],
+    ["is not to be had", (id) =>
+      Response.json({
+        jsonrpc: "2.0",
+        id,
+        error: { code: -32601, message: "No such method" },
+      })],
+  ] as [string, (id: unknown) => Response][]
+) {
+  Deno.test(`Client asks for a task whose stream ${what}`, async () => {
+    const states = ["working", "completed"];
+    const client = clientOf({
+      "tools/call": (id) =>
+        answerTo(id, { resultType: "task", taskId: "t", status: "working" }),
+      "subscriptions/listen": listen,
+      "tasks/get": (id) =>
+        answerTo(id, {
+          taskId: "t",
+          status: states.shift(),
+          pollIntervalMs: 100,
+          result: { content: [] },
+        }),
+    });
+    const result = await client.request("tools/call", { name: "brew" });
+    assert.deepEqual(result, { content: [] });
+    assert.deepEqual(states, []);
   });
-  const result = await client.request("tools/call", { name: "brew" });
-  assert.deepEqual(result, { content: [] });
-  assert.deepEqual(states, []);
-});
+}
 
 Deno.test("Client cancels the task that its request became", () =>
   withClient(async ({ client, told }) => {
