@@ -6,6 +6,7 @@
  */
 import { isLoopback } from "../../src/net/loopback.ts";
 import { SignIn, type SignInError, type Tokens } from "../client/mod.ts";
+import { type Challenge, challengeOf, refused } from "./challenge.ts";
 import { Exit, Failure } from "./failure.ts";
 import type { KeptSignIn, KeptSignInFile } from "./kept_sign_in.ts";
 import { listen } from "./receiver.ts";
@@ -35,28 +36,6 @@ const METADATA_MILLISECONDS = 30_000;
 
 /** A token that ends so soon is exchanged before it is used. */
 const SOON_MILLISECONDS = 30_000;
-
-/** A refusal for want of a token, or of scopes. */
-interface Challenge {
-  isStepUp: boolean;
-  scope?: string;
-  metadataUrl?: string;
-}
-
-/** Reads the challenge of a response (RFC 6750 §3, RFC 9728 §5.1). */
-export function challengeOf(response: Response): Challenge | undefined {
-  const header = response.headers.get("www-authenticate") ?? "";
-  const value = (name: string) =>
-    new RegExp(`[\\s,]${name}="([^"]*)"`, "i").exec(` ${header}`)?.[1];
-  const isStepUp = response.status === 403 &&
-    value("error") === "insufficient_scope";
-  if (response.status !== 401 && !isStepUp) return undefined;
-  return {
-    isStepUp,
-    scope: value("scope"),
-    metadataUrl: value("resource_metadata"),
-  };
-}
 
 /** The way to one server. */
 export class Access {
@@ -288,16 +267,6 @@ export class Access {
 function withoutRefreshToken(kept: KeptSignIn): KeptSignIn {
   const { refreshToken: _, ...tokens } = kept.tokens;
   return { ...kept, tokens };
-}
-
-/** Makes the failure for a caller who may not call. */
-function refused(url: string, { isStepUp, scope }: Challenge): Failure {
-  return new Failure(
-    isStepUp
-      ? `This needs the scope ${scope}, which was not granted at ${url}`
-      : `${url} does not accept these credentials: sign in, or give --token`,
-    Exit.access,
-  );
 }
 
 /** The words of an error and of its cause. */

@@ -15,19 +15,19 @@ import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
 import {
-  type FileContent,
   listOf,
   partsOf,
   promptText,
   resourceText,
   toolText,
 } from "./display.ts";
-import { Exit, Failure, usageFailure } from "./failure.ts";
+import { Exit, usageFailure } from "./failure.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
 import { didYouMean } from "./nearest.ts";
+import { Output } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
-import { harmless, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 100;
@@ -47,6 +47,7 @@ export class Command {
   readonly #signal: AbortSignal;
   readonly #options: ClientOptions;
   readonly #access: Access;
+  readonly #output: Output;
 
   private constructor(
     line: CommandLine,
@@ -58,6 +59,7 @@ export class Command {
     this.#terminal = terminal;
     this.#signal = signal;
     this.#access = access;
+    this.#output = new Output(terminal, line);
     this.#options = {
       url,
       fetch: access.fetch,
@@ -193,7 +195,7 @@ export class Command {
       else if (items.length === 0) this.#terminal.tell("There are no tools");
       for (const item of items) this.#terminal.print(text(item));
     }
-    if (json) this.#printJson(found);
+    if (json) this.#output.printJson(found);
     return 0;
   }
 
@@ -223,11 +225,11 @@ export class Command {
     );
     if (result.isError === true) {
       const { texts } = partsOf(result.content);
-      if (this.#line.json) this.#printJson(result);
+      if (this.#line.json) this.#output.printJson(result);
       else this.#terminal.tell(texts.join("\n") || JSON.stringify(result));
       return Exit.tool;
     }
-    await this.#show(result, result.content, result.structuredContent);
+    await this.#output.show(result, result.content, result.structuredContent);
     return 0;
   }
 
@@ -238,7 +240,7 @@ export class Command {
       { uri },
       { signal: this.#signal },
     );
-    await this.#show(result, result.contents);
+    await this.#output.show(result, result.contents);
     return 0;
   }
 
@@ -266,7 +268,7 @@ export class Command {
       { signal: this.#signal },
     );
     const messages = listOf(result.messages);
-    await this.#show(result, messages.map(({ content }) => content));
+    await this.#output.show(result, messages.map(({ content }) => content));
     return 0;
   }
 
@@ -280,45 +282,6 @@ export class Command {
       whole = { ...whole, ...parseWhole(text) };
     }
     return parseArguments(words.filter((it) => !isWhole(it)), schema, whole);
-  }
-
-  /** Prints a result, and saves its files or tells of them. */
-  async #show(
-    result: Json,
-    blocks: unknown,
-    structured?: unknown,
-  ): Promise<void> {
-    const { texts, files } = partsOf(blocks);
-    if (this.#line.json) {
-      this.#printJson(structured ?? result);
-    } else if (texts.length > 0) {
-      for (const text of texts) this.#terminal.print(text);
-    } else if (structured !== undefined) {
-      this.#printJson(structured);
-    }
-    for (const [index, file] of files.entries()) await this.#keep(file, index);
-  }
-
-  async #keep({ type, bytes }: FileContent, index: number): Promise<void> {
-    const { out } = this.#line;
-    const what = `${type}, ${bytes.length} bytes`;
-    if (out === undefined) {
-      this.#terminal.tell(`${what}: --out FILE saves it`);
-      return;
-    }
-    const path = index === 0
-      ? out
-      : out.replace(/(\.[^./\\]*)?$/, (ending) => `-${index + 1}${ending}`);
-    try {
-      await Deno.writeFile(path, bytes);
-    } catch (error) {
-      throw usageFailure(`${path}: ${(error as Error).message}`);
-    }
-    this.#terminal.tell(`Saved ${what}: ${path}`);
-  }
-
-  #printJson(value: unknown): void {
-    this.#terminal.print(JSON.stringify(value, null, 2) ?? "null");
   }
 
   #notice(method: string, params: Json): void {
@@ -337,27 +300,4 @@ export class Command {
     if (status !== "working") return;
     this.#terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
   }
-}
-
-/** Prints the reason why a command failed, and gives its exit code. */
-export function explain(error: unknown, { terminal, signal }: Surroundings) {
-  if (signal.aborted) {
-    terminal.tell("Cancelled");
-    return Exit.cancelled;
-  }
-  // The reader of the results has seen enough, as head does.
-  if (error instanceof Deno.errors.BrokenPipe) return 0;
-  if (error instanceof Failure) {
-    terminal.tell(error.message);
-    return error.exitCode;
-  }
-  const { message, response, code } = error as Partial<ServerError>;
-  terminal.tell(
-    code === undefined
-      ? harmless(`${message}`)
-      : `The server refuses (${code}): ${message}`,
-  );
-  return response?.status === 401 || response?.status === 403
-    ? Exit.access
-    : Exit.server;
 }

@@ -5,8 +5,9 @@
  *
  * @module
  */
-import { Command, explain, type Surroundings } from "./command.ts";
+import { Command, type Surroundings } from "./command.ts";
 import { parseCommandLine } from "./command_line.ts";
+import { explain } from "./explanation.ts";
 import { Exit } from "./failure.ts";
 import { Terminal } from "./terminal.ts";
 

@@ -3,7 +3,8 @@ import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/flow/browser.ts";
 import { until } from "../../../tests/kit.ts";
-import { Access, challengeOf } from "../access.ts";
+import { Access } from "../access.ts";
+import { challengeOf } from "../challenge.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
 import {
   call,
