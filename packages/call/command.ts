@@ -14,23 +14,15 @@ import {
 import { Access } from "./access.ts";
 import { parseArguments, parseWhole } from "./arguments.ts";
 import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
-import {
-  listOf,
-  partsOf,
-  promptText,
-  resourceText,
-  toolText,
-} from "./display.ts";
+import { listOf, partsOf } from "./display.ts";
 import { Exit, usageFailure } from "./failure.ts";
 import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
+import { Lists } from "./lists.ts";
 import { didYouMean } from "./nearest.ts";
 import { Output } from "./output.ts";
 import { answer, CAPABILITIES } from "./questions.ts";
 import { openBrowser } from "./receiver.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** The most pages of a list that are read, because it may have no end. */
-const MAX_PAGES = 100;
 
 /** The program around a command. */
 export interface Surroundings {
@@ -116,7 +108,8 @@ export class Command {
     try {
       switch (verb) {
         case "list":
-          return await this.#list(client);
+          await this.#lists(client).show(this.#line, this.#output);
+          return 0;
         case "prompt":
           return await this.#prompt(client);
         default:
@@ -146,62 +139,13 @@ export class Command {
     }
   }
 
-  /** Reads a list; a server without it has none. */
-  async #read(
-    client: Client,
-    method: string,
-    member: string,
-  ): Promise<Json[]> {
-    const items: Json[] = [];
-    let cursor: unknown;
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const result = await client.request(
-        method,
-        cursor === undefined ? {} : { cursor },
-        { signal: this.#signal },
-      );
-      items.push(...listOf(result[member]));
-      cursor = result.nextCursor;
-      if (cursor === undefined) return items;
-    }
-    this.#terminal.tell(`Only the first ${MAX_PAGES} pages are shown`);
-    return items;
-  }
-
-  async #list(client: Client): Promise<number> {
-    const { all, json } = this.#line;
-    const parts: [string, string, string, (it: Json) => string][] = [
-      ["Tools", "tools/list", "tools", toolText],
-      ["Resources", "resources/list", "resources", resourceText],
-      [
-        "Templates",
-        "resources/templates/list",
-        "resourceTemplates",
-        resourceText,
-      ],
-      ["Prompts", "prompts/list", "prompts", promptText],
-    ];
-    const found: Json = {};
-    for (const [title, method, member, text] of parts.slice(0, all ? 4 : 1)) {
-      let items: Json[] = [];
-      try {
-        items = await this.#read(client, method, member);
-      } catch (error) {
-        if ((error as ServerError).code !== -32601) throw error;
-      }
-      found[member] = items;
-      if (json) continue;
-      if (all) this.#terminal.print(`${title}: ${items.length || "none"}`);
-      else if (items.length === 0) this.#terminal.tell("There are no tools");
-      for (const item of items) this.#terminal.print(text(item));
-    }
-    if (json) this.#output.printJson(found);
-    return 0;
+  #lists(client: Client): Lists {
+    return new Lists(client, this.#terminal, this.#signal);
   }
 
   async #call(client: Client): Promise<number> {
     const { target, words } = this.#line;
-    const tools = await this.#read(client, "tools/list", "tools");
+    const tools = await this.#lists(client).read("tools/list", "tools");
     const tool = tools.find(({ name }) => name === target);
     if (!tool) {
       if (/^[a-z][a-z0-9+.-]*:/i.test(target) && words.length === 0) {
@@ -246,7 +190,7 @@ export class Command {
 
   async #prompt(client: Client): Promise<number> {
     const { target } = this.#line;
-    const prompts = await this.#read(client, "prompts/list", "prompts");
+    const prompts = await this.#lists(client).read("prompts/list", "prompts");
     const prompt = prompts.find(({ name }) => name === target);
     if (!prompt) {
       const names = prompts.map(({ name }) => `${name}`);

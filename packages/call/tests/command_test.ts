@@ -378,6 +378,24 @@ Deno.test("call prints nothing that controls a terminal, as JSON neither", async
   }
 });
 
+Deno.test("list --all shows what there is of a server with tools alone", async () => {
+  await using server = listen(async (request) => {
+    const { id, method } = await request.json();
+    const error = { code: -32601, message: "No such method" };
+    const result = { tools: [{ name: "a", inputSchema: {} }] };
+    const isKnown = method === "tools/list" || method === "server/discover";
+    return isKnown
+      ? Response.json({ jsonrpc: "2.0", id, result })
+      : Response.json({ jsonrpc: "2.0", id, error }, { status: 404 });
+  });
+  const { code, out } = await call(["--list", "--all", "--url", server.url]);
+  assert.equal(code, 0);
+  assert.equal(
+    out,
+    "Tools: 1\na\nResources: none\nTemplates: none\nPrompts: none\n",
+  );
+});
+
 Deno.test("call reads no list without an end", async () => {
   let pages = 0;
   await using server = listen(async (request) => {
