@@ -447,3 +447,51 @@ Deno.test("challengeOf() reads what a server wants", () => {
   assert.equal(of(403, 'Bearer error="insufficient_scope"')?.isStepUp, true);
   assert.equal(of(401, 'Bearer x_scope="no"')?.scope, undefined);
 });
+
+Deno.test("call gives up a server that asks to sign in again and again", async () => {
+  await using server = listen((request) => {
+    const { origin, pathname } = new URL(request.url);
+    switch (pathname) {
+      case "/.well-known/oauth-protected-resource/mcp":
+        return Response.json({
+          resource: `${origin}/mcp`,
+          authorization_servers: [origin],
+        });
+      case "/.well-known/oauth-authorization-server":
+        return Response.json({
+          issuer: origin,
+          authorization_endpoint: `${origin}/authorize`,
+          token_endpoint: `${origin}/token`,
+          registration_endpoint: `${origin}/register`,
+          code_challenge_methods_supported: ["S256"],
+        });
+      case "/register":
+        return Response.json({ client_id: "c" });
+      case "/token":
+        return Response.json({ access_token: "a", token_type: "Bearer" });
+      default:
+        return new Response(null, { status: 401 });
+    }
+  });
+  const directory = await Deno.makeTempDir();
+  try {
+    const running = new Running(
+      ["read", "--no-browser", "--url", server.url],
+      { env: { XDG_CONFIG_HOME: directory } },
+    );
+    const asked = () => [...running.err.matchAll(/Sign in here: (\S+)\n/g)];
+    for (const times of [1, 2]) {
+      await until(() => asked().length === times);
+      const { searchParams } = new URL(asked().at(-1)![1]);
+      const back = new URL(searchParams.get("redirect_uri")!);
+      back.searchParams.set("state", searchParams.get("state")!);
+      back.searchParams.set("code", "one");
+      await (await fetch(back)).body?.cancel();
+    }
+    const { code, err } = await running.ended;
+    assert.equal(code, 4);
+    assert.match(err, /does not accept these credentials/);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
