@@ -22,7 +22,10 @@ export class Burst implements Disposable {
 
   static async prepare(endpoint: Endpoint, call: Call): Promise<Burst> {
     const { port } = endpoint;
-    const text = requestText(endpoint, call).replace(/ID#+/, "1".repeat(10));
+    const text = (await requestText(endpoint, call)).replace(
+      /ID#+/,
+      "1".repeat(10),
+    );
     const connections = await Promise.all(
       Array.from(
         { length: CONNECTIONS },

@@ -12,6 +12,7 @@
  * @module
  */
 import { parseArgs } from "node:util";
+import { SignIn } from "../packages/client/mod.ts";
 import { count } from "./arguments.ts";
 import {
   type Call,
@@ -39,7 +40,7 @@ const seconds = count("seconds", options.seconds);
 
 const ROOT = new URL("..", import.meta.url).pathname;
 /** The revision with sessions. */
-const SESSIONS = "2025-11-25";
+const SESSIONS = "2025-11-25" as const;
 const CONNECTIONS = 32;
 const REFRESHING = 64;
 const WARM_UP_SECONDS = 2;
@@ -162,7 +163,7 @@ async function measureCalls(
     "2025 call, one session": await rateOf(session, callHealth),
     "initialize": await rateOf(
       { port, revision: SESSIONS },
-      initialize(SESSIONS),
+      initialize,
     ),
   };
 }
@@ -180,35 +181,28 @@ async function measureTokens(
     OAUTH_PROVIDER: "dev",
     TRUSTED_PROXIES: "127.0.0.1",
   });
-  const registered = await fetch(`${server.url}/register`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ redirect_uris: ["http://127.0.0.1/callback"] }),
+  const registration = await SignIn.begin({
+    url: `${server.url}/mcp`,
+    redirectUri: "http://127.0.0.1/callback",
+    clientName: "bench",
   });
-  const { client_id } = await registered.json();
   using kv = await Deno.openKv(kvPath);
   const grants = await Promise.all(
     Array.from(
       { length: REFRESHING },
-      () => saveGrant(kv, server.url, client_id),
+      () => saveGrant(kv, server.url, registration.clientId),
     ),
   );
   let refreshed = 0;
   const refreshUntil = async (deadline: number) => {
     await Promise.all(grants.map(async (grant) => {
       while (performance.now() < deadline) {
-        const response = await fetch(`${server.url}/token`, {
-          method: "POST",
-          headers: { "x-forwarded-for": someAddress() },
-          body: new URLSearchParams({
-            grant_type: "refresh_token",
-            client_id,
-            refresh_token: grant.refreshToken!,
-          }),
-        });
-        const body = await response.json();
-        if (response.status !== 200) throw new Error(JSON.stringify(body));
-        grant.refreshToken = body.refresh_token;
+        const { refreshToken } = await SignIn.refresh(
+          registration,
+          grant.refreshToken!,
+          fetchFromElsewhere,
+        );
+        grant.refreshToken = refreshToken;
         refreshed++;
       }
     }));
@@ -220,9 +214,12 @@ async function measureTokens(
   return refreshed / (performance.now() - started) * 1000;
 }
 
-function someAddress(): string {
-  return `10.${crypto.getRandomValues(new Uint8Array(3)).join(".")}`;
-}
+/** Fetches as a client in a network of its own. */
+const fetchFromElsewhere: typeof fetch = (input, init) => {
+  const address = crypto.getRandomValues(new Uint8Array(3)).join(".");
+  const headers = { "x-forwarded-for": `10.${address}` };
+  return fetch(input, { ...init, headers });
+};
 
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -38,7 +38,7 @@ export async function load(
   const directory = await Deno.makeTempDir();
   try {
     const files = [`${directory}/request`];
-    await Deno.writeTextFile(files[0], requestText(endpoint, call));
+    await Deno.writeTextFile(files[0], await requestText(endpoint, call));
     if (values) {
       files.push(`${directory}/values`);
       await Deno.writeTextFile(files[1], values.join("\n"));

@@ -52,8 +52,8 @@ export async function prepareLogin(
   }
 }
 
-/** A client ID as this server gives them. */
-const CLIENT_ID = "b".repeat(22);
+/** A client ID as this server gives them: a name, and what is sealed. */
+const CLIENT_ID = `${"b".repeat(22)}.bench`;
 
 /** Saves the records of a person's sign-in, and gives the tokens. */
 export async function saveGrant(

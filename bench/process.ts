@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { call, callHealth, connect, type Endpoint } from "./client.ts";
+import { callHealth, clientOf, connect, type Endpoint } from "./client.ts";
 import { prepareLogin } from "./login.ts";
 import type { Server } from "./servers.ts";
 
@@ -98,7 +98,9 @@ async function answering(
   for (;;) {
     try {
       const connected = await connect(endpoint);
-      const { structuredContent } = await call(connected, callHealth);
+      const { method, params } = callHealth;
+      const { structuredContent } = await clientOf(connected)
+        .request(method, params);
       if ((structuredContent as { status?: string })?.status !== "ok") {
         throw new Error("health did not say ok");
       }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Revision } from "../packages/client/mod.ts";
 import type { Login } from "./login.ts";
 
 /** A server of the benchmark, and the revision and login to use. */
@@ -14,7 +15,7 @@ export interface Server {
    */
   name: string;
   /** The revision that the client asks for. */
-  revision: string;
+  revision: Revision;
   /** The program and its arguments. */
   command: readonly string[];
   /** The same with the catalogue of the benchmark, if that is another. */
@@ -26,7 +27,7 @@ export interface Server {
 }
 
 /** The revision without sessions. */
-export const STATELESS = "2026-07-28";
+export const STATELESS = "2026-07-28" as const;
 
 const root = new URL("..", import.meta.url).pathname;
 const deno = [Deno.execPath(), "run", "-A", "--quiet", "--no-prompt"];
@@ -52,16 +53,17 @@ export const floor: Server = {
 export const bare: readonly Server[] = [limit, floor];
 
 /** This server, in both generations and under every kind of login. */
-export const own: readonly Server[] = ["2025-11-25", STATELESS].flatMap(
-  (revision) =>
-    (["none", "bearer", "oauth"] as const).map((login) => ({
-      name: `this ${revision.slice(0, 4)} ${login}`,
-      revision,
-      command: [...deno, `${root}main.ts`],
-      withCatalogue: [...deno, `${root}bench/servers/tool_server.ts`],
-      login,
-    })),
-);
+export const own: readonly Server[] = (["2025-11-25", STATELESS] as const)
+  .flatMap(
+    (revision) =>
+      (["none", "bearer", "oauth"] as const).map((login) => ({
+        name: `this ${revision.slice(0, 4)} ${login}`,
+        revision,
+        command: [...deno, `${root}main.ts`],
+        withCatalogue: [...deno, `${root}bench/servers/tool_server.ts`],
+        login,
+      })),
+  );
 
 const plain = own.find(({ revision, login }) =>
   revision === STATELESS && login === "none"

@@ -82,7 +82,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|doctor\/mod\.ts$)/;
+  /^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
@@ -106,7 +106,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["src/mcp/catalogue/"],
   ["src/store/", "src/auth/provider/", "src/http/"],
   ["src/auth/doors/", "src/pages/", "src/discovery/", "src/auth/provider/dev/"],
-  ["packages/dev/", "packages/doctor/"],
+  ["packages/dev/", "packages/doctor/", "packages/call/"],
   ["src/server/lifecycle.ts", "src/server/provide.ts"],
   [
     "src/mcp/exchange/",

@@ -1,6 +1,7 @@
 /** A whole call, from the request to its response, without the socket. */
 import { createServer } from "../../src/server.ts";
-import { callHealth, request } from "../client.ts";
+import type { EncodedRequest } from "../../packages/client/mod.ts";
+import { callHealth, initialize, request } from "../client.ts";
 import health from "../../health.ts";
 
 const app = createServer({
@@ -11,49 +12,37 @@ const app = createServer({
   kv: await Deno.openKv(":memory:"),
 });
 
-function post(revision: string, sessionId?: string) {
-  const { headers, body } = request(
-    { port: 3000, revision, sessionId },
-    callHealth,
-    1,
-  );
-  const init = { method: "POST", headers, body };
-  return app.fetch(new Request("http://127.0.0.1:3000/mcp", init));
+const URL_OF_MCP = "http://127.0.0.1:3000/mcp";
+
+/** Makes a request with every header and its body, as it would arrive. */
+function arrive({ headers, body }: EncodedRequest): Request {
+  return new Request(URL_OF_MCP, { method: "POST", headers, body });
 }
 
-async function openSession(): Promise<string> {
-  const { headers, body } = request({ port: 3000, revision: "2025-11-25" }, {
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "bench", version: "1.0.0" },
-    },
-  }, 1);
-  const init = { method: "POST", headers, body };
-  const response = await app.fetch(
-    new Request("http://127.0.0.1:3000/mcp", init),
-  );
-  return response.headers.get("mcp-session-id")!;
-}
-
-const sessionId = await openSession();
+const [SESSIONS, STATELESS] = ["2025-11-25", "2026-07-28"] as const;
+const opened = await app.fetch(
+  arrive(await request({ port: 3000, revision: SESSIONS }, initialize, "1")),
+);
+const sessionId = opened.headers.get("mcp-session-id")!;
+const session = await request(
+  { port: 3000, revision: SESSIONS, sessionId },
+  callHealth,
+  "1",
+);
+const stateless = await request(
+  { port: 3000, revision: STATELESS },
+  callHealth,
+  "1",
+);
 
 Deno.bench("a Request and a Response alone, for comparison", async () => {
-  const { headers, body } = request(
-    { port: 3000, revision: "2026-07-28" },
-    callHealth,
-    1,
-  );
-  const init = { method: "POST", headers, body };
-  const incoming = new Request("http://127.0.0.1:3000/mcp", init);
-  Response.json(await incoming.json());
+  Response.json(await arrive(stateless).json());
 });
 
 Deno.bench("tools/call health in a 2025 session", async () => {
-  await post("2025-11-25", sessionId);
+  await app.fetch(arrive(session));
 });
 
 Deno.bench("tools/call health in 2026", async () => {
-  await post("2026-07-28");
+  await app.fetch(arrive(stateless));
 });

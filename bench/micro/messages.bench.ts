@@ -3,16 +3,16 @@ import { parseMessage, printResult } from "../../src/mcp/wire/messages.ts";
 import { metaOf, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
 import { callHealth, request } from "../client.ts";
 
-const session = request(
-  { port: 0, revision: "2025-11-25" },
+const { body: session } = await request(
+  { port: 0, revision: "2025-11-25", sessionId: "session" },
   callHealth,
-  1_000_000_001,
-).body;
-const stateless = request(
+  "1000000001",
+);
+const { body: stateless } = await request(
   { port: 0, revision: "2026-07-28" },
   callHealth,
-  1_000_000_001,
-).body;
+  "1000000001",
+);
 const message = JSON.parse(stateless);
 
 Deno.bench("JSON.parse() of a 2025 tools/call, for comparison", () => {

@@ -44,7 +44,7 @@ const floods: readonly Flood[] = [
   {
     title: "initializations",
     server: "this 2025 none",
-    call: ({ revision }) => initialize(revision),
+    call: () => initialize,
   },
 ];
 

@@ -32,7 +32,7 @@ export async function stream(
   endpoint: Endpoint,
   { streams, steps, intervalMilliseconds }: StreamOptions,
 ): Promise<Streamed> {
-  const text = requestText(endpoint, {
+  const text = await requestText(endpoint, {
     method: "tools/call",
     params: {
       name: "count",

@@ -9,8 +9,12 @@
 /** A JSON object of the wire; its members may be anything. */
 export type Json = Record<string, unknown>;
 
-/** The generations of the protocol that the client speaks. */
-export type Revision = "2025-11-25" | "2026-07-28";
+/** The revisions of the protocol that the client speaks. */
+export type Revision =
+  | "2025-03-26"
+  | "2025-06-18"
+  | "2025-11-25"
+  | "2026-07-28";
 
 /** A message of a server. */
 export interface Message {
@@ -53,11 +57,19 @@ export interface ListedTool {
   inputSchema: Json;
 }
 
+/** A request as it is posted. */
+export interface EncodedRequest {
+  headers: Record<string, string>;
+  body: string;
+}
+
 /** The server's address, and the callbacks and abilities of the client. */
 export interface ClientOptions {
   /** The address of `/mcp`. */
   url: string;
   revision?: Revision;
+  /** The ID of a session that is open already; one is opened by default. */
+  sessionId?: string;
   /** Sends a request; the global `fetch` by default. */
   fetch?: (request: Request) => Response | Promise<Response>;
   /** Headers of every request, such as `authorization`. */
@@ -111,10 +123,14 @@ export class Client {
   #session?: Promise<string | null>;
   #introduction?: Json;
   #lastId = 0;
+  /** The ID of the request that a response is for. */
+  readonly #answered = new WeakMap<Response, unknown>();
 
   constructor(options: ClientOptions) {
     this.#options = options;
     this.revision = options.revision ?? "2026-07-28";
+    const { sessionId } = options;
+    if (sessionId !== undefined) this.#session = Promise.resolve(sessionId);
   }
 
   /**
@@ -130,7 +146,14 @@ export class Client {
   ): Promise<Json> {
     const result = await this.begin(method, params, options);
     if (result.resultType !== "task") return result;
-    return await this.follow(result as TaskState, options);
+    const { taskId } = result as TaskState;
+    try {
+      return await this.follow({ taskId }, options);
+    } catch (error) {
+      if (!options.signal?.aborted) throw error;
+      await this.read(await this.post("tasks/cancel", { taskId }));
+      throw options.signal.reason;
+    }
   }
 
   /**
@@ -172,32 +195,68 @@ export class Client {
     }
   }
 
-  /** Posts one request of 2026-07-28; its answer may be a stream. */
-  post(
+  /** Posts one request; its answer may be a stream. */
+  async post(
     method: string,
     params: Json = {},
     signal?: AbortSignal,
   ): Promise<Response> {
-    const { clientInfo, capabilities = {}, logLevel } = this.#options;
+    const request = await this.encode(method, params);
+    return await this.#send(request, signal);
+  }
+
+  /**
+   * Encodes a request, for those who send it in a way of their own. In 2025 it
+   * opens the session first, unless the request is `initialize`.
+   */
+  async encode(method: string, params: Json = {}): Promise<EncodedRequest> {
+    const id = ++this.#lastId;
+    const { clientInfo = Client.#INFO, capabilities = {}, logLevel } =
+      this.#options;
+    // Without a token the server sends no progress, which no one would hear.
+    const heard = this.#options.onNotification && { progressToken: id };
+    if (method === "initialize") {
+      const protocolVersion = this.revision;
+      params = { protocolVersion, capabilities, clientInfo, ...params };
+      return this.#encoded({ id, method, params });
+    }
+    if (this.revision !== "2026-07-28") {
+      await (this.#session ??= this.#openSession());
+      const _meta = { ...heard, ...params._meta as Json };
+      params = { ...params, ...(Object.keys(_meta).length > 0 && { _meta }) };
+      return this.#encoded(
+        { id, method, params },
+        await this.#sessionHeaders(),
+      );
+    }
     const prefix = "io.modelcontextprotocol/";
     const _meta = {
       [`${prefix}protocolVersion`]: this.revision,
-      [`${prefix}clientInfo`]: clientInfo ?? Client.#INFO,
+      [`${prefix}clientInfo`]: clientInfo,
       [`${prefix}clientCapabilities`]: capabilities,
       ...(logLevel !== undefined && { [`${prefix}logLevel`]: logLevel }),
-      progressToken: ++this.#lastId,
+      ...heard,
+      ...params._meta as Json,
     };
     const name = params.name ?? params.uri ?? params.taskId;
-    return this.#send(
-      { id: this.#lastId, method, params: { ...params, _meta } },
-      {
-        "mcp-protocol-version": this.revision,
-        "mcp-method": method,
-        ...(typeof name === "string" && { "mcp-name": Client.#printed(name) }),
-        ...(method === "tools/call" && this.#argumentHeaders(params)),
+    return this.#encoded({ id, method, params: { ...params, _meta } }, {
+      "mcp-protocol-version": this.revision,
+      "mcp-method": method,
+      ...(typeof name === "string" && { "mcp-name": Client.#printed(name) }),
+      ...(method === "tools/call" && this.#argumentHeaders(params)),
+    });
+  }
+
+  #encoded(message: Json, headers: Record<string, string> = {}) {
+    return {
+      headers: {
+        "accept": "application/json, text/event-stream",
+        "content-type": "application/json",
+        ...headers,
+        ...this.#options.headers?.(),
       },
-      signal,
-    );
+      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+    };
   }
 
   /**
@@ -209,100 +268,168 @@ export class Client {
     response: Response,
     onQuestion?: (question: Message) => Promise<void>,
   ): Promise<Json> {
+    const asked = this.#answered.get(response);
     for await (const message of this.messages(response)) {
-      if (message.error) throw this.failure(message.error, response);
-      if (message.result) return message.result;
-      const { id, method, params = {} } = message;
+      const { id, method, params = {}, result, error } = message;
+      // An error may be about a message whose ID was not understood.
+      const isAnswer = result || error && id != null;
+      if (isAnswer && asked !== undefined && id !== asked) {
+        throw new Error(`The answer is for another request: ${id}`);
+      }
+      if (error) throw this.failure(error, response);
+      if (result) return result;
       if (id !== undefined) await onQuestion?.(message);
       else if (method) this.#options.onNotification?.(method, params);
     }
-    throw new Error(`The answer (${response.status}) ended without a result`);
+    throw Client.#unanswered(response, "ended without a result");
   }
 
   /**
    * Yields the messages of an answer: one if it is JSON, or all those of its
    * stream.
+   *
+   * @throws {Error} for another text, and for a message of over 64 Mi characters
    */
   async *messages(response: Response): AsyncGenerator<Message> {
     const type = response.headers.get("content-type") ?? "";
-    if (!type.startsWith("text/event-stream")) {
-      const text = await response.text();
-      if (text === "") return;
-      let message: Message;
-      try {
-        message = JSON.parse(text);
-      } catch (cause) {
-        const what = `${response.status} ${type}`.trim();
-        throw new Error(`The answer is no JSON-RPC message: ${what}`, {
-          cause,
-        });
-      }
-      return yield message;
-    }
-    const reader = response.body!.pipeThrough(new TextDecoderStream())
+    const isStream = type.startsWith("text/event-stream");
+    if (!response.body) return;
+    const reader = response.body.pipeThrough(new TextDecoderStream())
       .getReader();
+    const parse = (text: string): Message => {
+      try {
+        const message = JSON.parse(text);
+        // A refusal of OAuth has an error too, which is no object.
+        if (typeof (message.error ?? message) === "object") return message;
+      } catch {
+        // Reported below, like any other text that is no message.
+      }
+      throw Client.#unanswered(response, "is no JSON-RPC message");
+    };
     let text = "";
     try {
       for (;;) {
         const { value, done } = await reader.read();
-        if (done) return;
-        const events = (text + value).split(/\r?\n\r?\n/);
-        text = events.pop()!;
-        for (const event of events) {
-          const data = /^data: ?(.*)$/m.exec(event)?.[1];
-          if (data) yield JSON.parse(data);
+        if (done) break;
+        // The end of an event may have begun in an earlier part.
+        let from = Math.max(0, text.length - 3);
+        text += value;
+        if (text.length > 64 * 2 ** 20) {
+          throw Client.#unanswered(response, "is too long");
+        }
+        while (isStream) {
+          const end = /\r?\n\r?\n/g;
+          end.lastIndex = from;
+          const found = end.exec(text);
+          if (!found) break;
+          const data = text.slice(0, found.index).split(/\r?\n/)
+            .flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? [])
+            .join("\n");
+          text = text.slice(end.lastIndex);
+          from = 0;
+          if (data) yield parse(data);
         }
       }
+      if (!isStream && text !== "") yield parse(text);
     } finally {
       await reader.cancel().catch(() => {});
     }
   }
 
+  /** Makes the error for an answer without a message. */
+  static #unanswered({ status, headers }: Response, what: string): Error {
+    const words = `${status} ${headers.get("content-type") ?? ""}`.trim();
+    const error = new Error(`The answer ${what}: ${words}`);
+    return Object.assign(error, { status });
+  }
+
   /**
-   * Waits for the end of a task of 2026-07-28 and answers its questions.
+   * Waits for the end of a task of 2026-07-28 and answers its questions. It
+   * asks for the task's state where a stream of it ends or is not to be had.
    *
    * @throws {ServerError} when it failed
    * @throws {DOMException} `AbortError` when it was cancelled
    */
   async follow(
-    task: Pick<TaskState, "taskId">,
+    { taskId }: Pick<TaskState, "taskId">,
     { signal }: RequestOptions = {},
   ): Promise<Json> {
-    const { taskId } = task;
     const isAnswered = new Set<string>();
     const notifications = { taskIds: [taskId] };
-    const response = await this.post(
-      "subscriptions/listen",
-      { notifications },
-      signal,
-    );
-    for await (const { error, ...message } of this.messages(response)) {
-      if (error) throw this.failure(error, response);
-      if (message.method !== "notifications/tasks") continue;
-      const state = message.params as TaskState;
-      this.#options.onTask?.(state);
-      switch (state.status) {
-        case "input_required": {
-          const open = Object.entries(state.inputRequests as Json)
-            .filter(([key]) => !isAnswered.has(key));
-          for (const [key] of open) isAnswered.add(key);
-          const inputResponses = await this.#answerAll(
-            Object.fromEntries(open),
-          );
-          await this.read(
-            await this.post("tasks/update", { taskId, inputResponses }, signal),
-          );
-          break;
-        }
-        case "completed":
-          return state.result as Json;
-        case "failed":
-          throw this.failure(state.error as Message["error"] & Json, response);
-        case "cancelled":
-          throw new DOMException("The task was cancelled", "AbortError");
+    for (;;) {
+      const response = await this.post(
+        "subscriptions/listen",
+        { notifications },
+        signal,
+      );
+      const messages = this.messages(response);
+      const cut = (error: unknown) => {
+        if (signal?.aborted || !(error instanceof TypeError)) throw error;
+        // A stream that the network cut says nothing about the task.
+        return { value: undefined };
+      };
+      for (;;) {
+        const { value } = await messages.next().catch(cut);
+        if (!value) break;
+        const { method, params, error } = value as Message;
+        if (error && error.code !== -32601) throw this.failure(error, response);
+        if (method !== "notifications/tasks") continue;
+        const state = params as TaskState;
+        if (state.taskId !== taskId) continue;
+        const result = await this.#settle(state, response, isAnswered, signal);
+        if (!result) continue;
+        await messages.return(undefined);
+        return result;
       }
+      signal?.throwIfAborted();
+      const asked = await this.post("tasks/get", { taskId }, signal);
+      const state = await this.read(asked) as TaskState;
+      const result = await this.#settle(state, asked, isAnswered, signal);
+      if (result) return result;
+      const milliseconds = Math.max(100, Number(state.pollIntervalMs) || 1000);
+      signal?.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const stop = () => {
+          clearTimeout(timer);
+          reject(signal!.reason);
+        };
+        const timer = setTimeout(() => {
+          signal?.removeEventListener("abort", stop);
+          resolve();
+        }, milliseconds);
+        signal?.addEventListener("abort", stop, { once: true });
+      });
     }
-    throw new Error("The task's stream ended before the task");
+  }
+
+  /** Answers what a task asks, and gives its result if it has one. */
+  async #settle(
+    state: TaskState,
+    response: Response,
+    isAnswered: Set<string>,
+    signal?: AbortSignal,
+  ): Promise<Json | undefined> {
+    const { taskId } = state;
+    this.#options.onTask?.(state);
+    switch (state.status) {
+      case "input_required": {
+        const open = Object.entries(state.inputRequests as Json)
+          .filter(([key]) => !isAnswered.has(key));
+        if (open.length === 0) return;
+        for (const [key] of open) isAnswered.add(key);
+        const inputResponses = await this.#answerAll(Object.fromEntries(open));
+        await this.read(
+          await this.post("tasks/update", { taskId, inputResponses }, signal),
+        );
+        return;
+      }
+      case "completed":
+        return state.result as Json;
+      case "failed":
+        throw this.failure(state.error as Message["error"] & Json, response);
+      case "cancelled":
+        throw new DOMException("The task was cancelled", "AbortError");
+    }
   }
 
   /** Makes an exception of a server's error. */
@@ -327,13 +454,22 @@ export class Client {
     return this.#introduction!;
   }
 
+  /** Gives the ID of the session, which it opens if need be. */
+  async sessionId(): Promise<string | undefined> {
+    if (this.revision === "2026-07-28") return undefined;
+    return await (this.#session ??= this.#openSession()) ?? undefined;
+  }
+
   /** Ends the session, if there is one. */
   async close(): Promise<void> {
     const sessionId = await this.#session?.catch(() => null);
-    this.#session = undefined;
     if (!sessionId) return;
-    const headers = { "mcp-session-id": sessionId };
-    const response = await this.#fetch("DELETE", headers);
+    const headers = {
+      ...await this.#sessionHeaders(),
+      ...this.#options.headers?.(),
+    };
+    this.#session = undefined;
+    const response = await this.#fetch({ method: "DELETE", headers });
     await response.body?.cancel();
   }
 
@@ -342,22 +478,25 @@ export class Client {
     params: Json,
     signal?: AbortSignal,
   ): Promise<Json> {
-    await (this.#session ??= this.#openSession());
-    const id = ++this.#lastId;
-    let cancelling: Promise<unknown> | undefined;
+    const request = await this.encode(method, params);
+    signal?.throwIfAborted();
+    const { id: requestId } = JSON.parse(request.body);
+    const cut = new AbortController();
+    let cancelling: Promise<void> | undefined;
     const cancel = () =>
-      cancelling ??= this.#post({
+      cancelling ??= this.#tell({
         method: "notifications/cancelled",
-        params: { requestId: id },
-      });
+        params: { requestId },
+      }).finally(() => cut.abort());
     signal?.addEventListener("abort", cancel, { once: true });
-    const _meta = { progressToken: id };
     try {
       return await this.read(
-        await this.#post({ id, method, params: { ...params, _meta } }),
+        await this.#send(request, cut.signal),
         async ({ id, method, params = {} }) => {
-          const result = await this.#answer({ method: method!, params });
-          await (await this.#post({ id, result })).body?.cancel();
+          const result = method === "ping"
+            ? {}
+            : await this.#answer({ method: method!, params });
+          await this.#tell({ id, result });
         },
       );
     } catch (error) {
@@ -372,69 +511,47 @@ export class Client {
 
   /** Opens a session; null if the server keeps none. */
   async #openSession(): Promise<string | null> {
-    const { clientInfo, capabilities = {}, logLevel } = this.#options;
-    const opened = await this.#send({
-      id: ++this.#lastId,
-      method: "initialize",
-      params: {
-        protocolVersion: this.revision,
-        capabilities,
-        clientInfo: clientInfo ?? Client.#INFO,
-      },
-    });
+    const opened = await this.#send(await this.encode("initialize"));
     this.#introduction = await this.read(opened);
     const sessionId = opened.headers.get("mcp-session-id");
     this.#session = Promise.resolve(sessionId);
-    const told = await this.#post({ method: "notifications/initialized" });
-    await told.body?.cancel();
-    if (logLevel !== undefined) {
-      await this.read(
-        await this.#post({
-          id: ++this.#lastId,
-          method: "logging/setLevel",
-          params: { level: logLevel },
-        }),
-      );
+    await this.#tell({ method: "notifications/initialized" });
+    const { logLevel: level } = this.#options;
+    const { logging } = Object(this.#introduction.capabilities);
+    if (level !== undefined && logging) {
+      await this.read(await this.post("logging/setLevel", { level }));
     }
     return sessionId;
   }
 
-  /** Posts a message of the session. */
-  async #post(message: Json): Promise<Response> {
+  async #sessionHeaders(): Promise<Record<string, string>> {
     const sessionId = await this.#session;
-    return await this.#send(message, {
-      "mcp-protocol-version": this.revision,
+    const agreed = this.#introduction?.protocolVersion ?? this.revision;
+    return {
+      "mcp-protocol-version": `${agreed}`,
       ...(sessionId && { "mcp-session-id": sessionId }),
-    });
+    };
   }
 
-  #send(
-    message: Json,
-    headers: Record<string, string> = {},
+  /** Posts a message of the session that has no answer. */
+  async #tell(message: Json): Promise<void> {
+    const headers = await this.#sessionHeaders();
+    const response = await this.#send(this.#encoded(message, headers));
+    await response.body?.cancel();
+  }
+
+  async #send(
+    request: EncodedRequest,
     signal?: AbortSignal,
   ): Promise<Response> {
-    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
-    return this.#fetch("POST", headers, { body, signal });
+    const response = await this.#fetch({ method: "POST", ...request, signal });
+    this.#answered.set(response, JSON.parse(request.body).id);
+    return response;
   }
 
-  async #fetch(
-    method: string,
-    headers: Record<string, string>,
-    init: RequestInit = {},
-  ): Promise<Response> {
-    const { url, fetch = globalThis.fetch, headers: more } = this.#options;
-    return await fetch(
-      new Request(url, {
-        method,
-        headers: {
-          accept: "application/json, text/event-stream",
-          ...(method === "POST" && { "content-type": "application/json" }),
-          ...headers,
-          ...more?.(),
-        },
-        ...init,
-      }),
-    );
+  async #fetch(init: RequestInit): Promise<Response> {
+    const { url, fetch = globalThis.fetch } = this.#options;
+    return await fetch(new Request(url, init));
   }
 
   /** Answers the questions of one round, by key. */

@@ -8,6 +8,7 @@
 export {
   Client,
   type ClientOptions,
+  type EncodedRequest,
   type Json,
   type ListedTool,
   type Message,
@@ -18,7 +19,9 @@ export {
   type TaskState,
 } from "./client.ts";
 export {
+  type Registration,
   SignIn,
+  type SignInError,
   type SignInOptions,
   type SignInRequest,
   type Tokens,

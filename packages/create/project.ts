@@ -58,6 +58,10 @@ const CORES = "deno run --quiet --allow-run --allow-net " +
   "deno run --quiet -P --no-prompt --unstable-net --env-file=.env main.ts";
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
+const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
+  "--allow-run=xdg-open,open,rundll32 " +
+  "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
+  `--env-file=.env ${PACKAGE}/call`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 const WATCH =
   "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
@@ -87,6 +91,8 @@ function configuration({ link }: ProjectOptions) {
       "tool": `deno run -A ${PACKAGE}/create tool`,
       "settings": `deno run -A ${PACKAGE}/create settings`,
       "skills": `deno run -A ${PACKAGE}/create skills`,
+      "call": CALL,
+      "list": "deno task --quiet call --list",
       "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
       "ci": "deno fmt --check && deno lint && deno task check && " +
         "deno task test && deno task settings --check && " +

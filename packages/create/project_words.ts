@@ -29,6 +29,11 @@ A tool declares its own settings, as \`tools/greet.ts\` does with \`GREETING\`.
 them; put values into \`.env\`, which git ignores. Mark keys with \`secret()\`, so
 that they never appear in a complaint.
 
+## Call it
+
+With the server running, \`deno task list\` shows its tools and
+\`deno task call greet name=Ada\` calls one; \`deno task call --help\` says more.
+
 ## Run it
 
 \`deno task start\`, or the \`Dockerfile\`:

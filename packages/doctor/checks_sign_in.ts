@@ -370,7 +370,7 @@ function post(site: Site, target: string, body: Json) {
 }
 
 /** Registers a client and gives its `client_id`. */
-export async function register(
+async function register(
   site: Site,
   redirectUris: readonly string[],
 ): Promise<string> {

@@ -4,15 +4,9 @@
  *
  * @module
  */
+import type { ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import {
-  type Answer,
-  type Json,
-  parseObject,
-  type Site,
-  statelessHeaders,
-  statelessRequest,
-} from "./site.ts";
+import type { Json, Site } from "./site.ts";
 
 /** The server's description of itself. */
 export interface Introduction {
@@ -32,11 +26,6 @@ export interface Introduction {
 /** The most pages of a list that are read, because it may have no end. */
 const MAX_PAGES = 20;
 
-/** Makes the header that carries a token. */
-export function bearer(token: string | undefined): Record<string, string> {
-  return token === undefined ? {} : { authorization: `Bearer ${token}` };
-}
-
 /**
  * Meets the server, with sessions or without.
  *
@@ -46,57 +35,22 @@ export async function introduce(
   site: Site,
   token: string | undefined,
 ): Promise<Introduction> {
-  const credentials = bearer(token);
-  const greeting = await site.greet(credentials);
-  const hasSessions = greeting.status === 200;
-  const { result } = hasSessions
-    ? answerTo("initialize", greeting)
-    : answerTo("server/discover", await site.discover(credentials));
-  const headers: Record<string, string> = {
-    ...credentials,
-    "mcp-protocol-version": String(result.protocolVersion ?? "2025-11-25"),
-  };
-  const session = greeting.headers.get("mcp-session-id");
-  if (session !== null) headers["mcp-session-id"] = session;
-  if (hasSessions) {
-    await site.post({
-      jsonrpc: "2.0",
-      method: "notifications/initialized",
-    }, headers);
+  const headers = (): Record<string, string> =>
+    token === undefined ? {} : { authorization: `Bearer ${token}` };
+  let client = site.client({ revision: "2025-11-25", headers });
+  let result: Json;
+  try {
+    result = await client.introduction();
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    client = site.client({ revision: "2026-07-28", headers });
+    result = await answered("server/discover", () => client.introduction());
   }
 
-  async function ask(method: string, params: Json): Promise<Json> {
-    const name = typeof params.uri === "string"
-      ? { "mcp-name": params.uri }
-      : undefined;
-    const answer = hasSessions
-      ? await site.post({ jsonrpc: "2.0", id: 2, method, params }, headers)
-      : await site.post(statelessRequest(method, params), {
-        ...credentials,
-        ...statelessHeaders(method),
-        ...name,
-      });
-    return answerTo(method, answer).result;
-  }
+  const ask = (method: string, params: Json) =>
+    answered(method, () => client.request(method, params));
 
-  /** Reads all items of a list; `isOnePage` if there is one page. */
-  async function list(
-    method: string,
-    member: string,
-  ): Promise<{ items: Json[]; isOnePage: boolean }> {
-    const items: Json[] = [];
-    let cursor: unknown;
-    let pages = 0;
-    do {
-      const page = await ask(method, cursor === undefined ? {} : { cursor });
-      const some = page[member];
-      items.push(...Array.isArray(some) ? some : []);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined && ++pages < MAX_PAGES);
-    return { items, isOnePage: pages === 0 };
-  }
-
-  const { items: tools, isOnePage } = await list("tools/list", "tools");
+  const { items: tools, isOnePage } = await list(ask, "tools/list", "tools");
   const about = result._meta as Json | undefined;
   const info = result.serverInfo ??
     about?.["io.modelcontextprotocol/serverInfo"];
@@ -107,21 +61,45 @@ export async function introduce(
     tools,
     isOnePage,
     read: (uri) => ask("resources/read", { uri }),
-    skills: async () => (await list("skills/list", "skills")).items,
+    skills: async () => (await list(ask, "skills/list", "skills")).items,
   };
 }
 
-function answerTo(
+/** Reads all items of a list; `isOnePage` if there is one page. */
+async function list(
+  ask: (method: string, params: Json) => Promise<Json>,
   method: string,
-  { status, text }: Answer,
-): { result: Json } {
-  const fix = status === 401 || status === 403
-    ? "Give a token that is good here: --token."
-    : `Look at the server's log: ${method} must be answered.`;
-  if (status !== 200) throw new Fault(`${method} is answered ${status}`, fix);
-  const { result, error } = parseObject(method, text, fix);
-  if (typeof result === "object" && result !== null) {
-    return { result: result as Json };
+  member: string,
+): Promise<{ items: Json[]; isOnePage: boolean }> {
+  const items: Json[] = [];
+  let cursor: unknown;
+  let pages = 0;
+  do {
+    const page = await ask(method, cursor === undefined ? {} : { cursor });
+    const some = page[member];
+    items.push(...Array.isArray(some) ? some : []);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && ++pages < MAX_PAGES);
+  return { items, isOnePage: pages === 0 };
+}
+
+/** @throws {Fault} for a request that is refused */
+async function answered(
+  method: string,
+  ask: () => Promise<Json>,
+): Promise<Json> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    const { message, code, response, status = response?.status } = error as
+      & ServerError
+      & { status?: number };
+    const fix = status === 401 || status === 403
+      ? "Give a token that is good here: --token."
+      : `Look at the server's log: ${method} must be answered.`;
+    throw status === 200 && code !== undefined
+      ? new Fault(`${method} fails: ${message}`, fix)
+      : new Fault(`${method} is answered ${status ?? message}`, fix);
   }
-  throw new Fault(`${method} fails: ${JSON.stringify(error)}`, fix);
 }

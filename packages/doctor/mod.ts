@@ -9,7 +9,7 @@ import { type Store, STORES } from "./checks_store.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";
-import { isLoopback } from "../../src/net/loopback.ts";
+import { parseTypedUrl } from "../../src/net/typed_url.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";
 
@@ -58,25 +58,6 @@ function parseStores(text: string): Store[] {
   });
 }
 
-/**
- * Parses an address as people type it: without a scheme it is https, or http on
- * this machine.
- *
- * @throws {Error}
- */
-function parseAddress(text: string): string {
-  const hasScheme = /^[a-z][a-z+.-]*:\/\//i.test(text);
-  const url = URL.parse(hasScheme ? text : `https://${text}`);
-  if (
-    !url || !/^https?:$/.test(url.protocol) ||
-    !/[.:]|^localhost$/.test(url.hostname)
-  ) {
-    throw new Error(`Not an address: ${text}`);
-  }
-  if (!hasScheme && isLoopback(url)) url.protocol = "http:";
-  return url.href;
-}
-
 /** Waits on this machine for a person who signs in. */
 function listenForPerson(): Receiver & AsyncDisposable {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
@@ -102,9 +83,8 @@ if (import.meta.main) {
   let options: Arguments;
   try {
     options = parseArguments(Deno.args);
-    url = parseAddress(
-      options.url ?? Deno.env.get("BASE_URL") ?? DEFAULT_URL,
-    );
+    const { url: given = Deno.env.get("BASE_URL") ?? DEFAULT_URL } = options;
+    url = parseTypedUrl(given).href;
   } catch (error) {
     console.error(`${(error as Error).message}. ${USAGE}`);
     Deno.exit(2);

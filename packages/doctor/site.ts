@@ -5,6 +5,7 @@
  */
 import { wholeTextOf } from "../../src/log/thrown.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
+import { Client, type ClientOptions, type Revision } from "../client/mod.ts";
 import { Fault, Skipped } from "./finding.ts";
 
 /** Another origin, which is the Inspector's in a browser. */
@@ -135,42 +136,57 @@ export class Site {
    * Sends the request of {@linkcode Site.greeting} again, with more headers.
    */
   greet(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.post({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: {
-        protocolVersion: "2025-11-25",
-        capabilities: {},
-        clientInfo: CLIENT,
-      },
-    }, headers);
+    return this.#ask("2025-11-25", "initialize", headers);
   }
 
   /** Sends `server/discover` of 2026-07-28, without credentials. */
-  discover(headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return this.post(
-      statelessRequest("server/discover"),
-      { ...statelessHeaders("server/discover"), ...headers },
-    );
+  discover(): Promise<Answer> {
+    return this.#ask("2026-07-28", "server/discover");
   }
 
-  /** Sends one message to the endpoint. */
-  post(
-    message: Json,
-    headers: Readonly<Record<string, string>> = {},
+  async #ask(
+    revision: Revision,
+    method: string,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<Answer> {
-    return this.send(this.mcp, {
+    const { headers, body } = await this.client({ revision }).encode(method);
+    return await this.send(this.mcp, {
       method: "POST",
-      headers: {
-        "accept": "application/json, text/event-stream",
-        "content-type": "application/json",
-        "origin": this.origin,
-        ...headers,
-      },
-      body: JSON.stringify(message),
+      headers: { ...headers, origin: this.origin, ...more },
+      body,
     });
   }
+
+  /** Makes a client that sends its requests by {@linkcode Site.fetch}. */
+  client(options: Omit<ClientOptions, "url">): Client {
+    return new Client({
+      url: this.mcp,
+      clientInfo: { name: "doctor", version: "1.0.0" },
+      fetch: async ({ url, method, headers, body }) =>
+        await this.fetch(url, {
+          method,
+          headers: { ...Object.fromEntries(headers), origin: this.origin },
+          body: body && await new Response(body).text(),
+        }),
+      ...options,
+    });
+  }
+
+  /**
+   * Sends a request as `fetch` does, and reads its answer first.
+   *
+   * @throws {Fault} when no answer comes
+   */
+  readonly fetch: typeof fetch = async (input, init) => {
+    const { text, ...answer } = await this.send(String(input), init);
+    const headers = new Headers(answer.headers);
+    const type = headers.get("content-type") ?? "";
+    // Of a stream, one message is read.
+    if (/^text\/event-stream/.test(type)) {
+      headers.set("content-type", "application/json");
+    }
+    return new Response(text || null, { status: answer.status, headers });
+  };
 
   /** Gives the address in the challenge (RFC 9728 §5.1). */
   resourceMetadataUrl(): Promise<string> {
@@ -280,33 +296,6 @@ export function baseUrlFix({ base }: Pick<Site, "base">): string {
   return `Set BASE_URL=${base}, or call it by the address that it has now.`;
 }
 
-const CLIENT = { name: "doctor", version: "1.0.0" };
-
-const STATELESS = "2026-07-28";
-
-/** Makes a request of 2026-07-28. */
-export function statelessRequest(method: string, params: Json = {}): Json {
-  const meta = "io.modelcontextprotocol";
-  return {
-    jsonrpc: "2.0",
-    id: 1,
-    method,
-    params: {
-      ...params,
-      _meta: {
-        [`${meta}/protocolVersion`]: STATELESS,
-        [`${meta}/clientCapabilities`]: {},
-        [`${meta}/clientInfo`]: CLIENT,
-      },
-    },
-  };
-}
-
-/** Makes the headers that repeat the request. */
-export function statelessHeaders(method: string): Record<string, string> {
-  return { "mcp-protocol-version": STATELESS, "mcp-method": method };
-}
-
 /**
  * Lists the addresses to which clients may have to POST, the likeliest first.
  * `/` is a server of ours at a root; a path is the endpoint itself, or that of
@@ -337,25 +326,10 @@ async function readBody(
     await response.body.cancel();
     return "";
   }
-  let text = "";
-  for await (
-    const chunk of response.body.pipeThrough(new TextDecoderStream())
-  ) {
-    text += chunk;
-    const message = answerIn(text);
-    if (message !== undefined) return message;
+  for await (const message of new Client({ url: "" }).messages(response)) {
+    if (message.result || message.error) return JSON.stringify(message);
   }
   return "";
-}
-
-/** Finds the first answer among the events of a stream; undefined: none yet. */
-function answerIn(text: string): string | undefined {
-  // The last part may still be on its way.
-  for (const event of text.split(/\r?\n\r?\n/).slice(0, -1)) {
-    const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:"))
-      .map((line) => line.slice(5).trimStart()).join("\n");
-    if (/"(result|error)"\s*:/.test(data)) return data;
-  }
 }
 
 /**

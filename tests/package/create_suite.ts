@@ -35,6 +35,10 @@ Deno.test("a new project serves real clients, under its own name and settings", 
   assert.match(await page.text(), /My tools/);
   const doctor = await project.succeed("task", "doctor", url);
   assert.match(doctor, /Nothing to/);
+  const listed = await project.succeed("task", "list", "--url", url);
+  assert.match(listed, /greet: .*\n +name=string/);
+  const called = ["task", "call", "greet", "name=Ada", "--url", url];
+  assert.match(await project.succeed(...called), /Good morning, Ada!/);
   server.kill("SIGTERM");
   await server.end();
 });

@@ -256,3 +256,185 @@ Deno.test("Client tells what is no answer of an MCP server", async () => {
     /no JSON-RPC message: 502 text\/html/,
   );
 });
+
+/** Makes a client whose server answers each request by its method. */
+function clientOf(
+  answers: Record<string, (id: unknown, params: Json) => Response>,
+  options: Partial<ClientOptions> = {},
+): Client {
+  return new Client({
+    url: "http://127.0.0.1/mcp",
+    async fetch(request) {
+      const { id, method, params } = await request.json();
+      return answers[method](id, params);
+    },
+    ...options,
+  });
+}
+
+function answerTo(id: unknown, result: Json): Response {
+  return Response.json({ jsonrpc: "2.0", id, result });
+}
+
+function streamOf(text: string): Response {
+  return new Response(text, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+Deno.test("Client refuses the answer to another request", async () => {
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    const client = clientOf({
+      initialize: (id) => answerTo(id, {}),
+      "notifications/initialized": () => new Response(),
+      "notifications/cancelled": () => new Response(),
+      "tools/list": () => answerTo("other", { tools: [] }),
+    }, { revision });
+    await assert.rejects(
+      client.request("tools/list"),
+      /another request: other/,
+    );
+  }
+});
+
+Deno.test("Client tells a refusal of OAuth, whose error is no object", async () => {
+  const client = clientOf({
+    "tools/list": () =>
+      Response.json({ error: "invalid_token" }, { status: 401 }),
+  });
+  await assert.rejects(client.request("tools/list"), {
+    message: "The answer is no JSON-RPC message: 401 application/json",
+    status: 401,
+  });
+});
+
+Deno.test("Client reads an event of several lines", async () => {
+  const client = clientOf({
+    "tools/list": (id) =>
+      streamOf(
+        `: hello\r\n\r\ndata: {"id":${id},\r\ndata: "result":{"a":1}}\r\n\r\n`,
+      ),
+  });
+  assert.deepEqual(await client.request("tools/list"), { a: 1 });
+});
+
+Deno.test("Client reads no answer without an end", async () => {
+  const part = new TextEncoder().encode("x".repeat(2 ** 20));
+  let parts = 0;
+  const client = clientOf({
+    "tools/list": () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => {
+            parts++;
+            controller.enqueue(part);
+          },
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      ),
+  });
+  await assert.rejects(client.request("tools/list"), /is too long/);
+  assert(parts < 80, `${parts} parts were read`);
+});
+
+Deno.test("Client answers a ping, and speaks the revision agreed on", async () => {
+  const posted: { body: Json; headers: Headers }[] = [];
+  const client = new Client({
+    url: "http://127.0.0.1/mcp",
+    revision: "2025-11-25",
+    // This server has no log, and knows no method for it.
+    logLevel: "info",
+    async fetch(request) {
+      const body = await request.json();
+      posted.push({ body, headers: request.headers });
+      const { id, method } = body;
+      if (method === "initialize") {
+        return answerTo(id, { protocolVersion: "2025-06-18" });
+      }
+      if (method !== "tools/list") return new Response(null, { status: 202 });
+      const events = [{ id: 9, method: "ping" }, { id, result: { tools: [] } }];
+      return streamOf(
+        events.map((it) => `data: ${JSON.stringify(it)}\n\n`).join(""),
+      );
+    },
+  });
+  assert.deepEqual(await client.request("tools/list"), { tools: [] });
+  const { body, headers } = posted.at(-1)!;
+  assert.deepEqual(body, { jsonrpc: "2.0", id: 9, result: {} });
+  assert.equal(headers.get("mcp-protocol-version"), "2025-06-18");
+});
+
+Deno.test("Client asks for progress only if someone hears it", async () => {
+  for (const onNotification of [undefined, () => {}]) {
+    const client = new Client({
+      url: "http://127.0.0.1/mcp",
+      onNotification,
+    });
+    const { body } = await client.encode("tools/list");
+    assert.equal(body.includes("progressToken"), onNotification !== undefined);
+  }
+});
+
+Deno.test("Client goes on with a session that is open", async () => {
+  const client = new Client({
+    url: "http://127.0.0.1/mcp",
+    revision: "2025-11-25",
+    sessionId: "open",
+  });
+  const { headers } = await client.encode("tools/list");
+  assert.equal(headers["mcp-session-id"], "open");
+});
+
+for (
+  const [what, listen] of [
+    ["ends before it", () => streamOf(": nothing\n\n")],
+    ["is cut", () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.error(new TypeError("reset")),
+        }),
+        { headers: { "content-type": "text/event-stream" } },
+      )],
+    ["is not to be had", (id) =>
+      Response.json({
+        jsonrpc: "2.0",
+        id,
+        error: { code: -32601, message: "No such method" },
+      })],
+  ] as [string, (id: unknown) => Response][]
+) {
+  Deno.test(`Client asks for a task whose stream ${what}`, async () => {
+    const states = ["working", "completed"];
+    const client = clientOf({
+      "tools/call": (id) =>
+        answerTo(id, { resultType: "task", taskId: "t", status: "working" }),
+      "subscriptions/listen": listen,
+      "tasks/get": (id) =>
+        answerTo(id, {
+          taskId: "t",
+          status: states.shift(),
+          pollIntervalMs: 100,
+          result: { content: [] },
+        }),
+    });
+    const result = await client.request("tools/call", { name: "brew" });
+    assert.deepEqual(result, { content: [] });
+    assert.deepEqual(states, []);
+  });
+}
+
+Deno.test("Client cancels the task that its request became", () =>
+  withClient(async ({ client, told }) => {
+    const abort = new AbortController();
+    const called = client.request("tools/call", {
+      name: "brew",
+      arguments: { region: "stuck" },
+    }, { signal: abort.signal });
+    const refused = assert.rejects(called, /enough/);
+    await until(() => told.length > 0);
+    abort.abort(new Error("enough"));
+    await refused;
+    const { taskId } = told[0];
+    const { status } = await client.begin("tasks/get", { taskId });
+    assert.equal(status, "cancelled");
+  }));

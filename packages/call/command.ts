@@ -1,0 +1,247 @@
+/**
+ * One command: from the command line to its exit code.
+ *
+ * @module
+ */
+import {
+  Client,
+  type ClientOptions,
+  type Json,
+  type ListedTool,
+  type ServerError,
+  type TaskState,
+} from "../client/mod.ts";
+import { Access } from "./access.ts";
+import { parseArguments, parseWhole } from "./arguments.ts";
+import { type CommandLine, HELP, serverAddress } from "./command_line.ts";
+import { listOf, partsOf } from "./display.ts";
+import { Exit, usageFailure } from "./failure.ts";
+import { KeptSignInFile, signInDirectory } from "./kept_sign_in.ts";
+import { Lists } from "./lists.ts";
+import { didYouMean } from "./nearest.ts";
+import { Output } from "./output.ts";
+import { answer, CAPABILITIES } from "./questions.ts";
+import { openBrowser } from "./receiver.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The program around a command. */
+export interface Surroundings {
+  env(name: string): string | undefined;
+  terminal: Terminal;
+  /** Fires at Ctrl+C. */
+  signal: AbortSignal;
+}
+
+/** A command on its way. */
+export class Command {
+  readonly #line: CommandLine;
+  readonly #terminal: Terminal;
+  readonly #signal: AbortSignal;
+  readonly #options: ClientOptions;
+  readonly #access: Access;
+  readonly #output: Output;
+
+  private constructor(
+    line: CommandLine,
+    access: Access,
+    url: string,
+    { terminal, signal }: Surroundings,
+  ) {
+    this.#line = line;
+    this.#terminal = terminal;
+    this.#signal = signal;
+    this.#access = access;
+    this.#output = new Output(terminal, line);
+    this.#options = {
+      url,
+      fetch: access.fetch,
+      clientInfo: { name: "tool-server-call", version: "1" },
+      capabilities: CAPABILITIES,
+      logLevel: line.log,
+      onQuestion: (question) => answer(question, terminal, signal),
+      onNotification: (method, params) => this.#notice(method, params),
+      onTask: (task) => this.#noticeTask(task),
+    };
+  }
+
+  /** Runs a command and gives its exit code. @throws {Failure} */
+  static async run(
+    line: CommandLine,
+    surroundings: Surroundings,
+  ): Promise<number> {
+    const { env, terminal, signal } = surroundings;
+    if (line.verb === "help") {
+      terminal.print(HELP);
+      return 0;
+    }
+    const { url, token } = serverAddress(line.url, env);
+    const directory = signInDirectory(env);
+    const access = new Access({
+      url,
+      token: line.token ?? token,
+      headers: line.headers,
+      clientId: line.clientId,
+      scope: line.scope,
+      file: directory === undefined
+        ? undefined
+        : await KeptSignInFile.of(directory, url),
+      show(address) {
+        terminal.tell(`Sign in here: ${address}`);
+        if (line.browser) openBrowser(address, env);
+      },
+      signal,
+    });
+    return await new Command(line, access, url, surroundings).#run();
+  }
+
+  async #run(): Promise<number> {
+    const { verb } = this.#line;
+    if (verb === "logout") {
+      const { url } = this.#options;
+      const wasSignedIn = await this.#access.logOut();
+      this.#terminal.tell(
+        wasSignedIn ? `Signed out of ${url}` : `Not signed in at ${url}`,
+      );
+      return 0;
+    }
+    const client = await this.#connect();
+    try {
+      switch (verb) {
+        case "list":
+          await this.#lists(client).show(this.#line, this.#output);
+          return 0;
+        case "prompt":
+          return await this.#prompt(client);
+        default:
+          return await this.#call(client);
+      }
+    } finally {
+      await client.close().catch(() => {});
+    }
+  }
+
+  /** Finds the revision that the server speaks, the latest first. */
+  async #connect(): Promise<Client> {
+    const { revision = "2026-07-28" } = this.#line;
+    const client = new Client({ ...this.#options, revision });
+    if (this.#line.revision !== undefined) return client;
+    try {
+      await client.introduction();
+      return client;
+    } catch (error) {
+      const { response, status = response?.status } = error as ServerError & {
+        status?: number;
+      };
+      // A server of 2025 refuses a request without a session, or its method.
+      const isOther = status !== undefined && status !== 429 && status < 500;
+      if (!isOther) throw error;
+      return new Client({ ...this.#options, revision: "2025-11-25" });
+    }
+  }
+
+  #lists(client: Client): Lists {
+    return new Lists(client, this.#terminal, this.#signal);
+  }
+
+  async #call(client: Client): Promise<number> {
+    const { target, words } = this.#line;
+    const tools = await this.#lists(client).read("tools/list", "tools");
+    const tool = tools.find(({ name }) => name === target);
+    if (!tool) {
+      if (/^[a-z][a-z0-9+.-]*:/i.test(target) && words.length === 0) {
+        return await this.#readResource(client);
+      }
+      const names = tools.map(({ name }) => `${name}`);
+      throw usageFailure(
+        `There is no tool ${target}` +
+          (didYouMean(target, names) || ". See --list"),
+      );
+    }
+    const args = await this.#arguments((tool.inputSchema ?? {}) as Json);
+    // Some arguments are repeated in headers, which needs the tool's schema.
+    const caller = client.revision === "2026-07-28"
+      ? new Client({ ...this.#options, tools: [tool as Json & ListedTool] })
+      : client;
+    const result = await caller.request(
+      "tools/call",
+      { name: target, arguments: args },
+      { signal: this.#signal },
+    );
+    if (result.isError === true) {
+      const { texts } = partsOf(result.content);
+      if (this.#line.json) this.#output.printJson(result);
+      else this.#terminal.tell(texts.join("\n") || JSON.stringify(result));
+      return Exit.tool;
+    }
+    await this.#output.show(result, result.content, result.structuredContent);
+    return 0;
+  }
+
+  async #readResource(client: Client): Promise<number> {
+    const uri = this.#line.target;
+    const result = await client.request(
+      "resources/read",
+      { uri },
+      { signal: this.#signal },
+    );
+    await this.#output.show(result, result.contents);
+    return 0;
+  }
+
+  async #prompt(client: Client): Promise<number> {
+    const { target } = this.#line;
+    const prompts = await this.#lists(client).read("prompts/list", "prompts");
+    const prompt = prompts.find(({ name }) => name === target);
+    if (!prompt) {
+      const names = prompts.map(({ name }) => `${name}`);
+      throw usageFailure(
+        `There is no prompt ${target}` +
+          (didYouMean(target, names) || ". See --list --all"),
+      );
+    }
+    const known = listOf(prompt.arguments);
+    const args = await this.#arguments({
+      properties: Object.fromEntries(
+        known.map(({ name }) => [`${name}`, { type: "string" }]),
+      ),
+      required: known.filter((it) => it.required).map(({ name }) => name),
+    });
+    const result = await client.request(
+      "prompts/get",
+      { name: target, arguments: args },
+      { signal: this.#signal },
+    );
+    const messages = listOf(result.messages);
+    await this.#output.show(result, messages.map(({ content }) => content));
+    return 0;
+  }
+
+  /** Reads the arguments: JSON as one word or from standard input, and others. */
+  async #arguments(schema: Json): Promise<Json> {
+    const isWhole = (word: string) => word === "-" || word.startsWith("{");
+    const { words } = this.#line;
+    let whole: Json = {};
+    for (const word of words.filter(isWhole)) {
+      const text = word === "-" ? await this.#terminal.readAll() : word;
+      whole = { ...whole, ...parseWhole(text) };
+    }
+    return parseArguments(words.filter((it) => !isWhole(it)), schema, whole);
+  }
+
+  #notice(method: string, params: Json): void {
+    if (method === "notifications/progress") {
+      const { progress, total, message } = params;
+      const count = total === undefined ? progress : `${progress}/${total}`;
+      this.#terminal.progress(`[${count}] ${message ?? ""}`.trim());
+    } else if (method === "notifications/message") {
+      const { level, data } = params;
+      const text = typeof data === "string" ? data : JSON.stringify(data);
+      this.#terminal.tell(`${level}: ${text}`);
+    }
+  }
+
+  #noticeTask({ status, statusMessage }: TaskState): void {
+    if (status !== "working") return;
+    this.#terminal.progress(`[${status}] ${statusMessage ?? ""}`.trim());
+  }
+}

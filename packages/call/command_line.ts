@@ -1,0 +1,204 @@
+/**
+ * The command line: its options, and the words that explain them.
+ *
+ * @module
+ */
+import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
+import { parseTypedUrl } from "../../src/net/typed_url.ts";
+import type { Revision } from "../client/mod.ts";
+import { usageFailure } from "./failure.ts";
+import { didYouMean } from "./nearest.ts";
+
+/** The words of `--help`. */
+export const HELP = `Calls the tools of an MCP server.
+
+  call NAME key=value …     call a tool; key:=json gives JSON
+  call NAME '{"key": 1}'    give all arguments as JSON; - reads them from stdin
+  call URI                  read a resource
+  call --prompt NAME key=…  get a prompt
+  call --list [--all]       list tools; with --all resources and prompts too
+  call --logout             forget the sign-in at this server, and revoke it
+
+Options:
+  --url URL           the server; by default BASE_URL, or this machine's at
+                      HOST and PORT, as the server reads them from .env
+  --json              print results as JSON
+  --out FILE          save an image, a sound or another file there
+  --token TOKEN       a personal token; without it, people sign in by a browser.
+                      TOOL_SERVER_TOKEN is one for the server of .env
+  --header NAME:TEXT  a header of every request, such as x-api-key:…
+  --client-id ID      a client ID that the server knows, or the address of a
+                      metadata document; by default the command registers
+  --scope SCOPES      scopes to ask for, separated by spaces
+  --no-browser        print the address of a sign-in, and open no browser
+  --revision DATE     2025-11-25 or 2026-07-28; by default the latest that works
+  --log LEVEL         the least severe log messages to show; info by default
+
+Exit codes: 0 done, 1 the tool failed, 2 the command line is wrong, 3 the server
+cannot be reached or refuses, 4 not signed in or not allowed, 130 cancelled.`;
+
+/** A command line that was understood. */
+export interface CommandLine {
+  verb: "call" | "list" | "prompt" | "logout" | "help";
+  /** The name of a tool or a prompt, or the URI of a resource. */
+  target: string;
+  /** The rest: `key=value`, JSON, or `-`. */
+  words: string[];
+  all: boolean;
+  json: boolean;
+  browser: boolean;
+  url?: string;
+  out?: string;
+  token?: string;
+  headers: Record<string, string>;
+  clientId?: string;
+  scope?: string;
+  revision?: Revision;
+  log: string;
+}
+
+const FLAGS = [
+  "--list",
+  "--all",
+  "--prompt",
+  "--logout",
+  "--help",
+  "--json",
+  "--no-browser",
+];
+const VALUED = [
+  "--url",
+  "--out",
+  "--token",
+  "--header",
+  "--client-id",
+  "--scope",
+  "--revision",
+  "--log",
+];
+const REVISIONS = ["2025-11-25", "2026-07-28"];
+
+/** Parses a command line. @throws {import("./failure.ts").Failure} */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const flags = new Set<string>();
+  const values = new Map<string, string>();
+  const headers: Record<string, string> = {};
+  const words: string[] = [];
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (arg === "--") {
+      words.push(...rest);
+      break;
+    }
+    if (!arg.startsWith("--")) {
+      words.push(arg);
+      continue;
+    }
+    const [, name, given] = /^(--[^=]*)(?:=(.*))?$/s.exec(arg)!;
+    if (FLAGS.includes(name) && given === undefined) {
+      flags.add(name);
+      continue;
+    }
+    if (!VALUED.includes(name)) {
+      const known = [...FLAGS, ...VALUED];
+      throw usageFailure(`There is no ${name}${didYouMean(name, known)}`);
+    }
+    const value = given ?? rest.shift();
+    if (!value) throw usageFailure(`${name} needs a value`);
+    if (name === "--header") {
+      const [, header, text] = /^([\w-]+)\s*:\s*(.*)$/.exec(value) ?? [];
+      if (!header) throw usageFailure("--header wants NAME:TEXT");
+      headers[header.toLowerCase()] = text;
+    } else {
+      values.set(name, value);
+    }
+  }
+  const verb = verbOf(flags);
+  const target = verb === "call" || verb === "prompt" ? words.shift() : "";
+  if (target === undefined) {
+    throw usageFailure(
+      verb === "prompt" ? "Name a prompt" : "Name a tool, or ask for --list",
+    );
+  }
+  if ((verb === "list" || verb === "logout") && words.length > 0) {
+    throw usageFailure(`Not understood: ${words.join(" ")}`);
+  }
+  return {
+    verb,
+    target,
+    words,
+    all: flags.has("--all"),
+    json: flags.has("--json"),
+    browser: !flags.has("--no-browser"),
+    url: values.get("--url"),
+    out: values.get("--out"),
+    token: values.get("--token"),
+    headers,
+    clientId: values.get("--client-id"),
+    scope: values.get("--scope"),
+    revision: oneOf("--revision", values, REVISIONS) as Revision | undefined,
+    log: oneOf("--log", values, LOGGING_LEVELS) ?? "info",
+  };
+}
+
+function verbOf(flags: ReadonlySet<string>): CommandLine["verb"] {
+  const verbs = (["help", "list", "prompt", "logout"] as const)
+    .filter((it) => flags.has(`--${it}`));
+  if (verbs.length < 2) return verbs[0] ?? "call";
+  throw usageFailure(`Choose one of --${verbs.join(", --")}`);
+}
+
+function oneOf(
+  name: string,
+  values: ReadonlyMap<string, string>,
+  known: readonly string[],
+): string | undefined {
+  const value = values.get(name);
+  if (value === undefined || known.includes(value)) return value;
+  throw usageFailure(`${name}: got "${value}", wants ${known.join(" or ")}`);
+}
+
+/** A server, and the token that the environment has for it. */
+export interface ServerAddress {
+  url: string;
+  token?: string;
+}
+
+/**
+ * Finds the server to call. A token of the environment is for the server of
+ * the environment alone.
+ *
+ * @throws {import("./failure.ts").Failure}
+ */
+export function serverAddress(
+  given: string | undefined,
+  env: (name: string) => string | undefined,
+): ServerAddress {
+  if (given !== undefined) return { url: parseUrl("--url", given) };
+  const token = env("TOOL_SERVER_TOKEN") || undefined;
+  const base = env("BASE_URL");
+  if (base) {
+    return {
+      url: `${parseUrl("BASE_URL", base).replace(/\/mcp$/, "")}/mcp`,
+      token,
+    };
+  }
+  const host = env("HOST") || "127.0.0.1";
+  const isEverywhere = host === "0.0.0.0" || host === "::";
+  const name = isEverywhere ? "127.0.0.1" : host;
+  const printed = name.includes(":") ? `[${name}]` : name;
+  const url = `http://${printed}:${env("PORT") || "3000"}`;
+  return { url: parseUrl("HOST and PORT", url), token };
+}
+
+/** Parses the address of a server; without a path it is that of `/mcp`. */
+function parseUrl(name: string, text: string): string {
+  let url: URL;
+  try {
+    url = parseTypedUrl(text);
+  } catch {
+    throw usageFailure(`${name}: got "${text}", wants an https address`);
+  }
+  if (url.pathname === "/") url.pathname = "/mcp";
+  return url.href.replace(/\/$/, "");
+}

@@ -1,0 +1,99 @@
+/**
+ * The sign-in at one server, in a file that only its person can read.
+ *
+ * @module
+ */
+import type { Registration, Tokens } from "../client/mod.ts";
+
+/** A sign-in as it is kept. */
+export interface KeptSignIn {
+  /** The address of the server that the tokens are for. */
+  url: string;
+  registration: Registration;
+  tokens: Tokens;
+}
+
+/** The file of one server. Processes take turns in changing it. */
+export class KeptSignInFile {
+  private constructor(
+    private readonly directory: string,
+    private readonly path: string,
+    private readonly url: string,
+  ) {}
+
+  /** Names the file of a server in a directory, which need not be there. */
+  static async of(directory: string, url: string): Promise<KeptSignInFile> {
+    const bytes = new TextEncoder().encode(url);
+    const digest = await crypto.subtle.digest("SHA-256", bytes);
+    const name = new Uint8Array(digest).toHex().slice(0, 32);
+    return new KeptSignInFile(directory, `${directory}/${name}.json`, url);
+  }
+
+  /** Reads what is kept; undefined if there is nothing, or nothing of use. */
+  async read(): Promise<KeptSignIn | undefined> {
+    try {
+      const kept: KeptSignIn = JSON.parse(await Deno.readTextFile(this.path));
+      const { url, tokens, registration } = kept;
+      const isWhole = typeof tokens?.accessToken === "string" &&
+        typeof registration?.clientId === "string";
+      return isWhole && url === this.url ? kept : undefined;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Changes what is kept; undefined forgets it. Other processes wait until the
+   * change has been made, and a process that dies lets them go on.
+   */
+  async change(
+    make: (kept: KeptSignIn | undefined) => Promise<KeptSignIn | undefined>,
+  ): Promise<KeptSignIn | undefined> {
+    await Deno.mkdir(this.directory, { recursive: true, mode: 0o700 });
+    using lock = await Deno.open(`${this.path}.lock`, {
+      create: true,
+      write: true,
+      mode: 0o600,
+    });
+    await lock.lock(true);
+    const before = await this.read();
+    const after = await make(before);
+    if (after === undefined) {
+      if (before !== undefined) await Deno.remove(this.path);
+    } else if (after !== before) {
+      await this.#write(after);
+    }
+    return after;
+  }
+
+  /** Writes a new file, so that a reader never meets half of one. */
+  async #write(kept: KeptSignIn): Promise<void> {
+    const path = `${this.path}.${crypto.randomUUID()}`;
+    try {
+      await Deno.writeTextFile(path, JSON.stringify(kept), {
+        createNew: true,
+        mode: 0o600,
+      });
+      await Deno.rename(path, this.path);
+    } catch (error) {
+      await Deno.remove(path).catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** Finds the directory of kept sign-ins, in that of the person's settings. */
+export function signInDirectory(
+  env: (name: string) => string | undefined,
+): string | undefined {
+  const home = env("HOME");
+  const settings = Deno.build.os === "windows"
+    ? env("APPDATA")
+    : env("XDG_CONFIG_HOME") || home &&
+        (Deno.build.os === "darwin"
+          ? `${home}/Library/Application Support`
+          : `${home}/.config`);
+  return settings ? `${settings}/tool-server/sign-ins` : undefined;
+}

@@ -1,0 +1,78 @@
+/**
+ * The lists of a server.
+ *
+ * @module
+ */
+import type { Client, Json, ServerError } from "../client/mod.ts";
+import type { CommandLine } from "./command_line.ts";
+import { listOf, promptText, resourceText, toolText } from "./display.ts";
+import type { Output } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The most pages of a list that are read, because it may have no end. */
+const MAX_PAGES = 100;
+
+/** A list by its title, method and member, and its items as text. */
+type List = [string, string, string, (item: Json) => string];
+
+const LISTS: readonly List[] = [
+  ["Tools", "tools/list", "tools", toolText],
+  ["Resources", "resources/list", "resources", resourceText],
+  ["Templates", "resources/templates/list", "resourceTemplates", resourceText],
+  ["Prompts", "prompts/list", "prompts", promptText],
+];
+
+/** Reads and shows the lists of one server. */
+export class Lists {
+  /** Made for one command. */
+  constructor(
+    private readonly client: Client,
+    private readonly terminal: Terminal,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Reads a list, page after page. */
+  async read(method: string, member: string): Promise<Json[]> {
+    const items: Json[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const result = await this.client.request(
+        method,
+        cursor === undefined ? {} : { cursor },
+        { signal: this.signal },
+      );
+      items.push(...listOf(result[member]));
+      cursor = result.nextCursor;
+      if (cursor === undefined) return items;
+    }
+    this.terminal.tell(`Only the first ${MAX_PAGES} pages are shown`);
+    return items;
+  }
+
+  /** Shows the tools, or everything. */
+  async show(
+    { all, json }: Pick<CommandLine, "all" | "json">,
+    output: Output,
+  ): Promise<void> {
+    const found: Json = {};
+    for (const [title, method, member, text] of all ? LISTS : [LISTS[0]]) {
+      const items = await this.#readIfThere(method, member);
+      found[member] = items;
+      if (json) continue;
+      if (all) this.terminal.print(`${title}: ${items.length || "none"}`);
+      else if (items.length === 0) this.terminal.tell("There are no tools");
+      for (const item of items) this.terminal.print(text(item));
+    }
+    if (json) output.printJson(found);
+  }
+
+  /** Reads a list; a server without the method has nothing in it. */
+  async #readIfThere(method: string, member: string): Promise<Json[]> {
+    try {
+      return await this.read(method, member);
+    } catch (error) {
+      if ((error as ServerError).code === -32601) return [];
+      throw error;
+    }
+  }
+}

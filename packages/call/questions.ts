@@ -1,0 +1,146 @@
+/**
+ * Questions of a server, answered by the person at the terminal.
+ *
+ * @module
+ * @see MCP 2026-07-28, elicitation
+ */
+import type { Json, Question } from "../client/mod.ts";
+import { convert, describe, propertiesOf, requiredOf } from "./arguments.ts";
+import { Failure } from "./failure.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The capabilities that go with these answers. */
+export const CAPABILITIES: Json = {
+  elicitation: { form: {}, url: {} },
+  extensions: { "io.modelcontextprotocol/tasks": {} },
+};
+
+/** The terminal's part in a question. */
+export type Asking = Pick<Terminal, "ask" | "tell">;
+
+/** Answers a question. @throws {Error} for a kind that no one answers here */
+export async function answer(
+  { method, params }: Question,
+  terminal: Asking,
+  signal: AbortSignal,
+): Promise<Json> {
+  if (method !== "elicitation/create") {
+    throw new Error(`The server asks ${method}: nothing answers that here`);
+  }
+  terminal.tell(`\nThe server asks: ${params.message ?? ""}`);
+  return params.mode === "url"
+    ? await visit(params, terminal, signal)
+    : await fillIn((params.requestedSchema ?? {}) as Json, terminal, signal);
+}
+
+const CHOICE = "Enter goes on, no declines:";
+
+/** Sends the person to an address, which this command does not open. */
+async function visit(
+  { url }: Json,
+  terminal: Asking,
+  signal: AbortSignal,
+): Promise<Json> {
+  const target = URL.parse(`${url}`);
+  if (!target || !/^https?:$/.test(target.protocol)) {
+    throw new Error(`The server wants ${url} opened, which is no page`);
+  }
+  terminal.tell(
+    `Open this at ${target.host} and finish there:\n${target.href}`,
+  );
+  return await consent(terminal, signal);
+}
+
+async function consent(terminal: Asking, signal: AbortSignal): Promise<Json> {
+  const line = await terminal.ask(CHOICE, signal);
+  if (line === undefined) return nobody(terminal);
+  return /^n(o)?$/i.test(line.trim())
+    ? { action: "decline" }
+    : { action: "accept" };
+}
+
+/** Gives up a question that no one can be asked. */
+function nobody(terminal: Asking): Json {
+  terminal.tell("There are no more lines to answer with: cancelled.");
+  return { action: "cancel" };
+}
+
+/** Asks for each field of a form. */
+async function fillIn(
+  schema: Json,
+  terminal: Asking,
+  signal: AbortSignal,
+): Promise<Json> {
+  const fields = Object.entries(propertiesOf(schema));
+  if (fields.length === 0) {
+    const consented = await consent(terminal, signal);
+    return consented.action === "accept"
+      ? { ...consented, content: {} }
+      : consented;
+  }
+  terminal.tell("(/decline and /cancel end it.)");
+  const content: Json = {};
+  for (const [name, field] of fields) {
+    const isRequired = requiredOf(schema).includes(name);
+    const value = await askFor(name, field, isRequired, terminal, signal);
+    if (value === "decline" || value === "cancel") return { action: value };
+    if (value !== undefined) content[name] = value.value;
+  }
+  return { action: "accept", content };
+}
+
+/** Asks for one field, until its answer fits. */
+async function askFor(
+  name: string,
+  field: Json,
+  isRequired: boolean,
+  terminal: Asking,
+  signal: AbortSignal,
+): Promise<{ value: unknown } | undefined | "decline" | "cancel"> {
+  const { title, description, default: usual } = field;
+  const words = [
+    `${title ?? name}`,
+    description === undefined ? "" : `, ${description}`,
+    ` (${describe(field)}`,
+    usual !== undefined
+      ? `, ${JSON.stringify(usual)} if left out`
+      : isRequired
+      ? ""
+      : ", may be left out",
+    "):",
+  ];
+  for (;;) {
+    const line = await terminal.ask(words.join(""), signal);
+    if (line === undefined) {
+      nobody(terminal);
+      return "cancel";
+    }
+    if (line === "/decline") return "decline";
+    if (line === "/cancel") return "cancel";
+    if (line === "" && usual !== undefined) return { value: usual };
+    if (line === "" && !isRequired) return undefined;
+    try {
+      return { value: checked(name, convert(name, line, field), field) };
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      terminal.tell(error.message);
+    }
+  }
+}
+
+/** Checks the bounds that forms may have. @throws {Failure} */
+function checked(name: string, value: unknown, field: Json): unknown {
+  const size = typeof value === "string" || Array.isArray(value)
+    ? value.length
+    : Number(value);
+  const [least, most, unit] = typeof value === "string"
+    ? [field.minLength, field.maxLength, " characters"]
+    : Array.isArray(value)
+    ? [field.minItems, field.maxItems, " items"]
+    : [field.minimum, field.maximum, ""];
+  const say = (bound: string) =>
+    new Failure(`${name}: wants ${bound}${unit}`, 2);
+  if (typeof least === "number" && size < least) throw say(`at least ${least}`);
+  if (typeof most === "number" && size > most) throw say(`at most ${most}`);
+  return value;
+}

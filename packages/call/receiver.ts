@@ -1,0 +1,107 @@
+/**
+ * The receiver of a sign-in on this machine, and the browser that is sent
+ * there.
+ *
+ * @module
+ * @see RFC 8252 §7.3
+ */
+
+const PAGE = {
+  done: "You are signed in. Close this window and go back to the terminal.",
+  ended: "Signing in ended. Close this window and go back to the terminal.",
+};
+
+/** A listener for the browser that comes back. */
+export class Receiver implements AsyncDisposable {
+  readonly redirectUri: string;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  #state?: string;
+  readonly #arrived = Promise.withResolvers<URLSearchParams>();
+
+  /** @throws {Deno.errors.AddrInUse} */
+  constructor(port = 0) {
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port, onListen() {} },
+      (request) => this.#receive(request),
+    );
+    this.redirectUri = `http://127.0.0.1:${this.#server.addr.port}/callback`;
+  }
+
+  /** Waits for the browser that has this `state`; any other is turned away. */
+  async response(
+    state: string,
+    signal: AbortSignal,
+  ): Promise<URLSearchParams> {
+    this.#state = state;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await Promise.race([this.#arrived.promise, promise]);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  #receive({ url }: Request): Response {
+    const { pathname, searchParams } = new URL(url);
+    const isOurs = pathname === "/callback" && this.#state !== undefined &&
+      searchParams.get("state") === this.#state;
+    if (!isOurs) return new Response("Not found\n", { status: 404 });
+    this.#arrived.resolve(searchParams);
+    const text = searchParams.has("code") ? PAGE.done : PAGE.ended;
+    return new Response(`${text}\n`, {
+      headers: {
+        "cache-control": "no-store",
+        "referrer-policy": "no-referrer",
+      },
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+  }
+}
+
+/** Listens where a client is registered, or elsewhere if that is taken. */
+export function listen(registered?: string): Receiver {
+  const port = Number(URL.parse(registered ?? "")?.port ?? 0);
+  try {
+    return new Receiver(port);
+  } catch (error) {
+    if (port === 0 || !(error instanceof Deno.errors.AddrInUse)) throw error;
+    return new Receiver();
+  }
+}
+
+const OPENERS: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  windows: ["rundll32", "url.dll,FileProtocolHandler"],
+  linux: ["xdg-open"],
+};
+
+/** Opens an address in the person's browser, if there is one. */
+export function openBrowser(
+  url: string,
+  env: (name: string) => string | undefined,
+): void {
+  const { os } = Deno.build;
+  const [program, ...args] = OPENERS[os] ?? OPENERS.linux;
+  // Without a screen xdg-open may start a browser inside the terminal.
+  const hasScreen = os === "darwin" || os === "windows" ||
+    env("DISPLAY") || env("WAYLAND_DISPLAY");
+  if (!hasScreen) return;
+  try {
+    const child = new Deno.Command(program, {
+      args: [...args, url],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    child.unref();
+    child.status.catch(() => {});
+  } catch {
+    // The address has been printed as well.
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The terminal of a command: results on standard output, everything else on
+ * standard error, answers from standard input.
+ *
+ * @module
+ */
+import { visible } from "../../src/log/log_line.ts";
+
+/** Makes a text that cannot control a terminal; lines and tabs stay. */
+export function harmless(text: string): string {
+  return text.replaceAll("\r\n", "\n").split(/([\n\t\u200c\u200d])/)
+    .map((part, index) => index % 2 === 0 ? visible(part) : part).join("");
+}
+
+/** Makes one line of it. */
+export function harmlessLine(text: string): string {
+  return harmless(text.replaceAll(/[\r\n\t]+/g, " "));
+}
+
+/** The command's own terminal. */
+export class Terminal {
+  /** True if a person sees what is written beside the results. */
+  readonly isSeen = Deno.stderr.isTerminal();
+  readonly #encoder = new TextEncoder();
+  #lines?: AsyncGenerator<string, void>;
+  #hasProgress = false;
+
+  /** Writes a result. */
+  print(text: string): void {
+    this.clear();
+    write(Deno.stdout, this.#encoder.encode(`${harmless(text)}\n`));
+  }
+
+  /** Writes a line beside the results. */
+  tell(text: string): void {
+    this.clear();
+    write(Deno.stderr, this.#encoder.encode(`${harmless(text)}\n`));
+  }
+
+  /** Shows progress: one line that moves, or lines where no person looks. */
+  progress(text: string): void {
+    if (!this.isSeen) return this.tell(harmlessLine(text));
+    const line = harmlessLine(text).slice(0, columnsOf() - 1);
+    write(Deno.stderr, this.#encoder.encode(`\r\x1b[K${line}`));
+    this.#hasProgress = true;
+  }
+
+  /** Takes the line of progress away. */
+  clear(): void {
+    if (!this.#hasProgress) return;
+    write(Deno.stderr, this.#encoder.encode("\r\x1b[K"));
+    this.#hasProgress = false;
+  }
+
+  /** Asks for a line; undefined when there are no more. */
+  async ask(
+    question: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    this.clear();
+    const text = this.#encoder.encode(`${harmless(question)} `);
+    write(Deno.stderr, text);
+    this.#lines ??= readLines();
+    const { promise, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      const { value } = await Promise.race([this.#lines.next(), promise]);
+      if (!Deno.stdin.isTerminal()) this.tell("");
+      return value as string | undefined;
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Reads all of standard input. */
+  async readAll(): Promise<string> {
+    this.#lines ??= readLines();
+    return (await Array.fromAsync(this.#lines)).join("\n");
+  }
+}
+
+/** The width of the terminal, as far as it tells. */
+function columnsOf(): number {
+  try {
+    return Deno.consoleSize().columns || 80;
+  } catch {
+    return 80;
+  }
+}
+
+function write(
+  to: { writeSync(bytes: Uint8Array): number },
+  bytes: Uint8Array,
+) {
+  for (let sent = 0; sent < bytes.length;) {
+    sent += to.writeSync(bytes.subarray(sent));
+  }
+}
+
+async function* readLines(): AsyncGenerator<string, void> {
+  let text = "";
+  const decoded = Deno.stdin.readable.pipeThrough(new TextDecoderStream());
+  for await (const part of decoded) {
+    const lines = (text + part).split(/\r?\n/);
+    text = lines.pop()!;
+    yield* lines;
+  }
+  if (text !== "") yield text;
+}

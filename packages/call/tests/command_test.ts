@@ -1,0 +1,409 @@
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { prompt } from "../../../src/authoring/prompt.ts";
+import { resource } from "../../../src/authoring/resource.ts";
+import { tool, ToolError } from "../../../src/authoring/tool.ts";
+import { until } from "../../../tests/kit/wait.ts";
+import { call, type Ended, listen, Running, serve } from "./kit.ts";
+
+const PIXEL = "iVBORw0KGgo=";
+const cancelled: string[] = [];
+const tools = [
+  tool({
+    name: "greet",
+    description: "Greets someone.\nAt length.",
+    input: z.object({
+      name: z.string().describe("Who is greeted."),
+      times: z.int().default(1),
+      loud: z.boolean().optional(),
+    }),
+    run: ({ name, times, loud }) =>
+      Array(times).fill(loud ? name.toUpperCase() : name).join("\n"),
+  }),
+  tool({
+    name: "sum",
+    input: z.object({ numbers: z.array(z.number()) }),
+    output: z.object({ sum: z.number() }),
+    run: ({ numbers }) => ({ sum: numbers.reduce((a, b) => a + b, 0) }),
+  }),
+  tool({
+    name: "fail",
+    run: () => {
+      throw new ToolError("No \x1b[31mwater");
+    },
+  }),
+  tool({
+    name: "picture",
+    run: () => ({
+      content: [
+        { type: "image" as const, data: PIXEL, mimeType: "image/png" },
+        { type: "image" as const, data: PIXEL, mimeType: "image/png" },
+      ],
+    }),
+  }),
+  tool({
+    name: "where",
+    input: z.object({ region: z.string().meta({ "x-mcp-header": "Region" }) }),
+    run: ({ region }) => region,
+  }),
+  tool({
+    name: "steps",
+    async run(_input, { progress, log }) {
+      await progress(1, 2, "First\x1b[2J");
+      await log("warning", "Careful");
+      await progress(2, 2);
+      return "done";
+    },
+  }),
+  tool({
+    name: "order",
+    async run(_input, { ask }) {
+      const form = await ask({
+        message: "Which tea?",
+        schema: z.object({
+          tea: z.enum(["Assam", "Darjeeling"]),
+          cups: z.int().min(1).default(2),
+          note: z.string().optional(),
+        }),
+      });
+      return JSON.stringify(form);
+    },
+  }),
+  tool({
+    name: "pay",
+    async run(_input, { ask }) {
+      const { action } = await ask({
+        message: "Pay first",
+        url: "https://pay.example.com/1",
+      });
+      return action;
+    },
+  }),
+  tool({
+    name: "brew",
+    task: "required",
+    async run(_input, { progress, ask }) {
+      await progress(1, 2, "Brewing");
+      const answer = await ask({
+        message: "Milk?",
+        schema: z.object({ milk: z.boolean() }),
+      });
+      return JSON.stringify(answer);
+    },
+  }),
+  ...["hold", "hold-task"].map((name) =>
+    tool({
+      name,
+      task: name === "hold" ? undefined : "required",
+      async run(_input, { signal, progress }) {
+        await progress(1, 2, "Holding");
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            cancelled.push(name);
+            reject(signal.reason);
+          });
+        });
+        return "never";
+      },
+    })
+  ),
+];
+const resources = [
+  resource({ uri: "note://a", name: "note", read: () => "A note" }),
+];
+const prompts = [
+  prompt({
+    name: "explain",
+    description: "Explains",
+    args: z.object({ topic: z.string(), reader: z.string().optional() }),
+    get: ({ topic }) => `Explain ${topic}`,
+  }),
+];
+
+/** Runs a command at the server of this file. */
+async function at(
+  args: readonly string[],
+  stdin?: string,
+  env?: Record<string, string>,
+): Promise<Ended> {
+  await using server = await serve({ tools, resources, prompts });
+  return await call([...args, "--url", server.url], { stdin, env });
+}
+
+for (const revision of ["2025-11-25", "2026-07-28"]) {
+  const inRevision = (...args: string[]) => [...args, "--revision", revision];
+
+  Deno.test(`call prints the text of a tool in ${revision}`, async () => {
+    const { code, out, err } = await at(
+      inRevision("greet", "name=Ada", "times=2", "loud=true"),
+    );
+    assert.deepEqual({ code, out, err }, {
+      code: 0,
+      out: "ADA\nADA\n",
+      err: "",
+    });
+  });
+
+  Deno.test(`call shows progress and log messages beside the result in ${revision}`, async () => {
+    const { code, out, err } = await at(inRevision("steps"));
+    assert.equal(code, 0);
+    assert.equal(out, "done\n");
+    assert.equal(err, "[1/2] First\\u001b[2J\nwarning: Careful\n[2/2]\n");
+  });
+
+  Deno.test(`call answers a form from standard input in ${revision}, and asks again for what does not fit`, async () => {
+    const { code, out, err } = await at(
+      inRevision("order"),
+      "Coffee\nAssam\n0\n\nNo sugar\n",
+    );
+    assert.equal(code, 0, err);
+    assert.deepEqual(JSON.parse(out), {
+      action: "accept",
+      content: { tea: "Assam", cups: 2, note: "No sugar" },
+    });
+    assert.match(err, /The server asks: Which tea\?/);
+    assert.match(err, /tea: got "Coffee", wants one of Assam, Darjeeling/);
+    assert.match(err, /cups: wants at least 1/);
+  });
+
+  Deno.test(`call declines and cancels in ${revision}`, async () => {
+    const declined = await at(inRevision("order"), "/decline\n");
+    assert.deepEqual(JSON.parse(declined.out), { action: "decline" });
+    const ended = await at(inRevision("order"), "Assam\n");
+    assert.deepEqual(JSON.parse(ended.out), { action: "cancel" });
+    assert.match(ended.err, /no more lines to answer with/);
+  });
+
+  Deno.test(`call shows a page to open, and waits, in ${revision}`, async () => {
+    const { out, err } = await at(inRevision("pay"), "\n");
+    assert.equal(out, "accept\n");
+    assert.match(
+      err,
+      /Open this at pay\.example\.com .*\nhttps:\/\/pay\.example\.com\/1/,
+    );
+    assert.equal((await at(inRevision("pay"), "n\n")).out, "decline\n");
+  });
+
+  Deno.test(`Ctrl+C cancels a call in ${revision}`, async () => {
+    await using server = await serve({ tools });
+    cancelled.length = 0;
+    const running = new Running(inRevision("hold", "--url", server.url));
+    await running.told(/Holding/);
+    running.interrupt();
+    const { code, err } = await running.ended;
+    assert.equal(code, 130);
+    assert.match(err, /Cancelled/);
+    await until(() => cancelled.includes("hold"));
+  });
+}
+
+Deno.test("call follows a task to its end, and answers it", async () => {
+  const { code, out, err } = await at(["brew"], "true\n");
+  assert.equal(code, 0, err);
+  assert.deepEqual(JSON.parse(out), {
+    action: "accept",
+    content: { milk: true },
+  });
+  assert.match(err, /Brewing/);
+});
+
+Deno.test("Ctrl+C cancels the task that a call became", async () => {
+  await using server = await serve({ tools });
+  cancelled.length = 0;
+  const running = new Running(["hold-task", "--url", server.url]);
+  await running.told(/Holding/);
+  running.interrupt();
+  assert.equal((await running.ended).code, 130);
+  await until(() => cancelled.includes("hold-task"));
+});
+
+Deno.test("call prints structured content as JSON", async () => {
+  const { out } = await at(["sum", "numbers=1,2", "--json"]);
+  assert.deepEqual(JSON.parse(out), { sum: 3 });
+});
+
+Deno.test("call takes all arguments as JSON, from a word or standard input", async () => {
+  const word = await at(["greet", "--json", '{"name":"Ada"}', "times=2"]);
+  assert.equal(JSON.parse(word.out).content[0].text, "Ada\nAda");
+  const piped = await at(["greet", "-"], '{"name":"Bob"}');
+  assert.equal(piped.out, "Bob\n");
+});
+
+Deno.test("call cancels a question when standard input held the arguments", async () => {
+  const { code, out, err } = await at(["order", "-"], "{}");
+  assert.equal(code, 0, err);
+  assert.deepEqual(JSON.parse(out), { action: "cancel" });
+});
+
+Deno.test("call repeats an argument in its header", async () => {
+  const { code, out } = await at(["where", "region=Grünau"]);
+  assert.deepEqual({ code, out }, { code: 0, out: "Grünau\n" });
+});
+
+Deno.test("call exits with 1 when the tool fails, and shows its words harmless", async () => {
+  const { code, out, err } = await at(["fail"]);
+  assert.deepEqual({ code, out, err }, {
+    code: 1,
+    out: "",
+    err: "No \\u001b[31mwater\n",
+  });
+});
+
+Deno.test("call exits with 2 for a wrong argument and an unknown tool", async () => {
+  const argument = await at(["greet", "name=Ada", "times=many"]);
+  assert.equal(argument.code, 2);
+  assert.equal(argument.err, 'times: got "many", wants integer\n');
+  const unknown = await at(["gret"]);
+  assert.equal(unknown.code, 2);
+  assert.equal(unknown.err, "There is no tool gret. Did you mean greet?\n");
+});
+
+Deno.test("call saves images, and tells of them otherwise", async () => {
+  const told = await at(["picture"]);
+  assert.equal(
+    told.err,
+    "image/png, 8 bytes: --out FILE saves it\n".repeat(2),
+  );
+  const directory = await Deno.makeTempDir();
+  try {
+    const { code } = await at(["picture", "--out", `${directory}/a.png`]);
+    assert.equal(code, 0);
+    for (const name of ["a.png", "a-2.png"]) {
+      const bytes = await Deno.readFile(`${directory}/${name}`);
+      assert.equal(bytes.toBase64(), PIXEL);
+    }
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("call reads a resource and gets a prompt", async () => {
+  assert.equal((await at(["note://a"])).out, "A note\n");
+  const explained = await at(["--prompt", "explain", "topic=tea"]);
+  assert.equal(explained.out, "Explain tea\n");
+  const missing = await at(["--prompt", "explain"]);
+  assert.deepEqual([missing.code, missing.err], [2, "Missing: topic=string\n"]);
+});
+
+Deno.test("list shows tools with their arguments, and everything with --all", async () => {
+  const { out } = await at(["--list"]);
+  assert.match(
+    out,
+    /^greet: Greets someone\.\n +name=string +Who is greeted\./,
+  );
+  assert.match(out, /times=integer +optional; 1 by default\n/);
+  assert.doesNotMatch(out, /note:/);
+  const all = await at(["--list", "--all"]);
+  assert.match(all.out, /Resources: 1\nnote:\/\/a\n/);
+  assert.match(all.out, /Prompts: 1\nexplain: Explains\n +topic=string\n/);
+  const raw = await at(["--list", "--json"]);
+  assert.equal(JSON.parse(raw.out).tools[0].name, "greet");
+});
+
+Deno.test("list ends quietly when its reader has seen enough", async () => {
+  await using server = await serve({
+    tools: Array.from({ length: 3000 }, (_, index) =>
+      tool({
+        name: `tool_${index}`,
+        description: "x".repeat(100),
+        run: () => "",
+      })),
+  });
+  const command = new Deno.Command("sh", {
+    args: [
+      "-c",
+      '{ "$0" run -A --quiet packages/call/mod.ts --list --url "$1"; ' +
+      "echo $? >&2; } | head -1",
+      Deno.execPath(),
+      server.url,
+    ],
+    cwd: new URL("../../../", import.meta.url),
+    stdout: "piped",
+    stderr: "piped",
+  });
+  const { stderr } = await command.output();
+  assert.equal(new TextDecoder().decode(stderr), "0\n");
+});
+
+Deno.test("call finds the server of the environment", async () => {
+  await using server = await serve({ tools });
+  const { hostname: HOST, port: PORT } = new URL(server.url);
+  const local = await call(["greet", "name=Ada"], { env: { HOST, PORT } });
+  assert.equal(local.out, "Ada\n", local.err);
+  const { origin: BASE_URL } = server;
+  const named = await call(["greet", "name=Ada"], { env: { BASE_URL } });
+  assert.equal(named.out, "Ada\n", named.err);
+});
+
+Deno.test("call exits with 3 when nothing answers", async () => {
+  const { url, ...server } = listen(() => new Response());
+  await server[Symbol.asyncDispose]();
+  const { code, err } = await call(["greet", "--url", url]);
+  assert.equal(code, 3);
+  assert.match(err, /cannot be reached/);
+});
+
+Deno.test("call speaks 2025 with a server that knows nothing later", async () => {
+  const { tools: known } = { tools: [{ name: "a", inputSchema: {} }] };
+  await using server = listen(async (request) => {
+    if (request.method === "DELETE") return new Response();
+    const { id, method } = await request.json();
+    const result = {
+      "initialize": { protocolVersion: "2025-06-18", capabilities: {} },
+      "tools/list": { tools: known },
+      "tools/call": { content: [{ type: "text", text: "old" }] },
+    }[method as string];
+    return id === undefined
+      ? new Response(null, { status: 202 })
+      : result
+      ? Response.json({ jsonrpc: "2.0", id, result })
+      : Response.json({ error: "no session" }, { status: 400 });
+  });
+  const { code, out, err } = await call(["a", "--url", server.url]);
+  assert.deepEqual({ code, out, err }, { code: 0, out: "old\n", err: "" });
+});
+
+Deno.test("call prints nothing that controls a terminal, as JSON neither", async () => {
+  const name = "a\x1b]0;x\x07\x9b2J";
+  await using server = listen(async (request) => {
+    const { id } = await request.json();
+    const result = { tools: [{ name, inputSchema: {}, description: name }] };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+  for (const more of [[], ["--json"], ["--all"]]) {
+    const { out, err } = await call(["--list", "--url", server.url, ...more]);
+    // deno-lint-ignore no-control-regex
+    assert.doesNotMatch(out + err, /[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
+    assert.match(out, /\\u001b/);
+  }
+});
+
+Deno.test("list --all shows what there is of a server with tools alone", async () => {
+  await using server = listen(async (request) => {
+    const { id, method } = await request.json();
+    const error = { code: -32601, message: "No such method" };
+    const result = { tools: [{ name: "a", inputSchema: {} }] };
+    const isKnown = method === "tools/list" || method === "server/discover";
+    return isKnown
+      ? Response.json({ jsonrpc: "2.0", id, result })
+      : Response.json({ jsonrpc: "2.0", id, error }, { status: 404 });
+  });
+  const { code, out } = await call(["--list", "--all", "--url", server.url]);
+  assert.equal(code, 0);
+  assert.equal(
+    out,
+    "Tools: 1\na\nResources: none\nTemplates: none\nPrompts: none\n",
+  );
+});
+
+Deno.test("call reads no list without an end", async () => {
+  let pages = 0;
+  await using server = listen(async (request) => {
+    const { id } = await request.json();
+    const result = { tools: [], nextCursor: `${++pages}` };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+  const { err } = await call(["--list", "--url", server.url]);
+  assert.match(err, /Only the first 100 pages/);
+  assert(pages < 110);
+});

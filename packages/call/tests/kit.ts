@@ -1,0 +1,160 @@
+/**
+ * The command as a process, and servers for it to call.
+ *
+ * @module
+ */
+import { createServer } from "../../../src/server.ts";
+import type { CreateServerOptions } from "../../../src/server/server_options.ts";
+import { SILENT } from "../../../tests/kit/log.ts";
+import { until } from "../../../tests/kit/wait.ts";
+
+const ROOT = new URL("../../../", import.meta.url).pathname;
+
+/** The end of a command. */
+export interface Ended {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** The surroundings of a command. */
+export interface CallOptions {
+  env?: Record<string, string>;
+  /** The text of standard input. */
+  stdin?: string;
+  /** Ends the command when it asks someone to sign in. */
+  isAlone?: boolean;
+}
+
+/** A command that runs. */
+export class Running {
+  err = "";
+  readonly ended: Promise<Ended>;
+  readonly #child: Deno.ChildProcess;
+
+  constructor(
+    args: readonly string[],
+    { env = {}, stdin, isAlone = false }: CallOptions = {},
+  ) {
+    this.#child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--quiet", "packages/call/mod.ts", ...args],
+      cwd: ROOT,
+      clearEnv: true,
+      env: {
+        PATH: Deno.env.get("PATH")!,
+        NO_COLOR: "1",
+        XDG_CONFIG_HOME: "/nonexistent",
+        ...base(),
+        ...env,
+      },
+      stdin: stdin === undefined ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    this.ended = this.#read(stdin, isAlone);
+  }
+
+  /** Waits until standard error matches, and gives the match. */
+  async told(pattern: RegExp): Promise<RegExpExecArray> {
+    await until(() => pattern.test(this.err));
+    return pattern.exec(this.err)!;
+  }
+
+  interrupt(): void {
+    this.#child.kill("SIGINT");
+  }
+
+  async #read(stdin: string | undefined, isAlone: boolean): Promise<Ended> {
+    const writing = stdin === undefined ? undefined : this.#write(stdin);
+    const listening = (async () => {
+      const decoded = this.#child.stderr.pipeThrough(new TextDecoderStream());
+      for await (const part of decoded) {
+        this.err += part;
+        if (isAlone && part.includes("Sign in here")) this.interrupt();
+      }
+    })();
+    const out = await new Response(this.#child.stdout).text();
+    await Promise.all([listening, writing]);
+    const { code } = await this.#child.status;
+    return { code, out, err: this.err };
+  }
+
+  async #write(text: string): Promise<void> {
+    const writer = this.#child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(text));
+    await writer.close();
+  }
+}
+
+/** Settings of Deno itself, which the processes share. */
+function base(): Record<string, string> {
+  const names = ["DENO_DIR", "HOME"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = Deno.env.get(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Runs a command to its end. */
+export async function call(
+  args: readonly string[],
+  options?: CallOptions,
+): Promise<Ended> {
+  return await new Running(args, options).ended;
+}
+
+/** A server that listens. `await using` ends it. */
+export interface Listening extends AsyncDisposable {
+  /** `http://127.0.0.1:49152` */
+  origin: string;
+  /** The address of its `/mcp`. */
+  url: string;
+}
+
+/** Serves on a port that the system picks. */
+export function listen(
+  answer: (request: Request) => Response | Promise<Response>,
+): Listening {
+  const http = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    answer,
+  );
+  const origin = `http://127.0.0.1:${http.addr.port}`;
+  return {
+    origin,
+    url: `${origin}/mcp`,
+    [Symbol.asyncDispose]: () => http.shutdown(),
+  };
+}
+
+/** Starts a server of ours, with settings. */
+export async function serve(
+  options: Partial<CreateServerOptions>,
+  env: Record<string, string> = {},
+): Promise<Listening> {
+  const started = Promise.withResolvers<ReturnType<typeof createServer>>();
+  const listening = listen(async (request) =>
+    await (await started.promise).fetch(request)
+  );
+  const kv = await Deno.openKv(":memory:");
+  const server = createServer({
+    name: "called",
+    version: "1.0.0",
+    log: SILENT,
+    kv,
+    ...options,
+    env: { BASE_URL: listening.origin, ...env },
+  });
+  started.resolve(server);
+  return {
+    ...listening,
+    async [Symbol.asyncDispose]() {
+      server.stop();
+      await listening[Symbol.asyncDispose]();
+      await server.close();
+      kv.close();
+    },
+  };
+}
