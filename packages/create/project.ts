@@ -102,18 +102,16 @@ await serve(server);
 `;
 
 function serverFile(name: string): string {
-  return `import type { ServerOptions } from "${PACKAGE}";
+  return `import { defineServer } from "${PACKAGE}";
 import { tools } from "./tools/mod.ts";
 
 /** The name, version and tools of this server. */
-const server: ServerOptions = {
+export default defineServer({
   name: "${name}",
   title: "${titleOf(name)}",
   version: "0.1.0",
   tools,
-};
-
-export default server;
+});
 `;
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 import { assemble } from "../../src/server/assemble.ts";
+import type { Services } from "../../src/authoring/service.ts";
+import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type {
   CreateServerOptions,
@@ -18,7 +20,10 @@ import type { TestRevision } from "./request_options.ts";
 import type { Target } from "./conversation.ts";
 
 /** The options of a test's server; all have defaults. */
-export interface TestServerOptions extends Partial<CreateServerOptions> {
+export interface TestServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Partial<CreateServerOptions<S, V>> {
   /** The protocol that clients speak by default: `2026-07-28`. */
   revision?: TestRevision;
 }
