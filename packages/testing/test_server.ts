@@ -15,6 +15,7 @@ import type { ConnectionInfo } from "../../src/http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
+import { tellTaskProgress } from "./task_progress.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
 import type { TestRevision } from "./request_options.ts";
 import type { Target } from "./conversation.ts";
@@ -51,8 +52,14 @@ export class TestServer extends TestClient implements AsyncDisposable {
     origin = "http://localhost",
   ): Promise<TestServer> {
     const crashes = new CrashLog(options.log);
-    const plan = planServer({ ...options, name, version, log: crashes }, env);
     const gate = new TestGate();
+    const around = options.tools?.some(({ task }) => task)
+      ? tellTaskProgress(gate, options.around)
+      : options.around;
+    const plan = planServer(
+      { ...options, name, version, around, log: crashes },
+      env,
+    );
     const { memoryKv } = await import("../../src/store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
     const server = assemble(plan, {
