@@ -7,7 +7,8 @@ import * as z from "zod";
 import { VERSION } from "../../src/version.ts";
 import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
 import { titleOf } from "./names.ts";
-import { agentsFile, readmeFile } from "./project_words.ts";
+import { agentsFile } from "./agents_words.ts";
+import { readmeFile } from "./project_words.ts";
 import { envExample, grantedVariables } from "./settings.ts";
 
 /** The name under which projects import this package. */
@@ -32,7 +33,9 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": envExample(SETTINGS),
-    ".gitignore": "/.env\n/data/\n/dist/\n/node_modules/\n",
+    ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n",
+    // The folder is there before the first file in it, in every copy.
+    "data/.gitignore": "*\n!.gitignore\n",
     "README.md": readmeFile(name),
     "AGENTS.md": agentsFile(name),
     ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
@@ -59,15 +62,17 @@ const CORES = "deno run --quiet --allow-run --allow-net " +
 const BUNDLE =
   "rm -rf dist && deno bundle --quiet --code-splitting --outdir dist main.ts";
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
-const WATCH =
-  "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
-  "main.ts --no-drain --views";
+// Not quiet, it would complain twice that there is no .env. The server tells
+// itself that it has started again.
+const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
+  "--env-file=.env main.ts --no-drain --views";
 
 function configuration({ link }: ProjectOptions) {
   return {
     imports: { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` },
     ...(link && { links: [link] }),
     unstable: ["kv", "no-legacy-abort"],
+    exclude: ["data", "dist"],
     permissions: {
       default: {
         env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
@@ -82,7 +87,7 @@ function configuration({ link }: ProjectOptions) {
       "start": RUN,
       "start:cores": CORES,
       "bundle": BUNDLE,
-      "test": "deno test --quiet -P --no-prompt",
+      "test": "deno test -P --no-prompt",
       "check": "deno check",
       "tool": `deno run -A ${PACKAGE}/create tool`,
       "settings": `deno run -A ${PACKAGE}/create settings`,

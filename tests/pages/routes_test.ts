@@ -51,7 +51,7 @@ Deno.test("GET / says what this server is and how to connect", () =>
       html,
       /claude mcp add --transport http mail-tools http:\/\/localhost:3000\/mcp/,
     );
-    assert.match(html, /deploy it first/);
+    assert.match(html, /deploy it, or try a tunnel and set BASE_URL/);
   }));
 
 Deno.test("GET /mcp stays 405 and shows a browser how to connect", () =>
