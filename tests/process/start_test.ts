@@ -42,7 +42,7 @@ Deno.test("the banner names each client once, and the next step in development",
     env: { KV_PATH: ":memory:" },
     terminal: true,
   });
-  await server.prints(/Any other .*\n/);
+  await server.prints(/open http\S+ in a browser/);
   assert.match(server.output, /Try it +deno task list, then deno task call/);
   assert.match(server.output, /Claude, ChatGPT +Calls from the internet/);
   assert.doesNotMatch(server.output, /mcp-remote/);
