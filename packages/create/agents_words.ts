@@ -52,8 +52,8 @@ Rules:
   beginning. \`progress\`, \`signal\`, \`caller\` and \`upstream\` are in the context.
 - Long work: \`task: "optional"\`. What not every sign-in may do: \`scopes\`.
 - Nothing in memory outlives a process or is seen by another. Data goes into a
-  file in \`data/\` or a database of its own, opened by a service. The server's
-  own database is its own: another file, never its keys.
+  file in \`data/\` or a database of yours, opened by a service, and a setting
+  says where, so that tests use \`:memory:\`. Never into the server's own database.
 - Settings are declared in \`settings\` and reached through the context, never
   through \`Deno.env\`; secrets are marked with \`secret()\`, and are never in code,
   logs or errors.
@@ -66,11 +66,14 @@ function commentOf(path: string): string {
   return path.endsWith(".html") ? `<!-- ${path} -->` : `// ${path}`;
 }
 
-const NOTES = `import { service } from "@tool-server/tool-server";
+const NOTES = `import { service, z } from "@tool-server/tool-server";
 
 export const notes = service({
   name: "notes",
-  start: () => Deno.openKv("data/notes.db"),
+  settings: {
+    NOTES_KV: z.string().default("data/notes.kv").describe("Where notes are."),
+  },
+  start: ({ settings }) => Deno.openKv(settings.NOTES_KV),
   stop: (kv) => kv.close(),
 });
 `;
@@ -164,16 +167,16 @@ import options from "./server.ts";
 import addNote from "./tools/add_note.ts";
 
 Deno.test("a note is added, found and read", async () => {
-  await using server = await testServer(options);
-  const id = crypto.randomUUID();
+  const env = { NOTES_KV: ":memory:" };
+  await using server = await testServer({ ...options, env });
   const ada = server.as({ subject: "ada" });
-  const added = await ada.call(addNote, { id, text: "Buy tea" });
-  assert.deepEqual(added.structured, { id, words: 2 });
-  assert.equal((await ada.call(addNote, { id, text: "" })).isError, true);
-  const found = await ada.complete("notes://{id}", "id", id.slice(0, 8));
-  assert.deepEqual(found, [id]);
+  const added = await ada.call(addNote, { id: "tea", text: "Buy tea" });
+  assert.deepEqual(added.structured, { id: "tea", words: 2 });
+  const again = await ada.call(addNote, { id: "tea", text: "" });
+  assert.equal(again.isError, true);
+  assert.deepEqual(await ada.complete("notes://{id}", "id", "t"), ["tea"]);
   const body = "Buy more tea";
-  await server.fetch(\`/notes/\${id}\`, { method: "PUT", body });
-  assert.equal((await ada.read(\`notes://\${id}\`)).text, body);
+  await server.fetch("/notes/tea", { method: "PUT", body });
+  assert.equal((await ada.read("notes://tea")).text, body);
 });
 `;
