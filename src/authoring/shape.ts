@@ -24,11 +24,11 @@ export function schemaOf(
   given: z.ZodType | Shape | undefined,
 ): z.ZodType | undefined {
   if (given === undefined || isSchema(given)) return given;
-  const names = typeof given === "object" && given !== null
-    ? Object.keys(given)
-    : [];
-  const wrong = names.find((name) => !isSchema(given[name]));
-  if (names.length > 0 && wrong === undefined) return z.object({ ...given });
+  const isObject = typeof given === "object" && given !== null;
+  const wrong = isObject
+    ? Object.keys(given).find((name) => !isSchema(given[name]))
+    : undefined;
+  if (isObject && wrong === undefined) return z.object({ ...given });
   throw new TypeError(
     `${member} must be a Zod 4 schema, such as z.object({ name: z.string() })` +
       (wrong === undefined ? "" : `: ${wrong} is none`),

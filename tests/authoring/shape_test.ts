@@ -17,6 +17,12 @@ Deno.test("tool() takes the members of its schemas alone, and types them", async
   assert.deepEqual([isError, /word/.test(text)], [true, true]);
 });
 
+Deno.test("tool() takes no members for no arguments", async () => {
+  const now = tool({ name: "now", input: {}, run: () => "tea time" });
+  await using server = await testServer({ tools: [now] });
+  assert.equal((await server.call(now)).text, "tea time");
+});
+
 Deno.test("prompt() takes the members of its arguments alone", async () => {
   const explain = prompt({
     name: "explain",
