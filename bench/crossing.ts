@@ -6,8 +6,10 @@
  *
  * @module
  */
-import { type Cluster, startCluster } from "../tests/cluster/cluster.ts";
-import { Events, type Json, until } from "../tests/kit.ts";
+import { type Cluster, startCluster } from "../tests/kit/cluster.ts";
+import { Events } from "../tests/kit/answer.ts";
+import type { Json } from "../tests/kit/message.ts";
+import { until } from "../tests/kit/wait.ts";
 import { median, print, quantile, table } from "./statistics.ts";
 
 const ROUNDS = 50;

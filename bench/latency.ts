@@ -14,7 +14,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { CountingKv } from "../tests/trips/counting_kv.ts";
+import { CountingKv } from "../tests/kit/counting_kv.ts";
 import type { Step, Steps, Surroundings } from "../tests/trips/processes.ts";
 import {
   walkManyRefreshes,

@@ -2,7 +2,7 @@
  * Attacks by a page on another site, or by a name that is made to point at us.
  */
 import assert from "node:assert/strict";
-import { startServer } from "../kit.ts";
+import { startServer } from "../kit/server.ts";
 import {
   attacks,
   each,
@@ -10,7 +10,7 @@ import {
   rpcRefusal,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
 
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 

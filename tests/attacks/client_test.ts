@@ -4,17 +4,16 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import * as jose from "jose";
 import { DocumentError } from "../../src/auth/clients/document_error.ts";
 import { fetchDocument } from "../../src/auth/clients/fetch_document.ts";
-import type { Json } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
 import {
   attacks,
-  BASE_URL,
-  Client,
   each,
   oauthRefusal,
-  REDIRECT_URI,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client, REDIRECT_URI } from "../kit/client.ts";
 
 const ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const { privateKey, publicKey } = await generateKeyPair("ES256");

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
 import { CODE_TTL_SECONDS } from "../../src/auth/rules/lifetimes.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import {
   attacks,
-  BASE_URL,
-  type Client,
   oauthRefusal,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
+import { BASE_URL } from "../kit/server.ts";
+import type { Client } from "../kit/client.ts";
 
 async function assertOpens(client: Client, code: string): Promise<void> {
   const { status, body } = await client.redeem(code);

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../../src/auth/rules/lifetimes.ts";
 import { ACCOUNT_SESSION_SECONDS } from "../../src/store/account_sessions.ts";
-import type { Arrival, Browser } from "../flow/browser.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import type { Arrival, Browser } from "../kit/browser.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import {
   attacks,
-  BASE_URL,
   oauthRefusal,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
+import { BASE_URL } from "../kit/server.ts";
 
 /** Opens the consent page in a browser. */
 async function consenting(target: Target) {

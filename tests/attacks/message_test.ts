@@ -1,13 +1,9 @@
 /** Messages that are too large, too deep, too many, or malformed. */
 import assert from "node:assert/strict";
-import {
-  Events,
-  rpc,
-  startServer,
-  statelessMeta,
-  until,
-  within,
-} from "../kit.ts";
+import { Events } from "../kit/answer.ts";
+import { rpc, statelessMeta } from "../kit/message.ts";
+import { startServer } from "../kit/server.ts";
+import { until, within } from "../kit/wait.ts";
 import {
   type Answer,
   attacks,
@@ -15,7 +11,7 @@ import {
   listen,
   rpcRefusal,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import * as z from "zod";
 

@@ -1,10 +1,11 @@
 /** Strangers' texts on pages and in the log. */
 import assert from "node:assert/strict";
 import type { LogEvent } from "../../src/log/log.ts";
-import { recordLog } from "../log/fixture.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { recordLog } from "../kit/log.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { jsonLine, terminalLine } from "../../src/log/log_line.ts";
-import { attacks, BASE_URL, each, startTarget, type Target } from "./kit.ts";
+import { attacks, each, startTarget, type Target } from "../kit/target.ts";
+import { BASE_URL } from "../kit/server.ts";
 
 const MARKUP = [
   "<script>alert(1)</script>",

@@ -1,7 +1,13 @@
 /** Misleading paths, methods and headers. */
 import assert from "node:assert/strict";
-import { FakeTime } from "../store/fake_time.ts";
-import { type Answer, attacks, each, startTarget, type Target } from "./kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import {
+  type Answer,
+  attacks,
+  each,
+  startTarget,
+  type Target,
+} from "../kit/target.ts";
 
 const PATHS = [
   "/../etc/passwd",

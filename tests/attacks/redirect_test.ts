@@ -1,6 +1,8 @@
 /** Redirect URIs, and addresses that only look like a registered one. */
 import assert from "node:assert/strict";
-import { attacks, BASE_URL, each, oauthRefusal, REDIRECT_URI } from "./kit.ts";
+import { attacks, each, oauthRefusal } from "../kit/target.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { REDIRECT_URI } from "../kit/client.ts";
 
 const UNREGISTERABLE = [
   "javascript:alert(1)",

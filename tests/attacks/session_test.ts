@@ -1,8 +1,9 @@
 /** Sessions, tasks and states of other people, and states that were changed. */
 import assert from "node:assert/strict";
 import { REQUEST_STATE_SECONDS } from "../../src/mcp/wire/request_state.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { Events, type Json, rpc, statelessMeta } from "../kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Events } from "../kit/answer.ts";
+import { type Json, rpc, statelessMeta } from "../kit/message.ts";
 import {
   attacks,
   each,
@@ -10,7 +11,7 @@ import {
   rpcRefusal,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
 
 const ELICITATION = { elicitation: { form: {} } };
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };

@@ -1,20 +1,21 @@
 /** Access and refresh tokens in the wrong hands, or in the wrong place. */
 import assert from "node:assert/strict";
-import { Events, rpc, statelessMeta } from "../kit.ts";
+import { Events } from "../kit/answer.ts";
+import { rpc, statelessMeta } from "../kit/message.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import {
   ACCESS_TOKEN_TTL_SECONDS,
   GRANT_IDLE_TTL_SECONDS,
 } from "../../src/auth/rules/lifetimes.ts";
 import {
   attacks,
-  Client,
   each,
   oauthRefusal,
   startTarget,
   type Target,
-} from "./kit.ts";
+} from "../kit/target.ts";
+import { Client } from "../kit/client.ts";
 
 const WHOAMI = { name: "whoami" };
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { scopeDoubts } from "../../src/authoring/scope.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { startServer } from "../kit.ts";
-import { recordLog } from "../log/fixture.ts";
+import { startServer } from "../kit/server.ts";
+import { recordLog } from "../kit/log.ts";
 
 Deno.test("scopeDoubts() finds words without a scope and, where there are words, scopes without", () => {
   const words = { "mail:read": "Read your mail", "mail:sned": "Send mail" };

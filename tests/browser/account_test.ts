@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
+import { until } from "../kit/wait.ts";
 import {
   approve,
   Client,

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Browser, Page } from "playwright-core";
-import { Process, REPOSITORY } from "../process/kit.ts";
-import { startChromium } from "./chromium.ts";
+import { Process, REPOSITORY } from "../kit/process.ts";
+import { startChromium } from "../kit/chromium.ts";
 import { gallery } from "./gallery.tsx";
 
 const PAGES = ["landing", "consent", "account"];

@@ -1,6 +1,6 @@
 import axe from "axe-core";
 import assert from "node:assert/strict";
-import { startChromium } from "./chromium.ts";
+import { startChromium } from "../kit/chromium.ts";
 import { findClipped } from "./clipped.ts";
 import { GALLERY, gallery } from "./gallery.tsx";
 import { LOOKS, takePictures } from "./pictures.ts";

@@ -8,13 +8,13 @@ import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { INTRODUCTION } from "../kit.ts";
+import { INTRODUCTION } from "../kit/server.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { codeChallenge } from "../../src/auth/rules/pkce.ts";
-import { startChromium } from "./chromium.ts";
-import { SILENT } from "../log/fixture.ts";
+import { startChromium } from "../kit/chromium.ts";
+import { SILENT } from "../kit/log.ts";
 
 const TOOLS = [
   tool({

@@ -5,8 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { withViewScript } from "../../src/mcp/catalogue/view_document.ts";
-import { until } from "../kit.ts";
-import { startChromium } from "./chromium.ts";
+import { until } from "../kit/wait.ts";
+import { startChromium } from "../kit/chromium.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";
 
 /** Bundles a program of this folder into one script for a browser. */

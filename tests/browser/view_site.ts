@@ -11,8 +11,8 @@ import { assemble } from "../../src/server/assemble.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type { Server } from "../../src/server/server_options.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
-import { INTRODUCTION } from "../kit.ts";
-import { SILENT } from "../log/fixture.ts";
+import { INTRODUCTION } from "../kit/server.ts";
+import { SILENT } from "../kit/log.ts";
 
 /** Makes the page of a tool that charts something, with more in its script. */
 export function page(script: string, title = "Bars"): string {

@@ -8,9 +8,9 @@ import type {
 import * as z from "zod";
 import type { Tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import { until } from "../kit.ts";
-import { Process, REPOSITORY } from "../process/kit.ts";
-import { startChromium } from "./chromium.ts";
+import { until } from "../kit/wait.ts";
+import { Process, REPOSITORY } from "../kit/process.ts";
+import { startChromium } from "../kit/chromium.ts";
 import { approve, signInAs } from "./site.ts";
 import { barTools, page as html, ViewSite } from "./view_site.ts";
 

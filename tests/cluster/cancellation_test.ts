@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { Events, type Json, until } from "../kit.ts";
-import { type Cluster, type Member, startCluster } from "./cluster.ts";
+import { Events } from "../kit/answer.ts";
+import type { Json } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { type Cluster, type Member, startCluster } from "../kit/cluster.ts";
 
 const held = (name: string) => ({
   name: "hold",

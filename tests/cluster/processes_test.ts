@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { Events, initialize, type Json, resultOf, until } from "../kit.ts";
-import { type Cluster, type Member, startCluster } from "./cluster.ts";
+import { Events, resultOf } from "../kit/answer.ts";
+import { initialize, type Json } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { type Cluster, type Member, startCluster } from "../kit/cluster.ts";
 
 const TASKS = {
   extensions: { "io.modelcontextprotocol/tasks": {} },

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { fingerprint } from "../../src/crypto/crypto.ts";
-import { Events, type Json, resultOf, type TestSession } from "../kit.ts";
-import { type Cluster, type Member, startCluster } from "./cluster.ts";
+import { Events, resultOf } from "../kit/answer.ts";
+import type { Json } from "../kit/message.ts";
+import type { TestSession } from "../kit/server.ts";
+import { type Cluster, type Member, startCluster } from "../kit/cluster.ts";
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 

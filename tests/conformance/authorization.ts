@@ -7,9 +7,9 @@
  *
  * @module
  */
-import { Browser } from "../flow/browser.ts";
-import { freePort } from "../flow/processes.ts";
-import { startServer } from "../interop/server_process.ts";
+import { Browser } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { startServerProcess } from "../kit/server_process.ts";
 import { startProxy } from "./proxy.ts";
 
 /** Pinned, as in `suite.ts`. */
@@ -87,7 +87,10 @@ async function startOwn(
 ): Promise<AsyncDisposable> {
   const port = freePort();
   targets.push(`http://127.0.0.1:${port}`);
-  return await startServer({ kvPath, env: { ...env, PORT: String(port) } });
+  return await startServerProcess({
+    kvPath,
+    env: { ...env, PORT: String(port) },
+  });
 }
 
 if (import.meta.main) Deno.exit(await main() ? 0 : 1);

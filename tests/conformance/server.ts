@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { serve } from "../serve.ts";
+import { serve } from "../kit/serve.ts";
 import { catalogue } from "./catalogue.ts";
 
 await serve(catalogue);

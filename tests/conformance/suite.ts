@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { startServer } from "../interop/server_process.ts";
+import { startServerProcess } from "../kit/server_process.ts";
 import { startProxy } from "./proxy.ts";
 
 /** Pinned: the dist-tag `latest` is an older series. */
@@ -125,7 +125,7 @@ async function main(): Promise<boolean> {
   const remote = Deno.env.get("KV_PATH");
   const urls: string[] = [];
   const start = async () => {
-    const process = await startServer({
+    const process = await startServerProcess({
       entry: "tests/conformance/server.ts",
       kvPath: remote ?? `${directory}/conformance.db`,
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
-import { INTRODUCTION } from "../kit.ts";
+import { INTRODUCTION } from "../kit/server.ts";
 import { BREAKAGES, broken } from "./breakages.ts";
 import { catalogue } from "./catalogue.ts";
 import { DIFFERENCES } from "./differences.ts";
@@ -14,7 +14,7 @@ import {
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { Peer } from "./peer.ts";
 import { randomNumbers } from "./random.ts";
-import { SILENT } from "../log/fixture.ts";
+import { SILENT } from "../kit/log.ts";
 
 const SEED = 20260728;
 

@@ -7,7 +7,7 @@ import {
   registryEntry,
 } from "../../src/discovery/registry_entry.ts";
 import type { ServerCard } from "../../src/discovery/server_card.ts";
-import { SILENT } from "../log/fixture.ts";
+import { SILENT } from "../kit/log.ts";
 
 async function withServer(
   test: (get: (path: string, headers?: HeadersInit) => Promise<Response>) =>

@@ -7,18 +7,12 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import {
-  BASE_URL,
-  Events,
-  initialize,
-  isStream,
-  type Json,
-  messagesOf,
-  rpc,
-  until,
-} from "../kit.ts";
-import { FAULTS } from "./faulty_kv.ts";
-import { type Line, testFaults } from "./kit.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Events, isStream, messagesOf } from "../kit/answer.ts";
+import { initialize, type Json, rpc } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { FAULTS } from "../kit/faulty_kv.ts";
+import { type Line, testFaults } from "../kit/faults.ts";
 
 const LARGE = "x".repeat(100_000);
 

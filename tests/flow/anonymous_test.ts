@@ -5,21 +5,15 @@ import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
+import { type HeadersOf, initialize, type Json, rpc } from "../kit/message.ts";
+import { resultOf } from "../kit/answer.ts";
+import { BASE_URL, startServer } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
 import {
-  type HeadersOf,
-  initialize,
-  type Json,
-  resultOf,
-  rpc,
-  startServer,
-} from "../kit.ts";
-import {
-  BASE_URL,
-  Client,
   type OAuthServer,
   type OAuthServerOptions,
   startOAuthServer,
-} from "./kit.ts";
+} from "../kit/sign_in.ts";
 
 const tools = [
   tool({

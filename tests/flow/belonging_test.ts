@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { initialize, type Json, refusal, resultOf, until } from "../kit.ts";
-import { BASE_URL, Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { initialize, type Json } from "../kit/message.ts";
+import { refusal, resultOf } from "../kit/answer.ts";
+import { until } from "../kit/wait.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 const long = tool({
   name: "long",

@@ -15,8 +15,9 @@ import { exportJWK, generateKeyPair } from "jose";
 import * as oauth from "oauth4webapi";
 import { tool } from "../../src/authoring/tool.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { startAssertionProvider } from "./assertion_provider.ts";
-import { browserOf, type OAuthServer, serveOAuthServer } from "./kit.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { browserOf } from "../kit/browser.ts";
+import { type OAuthServer, serveOAuthServer } from "../kit/sign_in.ts";
 
 const REDIRECT_URI = "http://localhost:7777/callback";
 const DOCUMENT_URL = "https://app.example.com/client.json";
@@ -42,7 +43,7 @@ async function approve(
     // The public origin is part of the test, so it stays.
     fetch: async (path, init) =>
       await server.app.fetch(new Request(baseUrl + path, init)),
-  }, baseUrl);
+  }, { baseUrl });
   const page = await browser.open(url);
   assert.equal(page.status, 200, page.text);
   return new URL((await browser.press(page, "decision", "approve")).url);
@@ -386,7 +387,7 @@ Deno.test("both SDKs call with a token that a person made on the account page", 
   const browser = browserOf({
     fetch: async (path, init) =>
       await server.app.fetch(new Request(url + path, init)),
-  }, url);
+  }, { baseUrl: url });
   const page = await browser.press(
     await browser.open(`${url}/account`),
     "",

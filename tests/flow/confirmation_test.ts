@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import type { Environment } from "../../src/settings/setting.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { AccountVisitor } from "../auth/account/kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { Client, startOAuthServer } from "./kit.ts";
-import { FakeProvider } from "./fake_provider.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Client } from "../kit/client.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
 
 const DAY = 24 * 60 * 60;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { Client } from "./kit.ts";
-import { browserOn, Processes } from "./processes.ts";
+import { Client } from "../kit/client.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Processes } from "../kit/processes.ts";
 
 Deno.test("the development provider signs in anyone who types a name, on two processes that take turns", async () => {
   await using processes = new Processes({
@@ -15,7 +16,7 @@ Deno.test("the development provider signs in anyone who types a name, on two pro
     },
   };
   const client = await Client.register(server);
-  const browser = browserOn(server);
+  const browser = browserOf(server);
   const consent = await browser.open(client.authorizationUrl());
   const signIn = await browser.press(consent, "decision", "approve");
   assert.match(signIn.text, /name="name"/);

@@ -6,21 +6,20 @@ import assert from "node:assert/strict";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { keyServer } from "../auth/doors/key_server.ts";
+import { keyServer } from "../kit/key_server.ts";
 import {
   type Ask,
   asksOf,
-  Events,
-  type HeadersOf,
-  isStream,
-  type Json,
-  resultOf,
+  BASE_URL,
   startServer,
   type TestServer,
-  until,
-} from "../kit.ts";
-import { startAssertionProvider } from "./assertion_provider.ts";
-import { BASE_URL, Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+} from "../kit/server.ts";
+import { Events, isStream, resultOf } from "../kit/answer.ts";
+import type { HeadersOf, Json } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;

@@ -19,26 +19,26 @@ import { TASK_SECONDS } from "../../src/store/task_record.ts";
 import { taskStore } from "../../src/store/tasks.ts";
 import {
   BASE_URL,
-  Events,
+  Sender,
+  startServer,
+  type TestServer,
+} from "../kit/server.ts";
+import { Events, messagesOf, resultOf } from "../kit/answer.ts";
+import {
   type HeadersOf,
   initialize,
   type Json,
-  messagesOf,
-  resultOf,
   rpc,
-  Sender,
-  startServer,
   statelessMeta,
-  type TestServer,
-  until,
-} from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
+} from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Client } from "../kit/client.ts";
 import {
-  Client,
   type OAuthServer,
   type OAuthServerOptions,
   startOAuthServer,
-} from "./kit.ts";
+} from "../kit/sign_in.ts";
 
 const echoWith = (limit?: ToolLimit) =>
   tool({ name: "echo", limit, run: () => "here" });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer } from "../../src/server.ts";
-import { INTRODUCTION } from "../kit.ts";
-import { Browser } from "./browser.ts";
-import { SILENT } from "../log/fixture.ts";
+import { INTRODUCTION } from "../kit/server.ts";
+import { Browser } from "../kit/browser.ts";
+import { SILENT } from "../kit/log.ts";
 
 /** Makes a server that has no address of its own. */
 function openServer(kv: Deno.Kv) {

@@ -6,17 +6,14 @@ import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/clock.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { AccountVisitor } from "../auth/account/kit.ts";
-import { type HeadersOf, until } from "../kit.ts";
-import { recordLog } from "../log/fixture.ts";
-import { startAssertionProvider } from "./assertion_provider.ts";
-import {
-  BASE_URL,
-  Client,
-  type OAuthServer,
-  REDIRECT_URI,
-  startOAuthServer,
-} from "./kit.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import type { HeadersOf } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { recordLog } from "../kit/log.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client, REDIRECT_URI } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 const DOCUMENT_URL = "https://app.example.com/client.json";
 const SECRET = "a-secret-of-many-letters";

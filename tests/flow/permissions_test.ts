@@ -2,11 +2,13 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../../src/caller.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import type { Environment } from "../../src/settings/setting.ts";
-import { startServer } from "../kit.ts";
-import { BASE_URL, browserOf, Client, startOAuthServer } from "./kit.ts";
-import { FakeProvider } from "./fake_provider.ts";
+import { BASE_URL, startServer } from "../kit/server.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Client } from "../kit/client.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
 
 const tools = ["read", "write", "admin"].map((scope) =>
   tool({ name: scope, scopes: [scope], run: () => scope })

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { BASE_URL, Client } from "./kit.ts";
-import { signInAt, startOpenIdProvider } from "./open_id_provider.ts";
-import { browserOn, Processes } from "./processes.ts";
-import { walk } from "./walk.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { signInAt, startOpenIdProvider } from "../kit/open_id_provider.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Processes } from "../kit/processes.ts";
+import { walk } from "../kit/walk.ts";
 
 Deno.test("the whole flow with an OpenID provider works on two processes that take turns", async () => {
   await using provider = await startOpenIdProvider(BASE_URL);
@@ -23,7 +25,7 @@ Deno.test("a refresh whose process is killed under it can be sent again", async 
   await using processes = new Processes(provider.environment);
   await processes.start();
   const client = await Client.register(processes);
-  const browser = browserOn(processes, provider.issuer);
+  const browser = browserOf(processes, { issuer: provider.issuer });
   const page = await browser.open(client.authorizationUrl());
   const away = await browser.press(page, "decision", "approve");
   const back = await signInAt(provider.issuer, browser, away);
@@ -54,7 +56,7 @@ Deno.test("of forty simultaneous exchanges on two processes one wins, and forty 
     },
   };
   const client = await Client.register(server);
-  const browser = browserOn(server, provider.issuer);
+  const browser = browserOf(server, { issuer: provider.issuer });
   const signIn = async () => {
     const page = await browser.open(client.authorizationUrl());
     const away = await browser.press(page, "decision", "approve");

@@ -1,17 +1,18 @@
 /** Two real providers, one after the other, on one database. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { formOf } from "../auth/account/kit.ts";
-import { initialize, rpc, startServer, type TestServer } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { BASE_URL, Client } from "./kit.ts";
+import { formOf } from "../kit/account_visitor.ts";
+import { initialize, rpc } from "../kit/message.ts";
+import { BASE_URL, startServer, type TestServer } from "../kit/server.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Client } from "../kit/client.ts";
 import {
   type OpenIdProvider,
   signInAt,
   startOpenIdProvider,
-} from "./open_id_provider.ts";
-import { browserOn } from "./processes.ts";
-import { connect } from "./walk.ts";
+} from "../kit/open_id_provider.ts";
+import { browserOf } from "../kit/browser.ts";
+import { connect } from "../kit/walk.ts";
 
 const tools = [
   tool({ name: "whoami", run: (_, { caller }) => caller.subject }),
@@ -40,7 +41,7 @@ async function statusOf(calling: Promise<Response>): Promise<number> {
 
 /** Everything that a person of a provider can leave open. */
 async function open(server: TestServer, { issuer }: OpenIdProvider) {
-  const browser = browserOn(server, issuer);
+  const browser = browserOf(server, { issuer });
   const { client, tokens } = await connect(server, issuer, browser);
   const opened = await server.post(initialize("2025-11-25"), {
     authorization: `Bearer ${tokens.access_token}`,
@@ -72,7 +73,7 @@ async function open(server: TestServer, { issuer }: OpenIdProvider) {
   const personal = /tsp_\w{58}/.exec(made.text)![0];
 
   // On their way to the provider when the server restarts.
-  const stranger = browserOn(server, issuer);
+  const stranger = browserOf(server, { issuer });
   const asking = await stranger.open(client.authorizationUrl());
   const left = await stranger.press(asking, "decision", "approve");
   return {
@@ -126,7 +127,7 @@ Deno.test("another provider keeps out everyone of the old one, whatever they had
 
   // The same browser, with its cookies.
   const { browser, stranger } = held;
-  const there = browserOn(after, second.issuer);
+  const there = browserOf(after, { issuer: second.issuer });
   for (const jar of [browser, stranger]) {
     for (const [name, value] of jar.cookies) there.cookies.set(name, value);
   }
@@ -178,11 +179,11 @@ Deno.test("another provider keeps out everyone of the old one, whatever they had
 
 /** A browser that reaches another process under the same address. */
 function returning(
-  from: ReturnType<typeof browserOn>,
+  from: ReturnType<typeof browserOf>,
   issuer: string,
   server: TestServer,
 ) {
-  const browser = browserOn(server, issuer);
+  const browser = browserOf(server, { issuer });
   for (const [name, value] of from.cookies) browser.cookies.set(name, value);
   return browser;
 }

@@ -9,15 +9,11 @@ import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import { Meta } from "../../src/mcp/wire/request_meta.ts";
-import {
-  asksOf,
-  Events,
-  type HeadersOf,
-  isStream,
-  type Json,
-  resultOf,
-} from "../kit.ts";
-import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+import { asksOf } from "../kit/server.ts";
+import { Events, isStream, resultOf } from "../kit/answer.ts";
+import type { HeadersOf, Json } from "../kit/message.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 import { resourcesOf, taskOf } from "./scoped_definitions.ts";
 
 const SCOPES = ["granted", "grantable", "never"] as const;

@@ -1,8 +1,13 @@
 /** Secrets that an operator changes between two starts. */
 import assert from "node:assert/strict";
-import { startServer, type TestServer } from "../kit.ts";
-import { BASE_URL, Client, postForm } from "./kit.ts";
-import { browserOn } from "./processes.ts";
+import {
+  BASE_URL,
+  postForm,
+  startServer,
+  type TestServer,
+} from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { browserOf } from "../kit/browser.ts";
 import { tool } from "../../src/authoring/tool.ts";
 
 const whoami = tool({
@@ -54,7 +59,7 @@ function start(
 
 /** Walks the whole way to tokens at the provider. */
 async function connect(client: Client) {
-  const browser = browserOn(client.server);
+  const browser = browserOf(client.server);
   const page = await browser.open(client.authorizationUrl());
   const away = await browser.press(page, "decision", "approve");
   const back = new URL(`${BASE_URL}/oauth/provider-callback?code=c`);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../src/authoring/tool.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { Client, startOAuthServer } from "./kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Client } from "../kit/client.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
 
 const whoami = tool({
   name: "whoami",

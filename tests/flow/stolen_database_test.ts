@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { Client, startOAuthServer } from "./kit.ts";
+import { Client } from "../kit/client.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
 
 const token = tool({
   name: "token",

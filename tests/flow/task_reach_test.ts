@@ -1,8 +1,11 @@
 /** A task requires the scopes of its tool, in every way to ask for it. */
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
-import { Events, isStream, type Json, resultOf, until } from "../kit.ts";
-import { Client, type OAuthServer, startOAuthServer } from "./kit.ts";
+import { Events, isStream, resultOf } from "../kit/answer.ts";
+import type { Json } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 const tools = [
   tool({

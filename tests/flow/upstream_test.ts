@@ -5,8 +5,9 @@ import { pauseGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { Client, startOAuthServer } from "./kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { Client } from "../kit/client.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
 
 const token = tool({
   name: "token",

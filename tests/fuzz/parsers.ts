@@ -34,8 +34,7 @@ import { openClient } from "../../src/auth/rules/sealed_client.ts";
 import { parseScope, printScope } from "../../src/auth/rules/scope.ts";
 import { parseTokenRequest } from "../../src/auth/rules/token_request.ts";
 import { displayName } from "../../src/pages/display_name.ts";
-import { parseAnswer } from "../../src/mcp/wire/elicitation.ts";
-import { FormError } from "../../src/mcp/wire/elicitation.ts";
+import { FormError, parseAnswer } from "../../src/mcp/wire/elicitation.ts";
 import { decodeHeaderValue } from "../../src/mcp/wire/headers.ts";
 import { parseMessage, salvageId } from "../../src/mcp/wire/messages.ts";
 import { Meta, parseStatelessMeta } from "../../src/mcp/wire/request_meta.ts";
@@ -43,7 +42,8 @@ import { openRequestState } from "../../src/mcp/wire/request_state.ts";
 import { readBody } from "../../src/mcp/wire/transport.ts";
 import { parseUriTemplate } from "../../src/mcp/catalogue/uri_template.ts";
 import { ChallengeError } from "../../src/errors.ts";
-import { BASE_URL, REDIRECT_URI } from "../flow/kit.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { REDIRECT_URI } from "../kit/client.ts";
 import {
   headerTexts,
   json,

@@ -15,14 +15,10 @@ import { tool } from "../../src/authoring/tool.ts";
 import { skill } from "../../src/skill.ts";
 import * as z from "zod";
 import { checkRedirectUri } from "../../src/auth/rules/redirect_uri.ts";
-import {
-  BASE_URL,
-  Client,
-  type OAuthServer,
-  REDIRECT_URI,
-  startOAuthServer,
-} from "../flow/kit.ts";
-import { initialize, statelessMeta } from "../kit.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client, REDIRECT_URI } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
+import { initialize, statelessMeta } from "../kit/message.ts";
 import {
   headerTexts,
   json,

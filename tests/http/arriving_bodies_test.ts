@@ -7,10 +7,11 @@ import {
 } from "../../src/http/arriving_bodies.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { startOAuthServer } from "../flow/kit.ts";
-import { until } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { SILENT } from "../log/fixture.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { SILENT } from "../kit/log.ts";
+import { Timers } from "../kit/timers.ts";
 
 /** Sends half a body and reads the answer when its time is over. */
 async function stall(
@@ -80,95 +81,68 @@ Deno.test("a form that stalls is answered 408 after a minute", async () => {
   assert.match(text, /connection: close/i);
 });
 
-/** A timer that fires as seconds pass, together with a clock. */
-class FakeTimer implements Disposable {
-  readonly #real = { setInterval, clearInterval };
-  #milliseconds = 0;
-  #dueMilliseconds = 0;
-  #timer?: { act(): void; every: number };
-
-  constructor() {
-    Object.assign(globalThis, {
-      setInterval: (act: () => void, every: number) => {
-        this.#timer = { act, every };
-        this.#dueMilliseconds = this.#milliseconds + every;
-        return 1;
-      },
-      clearInterval: () => this.#timer = undefined,
-    });
-  }
-
-  readonly clock = () => this.#milliseconds;
-
-  get runs(): boolean {
-    return this.#timer !== undefined;
-  }
-
-  /** Lets seconds pass, until all waiting code has noticed. */
-  async pass(seconds: number): Promise<void> {
-    for (let second = 0; second < seconds; second++) {
-      this.#milliseconds += 1000;
-      if (this.#timer && this.#milliseconds >= this.#dueMilliseconds) {
-        this.#dueMilliseconds += this.#timer.every;
-        this.#timer.act();
-      }
-    }
-    await Promise.resolve();
-  }
-
-  [Symbol.dispose](): void {
-    Object.assign(globalThis, this.#real);
-  }
+/** Makes bodies whose seconds pass when a test says so. */
+function openBodies() {
+  const timers = new Timers();
+  let milliseconds = 0;
+  const bodies = new ArrivingBodies(() => milliseconds);
+  return {
+    bodies,
+    timers,
+    async pass(seconds: number) {
+      milliseconds += seconds * 1000;
+      await timers.beat();
+    },
+    [Symbol.dispose]: () => timers[Symbol.dispose](),
+  };
 }
 
 const never = () => new Promise<never>(() => {});
 
 Deno.test("each body has a minute, from when it begins", async () => {
-  using timer = new FakeTimer();
-  const bodies = new ArrivingBodies(timer.clock);
+  using place = openBodies();
   const refused: string[] = [];
   const begin = (name: string) =>
-    bodies.wait(never()).catch((error) => {
+    place.bodies.wait(never()).catch((error) => {
       assert(error instanceof HttpError);
       assert.equal(error.status, 408);
       refused.push(name);
     });
   begin("first");
-  await timer.pass(5);
+  await place.pass(5);
   begin("second");
-  await timer.pass(54);
+  await place.pass(BODY_SECONDS - 6);
   assert.deepEqual(refused, []);
-  await timer.pass(1);
+  await place.pass(1);
   assert.deepEqual(refused, ["first"]);
-  await timer.pass(4);
+  await place.pass(4);
   assert.deepEqual(refused, ["first"]);
-  await timer.pass(1);
+  await place.pass(1);
   assert.deepEqual(refused, ["first", "second"]);
 });
 
 Deno.test("wait() gives what was read, or why it could not be", async () => {
-  using timer = new FakeTimer();
-  const bodies = new ArrivingBodies(timer.clock);
+  const bodies = new ArrivingBodies();
   assert.equal(await bodies.wait(Promise.resolve("body")), "body");
   const gone = new Error("gone");
   await assert.rejects(bodies.wait(Promise.reject(gone)), gone);
+  bodies.stop();
 });
 
 Deno.test("no timer runs once no body is arriving", async () => {
-  using timer = new FakeTimer();
-  const bodies = new ArrivingBodies(timer.clock);
+  using place = openBodies();
   for (
-    const [reading, seconds] of [
-      [() => Promise.resolve("body"), 0],
-      [() => Promise.reject(new Error("gone")), 0],
-      [never, BODY_SECONDS],
-    ] as const
+    const reading of [
+      () => Promise.resolve("body"),
+      () => Promise.reject(new Error("gone")),
+      never,
+    ]
   ) {
-    const waiting = bodies.wait<unknown>(reading()).catch(() => {});
-    assert(timer.runs, `${reading}`);
-    await timer.pass(seconds);
+    const waiting = place.bodies.wait<unknown>(reading()).catch(() => {});
+    assert.equal(place.timers.running.size, 1, `${reading}`);
+    await place.pass(BODY_SECONDS);
     await waiting;
-    await timer.pass(1);
-    assert(!timer.runs, `${reading}`);
+    await place.pass(1);
+    assert.equal(place.timers.running.size, 0, `${reading}`);
   }
 });

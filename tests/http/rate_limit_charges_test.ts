@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { type Address, parseAddress } from "../../src/net/address.ts";
 import type { HttpError } from "../../src/errors.ts";
 import { rateLimit } from "../../src/http/rate_limit.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { Database } from "../../src/store/database.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 /** Counts the requests that are refused with 429. */
 async function refused(

@@ -3,15 +3,11 @@ import { now } from "../../src/clock.ts";
 import { openPersonalGrant } from "../../src/auth/rules/grant.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import {
-  type Answering,
-  BASE_URL,
-  browserOf,
-  Client,
-  type OAuthServer,
-  startOAuthServer,
-} from "../flow/kit.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { type Answering, BASE_URL } from "../kit/server.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
 
 type Sent = Pick<RequestInit, "method" | "body" | "headers">;
 

@@ -8,10 +8,12 @@ import { gitHubProvider } from "../../src/auth/provider/github.ts";
 import { UpstreamError } from "../../src/auth/provider/provider.ts";
 import { watchProvider } from "../../src/auth/provider/reachability.ts";
 import { upstreamFetch } from "../../src/auth/provider/upstream_fetch.ts";
-import { Client, FakeProvider, startOAuthServer } from "../flow/kit.ts";
-import { startServer } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
-import { SILENT } from "../log/fixture.ts";
+import { Client } from "../kit/client.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
+import { startOAuthServer } from "../kit/sign_in.ts";
+import { startServer } from "../kit/server.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { SILENT } from "../kit/log.ts";
 
 /** Makes a database that can be away or full. */
 function failing(kv: Deno.Kv) {

@@ -5,18 +5,14 @@ import { UpstreamError } from "../../src/auth/provider/provider.ts";
 import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { parseCredential } from "../../src/auth/rules/credential.ts";
 import type { LogEvent } from "../../src/log/log.ts";
-import { recordLog } from "../log/fixture.ts";
-import {
-  BASE_URL,
-  Client,
-  FakeProvider,
-  type OAuthServer,
-  startOAuthServer,
-} from "../flow/kit.ts";
-import { AccountVisitor } from "../auth/account/kit.ts";
-import { startServer } from "../kit.ts";
-import { switchableKv } from "../flow/switchable_kv.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { recordLog } from "../kit/log.ts";
+import { BASE_URL, startServer } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { switchableKv } from "../kit/switchable_kv.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 /** Collects the log while `act` runs. */
 async function eventsOf(

@@ -1,6 +1,6 @@
 /** `OAUTH_CLIENTS` as a file, read by the process that people run. */
 import assert from "node:assert/strict";
-import { startServer } from "./server_process.ts";
+import { startServerProcess } from "../kit/server_process.ts";
 
 const SECRET = "a-secret-of-many-letters";
 
@@ -15,7 +15,7 @@ Deno.test("a machine whose client is in a file signs in by the secret that a var
         client_secret_env: "OAUTH_CLIENT_SECRET_NIGHTLY",
       }]),
     );
-    await using server = await startServer({
+    await using server = await startServerProcess({
       env: {
         AUTH_STRATEGY: "oauth",
         OAUTH_PROVIDER: "dev",
@@ -42,7 +42,7 @@ Deno.test("a machine whose client is in a file signs in by the secret that a var
 Deno.test("a start says which file of clients cannot be read", async () => {
   const OAUTH_CLIENTS = "data/no-such-clients.json";
   await assert.rejects(
-    startServer({
+    startServerProcess({
       env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev", OAUTH_CLIENTS },
     }).then((server) => server[Symbol.asyncDispose]()),
     /OAUTH_CLIENTS: got "data\/no-such-clients\.json", wants .*: No such file/,

@@ -9,7 +9,7 @@ import * as z from "zod";
 import { prompt } from "../../src/authoring/prompt.ts";
 import { resource } from "../../src/authoring/resource.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { serve } from "../serve.ts";
+import { serve } from "../kit/serve.ts";
 
 const greet = tool({
   name: "greet",

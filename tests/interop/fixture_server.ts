@@ -2,7 +2,10 @@
  * The server for the clients here: the fixtures of the conformance suite.
  * @module
  */
-import { type ServerProcess, startServer } from "./server_process.ts";
+import {
+  type ServerProcess,
+  startServerProcess,
+} from "../kit/server_process.ts";
 
 const ENTRY = "tests/conformance/server.ts";
 
@@ -10,11 +13,11 @@ const ENTRY = "tests/conformance/server.ts";
 export async function withServer(
   use: (server: ServerProcess) => Promise<void>,
 ): Promise<void> {
-  await using server = await startServer({ entry: ENTRY });
+  await using server = await startServerProcess({ entry: ENTRY });
   await use(server);
 }
 
 /** Starts one of several servers on one database file. */
 export function startOn(kvPath: string): Promise<ServerProcess> {
-  return startServer({ entry: ENTRY, kvPath });
+  return startServerProcess({ entry: ENTRY, kvPath });
 }

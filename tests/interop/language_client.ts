@@ -5,7 +5,8 @@
  * @module
  */
 import type { Command } from "./languages.ts";
-import type { Json } from "./wire.ts";
+
+type Json = Record<string, unknown>;
 
 /** The time a client may take, in milliseconds. */
 const PATIENCE_MILLISECONDS = 90_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { startProxy } from "../conformance/proxy.ts";
-import { Browser } from "../flow/browser.ts";
+import { Browser } from "../kit/browser.ts";
 import { factsOf } from "./language_client.ts";
 import {
   type Command,
@@ -9,7 +9,10 @@ import {
   pythonScript,
   pythonWith,
 } from "./languages.ts";
-import { type ServerProcess, startServer } from "./server_process.ts";
+import {
+  type ServerProcess,
+  startServerProcess,
+} from "../kit/server_process.ts";
 
 const ENTRY = "tests/interop/clients_server.ts";
 
@@ -133,8 +136,8 @@ async function withTwoInTurns(
   const directory = await Deno.makeTempDir();
   try {
     const options = { entry: ENTRY, kvPath: `${directory}/kv.db` };
-    await using first = await startServer(options);
-    await using second = await startServer(options);
+    await using first = await startServerProcess(options);
+    await using second = await startServerProcess(options);
     await using proxy = startProxy([first.url, second.url]);
     await use(proxy.url);
   } finally {
@@ -145,7 +148,7 @@ async function withTwoInTurns(
 for (const { name, command, revision } of CLIENTS) {
   Deno.test(`${name} lists, calls, reads, asks, follows and cancels`, async () => {
     const client = await command();
-    await using server = await startServer({ entry: ENTRY });
+    await using server = await startServerProcess({ entry: ENTRY });
     const found = await factsOf([...client, `${server.url}/mcp`]);
     assert.deepEqual(found, expectedOf(revision));
   });
@@ -215,7 +218,7 @@ const SIGN_INS: Client[] = [
 for (const { name, command } of SIGN_INS) {
   Deno.test(`${name} signs a person in, and steps up when a tool needs more`, async () => {
     const client = await command();
-    await using server = await startServer({
+    await using server = await startServerProcess({
       entry: ENTRY,
       env: { AUTH_STRATEGY: "oauth", OAUTH_PROVIDER: "dev" },
     });

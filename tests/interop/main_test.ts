@@ -3,10 +3,10 @@ import {
   Client,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { startServer } from "./server_process.ts";
+import { startServerProcess } from "../kit/server_process.ts";
 
 Deno.test("main.ts serves its tools to clients of both generations", async () => {
-  await using server = await startServer();
+  await using server = await startServerProcess();
   for (const mode of ["legacy", "auto"] as const) {
     const client = new Client({ name: "interop", version: "1.0.0" }, {
       versionNegotiation: { mode },

@@ -4,8 +4,8 @@ import type { Readable } from "node:stream";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 // @ts-types="@modelcontextprotocol/sdk/client/stdio"
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { Browser } from "../flow/browser.ts";
-import { Process, TemporaryDirectory } from "../process/kit.ts";
+import { Browser } from "../kit/browser.ts";
+import { Process, TemporaryDirectory } from "../kit/process.ts";
 import { hasNpm, installNodeClients } from "./node_clients.ts";
 
 /**

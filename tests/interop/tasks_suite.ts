@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
+import { resultOf } from "../kit/answer.ts";
+import type { Json } from "../kit/message.ts";
+import { RemoteServer } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 import { startOn } from "./fixture_server.ts";
-import { request } from "./wire.ts";
 
 const CAPABILITIES = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
@@ -11,21 +13,18 @@ Deno.test("a task does not run for ever when its process crashes", async () => {
     const kvPath = `${directory}/tasks.db`;
     await using first = await startOn(kvPath);
     await using second = await startOn(kvPath);
-    const { taskId } = await request(
-      first.url,
-      "tools/call",
-      { name: "slow_compute", arguments: { seconds: 600 } },
-      CAPABILITIES,
-    );
-    const status = async () => {
-      const task = await request(
-        second.url,
-        "tasks/get",
-        { taskId },
-        CAPABILITIES,
+    const call = (url: string, method: string, params: Json) =>
+      resultOf(
+        new RemoteServer(url).call(method, params, {
+          capabilities: CAPABILITIES,
+        }),
       );
-      return task.status;
-    };
+    const { taskId } = await call(first.url, "tools/call", {
+      name: "slow_compute",
+      arguments: { seconds: 600 },
+    });
+    const status = async () =>
+      (await call(second.url, "tasks/get", { taskId })).status;
     assert.equal(await status(), "working");
     await first.crash();
     await until(async () => await status() !== "working");

@@ -4,11 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { startAssertionProvider } from "../flow/assertion_provider.ts";
-import { type Arrival, Browser } from "../flow/browser.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { type Arrival, Browser } from "../kit/browser.ts";
 import { factsOf, type Visit } from "./language_client.ts";
 import { has, pythonScript, pythonWith } from "./languages.ts";
-import { type ServerProcess, startServer } from "./server_process.ts";
+import {
+  type ServerProcess,
+  startServerProcess,
+} from "../kit/server_process.ts";
 
 const SECRET = "a-secret-of-many-letters";
 const CLIENTS = [
@@ -69,7 +72,7 @@ for (const mode of ["legacy", "auto"]) {
       ignore: !hasPython,
       async fn() {
         await using idp = await startAssertionProvider();
-        await using server = await startServer({
+        await using server = await startServerProcess({
           entry: "tests/interop/clients_server.ts",
           env: {
             AUTH_STRATEGY: "oauth",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LineQueue } from "../../src/log/line_queue.ts";
-import { until } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 /** A pipe that can stall, or fail, and takes so many bytes at a time. */
 class Pipe {

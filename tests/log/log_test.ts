@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { Log, LOG_LEVELS, type LogEvent } from "../../src/log/log.ts";
 import { type LogOptions, tool } from "../../src/mod.ts";
-import { outcome, startServer } from "../kit.ts";
-import { recordLog } from "./fixture.ts";
+import { outcome } from "../kit/answer.ts";
+import { startServer } from "../kit/server.ts";
+import { recordLog } from "../kit/log.ts";
 
 Deno.test("Log leaves out what is below its level", () => {
   const counts: number[] = [];

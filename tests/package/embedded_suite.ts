@@ -5,7 +5,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Sender, until } from "../kit.ts";
+import { Sender } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 import { installPacked, NAME, PACKAGE_PATH, Project } from "./project.ts";
 
 /** An application with three servers, each asked for by a header. */
@@ -145,11 +146,12 @@ async function prepareDeno(project: Project, program: string): Promise<void> {
   await project.write("main.js", program);
 }
 
-for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
-  Deno.test(`an embedded server logs, limits and ends as it should, by ${platform}`, async () => {
-    await using project = new Project();
-    await prepare(project);
-    const [program, ...args] = command;
+/** A promise of an embedded server, and its test. */
+const PROMISES: Record<
+  string,
+  (project: Project, command: readonly string[]) => Promise<void>
+> = {
+  async "logs, limits and ends as it should"(project, [program, ...args]) {
     await using process = project.start(program, args);
     const [, url] = await process.prints(/(http:\/\/127\.0\.0\.1:\d+)/);
     const call = (server: string, name: string) =>
@@ -184,11 +186,9 @@ for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
     assert.match(await waiting, /waited/);
     assert.match(await call("own", "rare"), /done/);
     assert.match(await call("own", "rare"), /Too many calls/);
-  });
+  },
 
-  Deno.test(`a reader that stalls does not stop an embedded server, by ${platform}`, async () => {
-    await using project = new Project();
-    await prepare(project);
+  async "is not stopped by a reader that stalls"(project, command) {
     // The first line leads to the server; then no one reads on.
     const script =
       '"$0" "$@" | { read -r line; echo "$line"; exec sleep 600; }';
@@ -201,5 +201,15 @@ for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
     const response = await fetch(`${url}/health`);
     assert.equal(response.status, 200);
     await response.body?.cancel();
+  },
+};
+
+for (const [platform, { prepare, command }] of Object.entries(PLATFORMS)) {
+  Deno.test(`a server embedded by ${platform}`, async (t) => {
+    await using project = new Project();
+    await prepare(project);
+    for (const [promise, check] of Object.entries(PROMISES)) {
+      await t.step(promise, () => check(project, command));
+    }
   });
 }

@@ -11,9 +11,9 @@ import {
 } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
 import { createServer, type Server, tool } from "../../src/mod.ts";
-import { Browser } from "../flow/browser.ts";
-import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
-import { SILENT } from "../log/fixture.ts";
+import { Browser } from "../kit/browser.ts";
+import { RememberedSignIn } from "../kit/remembered_sign_in.ts";
+import { SILENT } from "../kit/log.ts";
 
 const whoami = tool({
   name: "whoami",

@@ -1,5 +1,5 @@
 /**
- * Projects of strangers: unrelated directories, with an empty home.
+ * Projects of strangers: unrelated directories, and a home with nothing in it.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
   type ProcessOptions,
   REPOSITORY,
   TemporaryDirectory,
-} from "../process/kit.ts";
+} from "../kit/process.ts";
 
 /** The repository's path, as another project's `links` name it. */
 export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
@@ -21,10 +21,13 @@ export const PACKAGE_PATH = REPOSITORY.pathname.replace(/\/$/, "");
 /** The package, as others import it. */
 export const NAME = "@tool-server/tool-server";
 
-/** A directory with an empty home next to it. */
+/** The home of a file's projects: empty, until the first has downloaded. */
+const home = new TemporaryDirectory();
+Deno.test.afterAll(() => home[Symbol.asyncDispose]());
+
+/** A directory of its own. */
 export class Project implements AsyncDisposable {
   readonly #directory = new TemporaryDirectory();
-  readonly #home = new TemporaryDirectory();
   path = this.#directory.path;
 
   async write(path: string, text: string): Promise<void> {
@@ -39,7 +42,7 @@ export class Project implements AsyncDisposable {
 
   /** Starts a program in it. */
   start(command: string, args: string[], options: ProcessOptions = {}) {
-    const env = { HOME: this.#home.path, DENO_DIR: "", ...options.env };
+    const env = { HOME: home.path, DENO_DIR: "", ...options.env };
     return new Process(args, { ...options, command, cwd: this.path, env });
   }
 
@@ -58,7 +61,6 @@ export class Project implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#directory[Symbol.asyncDispose]();
-    await this.#home[Symbol.asyncDispose]();
   }
 }
 

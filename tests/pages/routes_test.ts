@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { startServer } from "../kit.ts";
+import { INTRODUCTION, startServer } from "../kit/server.ts";
 import { createServer } from "../../src/server.ts";
 import type { Server } from "../../src/server/server_options.ts";
-import { INTRODUCTION } from "../kit.ts";
 import { parseResponse } from "../../src/auth/server/client_callback.ts";
 import { tool } from "../../src/authoring/tool.ts";
-import { SILENT } from "../log/fixture.ts";
+import { SILENT } from "../kit/log.ts";
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
+import { until } from "../kit/wait.ts";
 import {
   callHealth,
   openSession,
   Process,
   startProcess,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 function backUp(...paths: string[]): Process {
   return new Process(["task", "--quiet", "backup", ...paths]);

@@ -9,7 +9,7 @@ import {
   type ProcessOptions,
   REPOSITORY,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 /** The committed files, in a directory of their own, with an empty home. */
 export class Clone extends TemporaryDirectory {

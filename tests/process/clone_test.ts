@@ -10,10 +10,10 @@ import {
   Client,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { Browser } from "../flow/browser.ts";
-import { RememberedSignIn } from "../flow/remembered_sign_in.ts";
+import { Browser } from "../kit/browser.ts";
+import { RememberedSignIn } from "../kit/remembered_sign_in.ts";
 import { Clone } from "./clone.ts";
-import { callHealth, openSession } from "./kit.ts";
+import { callHealth, openSession } from "../kit/process.ts";
 
 /** The ways to run Deno: it is installed, or there is only Node. */
 const WAYS: [string, string[]][] = [

@@ -4,7 +4,7 @@
  * @module
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
-import type { Json } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
 
 /** A span as it arrived, its attributes by name. */
 export interface CollectedSpan {

@@ -5,10 +5,12 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createAuthority } from "../auth/clients/authority.ts";
-import { BASE_URL, Client } from "../flow/kit.ts";
-import { browserOn, freePort } from "../flow/processes.ts";
-import { startProcess, TemporaryDirectory } from "./kit.ts";
+import { createAuthority } from "../kit/authority.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { browserOf } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { startProcess, TemporaryDirectory } from "../kit/process.ts";
 
 const PROVIDER = "id.provider.test";
 
@@ -108,7 +110,7 @@ Deno.test("people sign in behind a company's proxy, by the certificates that the
         }),
     };
     const client = await Client.register(answering);
-    const browser = browserOn(answering);
+    const browser = browserOf(answering);
     const page = await browser.open(client.authorizationUrl());
     const away = await browser.press(page, "decision", "approve");
     assert(away.url.startsWith(`https://${PROVIDER}/authorize?`), away.url);

@@ -1,9 +1,10 @@
 /** `deno task start:cores`, on its own port. */
 import assert from "node:assert/strict";
-import { freePort } from "../flow/processes.ts";
+import { freePort } from "../kit/port.ts";
 import { Cores as Supervisor } from "../../src/process/core_processes.ts";
-import { recordLog, silentLogger } from "../log/fixture.ts";
-import { rpc, until } from "../kit.ts";
+import { recordLog, silentLogger } from "../kit/log.ts";
+import { rpc } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
 import { Collector } from "./collector.ts";
 import {
   callHealth,
@@ -12,7 +13,7 @@ import {
   Process,
   REPOSITORY,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 /** The process that starts two servers on one database file. */
 class Cores extends Process {

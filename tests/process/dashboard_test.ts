@@ -1,8 +1,8 @@
 /** The dashboard in deploy/; `telemetry_test.ts` checks its queries. */
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
-import type { Json } from "../kit.ts";
-import { REPOSITORY } from "./kit.ts";
+import type { Json } from "../kit/message.ts";
+import { REPOSITORY } from "../kit/process.ts";
 import { askedBy, readDashboard } from "./promql.ts";
 
 Deno.test("the dashboard shows labels that its queries give, and chooses among services", async () => {

@@ -7,22 +7,17 @@
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
 import { DIED } from "../../src/store/tasks.ts";
-import type { Arrival } from "../flow/browser.ts";
-import { BASE_URL, Client } from "../flow/kit.ts";
+import { type Arrival, browserOf } from "../kit/browser.ts";
+import { BASE_URL } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
 import {
   type OpenIdProvider,
   signInAt,
   startOpenIdProvider,
-} from "../flow/open_id_provider.ts";
-import { browserOn, Processes } from "../flow/processes.ts";
-import {
-  Events,
-  initialize,
-  type Json,
-  messagesOf,
-  rpc,
-  statelessMeta,
-} from "../kit.ts";
+} from "../kit/open_id_provider.ts";
+import { Processes } from "../kit/processes.ts";
+import { Events, messagesOf } from "../kit/answer.ts";
+import { initialize, type Json, rpc, statelessMeta } from "../kit/message.ts";
 
 const KILLS = Number(Deno.args[0] ?? 6);
 const PATIENCE_MILLISECONDS = 90_000;
@@ -122,7 +117,7 @@ async function authorize(
   client: Client,
 ): Promise<string | undefined> {
   const { issuer } = line.provider;
-  const browser = browserOn(line, issuer);
+  const browser = browserOf(line, { issuer });
   const page = await persistent(() => browser.open(client.authorizationUrl()));
   assert.equal(page.status, 200, page.text);
   const approve = () => browser.press(page, "decision", "approve");

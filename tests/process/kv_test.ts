@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { openKv } from "../../src/process/kv.ts";
 import { StartError } from "../../src/process/start_error.ts";
 import { type Config, parseConfig } from "../../src/settings/config.ts";
-import { silentLogger } from "../log/fixture.ts";
-import { TemporaryDirectory } from "./kit.ts";
+import { silentLogger } from "../kit/log.ts";
+import { TemporaryDirectory } from "../kit/process.ts";
 
 const ignore = Deno.build.os === "windows";
 

@@ -5,28 +5,16 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { browserOn, freePort } from "../flow/processes.ts";
-import { BASE_URL, Client } from "../flow/kit.ts";
-import { keyServer } from "../auth/doors/key_server.ts";
-import { type HeadersOf, messagesOf, resultOf, Sender } from "../kit.ts";
-import { Process, TemporaryDirectory } from "./kit.ts";
+import { browserOf } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { BASE_URL, RemoteServer } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { keyServer } from "../kit/key_server.ts";
+import { messagesOf, resultOf } from "../kit/answer.ts";
+import type { HeadersOf } from "../kit/message.ts";
+import { Process, TemporaryDirectory } from "../kit/process.ts";
 
 const OLDEST = "2.5.0";
-
-/** Requests over the network, with a credential. */
-class Remote extends Sender {
-  constructor(readonly url: string, readonly credential: HeadersOf = {}) {
-    super();
-  }
-
-  fetch(path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(this.credential)) {
-      headers.set(name, value);
-    }
-    return fetch(this.url + path, { ...init, headers, redirect: "manual" });
-  }
-}
 
 const directory = new TemporaryDirectory();
 Deno.test.afterAll(() => directory[Symbol.asyncDispose]());
@@ -60,7 +48,7 @@ async function start(env: Record<string, string>) {
 }
 
 /** Both generations of the protocol, an answer and a stream of each. */
-async function serves(remote: Remote): Promise<void> {
+async function serves(remote: RemoteServer): Promise<void> {
   const health = { name: "health", arguments: {} };
   const countdown = {
     name: "countdown",
@@ -95,7 +83,7 @@ async function statusOf(answering: Promise<Response>): Promise<number> {
 Deno.test(`a server on Deno ${OLDEST} lets everyone in`, async () => {
   const { server, url } = await start({});
   await using _ = server;
-  await serves(new Remote(url));
+  await serves(new RemoteServer(url));
 });
 
 Deno.test(`a server on Deno ${OLDEST} knows tokens, keys and JWTs`, async () => {
@@ -117,7 +105,7 @@ Deno.test(`a server on Deno ${OLDEST} knows tokens, keys and JWTs`, async () => 
     JWT_JWKS_URL: keys.url,
   });
   await using _ = server;
-  assert.equal(await statusOf(new Remote(url).call("tools/list")), 401);
+  assert.equal(await statusOf(new RemoteServer(url).call("tools/list")), 401);
   for (
     const credential of [
       { authorization: `Bearer ${token}` },
@@ -125,7 +113,7 @@ Deno.test(`a server on Deno ${OLDEST} knows tokens, keys and JWTs`, async () => 
       { authorization: `Bearer ${jwt}` },
     ] as HeadersOf[]
   ) {
-    await serves(new Remote(url, credential));
+    await serves(new RemoteServer(url, credential));
   }
 });
 
@@ -141,9 +129,9 @@ Deno.test(`a server on Deno ${OLDEST} signs people in, and ends with 0`, async (
   await using _ = server;
   // It says where people reach it, which is not where it listens.
   const url = `http://127.0.0.1:${port}`;
-  const listens = new Remote(url);
+  const listens = new RemoteServer(url);
   const client = await Client.register(listens);
-  const browser = browserOn(listens);
+  const browser = browserOf(listens);
   const consent = await browser.open(client.authorizationUrl());
   const page = await browser.press(consent, "decision", "approve");
   const arrival = await browser.press(page, "name", "Ada Lovelace");
@@ -151,7 +139,7 @@ Deno.test(`a server on Deno ${OLDEST} signs people in, and ends with 0`, async (
   assert.equal(status, 200, JSON.stringify(body));
   const { body: fresh } = await client.refresh(body.refresh_token);
   await serves(
-    new Remote(url, { authorization: `Bearer ${fresh.access_token}` }),
+    new RemoteServer(url, { authorization: `Bearer ${fresh.access_token}` }),
   );
   server.kill("SIGTERM");
   assert.equal(await server.end(), 0, server.output);

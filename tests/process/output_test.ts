@@ -1,6 +1,6 @@
 /** Standard output that no one takes, and what tools leave behind. */
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
+import { until } from "../kit/wait.ts";
 import {
   callHealth,
   openSession,
@@ -9,8 +9,8 @@ import {
   REPOSITORY,
   startArgs,
   startProcess,
-} from "./kit.ts";
-import { rpc } from "../kit.ts";
+} from "../kit/process.ts";
+import { rpc } from "../kit/message.ts";
 
 /** Enough lines of strangers to fill a pipe, which holds 64 KiB. */
 const REQUESTS = 500;

@@ -7,7 +7,7 @@
  */
 import assert from "node:assert/strict";
 import type { CollectedPoint } from "./collector.ts";
-import { REPOSITORY } from "./kit.ts";
+import { REPOSITORY } from "../kit/process.ts";
 
 /** The names in a query. */
 export interface Asked {

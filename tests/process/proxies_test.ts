@@ -5,22 +5,18 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { createAuthority } from "../auth/clients/authority.ts";
-import { freePort } from "../flow/processes.ts";
-import {
-  Events,
-  initialize,
-  type Json,
-  rpc,
-  statelessMeta,
-  until,
-} from "../kit.ts";
+import { createAuthority } from "../kit/authority.ts";
+import { freePort } from "../kit/port.ts";
+import { Events } from "../kit/answer.ts";
+import { initialize, rpc } from "../kit/message.ts";
+import { Sender } from "../kit/server.ts";
+import { until } from "../kit/wait.ts";
 import {
   Process,
   REPOSITORY,
   startProcess,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 /**
  * The client's address, which the proxy must pass on: the proxy itself is at
@@ -143,10 +139,11 @@ function needing(program: string, name: string) {
 }
 
 /** A client on another machine. */
-class Client implements Disposable {
+class Client extends Sender implements Disposable {
   readonly #client: Deno.HttpClient;
 
   constructor(readonly origin: string, ca: string) {
+    super();
     this.#client = Deno.createHttpClient({
       caCerts: [ca],
       localAddress: CLIENT_ADDRESS,
@@ -165,19 +162,6 @@ class Client implements Disposable {
     );
   }
 
-  post(body: Json | string, headers: Record<string, string> = {}, init = {}) {
-    return this.fetch("/mcp", {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        ...headers,
-      },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-      ...init,
-    });
-  }
-
   [Symbol.dispose](): void {
     this.#client.close();
   }
@@ -191,13 +175,8 @@ async function statusOf(answering: Promise<Response>): Promise<number> {
 
 /** Makes a call that goes on until its client leaves. */
 function wait(client: Client, signal?: AbortSignal): Promise<Response> {
-  const _meta = statelessMeta({}, { progressToken: 1 });
-  const params = { name: "wait", arguments: {}, _meta };
-  return client.post(rpc("tools/call", params), {
-    "mcp-protocol-version": "2026-07-28",
-    "mcp-method": "tools/call",
-    "mcp-name": "wait",
-  }, { signal });
+  const meta = { progressToken: 1 };
+  return client.call("tools/call", { name: "wait" }, { meta, signal });
 }
 
 const PROXIES = { nginx: startNginx, caddy: startCaddy };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 import assert from "node:assert/strict";
 
 /** Bundles this service into a folder, as `deno task bundle` does. */

@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { freePort } from "../flow/processes.ts";
+import { freePort } from "../kit/port.ts";
 import {
   callHealth,
   openSession,
@@ -12,7 +12,7 @@ import {
   REPOSITORY,
   startArgs,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 import { Release } from "./release.ts";
 
 function read(path: string): Promise<string> {

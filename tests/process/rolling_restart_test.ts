@@ -5,25 +5,26 @@
  */
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
-import { type Answering, BASE_URL, Client } from "../flow/kit.ts";
-import { browserOn, freePort } from "../flow/processes.ts";
+import { type Answering, BASE_URL } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { browserOf } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { Events, messagesOf } from "../kit/answer.ts";
 import {
-  Events,
   type HeadersOf,
   initialize,
   type Json,
-  messagesOf,
   rpc,
   statelessMeta,
-  until,
-} from "../kit.ts";
+} from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
 import {
   callHealth,
   openSession,
   type Process,
   startProcess,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 const RESTARTS = Number(Deno.args[0] ?? 6);
 const CLIENTS = 16;
@@ -150,7 +151,7 @@ const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 /** Signs in through the development provider's page. */
 async function connect(server: Answering): Promise<Connected> {
   const client = await Client.register(server);
-  const browser = browserOn(server);
+  const browser = browserOf(server);
   const consent = await browser.open(client.authorizationUrl());
   const page = await browser.press(consent, "decision", "approve");
   const arrival = await browser.press(page, "name", "Ada Lovelace");

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
-import { Events, rpc, statelessMeta, until } from "../kit.ts";
-import { callHealth, openSession, post, Process, startProcess } from "./kit.ts";
+import { Events } from "../kit/answer.ts";
+import { rpc, statelessMeta } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import {
+  callHealth,
+  openSession,
+  post,
+  Process,
+  startProcess,
+} from "../kit/process.ts";
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   Deno.test(`${signal} ends an idle server with 0`, async () => {

@@ -4,26 +4,17 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { type Json, resultOf, Sender } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
+import { resultOf } from "../kit/answer.ts";
+import { RemoteServer } from "../kit/server.ts";
 import { originOf, serveFiles } from "./file_server.ts";
-import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 
 const EXAMPLES = new URL("examples/", REPOSITORY);
 
-/** A server at an address. */
-class Remote extends Sender {
-  constructor(private readonly origin: string) {
-    super();
-  }
-
-  fetch(path: string, init?: RequestInit): Promise<Response> {
-    return fetch(this.origin + path, init);
-  }
-}
-
 /** Reads every file of the example's skill, as clients do. */
 async function checkSkill(program: Process): Promise<void> {
-  const server = new Remote(await program.url());
+  const server = new RemoteServer(await program.url());
   const { skills } = await resultOf(server.call("skills/list"));
   assert.equal(skills.length, 1, program.output);
   const uris = skills[0].resources.map(({ uri }: Json) => uri);

@@ -1,7 +1,7 @@
 /** A server whose file descriptors are used up by clients. */
 import assert from "node:assert/strict";
-import { until } from "../kit.ts";
-import { openSession, Process, startArgs } from "./kit.ts";
+import { until } from "../kit/wait.ts";
+import { openSession, Process, startArgs } from "../kit/process.ts";
 
 /**
  * The number of file descriptors: a hundred connections are too many for it.

@@ -6,7 +6,7 @@ import {
   startArgs,
   startProcess,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 
 Deno.test("a server tells a program where it listens, as one line of JSON", async () => {
   await using server = await startProcess();

@@ -6,21 +6,16 @@ import assert from "node:assert/strict";
 import { VERSION } from "../../src/version.ts";
 import { shortHash } from "../../src/log/reference.ts";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
-import { BASE_URL, Client } from "../flow/kit.ts";
-import { browserOn, freePort } from "../flow/processes.ts";
-import {
-  Events,
-  isStream,
-  type Json,
-  messagesOf,
-  rpc,
-  Sender,
-  type TestSession,
-  until,
-} from "../kit.ts";
-import { serveProvider } from "../auth/provider/fake_provider.ts";
+import { BASE_URL, Sender, type TestSession } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import { browserOf } from "../kit/browser.ts";
+import { freePort } from "../kit/port.ts";
+import { Events, isStream, messagesOf } from "../kit/answer.ts";
+import { type Json, rpc } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
+import { serveProvider } from "../kit/served_provider.ts";
 import { type CollectedSpan, Collector } from "./collector.ts";
-import { startProcess } from "./kit.ts";
+import { startProcess } from "../kit/process.ts";
 import { askable, askedBy, queries } from "./promql.ts";
 
 /** Texts that clients and the provider write wherever they can. */
@@ -143,7 +138,7 @@ async function observe() {
   const observed = new ObservedClient(`http://127.0.0.1:${port}`);
 
   const client = await Client.register(observed);
-  const browser = browserOn(observed, provider.origin);
+  const browser = browserOf(observed, { issuer: provider.origin });
   const code = await client.signIn({ browser });
   const { body: first } = await client.redeem(code);
   const { body: tokens } = await client.refresh(first.refresh_token);

@@ -10,7 +10,7 @@ import {
   Process,
   REPOSITORY,
   TemporaryDirectory,
-} from "./kit.ts";
+} from "../kit/process.ts";
 import { originOf, serveFiles } from "./file_server.ts";
 import { bundleInto } from "./release.ts";
 

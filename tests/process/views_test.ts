@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Process, REPOSITORY, TemporaryDirectory } from "./kit.ts";
+import { Process, REPOSITORY, TemporaryDirectory } from "../kit/process.ts";
 
 /** Writes a server with a view in a file of its own, as a person would. */
 async function writeServer(directory: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The official conformance suites against three processes on denokv. */
 import assert from "node:assert/strict";
-import { ACCESS_TOKEN, Denokv, findDenokv } from "./denokv.ts";
+import { ACCESS_TOKEN, Denokv, findDenokv } from "../kit/denokv.ts";
 
 const program = await findDenokv();
 

@@ -5,12 +5,12 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Client, type TokenAnswer } from "../flow/kit.ts";
-import { Processes } from "../flow/processes.ts";
-import { connect, walk } from "../flow/walk.ts";
-import { until } from "../kit.ts";
+import { Client, type TokenAnswer } from "../kit/client.ts";
+import { Processes } from "../kit/processes.ts";
+import { connect, walk } from "../kit/walk.ts";
+import { until } from "../kit/wait.ts";
 import { CuttingProxy } from "./cutting_proxy.ts";
-import { remoteTest } from "./kit.ts";
+import { remoteTest } from "../kit/remote.ts";
 
 remoteTest(
   "the whole flow works on three processes that take turns",

@@ -5,18 +5,17 @@
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  type Answering,
-  Client,
-  postJson,
-  type TokenAnswer,
-} from "../flow/kit.ts";
-import { signInAt } from "../flow/open_id_provider.ts";
-import { browserOn, type Processes } from "../flow/processes.ts";
-import { connect } from "../flow/walk.ts";
-import { type Json, messagesOf, rpc, statelessMeta, until } from "../kit.ts";
+import { type Answering, postJson } from "../kit/server.ts";
+import { Client, type TokenAnswer } from "../kit/client.ts";
+import { signInAt } from "../kit/open_id_provider.ts";
+import { browserOf } from "../kit/browser.ts";
+import type { Processes } from "../kit/processes.ts";
+import { connect } from "../kit/walk.ts";
+import { type Json, rpc, statelessMeta } from "../kit/message.ts";
+import { messagesOf } from "../kit/answer.ts";
+import { until } from "../kit/wait.ts";
 import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
-import { remoteTest } from "./kit.ts";
+import { remoteTest } from "../kit/remote.ts";
 
 const STALL_SECONDS = 40;
 const CLIENTS = 40;
@@ -90,7 +89,7 @@ remoteTest(
     }
     for (let n = 0; n < CODES; n++) {
       const client = await Client.register(processes);
-      const browser = browserOn(processes, provider.issuer);
+      const browser = browserOf(processes, { issuer: provider.issuer });
       const page = await browser.open(client.authorizationUrl());
       const away = await browser.press(page, "decision", "approve");
       const back = await signInAt(provider.issuer, browser, away);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { service } from "../../src/authoring/service.ts";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { Lifecycle, ServiceError } from "../../src/server/lifecycle.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
-import { REGISTERED } from "../telemetry/collecting.ts";
+import { registerCollector } from "../kit/collecting.ts";
 
 /**
  * Makes two services, the second of which needs the first, with a record of
@@ -116,14 +116,10 @@ Deno.test("Lifecycle without services has started from the beginning", () => {
 });
 
 Deno.test("Lifecycle begins telemetry where someone collects it, without services too", async () => {
-  Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
-  try {
-    const lifecycle = new Lifecycle([], {}, silentLogger);
-    assert.equal(lifecycle.hasStarted, false);
-    await lifecycle.start();
-    assert.equal(lifecycle.hasStarted, true);
-    assert.notEqual(telemetry, undefined);
-  } finally {
-    Reflect.deleteProperty(globalThis, REGISTERED);
-  }
+  using _ = registerCollector();
+  const lifecycle = new Lifecycle([], {}, silentLogger);
+  assert.equal(lifecycle.hasStarted, false);
+  await lifecycle.start();
+  assert.equal(lifecycle.hasStarted, true);
+  assert.notEqual(telemetry, undefined);
 });

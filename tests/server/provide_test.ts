@@ -6,7 +6,7 @@ import { service } from "../../src/authoring/service.ts";
 import { tool } from "../../src/authoring/tool.ts";
 import { Lifecycle } from "../../src/server/lifecycle.ts";
 import { provideNeeds } from "../../src/server/provide.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 
 const one = service({ name: "one", start: () => 1 });
 const two = service({ name: "two", start: () => 2 });

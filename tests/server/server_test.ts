@@ -6,10 +6,11 @@ import {
   service,
   tool,
 } from "../../src/mod.ts";
-import { recordLog, SILENT } from "../log/fixture.ts";
+import { recordLog, SILENT } from "../kit/log.ts";
 import { testServer } from "../../packages/testing/mod.ts";
-import { initialize, resultOf, rpc, statelessMeta } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { initialize, rpc, statelessMeta } from "../kit/message.ts";
+import { resultOf } from "../kit/answer.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 const hello = tool({ name: "hello", run: () => "hello" });
 

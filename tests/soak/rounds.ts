@@ -5,14 +5,10 @@
  * @module
  */
 import { fingerprint } from "../../src/crypto/crypto.ts";
-import type { Member } from "../cluster/cluster.ts";
-import {
-  Events,
-  type Json,
-  messagesOf,
-  resultOf,
-  type TestSession,
-} from "../kit.ts";
+import type { Member } from "../kit/cluster.ts";
+import { Events, messagesOf, resultOf } from "../kit/answer.ts";
+import type { Json } from "../kit/message.ts";
+import type { TestSession } from "../kit/server.ts";
 
 /** One round of one client. @throws {Error} when a promise was broken */
 export type Round = (world: World, name: string) => Promise<void>;

@@ -9,7 +9,7 @@
  */
 import { parseArgs } from "node:util";
 import { print, table } from "../../bench/statistics.ts";
-import { type Member, startCluster } from "../cluster/cluster.ts";
+import { type Member, startCluster } from "../kit/cluster.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { type Round, ROUNDS, World } from "./rounds.ts";
 

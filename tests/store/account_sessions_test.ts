@@ -6,7 +6,7 @@ import {
 } from "../../src/store/account_sessions.ts";
 import { accountSessionKey } from "../../src/store/keys.ts";
 import { now } from "../../src/clock.ts";
-import { withKv } from "./fixture.ts";
+import { withKv } from "../kit/databases.ts";
 
 const WHO = { subject: "github:1", identity: { subject: "1" } };
 

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import {
   addAttempt,
   type Attempt,
   ATTEMPTS,
 } from "../../src/store/attempt_list.ts";
 import { type AttemptStore, attemptStore } from "../../src/store/attempts.ts";
-import { until } from "../kit.ts";
-import { withKv } from "./fixture.ts";
-import { losing, overtaken } from "./overtaken_kv.ts";
-import { HastyTimers } from "./timers.ts";
+import { until } from "../kit/wait.ts";
+import { withKv } from "../kit/databases.ts";
+import { losing, overtaken } from "../kit/overtaken_kv.ts";
+import { HastyTimers } from "../kit/timers.ts";
+import { atomicWith, kvWith } from "../kit/kv.ts";
 
 const NOW = 1_800_000_000;
 const FAILED: Attempt = {
@@ -98,7 +99,7 @@ Deno.test("addAttempt() lets no frequent cause push out a rare one", () => {
   assert.equal(list[0].client, "app-999");
 });
 
-Deno.test("addAttempt() keeps 30 failures, 15 connections and 15 strangers", () => {
+Deno.test("addAttempt() keeps some of each kind, and failures above all", () => {
   const list = addAll(
     range(100).flatMap((n) => [
       { ...FAILED, client: `${n}` },
@@ -108,8 +109,9 @@ Deno.test("addAttempt() keeps 30 failures, 15 connections and 15 strangers", () 
   );
   const known = list.filter(({ isStranger }) => !isStranger);
   const failed = known.filter(({ failure }) => failure !== undefined);
-  assert.deepEqual([failed.length, known.length, list.length], [30, 45, 60]);
-  assert.equal(ATTEMPTS, 60);
+  const kinds = [known.length - failed.length, list.length - known.length];
+  assert.equal(list.length, ATTEMPTS);
+  for (const length of kinds) assert(length > 0 && length < failed.length);
 });
 
 Deno.test("addAttempt() cuts what a client says of itself", () => {
@@ -129,12 +131,11 @@ Deno.test("addAttempt() keeps steps apart", () => {
 /** Makes a handle that counts commits. */
 function counted(kv: Deno.Kv): { kv: Deno.Kv; commits: number } {
   const counter = { kv, commits: 0 };
-  counter.kv = new Proxy(kv, {
-    get(target, name) {
-      if (name === "atomic") counter.commits++;
-      const member = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
+  counter.kv = kvWith(kv, {
+    atomic: atomicWith(kv, (commit) => {
+      counter.commits++;
+      return commit();
+    }),
   });
   return counter;
 }
@@ -217,15 +218,16 @@ Deno.test("an attempt that is noted while others are written is written next", (
     assert.deepEqual(clients.sort(), ["app", "late"]);
   }));
 
-Deno.test("attempts that others outrun are tried five times, and kept", () =>
+Deno.test("attempts that others outrun are tried again, not for ever, and kept", () =>
   withKv(async (kv) => {
     const place = losing(kv);
     const attempts = attemptStore(new Database(place.kv), silentLogger);
     attempts.note(NOTED);
     assert.deepEqual(await attempts.list(), []);
-    assert.equal(place.commits, 5);
+    const tried = place.commits;
+    assert(tried > 1);
     await attempts.close();
-    assert.equal(place.commits, 10);
+    assert(place.commits > tried);
   }));
 
 Deno.test("attempts that are noted while others are written are counted once", () =>

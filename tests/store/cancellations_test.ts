@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";
-import { testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { overtaken } from "./overtaken_kv.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { overtaken } from "../kit/overtaken_kv.ts";
 
 /** Makes a request that has just begun. */
 function request(requestId: string | number, sessionId = "s") {

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { type Change, changeStore } from "../../src/store/changes.ts";
 import { changeHeadKey } from "../../src/store/keys.ts";
-import { until } from "../kit.ts";
-import { HastyTimers } from "./timers.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { until } from "../kit/wait.ts";
+import { HastyTimers } from "../kit/timers.ts";
+import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { kvWith } from "../kit/kv.ts";
 
 /** Opens a store whose failures end the test. */
 function open(kv: Deno.Kv) {
@@ -96,15 +97,10 @@ function hold(kv: Deno.Kv) {
   const gate: { before: () => Promise<void> } = {
     before: () => Promise.resolve(),
   };
-  const held = new Proxy(kv, {
-    get(kv, name) {
-      const value = kv[name as keyof Deno.Kv];
-      if (typeof value !== "function") return value;
-      if (name !== "get") return value.bind(kv);
-      return async (key: Deno.KvKey) => {
-        if (key[0] === changeHeadKey()[0]) await gate.before();
-        return await kv.get(key);
-      };
+  const held = kvWith(kv, {
+    async get(key: Deno.KvKey) {
+      if (key[0] === changeHeadKey()[0]) await gate.before();
+      return await kv.get(key);
     },
   });
   return { held, gate };
@@ -155,17 +151,12 @@ testOnDatabases(
   async (kv) => {
     let locks = 3;
     const store = open(
-      new Proxy(kv, {
-        get(kv, name) {
-          const value = kv[name as keyof Deno.Kv];
-          if (typeof value !== "function") return value;
-          if (name !== "get") return value.bind(kv);
-          return (key: Deno.KvKey) => {
-            if (key[0] === "change" && locks-- > 0) {
-              throw new TypeError("database is locked");
-            }
-            return kv.get(key);
-          };
+      kvWith(kv, {
+        get(key: Deno.KvKey) {
+          if (key[0] === "change" && locks-- > 0) {
+            throw new TypeError("database is locked");
+          }
+          return kv.get(key);
         },
       }),
     );
@@ -208,15 +199,10 @@ Deno.test("listen() goes on after a change that could not be read, and misses no
   using _timers = new HastyTimers([1000]);
   using kv = await Deno.openKv(":memory:");
   let failures = 3;
-  const failing = new Proxy(kv, {
-    get(kv, name) {
-      const member = Reflect.get(kv, name);
-      if (typeof member !== "function") return member;
-      if (name !== "get") return member.bind(kv);
-      return async (key: Deno.KvKey) => {
-        if (key[0] === "change" && failures-- > 0) throw new Error("away");
-        return await kv.get(key);
-      };
+  const failing = kvWith(kv, {
+    async get(key: Deno.KvKey) {
+      if (key[0] === "change" && failures-- > 0) throw new Error("away");
+      return await kv.get(key);
     },
   });
   const told: unknown[] = [];

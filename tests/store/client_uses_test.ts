@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { clientUseStore } from "../../src/store/client_uses.ts";
 import { Database } from "../../src/store/database.ts";
-import { testOnDatabases } from "./databases.ts";
+import { testOnDatabases } from "../kit/databases.ts";
 
 const NOW = 1_800_000_000;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FakeTime } from "./fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { Database } from "../../src/store/database.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { codeStore } from "../../src/store/codes.ts";
@@ -7,7 +7,8 @@ import { closeGrant, type Grant } from "../../src/auth/rules/grant.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
 import { upstreamKey } from "../../src/store/keys.ts";
 import type { Transaction } from "../../src/store/transaction.ts";
-import { signIn, VERIFIER, withKv } from "./fixture.ts";
+import { signIn, VERIFIER } from "../kit/records.ts";
+import { withKv } from "../kit/databases.ts";
 
 const GOOD = { codeVerifier: VERIFIER, refreshable: true };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { copyRecords } from "../../bench/copies.ts";
-import { TemporaryDirectory } from "../process/kit.ts";
+import { TemporaryDirectory } from "../kit/process.ts";
 import { fingerprint, randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { sessionKey, sessionsOfKey } from "../../src/store/keys.ts";

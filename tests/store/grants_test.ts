@@ -7,8 +7,8 @@ import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore, setGrant } from "../../src/store/grants.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
-import { testOnDatabases } from "./databases.ts";
-import { ISSUER, signIn, withKv } from "./fixture.ts";
+import { testOnDatabases, withKv } from "../kit/databases.ts";
+import { ISSUER, signIn } from "../kit/records.ts";
 
 const NOW = 1_800_000_000;
 const WHOSE = { issuer: ISSUER, resource: `${ISSUER}/mcp`, scopes: [] };

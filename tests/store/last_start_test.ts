@@ -4,8 +4,8 @@ import { closeGrant } from "../../src/auth/rules/grant.ts";
 import { Database } from "../../src/store/database.ts";
 import { setGrant } from "../../src/store/grants.ts";
 import { noteStart } from "../../src/store/last_start.ts";
-import { testOnDatabases } from "./databases.ts";
-import { ISSUER, signIn, VERIFIER } from "./fixture.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { ISSUER, signIn, VERIFIER } from "../kit/records.ts";
 
 const ELSEWHERE = "https://renamed.example.com";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import {
   openClientGrant,
   openPersonalGrant,

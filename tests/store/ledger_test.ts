@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { useGrant } from "../../src/auth/rules/grant.ts";
 import {
   addCall,
@@ -13,9 +13,8 @@ import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { ledgerKey } from "../../src/store/keys.ts";
 import { ledgerStore } from "../../src/store/ledger.ts";
-import { testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { withKv } from "./fixture.ts";
+import { testOnDatabases, withKv } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import {
   call,
   DAY,
@@ -24,6 +23,7 @@ import {
   newMachineGrant,
   range,
 } from "./ledger_fixture.ts";
+import { switchable } from "../kit/switchable_kv.ts";
 
 const NOW = 1_800_000_000;
 
@@ -232,21 +232,12 @@ Deno.test("calls of more connections than are gathered are left out, and counted
 Deno.test("calls are kept while the database is away, and written later", () =>
   withKv(async (kv) => {
     const grant = await newGrant(kv);
-    let isUp = false;
-    const switched = new Proxy(kv, {
-      get(target, name) {
-        const member = Reflect.get(target, name);
-        if (typeof member !== "function") return member;
-        return isUp ? member.bind(target) : () => {
-          throw new Error("no database");
-        };
-      },
-    });
-    const ledger = ledgerOn(switched);
+    const place = switchable(kv, false);
+    const ledger = ledgerOn(place.kv);
     ledger.note(grant.id, call());
     await assert.rejects(ledger.list([grant.id]));
     ledger.note(grant.id, call());
-    isUp = true;
+    place.isUp = true;
     const [[{ count }]] = await ledger.list([grant.id]);
     assert.equal(count, 2);
     await ledger.close();

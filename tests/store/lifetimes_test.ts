@@ -4,7 +4,7 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { cancellationStore } from "../../src/store/cancellations.ts";

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { packKey } from "../../src/store/memory_key.ts";
 import { memoryKv } from "../../src/store/memory_kv.ts";
-import { FakeTime } from "./fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 const DATABASES: Record<string, () => Deno.Kv | Promise<Deno.Kv>> = {
   "Deno.openKv()": () => Deno.openKv(":memory:"),

@@ -16,17 +16,17 @@ import {
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../../src/auth/rules/lifetimes.ts";
-import { until } from "../kit.ts";
-import { FakeTime } from "./fake_time.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import {
   ISSUER,
   newClient,
   requestOf,
   signIn,
   VERIFIER,
-  withKv,
-} from "./fixture.ts";
-import { overtaken } from "./overtaken_kv.ts";
+} from "../kit/records.ts";
+import { withKv } from "../kit/databases.ts";
+import { overtaken } from "../kit/overtaken_kv.ts";
 
 const DAY = 86400;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
-import { REGISTERED, startCollecting } from "../telemetry/collecting.ts";
+import { registerCollector, startCollecting } from "../kit/collecting.ts";
 
 /** Collects telemetry of the database while something is done. */
 async function operationsIn(
@@ -29,14 +29,10 @@ Deno.test("observedKv() is the database itself where no one collects", () => {
 
 Deno.test("observedKv() does the same until telemetry has started", async () => {
   using plain = memoryKv();
-  Reflect.set(globalThis, REGISTERED, { version: "1.999.999" });
-  try {
-    const kv = observedKv(plain);
-    await kv.set(["a"], 1);
-    assert.equal((await kv.get(["a"])).value, 1);
-  } finally {
-    Reflect.deleteProperty(globalThis, REGISTERED);
-  }
+  using _ = registerCollector();
+  const kv = observedKv(plain);
+  await kv.set(["a"], 1);
+  assert.equal((await kv.get(["a"])).value, 1);
 });
 
 for (

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { StorageError } from "../../src/errors.ts";
 import { DeadlineError, Operations } from "../../src/store/operations.ts";
-import { HastyTimers, SteadyTime } from "./timers.ts";
+import { HastyTimers } from "../kit/timers.ts";
+import { SteadyTime } from "../kit/fake_time.ts";
 
 const hang = () => new Promise<never>(() => {});
 const answer = () => Promise.resolve("here");
@@ -18,15 +19,7 @@ function openOperations() {
   return { looks, operations };
 }
 
-Deno.test("run() gives an operation five seconds", async () => {
-  using _timers = new HastyTimers();
-  const { operations } = openOperations();
-  const isDeadline = ({ cause }: StorageError) =>
-    cause instanceof DeadlineError && /for 5000 ms/.test(cause.message);
-  await assert.rejects(operations.run(hang), isDeadline);
-});
-
-Deno.test("run() looks for a database that hung at once, then once a second, one look at a time", async () => {
+Deno.test("run() looks for a database that hung at once, then from time to time, one look at a time", async () => {
   using _timers = new HastyTimers();
   using time = new SteadyTime();
   const { looks, operations } = openOperations();
@@ -37,28 +30,25 @@ Deno.test("run() looks for a database that hung at once, then once a second, one
     await assert.rejects(operations.run(answer), StorageError);
     return looks.length;
   };
-  assert.equal(await looksAfter(5000), 1, "the first goes on");
+  assert.equal(await looksAfter(2000), 1, "the first goes on");
   looks[0].reject(new Error("away"));
   await turn();
   assert.equal(await looksAfter(0), 2);
   looks[1].reject(new Error("away"));
   await turn();
-  assert.equal(await looksAfter(999), 2);
-  assert.equal(await looksAfter(1), 3);
+  assert.equal(await looksAfter(0), 2, "not with every request");
+  assert.equal(await looksAfter(2000), 3);
   looks[2].resolve();
   await turn();
   assert.equal(await operations.run(answer), "here");
 });
 
-Deno.test("run() begins another look where one has hung for half a minute", async () => {
+Deno.test("run() begins another look where one has hung for long", async () => {
   using _timers = new HastyTimers();
   using time = new SteadyTime();
   const { looks, operations } = openOperations();
   await assert.rejects(operations.run(hang), StorageError);
-  time.tick(29_999);
-  await assert.rejects(operations.run(answer), StorageError);
-  assert.equal(looks.length, 1);
-  time.tick(1);
+  time.tick(60_000);
   await assert.rejects(operations.run(answer), StorageError);
   assert.equal(looks.length, 2);
   looks[1].resolve();
@@ -66,20 +56,20 @@ Deno.test("run() begins another look where one has hung for half a minute", asyn
   assert.equal(await operations.run(answer), "here");
 });
 
-Deno.test("what waits for its turn too long says nothing of the database, and is told so once", async () => {
+Deno.test("what waits for its turn too long says nothing of the database: the next waits as well", async () => {
   const { operations } = openOperations();
   const { promise, resolve } = Promise.withResolvers<void>();
   const all = Array.from({ length: 128 }, () => operations.run(() => promise));
-  using timers = new HastyTimers();
   const isBusy = ({ cause }: StorageError) =>
     cause instanceof DeadlineError && !cause.isBegun;
-  await assert.rejects(operations.run(answer), isBusy);
-  const { length } = timers.milliseconds;
-  await assert.rejects(operations.run(answer), isBusy);
-  assert(timers.milliseconds.length > length, "it was not refused at once");
+  {
+    using _timers = new HastyTimers();
+    await assert.rejects(operations.run(answer), isBusy);
+  }
+  const next = operations.run(answer);
   resolve();
   await Promise.all(all);
-  assert.equal(await operations.run(answer), "here");
+  assert.equal(await next, "here");
 });
 
 Deno.test("128 operations that never end keep no one out of a database that answers", async () => {

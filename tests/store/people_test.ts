@@ -8,8 +8,8 @@ import {
   peopleGatheredKey,
 } from "../../src/store/keys.ts";
 import { peopleStore } from "../../src/store/people.ts";
-import { testOnDatabases } from "./databases.ts";
-import { ISSUER, withKv } from "./fixture.ts";
+import { testOnDatabases, withKv } from "../kit/databases.ts";
+import { ISSUER } from "../kit/records.ts";
 
 const NOW = 1_800_000_000;
 const DAY = 24 * 60 * 60;

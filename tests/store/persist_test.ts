@@ -4,8 +4,9 @@ import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { persist, tidy } from "../../src/store/persist.ts";
 import { taskStore } from "../../src/store/tasks.ts";
-import { withKv } from "./fixture.ts";
-import { countedSignal, SteadyTime } from "./timers.ts";
+import { withKv } from "../kit/databases.ts";
+import { countedSignal } from "../kit/counted_signal.ts";
+import { SteadyTime } from "../kit/fake_time.ts";
 
 /**
  * Makes an operation that fails a number of times, then gives its number of

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { nextPause, Polls } from "../../src/store/polls.ts";
-import { until } from "../kit.ts";
-import { HastyTimers, SteadyTime } from "./timers.ts";
+import { until } from "../kit/wait.ts";
 
 /**
  * Makes polls of an empty database, with a record of keys that were read
@@ -79,48 +78,27 @@ Deno.test("Polls leaves the rest to watches where they cross processes", async (
   await Promise.all([stop(), stopOther()]);
 });
 
-Deno.test("nextPause() grows to a tenth of a second, then with the wait, to two seconds", () => {
-  assert.equal(nextPause(20, 20), 30);
-  assert.equal(nextPause(90, 1000), 100);
-  assert.equal(nextPause(100, 2000), 100);
-  assert.equal(nextPause(100, 10_000), 500);
-  assert.equal(nextPause(500, 3_600_000), 2000);
-  assert.equal(nextPause(100, 3_600_000, 100), 100);
+Deno.test("nextPause() grows with the wait, to a bound, and stays short for a short one", () => {
+  const pauses = [];
+  let pause = 0;
+  for (let waited = 0; waited < 3_600_000; waited += pause + 1) {
+    pauses.push(pause = nextPause(pause + 1, waited));
+    if (waited < 1000) assert(pause < 500, `${pause} after ${waited}`);
+  }
+  assert.deepEqual(pauses, pauses.toSorted((a, b) => a - b));
+  // An hour is not polled as often as a few seconds.
+  assert(pause > 1000 && pause <= 5000, `${pause}`);
+  assert(nextPause(pause, 3_600_000, 100) < pause);
 });
 
-Deno.test("Polls reads at once what is waited for now, and with it what is due within a quarter of its pause", async () => {
-  using time = new SteadyTime();
-  const { polls, reads } = startPolls();
-  const start = async (name: string) => {
-    const stop = polls.start([name], { onValue() {} });
-    const read = reads.at(-1);
-    await new Promise((resolve) => setTimeout(resolve));
-    return { stop, read };
-  };
-  const first = await start("a");
-  assert.deepEqual(first.read, ["a"]);
-  // It is due at 30.
-  time.tick(22);
-  const early = await start("b");
-  assert.deepEqual(early.read, ["b"]);
-  time.tick(0.5);
-  const late = await start("c");
-  assert.deepEqual(late.read, ["a", "c"]);
-  await Promise.all([first, early, late].map(({ stop }) => stop()));
-});
-
-Deno.test("Polls keeps one timer, and none once nothing is waited for", async () => {
+Deno.test("Polls leaves no timer once nothing is waited for", async () => {
   const { polls, reads } = startPolls(60_000);
   const stops = [];
   for (const name of ["a", "b"]) {
     stops.push(polls.start([name], { onValue() {} }));
     await until(() => reads.at(-1)?.[0] === name);
-    await new Promise((resolve) => setTimeout(resolve));
   }
+  stops.push(polls.start(["c"], { onValue() {} }));
+  // A timer that is left fails the test.
   await Promise.all(stops.map((stop) => stop()));
-  using timers = new HastyTimers();
-  const stop = polls.start(["c"], { onValue() {} });
-  await stop();
-  await new Promise((resolve) => setTimeout(resolve));
-  assert.deepEqual(timers.milliseconds.filter((it) => it > 0), []);
 });

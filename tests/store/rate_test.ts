@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { rateStore } from "../../src/store/rate.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { withKv } from "./fixture.ts";
+import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 const RATE = { burst: 6, perSecond: 1 };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { recent } from "../../src/store/recent.ts";
-import { FakeTime } from "./fake_time.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 /**
  * Makes a read that counts its calls, each of which waits until it is released.

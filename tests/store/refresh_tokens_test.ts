@@ -8,10 +8,10 @@ import { grantStore } from "../../src/store/grants.ts";
 import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { StorageError } from "../../src/errors.ts";
-import { StalledKv } from "./stalled_kv.ts";
-import { FakeTime } from "./fake_time.ts";
-import { testOnDatabases } from "./databases.ts";
-import { signIn, VERIFIER } from "./fixture.ts";
+import { StalledKv } from "../kit/stalled_kv.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { signIn, VERIFIER } from "../kit/records.ts";
 
 async function begin(kv: Deno.Kv) {
   const { code, grant, client } = await signIn(kv, {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { replyKey } from "../../src/store/keys.ts";
 import { REPLY_SECONDS, replyStore } from "../../src/store/replies.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { overtaken } from "./overtaken_kv.ts";
+import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { overtaken } from "../kit/overtaken_kv.ts";
 
 const never = new AbortController().signal;
 

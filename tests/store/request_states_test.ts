@@ -3,7 +3,7 @@ import { now } from "../../src/clock.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { secretStore } from "../../src/store/secrets.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
+import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
 
 testOnDatabases(
   "find() makes one secret, however many ask first",

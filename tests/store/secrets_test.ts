@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { secretStore } from "../../src/store/secrets.ts";
-import { testOnDatabases } from "./databases.ts";
+import { testOnDatabases } from "../kit/databases.ts";
 
 testOnDatabases(
   "find() makes a secret once for all processes, and reads it once in each",

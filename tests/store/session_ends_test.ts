@@ -3,9 +3,9 @@ import { Database } from "../../src/store/database.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { telemetry } from "../../src/telemetry/current.ts";
 import type { EndedSession } from "../../src/telemetry/telemetry.ts";
-import { startCollecting } from "../telemetry/collecting.ts";
-import { testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
+import { startCollecting } from "../kit/collecting.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 
 const SESSION = {
   binding: "ada",

@@ -9,9 +9,9 @@ import {
   sessionStore,
   UNUSED_SESSION_SECONDS,
 } from "../../src/store/sessions.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { losing, overtaken } from "./overtaken_kv.ts";
+import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { losing, overtaken } from "../kit/overtaken_kv.ts";
 
 const SESSION = {
   binding: "ada",

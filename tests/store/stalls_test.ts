@@ -16,10 +16,16 @@ import { codeStore } from "../../src/store/codes.ts";
 import { Database } from "../../src/store/database.ts";
 import { stateStore } from "../../src/store/request_states.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
-import { testOnDatabases } from "./databases.ts";
-import { ISSUER, newClient, requestOf, signIn, VERIFIER } from "./fixture.ts";
-import { StalledKv } from "./stalled_kv.ts";
-import { SteadyTime } from "./timers.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import {
+  ISSUER,
+  newClient,
+  requestOf,
+  signIn,
+  VERIFIER,
+} from "../kit/records.ts";
+import { StalledKv } from "../kit/stalled_kv.ts";
+import { SteadyTime } from "../kit/fake_time.ts";
 
 /** Uses what was made beforehand; falsy, or an OAuth error: it was used. */
 type Use = (database: Database) => Promise<unknown>;

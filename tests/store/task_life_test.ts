@@ -10,10 +10,11 @@ import {
   LEASE_SECONDS,
   taskStore,
 } from "../../src/store/tasks.ts";
-import { until } from "../kit.ts";
-import { FakeTime } from "./fake_time.ts";
-import { withKv } from "./fixture.ts";
-import { losing, overtaken } from "./overtaken_kv.ts";
+import { until } from "../kit/wait.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { withKv } from "../kit/databases.ts";
+import { losing, overtaken } from "../kit/overtaken_kv.ts";
+import { kvWith } from "../kit/kv.ts";
 
 Deno.test("end() of a task that was cancelled before is none", () =>
   withKv(async (kv) => {
@@ -69,11 +70,10 @@ Deno.test("next() waits until a task changes, and notices that its process is go
   withKv(async (kv) => {
     using time = new FakeTime();
     let reads = 0;
-    const counted = new Proxy(kv, {
-      get(kv, name) {
-        if (name === "getMany") reads++;
-        const member = Reflect.get(kv, name);
-        return typeof member === "function" ? member.bind(kv) : member;
+    const counted = kvWith(kv, {
+      getMany(keys: Deno.KvKey[]) {
+        reads++;
+        return kv.getMany(keys);
       },
     });
     const tasks = taskStore(new Database(counted), { confirmSeconds: 0 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { taskStore } from "../../src/store/tasks.ts";
-import { until } from "../kit.ts";
-import { countedOn, withKv } from "./fixture.ts";
+import { until } from "../kit/wait.ts";
+import { countedOn, withKv } from "../kit/databases.ts";
 
 const OWNER = { binding: "someone" };
 const LONG = "x".repeat(100_000);

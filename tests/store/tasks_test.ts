@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { Database } from "../../src/store/database.ts";
 import { LEASE_SECONDS, taskStore } from "../../src/store/tasks.ts";
-import { until } from "../kit.ts";
-import { fiftyAtOnce, testOnDatabases } from "./databases.ts";
-import { FakeTime } from "./fake_time.ts";
-import { withKv } from "./fixture.ts";
-import { overtaken } from "./overtaken_kv.ts";
-import { StalledKv } from "./stalled_kv.ts";
-import { SteadyTime } from "./timers.ts";
+import { until } from "../kit/wait.ts";
+import { fiftyAtOnce, testOnDatabases, withKv } from "../kit/databases.ts";
+import { FakeTime, SteadyTime } from "../kit/fake_time.ts";
+import { overtaken } from "../kit/overtaken_kv.ts";
+import { StalledKv } from "../kit/stalled_kv.ts";
+import { atomicWith, kvWith } from "../kit/kv.ts";
 
 const LONG = "x".repeat(100_000);
 
@@ -42,22 +41,14 @@ Deno.test("ask() asks once, although it hears of the answer before it hears that
     const tasks = taskStore(new Database(kv));
     await tasks.create("t", { binding: "someone" });
     let isLost = false;
-    const losing = new Proxy(kv, {
-      get(kv, name) {
-        const member = Reflect.get(kv, name).bind(kv);
-        if (name !== "atomic" || isLost) return member;
-        return () => {
-          const operation: Deno.AtomicOperation = member();
-          const commit = operation.commit.bind(operation);
-          operation.commit = async () => {
-            isLost = true;
-            await commit();
-            await tasks.answer("t", { key: { n: 1 } });
-            throw new Error("connection reset");
-          };
-          return operation;
-        };
-      },
+    const losing = kvWith(kv, {
+      atomic: atomicWith(kv, async (commit) => {
+        if (isLost) return await commit();
+        isLost = true;
+        await commit();
+        await tasks.answer("t", { key: { n: 1 } });
+        throw new Error("connection reset");
+      }),
     });
     const asking = taskStore(new Database(losing));
     const answer = await asking.ask("t", "key", question("?"), never);

@@ -7,7 +7,7 @@ import {
   saveText,
   TextExpiredError,
 } from "../../src/store/texts.ts";
-import { countedOn, withKv } from "./fixture.ts";
+import { countedOn, withKv } from "../kit/databases.ts";
 
 const PART = 28_000;
 

@@ -3,8 +3,9 @@ import { Database } from "../../src/store/database.ts";
 import { StorageError } from "../../src/errors.ts";
 import type { Poll } from "../../src/store/polls.ts";
 import { waitFor } from "../../src/store/wait.ts";
-import { testOnDatabases } from "./databases.ts";
-import { countedSignal } from "./timers.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { countedSignal } from "../kit/counted_signal.ts";
+import { kvWith } from "../kit/kv.ts";
 
 const KEY = ["a"];
 const never = new AbortController().signal;
@@ -52,14 +53,10 @@ Deno.test("waitFor() goes on while the database does not answer, and fails for w
   await kv.set(KEY, 1);
   let failures = 0;
   const away = (times: number, error: Error) =>
-    new Proxy(kv, {
-      get(kv, name) {
-        if (name === "watch") return () => new ReadableStream();
-        if (name === "getMany" && times-- > 0) {
-          return () => Promise.reject(error);
-        }
-        return (kv[name as keyof Deno.Kv] as () => unknown).bind(kv);
-      },
+    kvWith(kv, {
+      watch: () => new ReadableStream(),
+      getMany: (keys: Deno.KvKey[]) =>
+        times-- > 0 ? Promise.reject(error) : kv.getMany(keys),
     });
   const waitOn = (kv: Deno.Kv) =>
     waitFor(new Database(kv), KEY, (n) => n === 1, never, {
@@ -76,12 +73,7 @@ Deno.test("waitFor() goes on while the database does not answer, and fails for w
 Deno.test("waitFor() need not read to hear a write of its own handle", async () => {
   const kv = await Deno.openKv(":memory:");
   const nothing = { key: KEY, value: null, versionstamp: null };
-  const deaf = new Proxy(kv, {
-    get: (kv, name) =>
-      name === "getMany"
-        ? () => Promise.resolve([nothing])
-        : (kv[name as keyof Deno.Kv] as () => unknown).bind(kv),
-  });
+  const deaf = kvWith(kv, { getMany: () => Promise.resolve([nothing]) });
   const found = waitFor(new Database(deaf), KEY, (n) => n === 1, never);
   await kv.set(KEY, 1);
   assert.equal(await found, 1);

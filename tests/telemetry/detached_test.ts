@@ -16,7 +16,7 @@ import { Limits } from "../../src/mcp/exchange/limits.ts";
 import { Lifecycle } from "../../src/server/lifecycle.ts";
 import { RunningCalls } from "../../src/mcp/exchange/running.ts";
 import { ArrivingBodies } from "../../src/http/arriving_bodies.ts";
-import { silentLogger } from "../log/fixture.ts";
+import { silentLogger } from "../kit/log.ts";
 import { attemptStore } from "../../src/store/attempts.ts";
 import { changeStore } from "../../src/store/changes.ts";
 import { Database } from "../../src/store/database.ts";
@@ -26,7 +26,7 @@ import { memoryKv } from "../../src/store/memory_kv.ts";
 import { observedKv } from "../../src/store/observed_kv.ts";
 import { Operations } from "../../src/store/operations.ts";
 import { startTelemetry, telemetry } from "../../src/telemetry/current.ts";
-import { until } from "../kit.ts";
+import { until } from "../kit/wait.ts";
 
 const log = silentLogger;
 const ADA: CountedAs = { name: "ada", isMany: false };

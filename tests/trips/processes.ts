@@ -9,11 +9,12 @@ import { tool } from "../../src/authoring/tool.ts";
 import type { Environment } from "../../src/settings/setting.ts";
 import {
   type Answering,
-  FakeProvider,
-  type OAuthServerOptions,
-  startOAuthServer,
-} from "../flow/kit.ts";
-import { Sender, startServer, type TestServer } from "../kit.ts";
+  Sender,
+  startServer,
+  type TestServer,
+} from "../kit/server.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
+import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
 
 /** The options of one walk. */
 export type ProcessOptions = Pick<

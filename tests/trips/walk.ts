@@ -5,22 +5,12 @@
  * @module
  */
 import assert from "node:assert/strict";
-import {
-  type Answering,
-  browserOf,
-  Client,
-  REDIRECT_URI,
-  type TokenAnswer,
-} from "../flow/kit.ts";
-import {
-  Events,
-  type HeadersOf,
-  initialize,
-  type Json,
-  messagesOf,
-  rpc,
-  until,
-} from "../kit.ts";
+import type { Answering } from "../kit/server.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Client, REDIRECT_URI, type TokenAnswer } from "../kit/client.ts";
+import { Events, messagesOf } from "../kit/answer.ts";
+import { type HeadersOf, initialize, type Json, rpc } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
 import {
   BEARER_TOKEN,
   type Door,

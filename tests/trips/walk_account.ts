@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { AccountVisitor } from "../auth/account/kit.ts";
-import { Client } from "../flow/kit.ts";
+import { AccountVisitor } from "../kit/account_visitor.ts";
+import { Client } from "../kit/client.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { signIn } from "./walk.ts";
 

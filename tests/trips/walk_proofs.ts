@@ -6,11 +6,12 @@
  */
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
-import { clientAssertion } from "../flow/client_assertion.ts";
+import { clientAssertion } from "../kit/client_assertion.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
-import { startAssertionProvider } from "../flow/assertion_provider.ts";
-import { BASE_URL, Client, postForm } from "../flow/kit.ts";
-import type { Json } from "../kit.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
+import { BASE_URL, postForm } from "../kit/server.ts";
+import { Client } from "../kit/client.ts";
+import type { Json } from "../kit/message.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { refresh, signIn } from "./walk.ts";
 

@@ -4,8 +4,10 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { Client } from "../flow/kit.ts";
-import { type Json, resultOf, until } from "../kit.ts";
+import { Client } from "../kit/client.ts";
+import type { Json } from "../kit/message.ts";
+import { resultOf } from "../kit/answer.ts";
+import { until } from "../kit/wait.ts";
 import { Processes, type Surroundings } from "./processes.ts";
 import { authorizationOf, signIn } from "./walk.ts";
 

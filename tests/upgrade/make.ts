@@ -11,14 +11,39 @@
  *
  * @module
  */
-import type * as FlowKit from "../flow/kit.ts";
-import type { HeadersOf, Json } from "../kit.ts";
-import type * as Kit from "../kit.ts";
+import type * as Answer from "../kit/answer.ts";
+import type * as Browser from "../kit/browser.ts";
+import type * as Client from "../kit/client.ts";
+import type * as Message from "../kit/message.ts";
+import type { HeadersOf, Json } from "../kit/message.ts";
+import type * as Server from "../kit/server.ts";
+import type * as SignIn from "../kit/sign_in.ts";
+import type * as Wait from "../kit/wait.ts";
 import { type Leftover, printEntry } from "./leftover.ts";
 import { toolsOf } from "./tools.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 const ELICITATION = { elicitation: {} };
+
+type Kit =
+  & typeof Answer
+  & typeof Browser
+  & typeof Client
+  & typeof Message
+  & typeof Server
+  & typeof SignIn
+  & typeof Wait;
+
+/** The files of {@linkcode Kit}. */
+const KIT = [
+  "answer",
+  "browser",
+  "client",
+  "message",
+  "server",
+  "sign_in",
+  "wait",
+];
 
 /** Imports a module of the release. */
 async function load(tree: string, path: string): Promise<Json> {
@@ -27,13 +52,13 @@ async function load(tree: string, path: string): Promise<Json> {
 
 async function make(tree: string): Promise<Leftover> {
   const { tool } = await load(tree, "src/authoring/tool.ts");
-  const kit: typeof Kit = await load(tree, "tests/kit.ts");
-  const flow: typeof FlowKit = await load(tree, "tests/flow/kit.ts");
+  const files = KIT.map((name) => load(tree, `tests/kit/${name}.ts`));
+  const kit: Kit = Object.assign({}, ...await Promise.all(files));
   const { version } = JSON.parse(await Deno.readTextFile(`${tree}/deno.json`));
   const tools = toolsOf(tool);
   using kv = await Deno.openKv(":memory:");
-  await using server = await flow.startOAuthServer({ kv, tools });
-  const { Client, browserOf } = flow;
+  await using server = await kit.startOAuthServer({ kv, tools });
+  const { Client, browserOf } = kit;
 
   const client = await Client.register(server);
   const tokens = await client.connect();
@@ -43,7 +68,7 @@ async function make(tree: string): Promise<Leftover> {
   const headers = { authorization: `Bearer ${tokens.access_token}` };
 
   /** Opens a session, with a question that is not answered yet. */
-  async function open(at: Kit.TestServer, headers: HeadersOf) {
+  async function open(at: Server.TestServer, headers: HeadersOf) {
     const initialized = await at.post(
       kit.initialize("2025-11-25", ELICITATION),
       headers,

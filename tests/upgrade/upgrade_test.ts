@@ -9,14 +9,13 @@ import { tool } from "../../src/authoring/tool.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { Database } from "../../src/store/database.ts";
 import { replyStore } from "../../src/store/replies.ts";
-import {
-  browserOf,
-  Client,
-  type OAuthServer,
-  startOAuthServer,
-} from "../flow/kit.ts";
-import { messagesOf, resultOf, rpc, startServer, TestSession } from "../kit.ts";
-import { FakeTime } from "../store/fake_time.ts";
+import { browserOf } from "../kit/browser.ts";
+import { Client } from "../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../kit/sign_in.ts";
+import { messagesOf, resultOf } from "../kit/answer.ts";
+import { rpc } from "../kit/message.ts";
+import { startServer, TestSession } from "../kit/server.ts";
+import { FakeTime } from "../kit/fake_time.ts";
 import { type Leftover, openLeftover } from "./leftover.ts";
 import { LONG, toolsOf } from "./tools.ts";
 

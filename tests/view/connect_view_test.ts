@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { connectView } from "../../src/view.ts";
-import { type Json, until } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
+import { until } from "../kit/wait.ts";
 import { FakePage, inReferenceHost } from "./fake_page.ts";
 
 const text = (text: string) => [{ type: "text" as const, text }];

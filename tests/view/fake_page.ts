@@ -4,10 +4,9 @@
  * @module
  */
 import { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
-import { connectView } from "../../src/view.ts";
-import type { View } from "../../src/view.ts";
+import { connectView, type View } from "../../src/view.ts";
 import type { PageElement, PageWindow } from "../../src/view/page_window.ts";
-import type { Json } from "../kit.ts";
+import type { Json } from "../kit/message.ts";
 
 /** An element that records its changes. */
 class FakeElement implements PageElement {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { resource } from "../../../src/authoring/resource.ts";
-import { BASE_URL, type Json, startServer, until } from "../../../tests/kit.ts";
+import { BASE_URL, startServer } from "../../../tests/kit/server.ts";
+import type { Json } from "../../../tests/kit/message.ts";
+import { until } from "../../../tests/kit/wait.ts";
 import { Client, type ClientOptions, type TaskState } from "../client.ts";
 
 const where = z.object({

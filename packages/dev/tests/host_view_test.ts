@@ -6,7 +6,8 @@ import {
   type HostedView,
   hostView,
 } from "../host_view.ts";
-import { type Json, until } from "../../../tests/kit.ts";
+import type { Json } from "../../../tests/kit/message.ts";
+import { until } from "../../../tests/kit/wait.ts";
 
 /** A frame without a browser: its messages go to `toView`. */
 class Frame {

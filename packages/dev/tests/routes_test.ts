@@ -5,8 +5,8 @@ import { assemble } from "../../../src/server/assemble.ts";
 import { planServer } from "../../../src/server/plan.ts";
 import type { Server } from "../../../src/server/server_options.ts";
 import { memoryKv } from "../../../src/store/memory_kv.ts";
-import { BASE_URL, INTRODUCTION } from "../../../tests/kit.ts";
-import { SILENT } from "../../../tests/log/fixture.ts";
+import { BASE_URL, INTRODUCTION } from "../../../tests/kit/server.ts";
+import { SILENT } from "../../../tests/kit/log.ts";
 
 const chart = tool({
   name: "chart",

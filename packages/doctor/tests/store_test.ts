@@ -8,8 +8,8 @@ import { createServer } from "../../../src/server.ts";
 import type { ServerOptions } from "../../../src/server/server_options.ts";
 import { skill } from "../../../src/skill.ts";
 import health from "../../../health.ts";
-import { Browser } from "../../../tests/flow/browser.ts";
-import { SILENT } from "../../../tests/log/fixture.ts";
+import { Browser } from "../../../tests/kit/browser.ts";
+import { SILENT } from "../../../tests/kit/log.ts";
 
 const ORIGIN = "https://tools.example.com";
 

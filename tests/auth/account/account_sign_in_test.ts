@@ -3,14 +3,11 @@ import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { accountSignIn } from "../../../src/auth/account/account_sign_in.ts";
 import { HttpError } from "../../../src/errors.ts";
-import {
-  BASE_URL,
-  type OAuthServer,
-  startOAuthServer,
-} from "../../flow/kit.ts";
-import { switchableKv } from "../../flow/switchable_kv.ts";
-import type { HeadersOf } from "../../kit.ts";
-import { AccountVisitor } from "./kit.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { switchableKv } from "../../kit/switchable_kv.ts";
+import type { HeadersOf } from "../../kit/message.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 
 Deno.test("signing in to the account page is refused in another browser", async () => {
   await using server = await startOAuthServer();

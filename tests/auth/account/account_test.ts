@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
 import { accountSessionKey } from "../../../src/store/keys.ts";
-import type { Arrival, Browser } from "../../flow/browser.ts";
-import {
-  BASE_URL,
-  Client,
-  type OAuthServer,
-  REDIRECT_URI,
-  startOAuthServer,
-} from "../../flow/kit.ts";
+import type { Arrival, Browser } from "../../kit/browser.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client, REDIRECT_URI } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { initialize } from "../../kit.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { AccountVisitor, formOf } from "./kit.ts";
+import { initialize } from "../../kit/message.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 
 const ACCOUNT = `${BASE_URL}/account`;
 const TOOLS = [tool({ name: "hello", run: () => "hello" })];

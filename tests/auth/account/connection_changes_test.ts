@@ -1,16 +1,18 @@
 /** Connections that go on, with fewer scopes or after a pause. */
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import { openAssertedGrant } from "../../../src/auth/rules/grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
 import { ACCESS_TOKEN_TTL_SECONDS } from "../../../src/auth/rules/lifetimes.ts";
-import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
-import { until } from "../../kit.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { AccountVisitor } from "./kit.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 
 const running = { count: 0, ended: 0 };
 const tools = [

@@ -2,10 +2,12 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
-import { Client, type OAuthServer, startOAuthServer } from "../../flow/kit.ts";
-import { initialize, type Json, rpc, until } from "../../kit.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { AccountVisitor, formOf } from "./kit.ts";
+import { Client } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { initialize, type Json, rpc } from "../../kit/message.ts";
+import { until } from "../../kit/wait.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 
 const SECRET = "a-secret-of-many-letters";
 

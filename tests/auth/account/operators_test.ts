@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
-import { Client, type OAuthServer, startOAuthServer } from "../../flow/kit.ts";
-import { AccountVisitor, formOf } from "./kit.ts";
+import { Client } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { AccountVisitor, formOf } from "../../kit/account_visitor.ts";
 
 const SECRET = "s".repeat(32);
 const ROOT = { as: "root", email: "root@example.com" };

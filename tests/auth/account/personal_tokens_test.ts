@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
-import type { Arrival, Browser } from "../../flow/browser.ts";
+import type { Arrival, Browser } from "../../kit/browser.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
 import {
-  BASE_URL,
-  Client,
   type OAuthServer,
   type OAuthServerOptions,
   startOAuthServer,
-} from "../../flow/kit.ts";
+} from "../../kit/sign_in.ts";
 import type { UpstreamTokens } from "../../../src/auth/provider/provider.ts";
-import { FakeProvider } from "../../flow/fake_provider.ts";
-import { until } from "../../kit.ts";
+import { FakeProvider } from "../../kit/fake_provider.ts";
+import { until } from "../../kit/wait.ts";
 import { accountSessionStore } from "../../../src/store/account_sessions.ts";
 import { Database } from "../../../src/store/database.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { withKv } from "../../store/fixture.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { withKv } from "../../kit/databases.ts";
 
 const DAY = 24 * 60 * 60;
 const tools = [

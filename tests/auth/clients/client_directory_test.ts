@@ -12,7 +12,7 @@ import { systemClock } from "../../../src/clock.ts";
 import { OAuthError, StorageError } from "../../../src/errors.ts";
 import type { Client } from "../../../src/auth/rules/client.ts";
 import { Parameters } from "../../../src/auth/rules/parameters.ts";
-import { newClient } from "../../store/fixture.ts";
+import { newClient } from "../../kit/records.ts";
 
 const BASE_URL = "https://tools.example.com";
 const DOCUMENT = "https://app.example.com/client.json";

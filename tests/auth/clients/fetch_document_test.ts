@@ -5,7 +5,7 @@ import {
 } from "../../../src/auth/clients/fetch_document.ts";
 import { DocumentError } from "../../../src/auth/clients/document_error.ts";
 import { parseDocumentUrl } from "../../../src/auth/rules/document_url.ts";
-import { createAuthority } from "./authority.ts";
+import { createAuthority } from "../../kit/authority.ts";
 
 const URL_TEXT = "https://client.example/oauth/client.json?v=1";
 const PUBLIC = "93.184.215.14";

@@ -4,9 +4,11 @@ import { gateOfDoors } from "../../../src/auth/doors/doors.ts";
 import type { Gate } from "../../../src/auth/doors/gate.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { Environment } from "../../../src/settings/setting.ts";
-import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
-import { type HeadersOf, startServer, type TestServer } from "../../kit.ts";
-import { keyServer } from "./key_server.ts";
+import { BASE_URL, startServer, type TestServer } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import type { HeadersOf } from "../../kit/message.ts";
+import { keyServer } from "../../kit/key_server.ts";
 
 const whoami = tool({
   name: "whoami",

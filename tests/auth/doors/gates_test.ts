@@ -3,13 +3,15 @@ import { errors, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import type { Environment } from "../../../src/settings/setting.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { LogOptions } from "../../../src/log/log.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
-import { keyServer } from "./key_server.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { type HeadersOf, initialize, startServer } from "../../kit.ts";
-import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
+import { keyServer } from "../../kit/key_server.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { type HeadersOf, initialize } from "../../kit/message.ts";
+import { BASE_URL, startServer } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 
 const whoami = tool({
   name: "whoami",

@@ -4,7 +4,7 @@ import type { Authenticated } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import { jwtGate } from "../../../src/auth/doors/jwt_gate.ts";
-import { keyServer } from "./key_server.ts";
+import { keyServer } from "../../kit/key_server.ts";
 
 const ISSUER = "https://login.example.com";
 const CLAIMS = { iss: ISSUER, aud: "tools", sub: "42", exp: now() + 600 };

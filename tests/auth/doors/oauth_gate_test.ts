@@ -3,7 +3,7 @@ import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { oauthGate } from "../../../src/auth/doors/oauth_gate.ts";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
-import { FakeTime } from "../../store/fake_time.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const GRANT = {
   id: "g",

@@ -4,14 +4,14 @@ import { createProvider } from "../../../src/auth/provider/create_provider.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
-  type FakeProvider,
+  type ServedProvider,
   serveProvider,
-} from "./fake_provider.ts";
+} from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const HOST = "https://id.example";
 
-function servePlain(changes: Answers = {}): FakeProvider {
+function servePlain(changes: Answers = {}): ServedProvider {
   return serveProvider(() => ({
     [`POST ${HOST}/token`]: () =>
       Response.json({ access_token: "upstream-access", token_type: "bearer" }),
@@ -28,7 +28,7 @@ function servePlain(changes: Answers = {}): FakeProvider {
 }
 
 function custom(
-  fake: FakeProvider,
+  fake: ServedProvider,
   settings: { revocationUrl?: string; scopes?: string[] } = {},
 ): Provider {
   return createProvider({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { discovery } from "../../../src/auth/provider/discovery.ts";
 import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { serveProvider } from "./fake_provider.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { serveProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const ISSUER = "https://id.example/realm";

@@ -12,9 +12,9 @@ import {
 } from "jose";
 import {
   type Answers,
-  type FakeProvider,
+  type ServedProvider,
   serveProvider,
-} from "./fake_provider.ts";
+} from "../../kit/served_provider.ts";
 
 /** The differences from a well-behaved provider. */
 export interface Words {
@@ -59,7 +59,7 @@ export function sign(claims: JWTPayload, key = privateKey): Promise<string> {
 }
 
 /** Starts an OpenID provider. */
-export function serveOpenId(words: Words = {}): FakeProvider {
+export function serveOpenId(words: Words = {}): ServedProvider {
   return serveProvider((origin) => {
     const { issuer = origin } = words;
     const base = issuer.replace("{tenantid}", "common");

@@ -5,9 +5,9 @@ import { createProvider } from "../../../src/auth/provider/create_provider.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
-  type FakeProvider,
+  type ServedProvider,
   serveProvider,
-} from "./fake_provider.ts";
+} from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const TOKEN = "POST https://github.com/login/oauth/access_token";
@@ -16,7 +16,7 @@ const EMAILS = "GET https://api.github.com/user/emails";
 const REVOKE = "DELETE https://api.github.com/applications/our-app/token";
 
 /** Serves GitHub as its documentation describes it. */
-function serveGitHub(changes: Answers = {}): FakeProvider {
+function serveGitHub(changes: Answers = {}): ServedProvider {
   return serveProvider(() => ({
     [TOKEN]: () =>
       Response.json({
@@ -43,7 +43,7 @@ function serveGitHub(changes: Answers = {}): FakeProvider {
 }
 
 function gitHub(
-  fake: FakeProvider,
+  fake: ServedProvider,
   settings: { issuer?: string; scopes?: string[] } = {},
 ): Provider {
   return createProvider({

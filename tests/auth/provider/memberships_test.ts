@@ -14,9 +14,9 @@ import type { Provider } from "../../../src/auth/provider/provider.ts";
 import { serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
 import {
   type Answers,
-  type FakeProvider,
+  type ServedProvider,
   serveProvider,
-} from "./fake_provider.ts";
+} from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const REQUEST = {
@@ -28,7 +28,7 @@ const REQUEST = {
 
 function provider(
   settings: Partial<ProviderSettings>,
-  fake: FakeProvider,
+  fake: ServedProvider,
   ...kinds: Membership[]
 ): Provider {
   const memberships = new Set(kinds);
@@ -91,7 +91,7 @@ Deno.test("membershipsIn() reads the first path that is there", () => {
 
 const API = "GET https://api.github.com";
 
-function serveGitHub(changes: Answers = {}): FakeProvider {
+function serveGitHub(changes: Answers = {}): ServedProvider {
   return serveProvider(() => ({
     "POST https://github.com/login/oauth/access_token": () =>
       Response.json({ access_token: "upstream-access", token_type: "bearer" }),
@@ -204,7 +204,7 @@ Deno.test("google tells the Workspace domain as the organization", async () => {
   assert.deepEqual(identity.organizations, ["example.com"]);
 });
 
-function microsoft(fake: FakeProvider): Provider {
+function microsoft(fake: ServedProvider): Provider {
   return provider(
     { provider: "microsoft", issuer: MICROSOFT },
     fake,
@@ -218,7 +218,7 @@ const GRAPH = "https://graph.microsoft.com/v1.0/me/transitiveMemberOf";
 function serveEntra(
   claims: Record<string, unknown>,
   graph: Answers[string] = () => new Response("", { status: 404 }),
-): FakeProvider {
+): ServedProvider {
   const fake = serveOpenId({
     issuer: MICROSOFT,
     claims: { tid: TENANT, ...claims },

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { upstreamFetch } from "../../../src/auth/provider/upstream_fetch.ts";
 import { basic, oauthClient } from "../../../src/auth/provider/oauth_client.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { type Asked, serveProvider } from "./fake_provider.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { type Asked, serveProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const GRANT = { grant_type: "refresh_token", refresh_token: "old-refresh" };

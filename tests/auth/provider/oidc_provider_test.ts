@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { codeChallenge } from "../../../src/auth/rules/pkce.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
-import { Browser } from "../../flow/browser.ts";
-import { signInAt, startOpenIdProvider } from "../../flow/open_id_provider.ts";
+import { Browser } from "../../kit/browser.ts";
+import { signInAt, startOpenIdProvider } from "../../kit/open_id_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const BASE_URL = "http://127.0.0.1:9";

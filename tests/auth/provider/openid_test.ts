@@ -5,9 +5,9 @@ import type {
   UpstreamRequest,
 } from "../../../src/auth/provider/provider.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
-import { FakeTime } from "../../store/fake_time.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { jwk, serveOpenId, sign, SIGN_IN, type Words } from "./fake_openid.ts";
-import type { FakeProvider } from "./fake_provider.ts";
+import type { ServedProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const REQUEST = {
@@ -18,7 +18,7 @@ const REQUEST = {
 };
 
 function oidc(
-  { origin }: FakeProvider,
+  { origin }: ServedProvider,
   settings: {
     scopes?: string[];
     extraAuthParams?: Record<string, string>;

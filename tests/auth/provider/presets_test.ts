@@ -8,7 +8,7 @@ import {
   type ProviderSettings,
 } from "../../../src/auth/provider/create_provider.ts";
 import { serveOpenId, SIGN_IN, type Words } from "./fake_openid.ts";
-import type { FakeProvider } from "./fake_provider.ts";
+import type { ServedProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 const REQUEST: UpstreamRequest = {
@@ -20,7 +20,7 @@ const REQUEST: UpstreamRequest = {
 
 function preset(
   provider: "google" | "microsoft" | "gitlab",
-  fake: FakeProvider,
+  fake: ServedProvider,
   settings: {
     name?: string;
     issuer?: string;
@@ -124,7 +124,7 @@ const OTHER_TENANT = "9188040d-6c67-4c5b-b112-36a304b66dad";
 const MICROSOFT = "https://login.microsoftonline.com";
 
 /** Serves Microsoft's answers under `common`. */
-function serveMicrosoft(words: Words = {}): FakeProvider {
+function serveMicrosoft(words: Words = {}): ServedProvider {
   return serveOpenId({
     issuer: `${MICROSOFT}/{tenantid}/v2.0`,
     ...words,

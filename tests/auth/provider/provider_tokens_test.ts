@@ -8,8 +8,8 @@ import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Write } from "../../../src/store/transaction.ts";
 import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
 import { providerTokens } from "../../../src/auth/provider/provider_tokens.ts";
-import { FakeProvider } from "../../flow/fake_provider.ts";
-import { until } from "../../kit.ts";
+import { FakeProvider } from "../../kit/fake_provider.ts";
+import { until } from "../../kit/wait.ts";
 
 const GRANT = "g".repeat(22);
 

@@ -4,7 +4,7 @@ import {
   readObject,
   upstreamFetch,
 } from "../../../src/auth/provider/upstream_fetch.ts";
-import { serveProvider } from "./fake_provider.ts";
+import { serveProvider } from "../../kit/served_provider.ts";
 import { assertRefused } from "./refusal.ts";
 
 /** Serves a provider with one address, and gives its URL. */

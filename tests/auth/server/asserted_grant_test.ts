@@ -1,25 +1,22 @@
 /** `POST /token` with an identity assertion (ID-JAG). */
 import assert from "node:assert/strict";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import type { LogOptions } from "../../../src/log/log.ts";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { ScopeDefinitions } from "../../../src/authoring/scope.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { randomId } from "../../../src/crypto/crypto.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../../src/auth/rules/identity_assertion.ts";
-import { FaultyKv } from "../../faults/faulty_kv.ts";
+import { FaultyKv } from "../../kit/faulty_kv.ts";
 import {
   type AssertionProvider,
   type Claims,
   startAssertionProvider,
-} from "../../flow/assertion_provider.ts";
-import {
-  BASE_URL,
-  Client,
-  type OAuthServer,
-  startOAuthServer,
-} from "../../flow/kit.ts";
-import { FakeTime } from "../../store/fake_time.ts";
+} from "../../kit/assertion_provider.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const tools = [
   tool({ name: "whoami", run: (_, { caller }) => JSON.stringify(caller) }),

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { Hono } from "@hono/hono";
 import { attemptRecorder } from "../../../src/auth/server/attempt_recorder.ts";
 import { HttpError, OAuthError } from "../../../src/errors.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import { shortClientId } from "../../../src/auth/rules/client_id.ts";
-import { AccountVisitor } from "../account/kit.ts";
-import { Client, startOAuthServer } from "../../flow/kit.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import type { AttemptStore } from "../../../src/store/attempts.ts";
 
 const BASE_URL = "https://tools.example.com";

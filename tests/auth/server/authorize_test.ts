@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { authorizeEndpoint } from "../../../src/auth/server/authorize.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Client, type OAuthServer, startOAuthServer } from "../../flow/kit.ts";
-import { BASE_URL } from "../../kit.ts";
+import { Client } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { BASE_URL } from "../../kit/server.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const mail = tool({

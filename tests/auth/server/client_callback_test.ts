@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseResponse } from "../../../src/auth/server/client_callback.ts";
-import { startOAuthServer } from "../../flow/kit.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 
 const type = "oauth_callback";
 

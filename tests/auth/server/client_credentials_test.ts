@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
-import { clientAssertion } from "../../flow/client_assertion.ts";
+import { clientAssertion } from "../../kit/client_assertion.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import {
-  BASE_URL,
-  Client,
-  type OAuthServer,
-  startOAuthServer,
-} from "../../flow/kit.ts";
-import { until } from "../../kit.ts";
-import { FakeTime } from "../../store/fake_time.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
+import { until } from "../../kit/wait.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 
 const whoami = tool({
   name: "whoami",

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { now } from "../../../src/clock.ts";
 import { authorizationRequestKey } from "../../../src/store/keys.ts";
-import { PROVIDER_URL } from "../../flow/fake_provider.ts";
+import { PROVIDER_URL } from "../../kit/fake_provider.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client, REDIRECT_URI } from "../../kit/client.ts";
 import {
-  BASE_URL,
-  Client,
   type OAuthServer,
   type OAuthServerOptions,
-  REDIRECT_URI,
   startOAuthServer,
-} from "../../flow/kit.ts";
+} from "../../kit/sign_in.ts";
 
 const DOCUMENT_URL = "https://app.example.com/client.json";
 const SECRET = "a-secret-of-many-letters";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
-import { Client, startOAuthServer } from "../../flow/kit.ts";
-import { browserOn } from "../../flow/processes.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { browserOf } from "../../kit/browser.ts";
 
 Deno.test("POST /authorize tells the client that the person said no", async () => {
   await using server = await startOAuthServer();
@@ -159,7 +160,7 @@ Deno.test("POST /authorize remembers no approval before the person has signed in
   const approvals = async () =>
     (await Array.fromAsync(server.kv.list({ prefix: ["approval"] }))).length;
   // It cannot reach the provider.
-  const stranger = browserOn(server);
+  const stranger = browserOf(server, { isAlone: true });
   const page = await stranger.open(client.authorizationUrl());
   await stranger.press(page, "decision", "approve");
   assert.equal(await approvals(), 0);

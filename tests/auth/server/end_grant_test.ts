@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { grantsEnd } from "../../../src/auth/grants/end_grant.ts";
 import { bindingOf, openGrant } from "../../../src/auth/rules/grant.ts";
 import { now } from "../../../src/clock.ts";
-import { ISSUER, newClient, requestOf } from "../../store/fixture.ts";
+import { ISSUER, newClient, requestOf } from "../../kit/records.ts";
 
 const grant = openGrant(requestOf(newClient()), {
   issuer: ISSUER,

@@ -7,7 +7,7 @@ import { registerEndpoint } from "../../../src/auth/server/register.ts";
 import { revokeEndpoint } from "../../../src/auth/server/revoke.ts";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
 import { HttpError } from "../../../src/errors.ts";
-import { BASE_URL } from "../../kit.ts";
+import { BASE_URL } from "../../kit/server.ts";
 
 /** Options with a limit that is used up; using anything else fails. */
 const USED_UP = {

@@ -5,8 +5,10 @@ import {
   NoDocument,
 } from "../../../src/auth/clients/document_error.ts";
 import { now } from "../../../src/clock.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 
 const URL = "https://app.example.com/client.json";
 const DOCUMENT = {

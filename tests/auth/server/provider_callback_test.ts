@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { type Answering, Client, startOAuthServer } from "../../flow/kit.ts";
+import type { Answering } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { switchableKv } from "../../flow/switchable_kv.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { switchableKv } from "../../kit/switchable_kv.ts";
+import { recordLog } from "../../kit/log.ts";
 import { UpstreamError } from "../../../src/auth/provider/provider.ts";
-import { PROVIDER_URL } from "../../flow/fake_provider.ts";
-import { Browser } from "../../flow/browser.ts";
+import { PROVIDER_URL } from "../../kit/fake_provider.ts";
+import { Browser } from "../../kit/browser.ts";
 
 /** Makes a browser that stops on its way back from the provider. */
 function stoppingBrowser(server: Answering) {

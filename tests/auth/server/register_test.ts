@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { FakeTime } from "../../store/fake_time.ts";
-import { Client, startOAuthServer } from "../../flow/kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 
 const REDIRECTS = { redirect_uris: ["https://app.example.com/cb"] };
 

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { revokeEndpoint } from "../../../src/auth/server/revoke.ts";
 import { OAuthError } from "../../../src/errors.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { switchableKv } from "../../flow/switchable_kv.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { Client, startOAuthServer } from "../../flow/kit.ts";
+import { switchableKv } from "../../kit/switchable_kv.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import {
   mintCredential,
   newGrantId,
@@ -13,7 +14,7 @@ import {
   mintPersonalToken,
   newPersonalGrantId,
 } from "../../../src/auth/rules/personal_token.ts";
-import { silentLogger } from "../../log/fixture.ts";
+import { silentLogger } from "../../kit/log.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });

@@ -5,8 +5,10 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { parseCredential } from "../../../src/auth/rules/credential.ts";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { grantKey } from "../../../src/store/keys.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { BASE_URL, Client, startOAuthServer } from "../../flow/kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { BASE_URL } from "../../kit/server.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import { answerOf, refuseLate } from "./endpoint_alone.ts";
 
 const greet = tool({ name: "greet", run: () => "hello" });

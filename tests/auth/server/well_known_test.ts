@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { recordLog } from "../../log/fixture.ts";
-import { BASE_URL, startOAuthServer } from "../../flow/kit.ts";
-import { startServer } from "../../kit.ts";
+import { recordLog } from "../../kit/log.ts";
+import { BASE_URL, startServer } from "../../kit/server.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 
 for (
   const path of [

@@ -6,17 +6,13 @@ import {
   mintCredential,
   newGrantId,
 } from "../../../src/auth/rules/credential.ts";
-import { startOAuthServer } from "../../flow/kit.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
 import { REPLY_SECONDS } from "../../../src/store/replies.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  Events,
-  type Json,
-  resultOf,
-  startServer,
-  type TestSession,
-  until,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startServer, type TestSession } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 const who = tool({
   name: "who",

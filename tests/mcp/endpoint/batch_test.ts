@@ -2,18 +2,11 @@
 import assert from "node:assert/strict";
 import { HttpError } from "../../../src/errors.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  Events,
-  initialize,
-  isStream,
-  type Json,
-  messagesOf,
-  refusal,
-  rpc,
-  startServer,
-  until,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Events, isStream, messagesOf, refusal } from "../../kit/answer.ts";
+import { initialize, type Json, rpc } from "../../kit/message.ts";
+import { startServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 async function start() {

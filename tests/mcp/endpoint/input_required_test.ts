@@ -5,15 +5,10 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { REQUEST_STATE_SECONDS } from "../../../src/mcp/wire/request_state.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  type Json,
-  messagesOf,
-  refusal,
-  resultOf,
-  startServer,
-  type TestServer,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
+import { messagesOf, refusal, resultOf } from "../../kit/answer.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
 
 const NAME = z.object({ name: z.string() });
 const AGE = z.object({ age: z.int() });

@@ -8,7 +8,9 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { VERSION } from "../../../src/version.ts";
 import { tool } from "../../../src/authoring/tool.ts";
-import { initialize, outcome, resultOf, rpc, startServer } from "../../kit.ts";
+import { initialize, rpc } from "../../kit/message.ts";
+import { outcome, resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
 
 const greet = tool({
   name: "greet",

@@ -4,17 +4,11 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Meta } from "../../../src/mcp/wire/request_meta.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  Events,
-  isStream,
-  type Json,
-  refusal,
-  resultOf,
-  startServer,
-  type TestServer,
-  until,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Events, isStream, refusal, resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 const touch = tool({
   name: "touch",

@@ -1,23 +1,19 @@
 /** The log of a request, and the data that must not be in it. */
 import assert from "node:assert/strict";
 import type { LogEvent } from "../../../src/log/log.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import type { Definitions } from "../../../src/mcp/catalogue/compiled_definitions.ts";
-import {
-  messagesOf,
-  outcome,
-  resultOf,
-  startServer,
-  type TestServer,
-  until,
-} from "../../kit.ts";
+import { messagesOf, outcome, resultOf } from "../../kit/answer.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 import { shortClientId } from "../../../src/auth/rules/client_id.ts";
-import { Client, startOAuthServer } from "../../flow/kit.ts";
-import { switchableKv } from "../../flow/switchable_kv.ts";
-import { FakeTime } from "../../store/fake_time.ts";
+import { Client } from "../../kit/client.ts";
+import { startOAuthServer } from "../../kit/sign_in.ts";
+import { switchableKv } from "../../kit/switchable_kv.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 /** Collects the log while `act` runs. */

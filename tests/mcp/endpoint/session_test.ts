@@ -5,16 +5,10 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { BODY_BYTES } from "../../../src/mcp/wire/body_limits.ts";
 import { Database } from "../../../src/store/database.ts";
 import { sessionStore } from "../../../src/store/sessions.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  initialize,
-  messagesOf,
-  outcome,
-  refusal,
-  resultOf,
-  rpc,
-  startServer,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { initialize, rpc } from "../../kit/message.ts";
+import { messagesOf, outcome, refusal, resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 function start() {

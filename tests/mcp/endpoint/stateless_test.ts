@@ -11,10 +11,9 @@ import {
   outcome,
   refusal,
   resultOf,
-  rpc,
-  startServer,
-  statelessMeta,
-} from "../../kit.ts";
+} from "../../kit/answer.ts";
+import { rpc, statelessMeta } from "../../kit/message.ts";
+import { startServer } from "../../kit/server.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 function start() {

@@ -2,17 +2,11 @@
 import assert from "node:assert/strict";
 import type { Context } from "../../../src/authoring/context.ts";
 import { type Tool, tool } from "../../../src/authoring/tool.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import {
-  Events,
-  isStream,
-  type Json,
-  messagesOf,
-  resultOf,
-  startServer,
-  type TestServer,
-  until,
-} from "../../kit.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { Events, isStream, messagesOf, resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 import { CATALOGUE } from "./catalogue.ts";
 
 /** A tool that runs until it is told to end, and the outcome. */

@@ -3,21 +3,15 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { RpcError } from "../../../src/errors.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
-import { recordLog } from "../../log/fixture.ts";
+import { recordLog } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { TASK_SECONDS } from "../../../src/store/task_record.ts";
 import { CONFIRM_SECONDS, taskStore } from "../../../src/store/tasks.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { SteadyTime } from "../../store/timers.ts";
-import {
-  type Json,
-  outcome,
-  refusal,
-  resultOf,
-  startServer,
-  type TestServer,
-  until,
-} from "../../kit.ts";
+import { FakeTime, SteadyTime } from "../../kit/fake_time.ts";
+import type { Json } from "../../kit/message.ts";
+import { outcome, refusal, resultOf } from "../../kit/answer.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 const NAME = z.object({ name: z.string() });
 

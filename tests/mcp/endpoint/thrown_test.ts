@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool, ToolError } from "../../../src/authoring/tool.ts";
-import { recordLog } from "../../log/fixture.ts";
-import { type Json, resultOf, startServer, until } from "../../kit.ts";
+import { recordLog } from "../../kit/log.ts";
+import type { Json } from "../../kit/message.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 function throwing(): never {
   throw new Error("not this one");

@@ -4,17 +4,15 @@ import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import { REPLY_SECONDS } from "../../../src/store/replies.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { settled } from "../exchange/timers.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { settled, until } from "../../kit/wait.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
 import {
-  Events,
-  type Json,
-  resultOf,
   startServer,
   type TestServer,
   type TestSession,
-  until,
-} from "../../kit.ts";
+} from "../../kit/server.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 const capabilities = { elicitation: {}, ...TASKS };

@@ -8,7 +8,9 @@ import { type Tool, tool } from "../../../src/authoring/tool.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 import type { Upstream } from "../../../src/caller.ts";
 import { testServer } from "../../../packages/testing/mod.ts";
-import { Events, resultOf, startServer, until } from "../../kit.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 const SURE = { message: "Sure?", schema: z.object({ sure: z.boolean() }) };
 const capabilities = { elicitation: {} };

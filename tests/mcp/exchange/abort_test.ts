@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
 import { fire } from "../../../src/mcp/exchange/abort.ts";
-import { recordLog } from "../../log/fixture.ts";
-import { Events, resultOf, startServer, until } from "../../kit.ts";
+import { recordLog } from "../../kit/log.ts";
+import { Events, resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
 
 function throwing(): never {
   throw new Error("closed twice");

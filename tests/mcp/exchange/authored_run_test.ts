@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
-import { settled } from "./timers.ts";
+import { settled } from "../../kit/wait.ts";
 
 const REASON = new Error("it asked");
 

@@ -8,7 +8,7 @@ import {
   type Work,
 } from "../../../src/mcp/exchange/call_context.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { rejects } from "../wire/refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 type Sent = [method: string, params: JsonObject, key?: string];
 

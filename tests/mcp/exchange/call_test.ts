@@ -8,7 +8,8 @@ import { PendingResponse } from "../../../src/mcp/exchange/pending_response.ts";
 import { HttpError, LimitError } from "../../../src/errors.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { Suspended } from "../../../src/mcp/wire/inquiry.ts";
-import { type Json, outcome } from "../../kit.ts";
+import type { Json } from "../../kit/message.ts";
+import { outcome } from "../../kit/answer.ts";
 
 const catalogue = compileCatalogue(
   { tools: [tool({ name: "echo", run: () => "" })] },

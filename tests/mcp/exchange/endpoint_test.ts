@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { mcpEndpoint } from "../../../src/mcp/endpoint.ts";
 import type { Engine } from "../../../src/mcp/exchange/engine.ts";
 import { HttpError } from "../../../src/errors.ts";
-import { silentLogger } from "../../log/fixture.ts";
+import { silentLogger } from "../../kit/log.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
-import { rpc } from "../../kit.ts";
-import { settled } from "./timers.ts";
+import { rpc } from "../../kit/message.ts";
+import { settled } from "../../kit/wait.ts";
 
 /** The reads that a stranger's message causes before the gate refuses. */
 class Ahead {

@@ -17,7 +17,7 @@ import type {
   MessageFacts,
   Telemetry,
 } from "../../../src/telemetry/telemetry.ts";
-import { type HeadersOf, type Json, statelessMeta } from "../../kit.ts";
+import { type HeadersOf, type Json, statelessMeta } from "../../kit/message.ts";
 
 const catalogue = compileCatalogue({
   tools: [tool({ name: "both", run: () => "" })],

@@ -6,8 +6,9 @@ import {
 } from "../../../src/mcp/exchange/running.ts";
 import type { CancellationStore } from "../../../src/store/cancellations.ts";
 import { HttpError } from "../../../src/errors.ts";
-import { silentLogger } from "../../log/fixture.ts";
-import { settled, Timers } from "./timers.ts";
+import { silentLogger } from "../../kit/log.ts";
+import { settled } from "../../kit/wait.ts";
+import { Timers } from "../../kit/timers.ts";
 
 const ADA: CountedAs = { name: "ada", isMany: false };
 const BOB: CountedAs = { name: "bob", isMany: false };

@@ -5,7 +5,7 @@ import {
   type InSession,
   SessionCall,
 } from "../../../src/mcp/generations/session_call.ts";
-import { settled } from "./timers.ts";
+import { settled } from "../../kit/wait.ts";
 
 /** Makes a call of a session, with a record of its questions. */
 function oneCall(isLive = true) {

@@ -6,7 +6,7 @@ import { sessionServer } from "../../../src/mcp/generations/session.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
 import type { Session } from "../../../src/store/sessions.ts";
-import { rejects } from "../wire/refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 const PERSON: Caller = {
   subject: "ada",

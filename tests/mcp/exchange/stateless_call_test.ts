@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
 import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../src/errors.ts";
-import { silentLogger } from "../../log/fixture.ts";
+import { silentLogger } from "../../kit/log.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
-import { settled } from "./timers.ts";
+import { settled } from "../../kit/wait.ts";
 
 const catalogue = compileCatalogue({}, {
   serverInfo: { name: "s", version: "1" },

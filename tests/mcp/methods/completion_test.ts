@@ -7,7 +7,7 @@ import {
 } from "../../../src/authoring/resource.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { completionValues } from "../../../src/mcp/methods/completion.ts";
-import { rejects } from "../wire/refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 const catalogue = compileCatalogue({
   resources: [

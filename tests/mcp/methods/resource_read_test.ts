@@ -10,7 +10,7 @@ import {
 } from "../../../src/mcp/methods/resource_read.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { URI_CHARACTERS } from "../../../src/mcp/catalogue/uri_template.ts";
-import { rejects } from "../wire/refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 const scopes = ["mail"];
 const view = "<!doctype html><html><body></body></html>";

@@ -8,7 +8,7 @@ import {
 import type { JsonObject } from "../../../src/json.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { skill } from "../../../src/skill.ts";
-import { refuses } from "../wire/refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const SERVER = { serverInfo: { name: "s", version: "1" } };
 const catalogue = compileCatalogue({

@@ -12,8 +12,8 @@ import type { JsonObject } from "../../../src/json.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type { Change } from "../../../src/store/changes.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
-import { refuses } from "../wire/refuses.ts";
-import { settled } from "../exchange/timers.ts";
+import { refuses } from "../../kit/refuses.ts";
+import { settled } from "../../kit/wait.ts";
 
 const ALL = { tools: {}, prompts: {}, resources: {} };
 const ID = "io.modelcontextprotocol/subscriptionId";

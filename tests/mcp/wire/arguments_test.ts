@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { argumentsOf } from "../../../src/mcp/wire/arguments.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 Deno.test("argumentsOf() takes an object, and none for null or nothing", () => {
   assert.deepEqual(argumentsOf({ arguments: { a: 1 } }), { a: 1 });

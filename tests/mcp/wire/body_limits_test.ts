@@ -6,7 +6,7 @@ import {
   checkBodyLimits,
   SLICE_BYTES,
 } from "../../../src/mcp/wire/body_limits.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 /** Counts to the end, and gives the number of pauses. */
 function check(text: string): number {

@@ -11,7 +11,7 @@ import {
   CatalogueError,
   type Definitions,
 } from "../../../src/mcp/catalogue/compiled_definitions.ts";
-import type { Json } from "../../kit.ts";
+import type { Json } from "../../kit/message.ts";
 
 const serverInfo = { name: "s", version: "1" };
 

@@ -5,7 +5,7 @@ import {
   FormError,
   parseAnswer,
 } from "../../../src/mcp/wire/elicitation.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const schema = z.object({
   name: z.string(),

@@ -7,7 +7,7 @@ import {
 } from "../../../src/mcp/wire/headers.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const VERSION = "2026-07-28";
 

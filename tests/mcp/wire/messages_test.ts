@@ -12,7 +12,7 @@ import {
   salvageId,
   shortened,
 } from "../../../src/mcp/wire/messages.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const jsonrpc = "2.0";
 

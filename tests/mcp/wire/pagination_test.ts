@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { printPages } from "../../../src/mcp/wire/pagination.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const ITEMS = [1, 2, 3, 4, 5].map((n) => ({ n }));
 

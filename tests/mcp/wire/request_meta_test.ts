@@ -8,7 +8,7 @@ import {
   progressTokenOf,
   traceIdOf,
 } from "../../../src/mcp/wire/request_meta.ts";
-import { refuses } from "./refuses.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const META = {
   [Meta.protocolVersion]: "2026-07-28",

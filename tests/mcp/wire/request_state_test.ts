@@ -8,7 +8,7 @@ import {
   sealRequestState,
   type StateBinding,
 } from "../../../src/mcp/wire/request_state.ts";
-import { rejects } from "./refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 const NOW = 1_000_000;
 const KEY = new Uint8Array(32).fill(7);

@@ -14,7 +14,8 @@ import {
   RefusedError,
   testServer,
 } from "../../../packages/testing/mod.ts";
-import { resultOf, startServer } from "../../kit.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
 const MANUAL = `---

@@ -6,7 +6,7 @@ import {
   checkContentType,
   readBody,
 } from "../../../src/mcp/wire/transport.ts";
-import { rejects } from "./refuses.ts";
+import { rejects } from "../../kit/refuses.ts";
 
 function isStatus(status: number) {
   return (error: unknown) =>

@@ -14,7 +14,8 @@ import {
   RefusedError,
   testServer,
 } from "../../../packages/testing/mod.ts";
-import { resultOf, startServer } from "../../kit.ts";
+import { resultOf } from "../../kit/answer.ts";
+import { startServer } from "../../kit/server.ts";
 
 const HTML = "<!doctype html><title>Chart</title>" +
   `<script src="tool-server/view"></script>`;

@@ -3,8 +3,8 @@ import {
   messageOf,
   StatusMessage,
 } from "../../../src/mcp/work/status_message.ts";
-import { HastyTimers } from "../../store/timers.ts";
-import { settled } from "../exchange/timers.ts";
+import { HastyTimers } from "../../kit/timers.ts";
+import { settled } from "../../kit/wait.ts";
 
 /** A message, what is written of it, and its time. */
 function oneMessage() {

@@ -5,10 +5,10 @@ import { Database } from "../../../src/store/database.ts";
 import { taskKey, taskLeaseKey } from "../../../src/store/keys.ts";
 import type { TaskStatus } from "../../../src/store/task_record.ts";
 import { LEASE_SECONDS, taskStore } from "../../../src/store/tasks.ts";
-import { until } from "../../kit.ts";
-import { testOnDatabases } from "../../store/databases.ts";
-import { FakeTime } from "../../store/fake_time.ts";
-import { refuses } from "../wire/refuses.ts";
+import { until } from "../../kit/wait.ts";
+import { testOnDatabases } from "../../kit/databases.ts";
+import { FakeTime } from "../../kit/fake_time.ts";
+import { refuses } from "../../kit/refuses.ts";
 
 const ME: Caller = { subject: "me", binding: "me", scopes: [] };
 const never = new AbortController().signal;

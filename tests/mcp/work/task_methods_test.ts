@@ -9,8 +9,8 @@ import {
 import { ChallengeError } from "../../../src/errors.ts";
 import { statelessPrinter } from "../../../src/mcp/wire/printer.ts";
 import type { Task, TaskStore } from "../../../src/store/tasks.ts";
-import { rejects } from "../wire/refuses.ts";
-import { settled } from "../exchange/timers.ts";
+import { rejects } from "../../kit/refuses.ts";
+import { settled } from "../../kit/wait.ts";
 
 const TASK: Task = {
   taskId: "t",

@@ -5,10 +5,10 @@ import {
   TaskRunner,
   type TaskWork,
 } from "../../../src/mcp/work/task_runner.ts";
-import { silentLogger } from "../../log/fixture.ts";
+import { silentLogger } from "../../kit/log.ts";
 import type { TaskStore } from "../../../src/store/tasks.ts";
-import { until } from "../../kit.ts";
-import { settled, Timers } from "../exchange/timers.ts";
+import { settled, until } from "../../kit/wait.ts";
+import { Timers } from "../../kit/timers.ts";
 
 type Request = Parameters<TaskRunner["start"]>[0];
 

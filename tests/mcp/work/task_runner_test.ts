@@ -7,11 +7,11 @@ import {
   HttpError,
   StorageError,
 } from "../../../src/errors.ts";
-import { recordLog, silentLogger } from "../../log/fixture.ts";
+import { recordLog, silentLogger } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
-import { until } from "../../kit.ts";
-import { withKv } from "../../store/fixture.ts";
+import { until } from "../../kit/wait.ts";
+import { withKv } from "../../kit/databases.ts";
 
 type Request = Parameters<TaskRunner["start"]>[0];
 

@@ -1,0 +1,177 @@
+/**
+ * `deno task mutate --only=src/auth/rules`: breaks one rule at a time and checks if
+ * a test notices.
+ *
+ *     --only=PATH      a file or folder; may be given several times
+ *     --kind=TEXT      mutants whose kind says so: --kind='without .check()'
+ *     --jobs=N         processes of tests side by side, one by default
+ *     --nearest        the file's own tests and its folder's, no others
+ *     --results=PATH   what is known already, one line of JSON each; a mutant
+ *                      that is in it is not tried again
+ *     --again          tries those that survived once more
+ *     --list           prints the mutants and tries none
+ *
+ * Survivors that change nothing are explained in `equivalent.json`: they are
+ * neither tried nor counted.
+ *
+ * @module
+ */
+import { parseArgs } from "node:util";
+import { Hunt, inTurns } from "./hunt.ts";
+import { type Mutant, mutantsOf } from "./mutants.ts";
+import { nearestTests } from "./nearest.ts";
+import { RealTests } from "./real_tests.ts";
+import { isSurvivor, Results, summary } from "./results.ts";
+import { type Numbered, withSwitches } from "./switches.ts";
+import { filesBelow, Workplace } from "./workplace.ts";
+
+/** The folders with rules, gates, stores, endpoints and the wire. */
+const RULES = [
+  "src/auth/rules",
+  "src/auth/doors",
+  "src/auth/server",
+  "src/auth/account",
+  "src/auth/clients",
+  "src/http",
+  "src/mcp",
+  "src/store",
+];
+
+/** Tests that run other programs than the broken one. */
+const OTHER_PROGRAMS =
+  /^tests\/(?:browser|cluster|conformance|interop|package|process|remote)\//;
+
+const { values: flags } = parseArgs({
+  args: Deno.args,
+  options: {
+    only: { type: "string", multiple: true, default: RULES },
+    kind: { type: "string", default: "" },
+    jobs: { type: "string", default: "1" },
+    results: { type: "string", default: "data/mutants.jsonl" },
+    nearest: { type: "boolean", default: false },
+    again: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+const jobs = Number(flags.jobs);
+
+const equivalent: Record<string, string> = JSON.parse(
+  await Deno.readTextFile(new URL("equivalent.json", import.meta.url)),
+);
+
+async function wanted(): Promise<Mutant[]> {
+  const all: Mutant[] = [];
+  for (const only of flags.only) {
+    for await (const path of filesBelow(only.replace(/\/$/, ""))) {
+      if (!/\.tsx?$/.test(path)) continue;
+      all.push(...mutantsOf(path, await Deno.readTextFile(path)));
+    }
+  }
+  return all.filter(({ name, kind }) =>
+    !Object.hasOwn(equivalent, name) && kind.includes(flags.kind)
+  );
+}
+
+/** Installs the switches, and lists the mutants that got one. */
+async function install(
+  workplace: Workplace,
+  mutants: readonly Numbered[],
+): Promise<Set<Numbered>> {
+  const switched = new Set<Numbered>();
+  for (const [path, here] of Map.groupBy(mutants, ({ path }) => path)) {
+    const source = await workplace.read(path);
+    await workplace.write(
+      path,
+      withSwitches(path, source, here, (mutant) => switched.add(mutant)),
+    );
+  }
+  return switched;
+}
+
+async function testFiles(): Promise<string[]> {
+  const all = await Array.fromAsync(filesBelow("tests"));
+  return all.filter((path) =>
+    /_test\.tsx?$/.test(path) && !OTHER_PROGRAMS.test(path)
+  );
+}
+
+/** Groups tests for the mutant as text in its file; none if none reaches it. */
+function groupsOf(
+  mutant: Numbered,
+  reaching: readonly string[] | undefined,
+): string[][] {
+  return nearestTests(
+    mutant.path,
+    exists,
+    reaching !== undefined || flags.nearest,
+  )
+    .map((group) =>
+      reaching?.filter((path) =>
+        group.some((place) => path.startsWith(place))
+      ) ?? group
+    )
+    .filter((group) => group.length > 0);
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function tryAll(waiting: readonly Mutant[]): Promise<void> {
+  const mutants = waiting.map((mutant, id) => ({ ...mutant, id }));
+  await using workplace = await Workplace.create();
+  const switched = await install(workplace, mutants);
+  const hunt = new Hunt({
+    root: workplace.root,
+    testFiles: await testFiles(),
+    mutants: [...switched],
+    jobs,
+    isNearOnly: flags.nearest,
+    noticed: (mutant, verdict) => results.add(mutant, verdict),
+  });
+  await hunt.run();
+  for (const test of hunt.leftOut) console.log(`LEFT OUT ${test}`);
+
+  await using stack = new AsyncDisposableStack();
+  const places = await Promise.all(
+    Array.from({ length: jobs }, () => RealTests.create()),
+  );
+  for (const place of places) stack.use(place);
+  const left = mutants.filter((one) =>
+    !switched.has(one) || hunt.alive.has(one.id)
+  );
+  await inTurns(left, jobs, async (mutant, job) => {
+    const reaching = switched.has(mutant) ? hunt.reaching(mutant) : undefined;
+    if (reaching?.length === 0) return await results.add(mutant, "unreached");
+    // Only these tests notice a missing release, which is mostly a call that is
+    // not made.
+    const isRelease = !reaching || mutant.kind === "not called";
+    const groups = groupsOf(mutant, reaching)
+      .slice(0, isRelease ? Infinity : 1);
+    await results.add(mutant, await places[job].try(mutant, groups));
+  });
+}
+
+const all = await wanted();
+if (flags.list) {
+  for (const { path, line, kind, original } of all) {
+    console.log(`${path}:${line} ${kind}: ${original}`);
+  }
+  console.log(`${all.length} mutants`);
+  Deno.exit();
+}
+const results = await Results.open(flags.results);
+const waiting = all.filter((mutant) => {
+  const result = results.get(mutant);
+  return !result || flags.again && isSurvivor(result);
+});
+if (waiting.length > 0) await tryAll(waiting);
+for (const only of flags.only) {
+  const here = all.filter(({ path }) => path.startsWith(only));
+  console.log(summary(only, here.map((mutant) => results.get(mutant)!)));
+}

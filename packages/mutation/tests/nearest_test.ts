@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { nearestTests, rankOf } from "../nearest.ts";
+
+Deno.test("nearestTests() begins with a file's own test and goes outwards", () => {
+  const there = [
+    "tests/mcp/methods/completion_test.ts",
+    "tests/mcp/methods/",
+    "tests/mcp/",
+    "tests/flow/",
+  ];
+  const found = (isNearOnly: boolean) =>
+    nearestTests(
+      "src/mcp/methods/completion.ts",
+      (path) => there.includes(path),
+      isNearOnly,
+    );
+  const near = [[there[0]], [there[1], there[2]]];
+  assert.deepEqual(found(true), near);
+  assert.deepEqual(found(false), [...near, [there[3]]]);
+});
+
+Deno.test("rankOf() tells how near a test is", () => {
+  const rank = (test: string) => rankOf("src/store/rate.ts", test);
+  assert.equal(rank("tests/store/rate_test.ts"), 0);
+  assert.equal(rank("tests/store/tasks_test.ts"), 1);
+  assert.equal(rank("tests/flow/limits_test.ts"), 2);
+  assert.equal(rank("tests/pages/routes_test.ts"), 3);
+});

@@ -1,0 +1,59 @@
+/**
+ * People on the account page of a test server.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { type Arrival, type Browser, browserOf } from "./browser.ts";
+import { type Answering, BASE_URL } from "./server.ts";
+import type { OAuthServer } from "./sign_in.ts";
+
+/** Cuts a page to one form, by its action. */
+export function formOf(page: Arrival, action: string, nth = 0): Arrival {
+  const parts = page.text.split("<form").slice(1)
+    .filter((part) => part.includes(`action="${action}"`))
+    .map((part) => `<form${part.split("</form>")[0]}`);
+  assert.ok(parts[nth], `no form ${nth} to ${action} in ${page.text}`);
+  return { ...page, text: parts[nth] };
+}
+
+/** A person who signs in to the account page. */
+export class AccountVisitor {
+  private constructor(readonly browser: Browser, public page: Arrival) {}
+
+  static async signIn(
+    server: Answering & Pick<OAuthServer, "provider">,
+    { as = "42", email = "jo@example.com" } = {},
+  ): Promise<AccountVisitor> {
+    server.provider.subject = as;
+    server.provider.email = email;
+    const browser = browserOf(server);
+    const page = await browser.open(`${BASE_URL}/account`);
+    return new AccountVisitor(
+      browser,
+      await browser.press(formOf(page, "/account/sign-in"), "", ""),
+    );
+  }
+
+  /** Loads the page again. */
+  async look(query = ""): Promise<string> {
+    this.page = await this.browser.open(`${BASE_URL}/account${query}`);
+    return this.words;
+  }
+
+  /** Sends one of the page's forms. */
+  async press(
+    action: string,
+    fields: Record<string, string> = {},
+    nth = 0,
+  ): Promise<Arrival> {
+    const form = formOf(this.page, action, nth);
+    return this.page = await this.browser.press(form, "", "", fields);
+  }
+
+  /** Gives the text of the page, without markup. */
+  get words(): string {
+    return this.page.text.replaceAll(/<(style|script)[^]*?<\/\1>/g, "")
+      .replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  }
+}

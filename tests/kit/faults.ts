@@ -1,0 +1,164 @@
+/**
+ * A flow, run once for every operation on the database that it makes, with a
+ * fault in that operation. A process that has died is followed by another on
+ * the same database. What a flow gives is true at its end, and stays so when
+ * what was held meanwhile is carried out.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { assemble } from "../../src/server/assemble.ts";
+import { planServer } from "../../src/server/plan.ts";
+import type { Server } from "../../src/server/server_options.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Environment } from "../../src/settings/setting.ts";
+import { FakeProvider } from "./fake_provider.ts";
+import { BASE_URL, INTRODUCTION, Sender } from "./server.ts";
+import { type Fault, FAULTS, FaultyKv } from "./faulty_kv.ts";
+import { SILENT } from "./log.ts";
+
+/** A short deadline, so that hanging operations fail soon. */
+const DEADLINE_MILLISECONDS = 250;
+const SIDE_BY_SIDE = 16;
+/** By the clock, and no one waits for it. */
+const STALL_SECONDS = 40;
+
+/** The current process at the database, and its successor when it has died. */
+export class Line extends Sender implements AsyncDisposable {
+  readonly provider = new FakeProvider();
+  #server: Server;
+  #faulty: FaultyKv;
+  #hasDied = false;
+  #passedSeconds = 0;
+
+  constructor(
+    private readonly real: Deno.Kv,
+    private readonly options: Definitions & { env?: Environment },
+    fault?: { kind: Fault; at: number },
+  ) {
+    super();
+    this.#faulty = new FaultyKv(real, fault);
+    this.#faulty.onEnd = () => this.tick(STALL_SECONDS);
+    this.#server = this.#start(this.#faulty.kv);
+  }
+
+  /** True if the process had a successor. */
+  get hasDied(): boolean {
+    return this.#hasDied;
+  }
+
+  /** Moves the clock, only for this line. */
+  tick(seconds: number): void {
+    this.#passedSeconds += seconds;
+  }
+
+  get faulty(): FaultyKv {
+    return this.#faulty;
+  }
+
+  #start(kv: Deno.Kv): Server {
+    const { env = {}, ...definitions } = this.options;
+    const plan = planServer(
+      { ...INTRODUCTION, log: SILENT, ...definitions },
+      env,
+    );
+    const { provider } = this;
+    return assemble(plan, {
+      kv,
+      provider,
+      clock: () => Date.now() + this.#passedSeconds * 1000,
+      deadlineMilliseconds: DEADLINE_MILLISECONDS,
+    });
+  }
+
+  /**
+   * Sends a request. If its process dies, the answer is 503, as from a proxy;
+   * the next request goes to another process. No request may ever be answered
+   * with 500.
+   */
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    this.#follow();
+    const faulty = this.#faulty;
+    const answering = Promise.resolve(
+      this.#server.fetch(new Request(BASE_URL + path, init)),
+    );
+    const response = await Promise.race([answering, faulty.death]);
+    if (!response || faulty.isDead) {
+      this.#follow();
+      return Response.json({ error: "gone" }, { status: 503 });
+    }
+    assert.notEqual(response.status, 500, `${path} answered 500`);
+    if (response.status === 503 && faulty.isStalled) await faulty.carryOut();
+    return response;
+  }
+
+  #follow(): void {
+    if (!this.#faulty.isDead) return;
+    this.#hasDied = true;
+    this.#server.stop();
+    this.#faulty = new FaultyKv(this.real);
+    this.#server = this.#start(this.real);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.stop();
+    await this.#server.close();
+  }
+}
+
+/** Walks, and gives what is true from then on. */
+type Flow = (line: Line) => Promise<void | (() => Promise<void>)>;
+
+/** Runs a flow with every fault at every one of its operations. */
+export function testFaults(
+  name: string,
+  options: Definitions & { env?: Environment },
+  flow: Flow,
+  faults: readonly Fault[] = FAULTS,
+): void {
+  for (const kind of faults) {
+    Deno.test({
+      name: `${name} · a database that ${kind}`,
+      // Operations that hang for ever are part of the test.
+      sanitizeOps: false,
+      sanitizeResources: false,
+      async fn() {
+        let at = 0;
+        let isOver = false;
+        const runSome = async () => {
+          while (!isOver) {
+            assert(at < 200, "a flow has an end");
+            if (!await run({ kind, at: ++at }, options, flow)) isOver = true;
+          }
+        };
+        await Promise.all(Array.from({ length: SIDE_BY_SIDE }, runSome));
+      },
+    });
+  }
+}
+
+/** Runs a flow on its own database; false if the fault never happened. */
+async function run(
+  fault: { kind: Fault; at: number },
+  options: Definitions & { env?: Environment },
+  flow: Flow,
+): Promise<boolean> {
+  const kv = await Deno.openKv(":memory:");
+  try {
+    await using line = new Line(kv, options, fault);
+    const { faulty } = line;
+    try {
+      const stays = await flow(line);
+      await stays?.();
+      await faulty.carryOut();
+      // A value that was read may be a second old.
+      line.tick(1);
+      await stays?.();
+    } catch (cause) {
+      throw new Error(`operation ${fault.at} ${fault.kind}`, { cause });
+    }
+    return faulty.hasFailed;
+  } finally {
+    kv.close();
+  }
+}

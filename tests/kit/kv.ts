@@ -1,0 +1,58 @@
+/**
+ * Handles on a database with operations of a test's own.
+ *
+ * @module
+ */
+
+/** Makes a handle like `real`, but for some of its methods. */
+export function kvWith(
+  real: Deno.Kv,
+  replaced: { [Name in keyof Deno.Kv]?: unknown },
+): Deno.Kv {
+  return new Proxy(real, {
+    get(real, name) {
+      const own = replaced[name as keyof Deno.Kv];
+      if (own) return own;
+      const member = Reflect.get(real, name);
+      return typeof member === "function" ? member.bind(real) : member;
+    },
+  });
+}
+
+/** Makes `atomic()` of a handle whose commits go through `commit`. */
+export function atomicWith(
+  real: Deno.Kv,
+  commit: (
+    commit: Deno.AtomicOperation["commit"],
+  ) => ReturnType<Deno.AtomicOperation["commit"]>,
+): Deno.Kv["atomic"] {
+  return () => {
+    const operation = real.atomic();
+    const own = operation.commit.bind(operation);
+    operation.commit = () => commit(own);
+    return operation;
+  };
+}
+
+/** Runs an operation, now or later; a read comes with its key. */
+type Run = <T>(operation: () => Promise<T>, key?: Deno.KvKey) => Promise<T>;
+
+/** Makes a handle like `real` whose reads, lists and commits go through `run`. */
+export function kvThrough(real: Deno.Kv, run: Run): Deno.Kv {
+  const reading = (name: "get" | "getMany") => {
+    const read = real[name].bind(real) as (
+      key: unknown,
+      options?: unknown,
+    ) => Promise<unknown>;
+    return (key: Deno.KvKey, options?: unknown) =>
+      run(() => read(key, options), key);
+  };
+  return kvWith(real, {
+    get: reading("get"),
+    getMany: reading("getMany"),
+    list: async function* (...args: Parameters<Deno.Kv["list"]>) {
+      yield* await run(() => Array.fromAsync(real.list(...args)));
+    },
+    atomic: atomicWith(real, run),
+  });
+}

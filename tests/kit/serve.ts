@@ -1,0 +1,40 @@
+/**
+ * A server of your own definitions as a process, under the same settings as
+ * `deno task start`.
+ *
+ * @module
+ */
+import { parseConfig } from "../../src/settings/config.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import { assemble } from "../../src/server/assemble.ts";
+import { planServer } from "../../src/server/plan.ts";
+import type { Server } from "../../src/server/server_options.ts";
+import { INTRODUCTION } from "./server.ts";
+
+/** Serves until the process is told to end, and prints its address. */
+export async function serve(definitions: Definitions): Promise<Server> {
+  const env = Deno.env.toObject();
+  const { host, port, kvPath } = parseConfig(env);
+  const kv = await Deno.openKv(kvPath);
+  const server = Deno.serve({
+    hostname: host,
+    port,
+    onListen: ({ hostname, port }) => console.log(`http://${hostname}:${port}`),
+  }, (request, info) => app.fetch(request, info));
+  const app = assemble(
+    planServer({ ...INTRODUCTION, ...definitions }, env),
+    { kv, origin: `http://${host}:${server.addr.port}` },
+  );
+
+  /** Ends calls and streams, then the process. */
+  async function shutDown(): Promise<void> {
+    app.stop();
+    await server.shutdown();
+    await app.close();
+    kv.close();
+  }
+
+  Deno.addSignalListener("SIGINT", shutDown);
+  Deno.addSignalListener("SIGTERM", shutDown);
+  return app;
+}

@@ -1,0 +1,239 @@
+/**
+ * A whole server in one line, and callers of both generations.
+ *
+ * @module
+ */
+import { createServer } from "../../src/server.ts";
+import type {
+  CreateServerOptions,
+  Server,
+} from "../../src/server/server_options.ts";
+import type { JsonObject } from "../../src/json.ts";
+import { STATELESS_REVISION } from "../../src/mcp/wire/revisions.ts";
+import { VERSION } from "../../src/version.ts";
+import { SILENT } from "./log.ts";
+import {
+  type HeadersOf,
+  initialize,
+  type Json,
+  rpc,
+  statelessMeta,
+} from "./message.ts";
+
+/** The address that the test server has. */
+export const BASE_URL = "http://127.0.0.1:3000";
+
+/** The name and version of test servers. */
+export const INTRODUCTION = {
+  name: "tool-server",
+  title: "Tool Server",
+  version: VERSION,
+};
+
+/**
+ * Options of a test server, all optional; a database that is given stays open.
+ */
+export type ServerOptions = Partial<CreateServerOptions>;
+
+/** Starts a server, on a database of its own in memory unless one is given. */
+export async function startServer(
+  { kv, log = SILENT, ...options }: ServerOptions = {},
+): Promise<TestServer> {
+  const database = kv ?? await Deno.openKv(":memory:");
+  const app = createServer({
+    ...INTRODUCTION,
+    ...options,
+    log,
+    kv: database,
+  });
+  return new TestServer(app, database, kv === undefined);
+}
+
+/** Sends messages to a server in this process or elsewhere. */
+export abstract class Sender {
+  abstract fetch(path: string, init?: RequestInit): Promise<Response>;
+
+  /** Posts one body: a text as it is, anything else as JSON. */
+  post(
+    body: unknown,
+    headers: HeadersOf = {},
+    init: RequestInit = {},
+  ): Promise<Response> {
+    return this.fetch("/mcp", {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: isBody(body) ? body : JSON.stringify(body),
+      ...init,
+    });
+  }
+
+  /** Opens a 2025 session. */
+  async openSession(
+    { revision = "2025-11-25", capabilities = {} }: {
+      revision?: string;
+      capabilities?: JsonObject;
+    } = {},
+  ): Promise<TestSession> {
+    const response = await this.post(initialize(revision, capabilities));
+    await response.body?.cancel();
+    return new TestSession(this, response.headers.get("mcp-session-id")!);
+  }
+
+  /** Posts one 2026 request with the headers that belong to it. */
+  call(method: string, params: JsonObject = {}, {
+    id = 1,
+    capabilities = {},
+    meta = {},
+    headers = {},
+    signal,
+  }: CallOptions = {}): Promise<Response> {
+    const name = params.name ?? params.uri ?? params.taskId;
+    return this.post(
+      rpc(method, { ...params, _meta: statelessMeta(capabilities, meta) }, id),
+      {
+        "mcp-protocol-version": STATELESS_REVISION,
+        "mcp-method": method,
+        ...(typeof name === "string" && { "mcp-name": name }),
+        ...headers,
+      },
+      { signal },
+    );
+  }
+}
+
+/** A server at an address, which is sent these headers with every request. */
+export class RemoteServer extends Sender {
+  constructor(readonly url: string, readonly headers: HeadersOf = {}) {
+    super();
+  }
+
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(this.headers)) {
+      headers.set(name, value);
+    }
+    return fetch(this.url + path, { ...init, headers, redirect: "manual" });
+  }
+}
+
+/** A server without its socket; `await using` ends it. */
+export class TestServer extends Sender implements AsyncDisposable {
+  constructor(
+    readonly app: Server,
+    readonly kv: Deno.Kv,
+    private readonly ownsKv: boolean,
+  ) {
+    super();
+  }
+
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    return await this.app.fetch(new Request(BASE_URL + path, init));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.app.stop();
+    await this.app.close();
+    if (this.ownsKv) this.kv.close();
+  }
+}
+
+interface CallOptions {
+  id?: string | number;
+  capabilities?: JsonObject;
+  meta?: JsonObject;
+  headers?: HeadersOf;
+  signal?: AbortSignal;
+}
+
+/** A 2025 session from its client's side. */
+export class TestSession {
+  #id = 0;
+  constructor(readonly server: Sender, readonly id: string) {}
+
+  /** Gives the same session at another server. */
+  at(server: Sender): TestSession {
+    return new TestSession(server, this.id);
+  }
+
+  post(body: unknown, headers: HeadersOf = {}): Promise<Response> {
+    return this.server.post(body, { "mcp-session-id": this.id, ...headers });
+  }
+
+  request(
+    method: string,
+    params?: JsonObject,
+    id: string | number = ++this.#id,
+  ): Promise<Response> {
+    return this.post(rpc(method, params, id));
+  }
+
+  notify(method: string, params?: JsonObject): Promise<Response> {
+    return this.post({ jsonrpc: "2.0", method, params });
+  }
+
+  end(): Promise<Response> {
+    return this.server.fetch("/mcp", {
+      method: "DELETE",
+      headers: { "mcp-session-id": this.id },
+    });
+  }
+}
+
+/** A generation of the protocol, in the way its clients call. */
+export type Ask = (method: string, params: Json) => Promise<Response>;
+
+/** Opens a session, and gives the ways of asking with and without one. */
+export async function asksOf(
+  server: TestServer,
+  headers: HeadersOf,
+): Promise<Record<"2025" | "2026", Ask>> {
+  const opened = await server.post(initialize("2025-11-25"), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const capabilities = {
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  return {
+    "2025": (method, params) => server.post(rpc(method, params), session),
+    "2026": (method, params) =>
+      server.call(method, params, { headers, capabilities }),
+  };
+}
+
+/** A server in this process, or processes elsewhere. */
+export type Answering = Pick<TestServer, "fetch">;
+
+export function postForm(
+  server: Answering,
+  path: string,
+  parameters: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const body = new URLSearchParams(parameters);
+  return server.fetch(path, { method: "POST", headers, body });
+}
+
+export function postJson(
+  server: Answering,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return server.fetch(path, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+function isBody(body: unknown): body is BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array ||
+    body instanceof ReadableStream;
+}

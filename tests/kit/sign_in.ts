@@ -1,0 +1,111 @@
+/**
+ * A server with sign-in.
+ *
+ * @module
+ */
+import { createServer } from "../../src/server.ts";
+import type { CreateServerOptions } from "../../src/server/server_options.ts";
+import type { Environment } from "../../src/settings/setting.ts";
+import type { Definitions } from "../../src/mcp/catalogue/compiled_definitions.ts";
+import type { FetchDocument } from "../../src/store/documents.ts";
+import { type Browser, browserOf } from "./browser.ts";
+import { FakeProvider } from "./fake_provider.ts";
+import { SILENT } from "./log.ts";
+import {
+  BASE_URL,
+  INTRODUCTION,
+  postForm,
+  postJson,
+  TestServer,
+} from "./server.ts";
+
+/** A test server on which people sign in with a {@linkcode FakeProvider}. */
+export class OAuthServer extends TestServer {
+  provider = new FakeProvider();
+
+  /** A new browser that knows this server and its provider. */
+  browser(): Browser {
+    return browserOf(this);
+  }
+
+  /** Posts a form. */
+  form(
+    path: string,
+    parameters: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return postForm(this, path, parameters, headers);
+  }
+
+  /** Posts JSON. */
+  json(path: string, body: unknown): Promise<Response> {
+    return postJson(this, path, body);
+  }
+}
+
+export interface OAuthServerOptions
+  extends
+    Definitions,
+    Pick<CreateServerOptions, "scopes" | "permissions" | "log"> {
+  kv?: Deno.Kv;
+  provider?: FakeProvider;
+  environment?: Environment;
+  baseUrl?: string;
+  fetchDocument?: FetchDocument;
+}
+
+/** Starts a server with sign-in. */
+export async function startOAuthServer(
+  {
+    kv,
+    provider = new FakeProvider(),
+    environment,
+    fetchDocument,
+    baseUrl = BASE_URL,
+    log = SILENT,
+    ...definitions
+  }: OAuthServerOptions = {},
+): Promise<OAuthServer> {
+  const database = kv ?? await Deno.openKv(":memory:");
+  const app = createServer({
+    ...INTRODUCTION,
+    ...definitions,
+    log,
+    env: {
+      BASE_URL: baseUrl,
+      AUTH_STRATEGY: "oauth",
+      OAUTH_PROVIDER: "github",
+      OAUTH_CLIENT_ID: "our-client",
+      OAUTH_CLIENT_SECRET: "our-secret",
+      ...environment,
+    },
+    kv: database,
+    provider,
+    fetchDocument,
+  });
+  const server = new OAuthServer(app, database, kv === undefined);
+  server.provider = provider;
+  return server;
+}
+
+/** Starts a server with sign-in that listens; its public origin is its own. */
+export async function serveOAuthServer(
+  options: OAuthServerOptions = {},
+): Promise<{ server: OAuthServer; url: string } & AsyncDisposable> {
+  const ready = Promise.withResolvers<OAuthServer>();
+  const listener = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => await (await ready.promise).app.fetch(request),
+  );
+  const url = `http://127.0.0.1:${listener.addr.port}`;
+  const server = await startOAuthServer({ ...options, baseUrl: url });
+  ready.resolve(server);
+  return {
+    server,
+    url,
+    async [Symbol.asyncDispose]() {
+      await listener.shutdown();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * A database that stands still, and then carries out all that it was sent: a
+ * process that was stopped, a disk that hangs, a network that holds packets.
+ *
+ * @module
+ */
+import { atomicWith, kvThrough, kvWith } from "./kv.ts";
+
+/** A handle like the one it is made of, whose operations can be held. */
+export class StalledKv {
+  readonly kv: Deno.Kv;
+  #isAtCommit = false;
+  #held?: PromiseWithResolvers<void>;
+  readonly #late = new Set<Promise<unknown>>();
+
+  constructor(real: Deno.Kv) {
+    const kv = kvThrough(real, (operation) => this.#run(operation));
+    this.kv = kvWith(kv, {
+      atomic: atomicWith(kv, (commit) => {
+        if (this.#isAtCommit) this.begin();
+        return commit();
+      }),
+    });
+  }
+
+  /** From the next commit on nothing is carried out. */
+  beginAtCommit(): void {
+    this.#isAtCommit = true;
+  }
+
+  /** From now on nothing is carried out. */
+  begin(): void {
+    this.#isAtCommit = false;
+    this.#held = Promise.withResolvers();
+  }
+
+  /** Carries out, in its order, all that was sent; resolves when it is done. */
+  async end(): Promise<void> {
+    this.#held?.resolve();
+    this.#held = undefined;
+    await Promise.allSettled(this.#late);
+  }
+
+  async #run<T>(operation: () => Promise<T>): Promise<T> {
+    if (!this.#held) return await operation();
+    const late = this.#held.promise.then(operation);
+    this.#late.add(late);
+    try {
+      return await late;
+    } finally {
+      this.#late.delete(late);
+    }
+  }
+}
