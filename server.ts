@@ -4,19 +4,17 @@
  * @module
  */
 import health from "./health.ts";
-import type { ServerOptions } from "./src/mod.ts";
+import { defineServer } from "./src/mod.ts";
 import { prompts } from "./src/prompts/mod.ts";
 import { resources } from "./src/resources/mod.ts";
 import { tools } from "./src/tools/mod.ts";
 import { VERSION } from "./src/version.ts";
 
-const server: ServerOptions = {
+export default defineServer({
   name: "tool-server",
   title: "Tool Server",
   version: VERSION,
   tools: [health, ...tools],
   resources,
   prompts,
-};
-
-export default server;
+});

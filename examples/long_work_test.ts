@@ -6,9 +6,7 @@ const input = { pages: ["one two", "three"] };
 
 Deno.test("count_words tells how far it is", async () => {
   await using server = await testServer({ tools: [countWords] });
-  const { structured, progress } = await server.call(countWords, input, {
-    capabilities: {},
-  });
+  const { structured, progress } = await server.call(countWords, input);
   assert.deepEqual(structured, { words: 3 });
   assert.deepEqual(progress.map(({ progress }) => progress), [0, 1, 2]);
 });

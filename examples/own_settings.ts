@@ -3,9 +3,9 @@
  * messages. `WEBHOOK_KEY=… deno run -A own_settings.ts`.
  */
 import {
+  defineServer,
   secret,
   serve,
-  type ServerOptions,
   service,
   tool,
   z,
@@ -48,13 +48,11 @@ const listDeliveries = tool({
     services.inbox.deliveries.join("\n") || "Nothing yet.",
 });
 
-const services = { inbox };
-
-export const server: ServerOptions<Record<never, never>, typeof services> = {
+export const server = defineServer({
   name: "deliveries",
   version: "1.0.0",
   tools: [listDeliveries],
-  services,
+  services: { inbox },
   routes(app, { services: { inbox } }) {
     app.post("/webhook", async (c) => {
       const body = new Uint8Array(await c.req.arrayBuffer());
@@ -65,6 +63,6 @@ export const server: ServerOptions<Record<never, never>, typeof services> = {
       return c.body(null, 204);
     });
   },
-};
+});
 
 if (import.meta.main) await serve(server);

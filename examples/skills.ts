@@ -2,7 +2,7 @@
  * A skill: instructions for a task with this server's tools, which a client
  * reads when someone asks for the task. `deno run -A skills.ts`.
  */
-import { serve, type ServerOptions, tool, z } from "@tool-server/tool-server";
+import { defineServer, serve, tool, z } from "@tool-server/tool-server";
 import { skill } from "@tool-server/tool-server/skill";
 import manual from "./skills/refunds/SKILL.md" with { type: "text" };
 import terms from "./skills/refunds/references/terms.md" with { type: "text" };
@@ -23,11 +23,11 @@ const refunds = skill({
   files: { "SKILL.md": manual, "references/terms.md": terms },
 });
 
-export const server: ServerOptions = {
+export const server = defineServer({
   name: "shop",
   version: "1.0.0",
   tools: [findOrder],
   skills: [refunds],
-};
+});
 
 if (import.meta.main) await serve(server);

@@ -26,8 +26,9 @@
  *
  * @module
  */
+export type { SchemaOf, Shape } from "./authoring/shape.ts";
 export { serve, type ServeOptions } from "./serve.ts";
-export { createServer } from "./server.ts";
+export { createServer, defineServer } from "./server.ts";
 export type {
   CreateServerOptions,
   RoutesContext,
@@ -47,13 +48,14 @@ export type {
 export {
   type CallToolResult,
   type ContentBlock,
-  type PlainTool,
-  type StructuredTool,
+  type DataAnswer,
+  type OutputOf,
+  type RunAnswer,
   type Tool,
   tool,
   type ToolAnnotations,
   type ToolAnswer,
-  type ToolDescription,
+  type ToolDefinition,
   ToolError,
 } from "./authoring/tool.ts";
 export {
@@ -68,6 +70,7 @@ export type {
 } from "./authoring/tool_view.ts";
 export {
   type Complete,
+  type CompleteContext,
   type Operand,
   type Resource,
   resource,

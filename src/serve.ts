@@ -116,7 +116,8 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
     (request, info) => server.fetch(request, info),
   );
   const origin = localOrigin(socket.addr);
-  const showsViews = Deno.args.includes("--views") && isLocal(config);
+  const isDevelopment = Deno.args.includes("--views");
+  const showsViews = isDevelopment && isLocal(config);
   const server = assemble(plan, { ...options, kv, origin, showsViews });
   await server.start();
   if (drains()) {
@@ -133,6 +134,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   announce(config, {
     log,
     baseUrl: config.baseUrl ?? origin,
+    isDevelopment,
     showsViews: showsViews && hasViews,
   });
   if (config.auth.oauth && !config.deployed) lookAround(server, origin);

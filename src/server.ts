@@ -1,5 +1,5 @@
 /**
- * A server for one's own socket or application.
+ * A server's options, typed, and a server for one's own socket or application.
  *
  * @module
  */
@@ -7,7 +7,43 @@ import { assemble } from "./server/assemble.ts";
 import type { Services } from "./authoring/service.ts";
 import type { SettingSchemas } from "./authoring/setting.ts";
 import { planServer } from "./server/plan.ts";
-import type { CreateServerOptions, Server } from "./server/server_options.ts";
+import type {
+  CreateServerOptions,
+  Server,
+  ServerOptions,
+} from "./server/server_options.ts";
+
+/**
+ * Types the options of a server, for `serve`, `createServer` and `testServer`.
+ * The services and settings of its `routes` have the types that it declares.
+ *
+ * @example
+ * ```ts
+ * import { defineServer, serve, service } from "@tool-server/tool-server";
+ *
+ * const inbox = service({ name: "inbox", start: (): string[] => [] });
+ *
+ * const server = defineServer({
+ *   name: "deliveries",
+ *   version: "1.0.0",
+ *   services: { inbox },
+ *   routes(app, { services }) {
+ *     app.post("/webhook", async (c) => {
+ *       services.inbox.push(await c.req.text());
+ *       return c.body(null, 204);
+ *     });
+ *   },
+ * });
+ *
+ * await serve(server);
+ * ```
+ */
+export function defineServer<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(options: ServerOptions<S, V>): ServerOptions<S, V> {
+  return options;
+}
 
 /**
  * Builds a server.

@@ -33,6 +33,26 @@ export async function writeFiles(
   }
 }
 
+/**
+ * Makes a repository of a directory, unless it is in one or git is missing.
+ * Nothing is committed.
+ */
+export async function initializeGit(root: string): Promise<void> {
+  const git = (...args: string[]) =>
+    new Deno.Command("git", {
+      args: ["-C", root, ...args],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+  try {
+    if (!(await git("rev-parse", "--git-dir")).success) {
+      await git("init", "--quiet");
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
 /** Formats written files: long names make long lines. */
 export async function formatFiles(
   root: string,

@@ -10,7 +10,13 @@
  *
  * @module
  */
-import { CreateError, exists, formatFiles, writeFiles } from "./files.ts";
+import {
+  CreateError,
+  exists,
+  formatFiles,
+  initializeGit,
+  writeFiles,
+} from "./files.ts";
 import { NameError, parseProjectName, parseToolName } from "./names.ts";
 import { projectFiles } from "./project.ts";
 import { updateSettings } from "./project_settings.ts";
@@ -60,11 +66,13 @@ async function createProject(directory: string): Promise<void> {
   const root = await Deno.realPath(path);
   await writeFiles(root, projectFiles({ name, link: linkFrom(root) }));
   await formatFiles(root);
+  await initializeGit(root);
   console.log(`Made ${path}. Next:\n
   cd ${path}
-  deno task dev            # serves http://127.0.0.1:3000/mcp
-  deno task tool NAME      # adds a tool and its test
-  deno task ci`);
+  deno task dev                    # serves http://127.0.0.1:3000/mcp
+  deno task call greet name=Ada    # in another terminal
+  deno task tool NAME              # adds a tool and its test
+  deno task ci                     # checks everything`);
 }
 
 /** True if the directory holds anything besides an empty repository. */

@@ -7,7 +7,8 @@ import * as z from "zod";
 import { VERSION } from "../../src/version.ts";
 import { DOCKERFILE, DOCKERIGNORE } from "./container_files.ts";
 import { titleOf } from "./names.ts";
-import { agentsFile, readmeFile } from "./project_words.ts";
+import { agentsFile } from "./agents_words.ts";
+import { readmeFile } from "./project_words.ts";
 import { envExample, grantedVariables } from "./settings.ts";
 
 /** The name under which projects import this package. */
@@ -32,7 +33,9 @@ export function projectFiles(options: ProjectOptions): Record<string, string> {
     "tools/greet.ts": GREET,
     "tools/greet_test.ts": GREET_TEST,
     ".env.example": envExample(SETTINGS),
-    ".gitignore": "/.env\n/data/\n/dist/\n/node_modules/\n",
+    ".gitignore": "/.env\n/dist/\n/node_modules/\n/coverage/\n",
+    // The folder is there before the first file in it, in every copy.
+    "data/.gitignore": "*\n!.gitignore\n",
     "README.md": readmeFile(name),
     "AGENTS.md": agentsFile(name),
     ".mcp.json": printJson({ mcpServers: { [name]: CONNECTION } }),
@@ -63,15 +66,17 @@ const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
   "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
   `--env-file=.env ${PACKAGE}/call`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
-const WATCH =
-  "deno run --watch --no-clear-screen -P --no-prompt --env-file=.env " +
-  "main.ts --no-drain --views";
+// Not quiet, it would complain twice that there is no .env. The server tells
+// itself that it has started again.
+const WATCH = "deno run --quiet --watch --no-clear-screen -P --no-prompt " +
+  "--env-file=.env main.ts --no-drain --views";
 
 function configuration({ link }: ProjectOptions) {
   return {
     imports: { [PACKAGE]: `jsr:${PACKAGE}@${VERSION}` },
     ...(link && { links: [link] }),
     unstable: ["kv", "no-legacy-abort"],
+    exclude: ["data", "dist"],
     permissions: {
       default: {
         env: { allow: grantedVariables([], SETTINGS, []), ignore: true },
@@ -86,7 +91,7 @@ function configuration({ link }: ProjectOptions) {
       "start": RUN,
       "start:cores": CORES,
       "bundle": BUNDLE,
-      "test": "deno test --quiet -P --no-prompt",
+      "test": "deno test -P --no-prompt",
       "check": "deno check",
       "tool": `deno run -A ${PACKAGE}/create tool`,
       "settings": `deno run -A ${PACKAGE}/create settings`,
@@ -108,18 +113,16 @@ await serve(server);
 `;
 
 function serverFile(name: string): string {
-  return `import type { ServerOptions } from "${PACKAGE}";
+  return `import { defineServer } from "${PACKAGE}";
 import { tools } from "./tools/mod.ts";
 
 /** The name, version and tools of this server. */
-const server: ServerOptions = {
+export default defineServer({
   name: "${name}",
   title: "${titleOf(name)}",
   version: "0.1.0",
   tools,
-};
-
-export default server;
+});
 `;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The `README.md` and `AGENTS.md` of a new project.
+ * The `README.md` of a new project.
  *
  * @module
  */
@@ -15,12 +15,27 @@ Tools that language-model clients call over MCP, served by
 \`\`\`sh
 deno task dev            # http://127.0.0.1:3000/mcp, restarts on every change
 deno task dev:oauth      # the same with sign-in, at a built-in provider
+deno task list           # what it offers, while it runs
+deno task call greet name=Ada
 deno task tool NAME      # adds a tool and its test
 deno task ci             # formatting, lint, types, tests, settings
 \`\`\`
 
 Editors that read \`.mcp.json\` or \`.vscode/mcp.json\` connect by themselves while
-it runs. Open <http://127.0.0.1:3000> for other clients.
+it runs. Open <http://127.0.0.1:3000> for other clients. Claude and ChatGPT call
+from the internet and cannot reach that address; for a try, a tunnel can:
+
+\`\`\`sh
+cloudflared tunnel --url http://127.0.0.1:3000 # prints https://….trycloudflare.com
+BASE_URL=https://….trycloudflare.com deno task dev # their connectors take …/mcp
+\`\`\`
+
+Everyone who knows the address may then call: end it after the try, or set
+\`AUTH_STRATEGY\`.
+
+Your own data goes into files in \`data/\`, which git and the image leave out, or
+into a database of yours. \`AGENTS.md\` shows how a tool, a resource, a prompt, a
+view, a service, a route and their tests look.
 
 ## Settings
 
@@ -50,29 +65,5 @@ Set \`BASE_URL\` to the public address and \`AUTH_STRATEGY\` to who may call;
 
 Change the version in \`deno.json\` (\`deno outdated --update --latest\` does), read
 the changes, and run \`deno task settings\` and \`deno task ci\`.
-`;
-}
-
-/** Makes the \`AGENTS.md\`. */
-export function agentsFile(name: string): string {
-  return `# Working in ${name}
-
-An MCP server made with \`@tool-server/tool-server\`. \`deno task ci\` must pass
-before anything is committed.
-
-- \`server.ts\` says what the server is; \`main.ts\` runs it.
-- One file a tool in \`tools/\`, its test next to it, its name in \`tools/mod.ts\`:
-  \`deno task tool NAME\` makes all three.
-- Import \`tool\`, \`z\`, \`ToolError\` and the rest from
-  \`@tool-server/tool-server\`, and \`testServer\` from its \`/testing\`.
-- Throw \`ToolError\` for what the model should read. Of any other exception it
-  sees an error ID only.
-- Ask before you act: after a question, \`run\` may start again from its
-  beginning.
-- Settings are declared in \`settings\` and reached through the context, never
-  through \`Deno.env\`. Run \`deno task settings\` after a change to them.
-- A skill is a folder \`skills/NAME\` with a \`SKILL.md\`: \`deno task skills\`
-  lists what is there in \`skills/mod.ts\`.
-- Secrets go into \`.env\` and never into code, logs or errors.
 `;
 }

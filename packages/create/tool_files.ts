@@ -32,10 +32,14 @@ function testFile(name: string): string {
 import { testServer } from "@tool-server/tool-server/testing";
 import ${variable} from "./${name}.ts";
 
-Deno.test("${name} gives its text back", async () => {
+// Change them together with the tool.
+const input = { text: "Tea" };
+const answer = "Tea";
+
+Deno.test("${name} answers", async () => {
   await using server = await testServer({ tools: [${variable}] });
-  const { text } = await server.call(${variable}, { text: "Tea" });
-  assert.equal(text, "Tea");
+  const { text } = await server.call("${name}", input);
+  assert.equal(text, answer);
 });
 `;
 }

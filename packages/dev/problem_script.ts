@@ -12,11 +12,13 @@ export const PROBLEM_SCRIPT = `<script>${
   `
 (() => {
   const tell = (words) => parent.postMessage({ viewProblem: String(words) }, "*");
+  const tellWhere = (message, line) =>
+    tell(line ? message + " (line " + line + ")" : message);
   addEventListener("error", ({ message, lineno }) => {
-    if (message) tell(lineno ? message + " (line " + lineno + ")" : message);
+    if (message) tellWhere(message, lineno);
   });
   addEventListener("unhandledrejection", ({ reason }) => {
-    tell(reason?.message ?? reason);
+    tellWhere(reason?.message ?? reason, /:(\\d+):\\d+/.exec(reason?.stack)?.[1]);
   });
   addEventListener("securitypolicyviolation", (event) => {
     if (event.blockedURI === "eval") return;

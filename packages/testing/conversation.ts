@@ -58,7 +58,11 @@ export class Conversation {
   ) {
     this.script = new AnswerScript(what, options.answers);
     this.#upstream = options.upstream && new TestUpstream(options.upstream);
-    const headers = target.gate.admit(caller, this.#upstream);
+    const headers = target.gate.admit(
+      caller,
+      this.#upstream,
+      (progress) => this.#advance(progress),
+    );
     this.client = new Client({
       url: target.mcpUrl,
       revision: options.revision ?? target.revision,
@@ -122,9 +126,13 @@ export class Conversation {
       this.logs.push(params as unknown as LogMessage);
     } else if (method === "notifications/progress") {
       const { progressToken: _, ...progress } = params;
-      this.progress.push(progress as unknown as Progress);
-      this.options.onProgress?.(progress as unknown as Progress);
+      this.#advance(progress as unknown as Progress);
     }
+  }
+
+  #advance(progress: Progress): void {
+    this.progress.push(progress);
+    this.options.onProgress?.(progress);
   }
 }
 

@@ -26,6 +26,8 @@
  * @module
  */
 import type { TestRevision } from "./request_options.ts";
+import type { Services } from "../../src/authoring/service.ts";
+import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 export type { AskedQuestion, TestAnswer, TestAnswers } from "./answers.ts";
@@ -69,8 +71,11 @@ export type { Frontmatter } from "../../src/authoring/skill.ts";
  * @throws {import("../../src/server/lifecycle.ts").ServiceError} when a service does
  * not start
  */
-export async function testServer(
-  options: TestServerOptions,
+export async function testServer<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(
+  options: TestServerOptions<S, V>,
 ): Promise<TestServer> {
   return await TestServer.start(options);
 }

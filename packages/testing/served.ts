@@ -3,6 +3,8 @@
  *
  * @module
  */
+import type { Services } from "../../src/authoring/service.ts";
+import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { TestServer, type TestServerOptions } from "./test_server.ts";
 
 /** A server that listens on a loopback address. `await using` ends it. */
@@ -28,7 +30,10 @@ export interface Served extends AsyncDisposable {
  * ```
  * @throws as `createServer` and its `start` do
  */
-export async function serveTest(options: TestServerOptions): Promise<Served> {
+export async function serveTest<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(options: TestServerOptions<S, V>): Promise<Served> {
   const started = Promise.withResolvers<TestServer>();
   const http = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

@@ -6,11 +6,13 @@
 import {
   ANONYMOUS,
   type Authenticated,
+  type Caller,
   type Identity,
 } from "../../src/caller.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { ChallengeError } from "../../src/errors.ts";
 import type { Gate } from "../../src/auth/doors/gate.ts";
+import type { Progress } from "./request_options.ts";
 import { parseBearer, printChallenge } from "../../src/auth/rules/challenge.ts";
 
 /** The caller of a request; by default anonymous with every scope. */
@@ -25,27 +27,36 @@ export interface TestCaller {
   identity?: Partial<Identity>;
 }
 
+/** Receives the progress of a task. */
+export type ProgressListener = (progress: Progress) => void;
+
 /** A gate that knows only the callers it was told of. */
 export class TestGate implements Gate {
   #callers = new Map<string, Authenticated>();
+  #listeners = new WeakMap<Caller, ProgressListener>();
 
   /** Admits a caller and gives the headers that make a request theirs. */
   admit(
     { subject = "anonymous", scopes = "all", clientId, identity }: TestCaller,
     upstream?: Authenticated["upstream"],
+    listener?: ProgressListener,
   ): Record<string, string> {
     const token = randomId(16);
-    this.#callers.set(token, {
-      caller: {
-        subject,
-        scopes,
-        clientId,
-        identity: identity && { subject, ...identity },
-        binding: JSON.stringify([subject, clientId]),
-      },
-      upstream,
-    });
+    const caller: Caller = {
+      subject,
+      scopes,
+      clientId,
+      identity: identity && { subject, ...identity },
+      binding: JSON.stringify([subject, clientId]),
+    };
+    this.#callers.set(token, { caller, upstream });
+    if (listener) this.#listeners.set(caller, listener);
     return { authorization: `Bearer ${token}` };
+  }
+
+  /** Finds the test that a task of the caller reports to. */
+  listenerOf(caller: Caller): ProgressListener | undefined {
+    return this.#listeners.get(caller);
   }
 
   authenticate(headers: Headers): Authenticated {

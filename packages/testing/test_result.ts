@@ -14,7 +14,7 @@ export class TestResult<O = unknown> {
   readonly content: readonly ContentBlock[];
   /** True if the tool failed with a message for the model. */
   readonly isError: boolean;
-  /** Every progress message; a task has none, its progress is in its status. */
+  /** Every progress message, those of a task too. */
   readonly progress: readonly Progress[];
   /** Everything it logged for the client. */
   readonly logs: readonly LogMessage[];

@@ -4,6 +4,8 @@
  * @module
  */
 import { assemble } from "../../src/server/assemble.ts";
+import type { Services } from "../../src/authoring/service.ts";
+import type { SettingSchemas } from "../../src/authoring/setting.ts";
 import { planServer } from "../../src/server/plan.ts";
 import type {
   CreateServerOptions,
@@ -13,12 +15,16 @@ import type { ConnectionInfo } from "../../src/http/connection_info.ts";
 import { CrashLog } from "./crash_log.ts";
 import { type ProviderApi, TestUpstream } from "./provider_api.ts";
 import { TestClient } from "./test_client.ts";
+import { tellTaskProgress } from "./task_progress.ts";
 import { type TestCaller, TestGate } from "./test_gate.ts";
 import type { TestRevision } from "./request_options.ts";
 import type { Target } from "./conversation.ts";
 
 /** The options of a test's server; all have defaults. */
-export interface TestServerOptions extends Partial<CreateServerOptions> {
+export interface TestServerOptions<
+  S extends SettingSchemas = SettingSchemas,
+  V extends Services = Services,
+> extends Partial<CreateServerOptions<S, V>> {
   /** The protocol that clients speak by default: `2026-07-28`. */
   revision?: TestRevision;
 }
@@ -46,8 +52,14 @@ export class TestServer extends TestClient implements AsyncDisposable {
     origin = "http://localhost",
   ): Promise<TestServer> {
     const crashes = new CrashLog(options.log);
-    const plan = planServer({ ...options, name, version, log: crashes }, env);
     const gate = new TestGate();
+    const around = options.tools?.some(({ task }) => task)
+      ? tellTaskProgress(gate, options.around)
+      : options.around;
+    const plan = planServer(
+      { ...options, name, version, around, log: crashes },
+      env,
+    );
     const { memoryKv } = await import("../../src/store/memory_kv.ts");
     const own = kv ? undefined : memoryKv();
     const server = assemble(plan, {

@@ -6,10 +6,10 @@
 import type { PromptMessage } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Context, Described } from "./context.ts";
-import type { MaybePromise } from "./service.ts";
 import type { Complete } from "./resource.ts";
-import type { Services } from "./service.ts";
+import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
+import { type SchemaOf, schemaOf, type Shape } from "./shape.ts";
 
 export type { PromptMessage } from "@modelcontextprotocol/server";
 
@@ -18,17 +18,20 @@ export type PromptAnswer = string | PromptMessage | PromptMessage[];
 
 /** A conversation opener that a person can pick. */
 export interface PromptDefinition<
-  A extends z.ZodObject = z.ZodObject,
+  A extends z.ZodObject | Shape = z.ZodObject,
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends Described<S, V> {
-  /** Arguments; on the wire each is a string. */
+  /**
+   * Arguments: `z.object({ … })`, or its members alone. On the wire each is a
+   * string.
+   */
   args?: A;
   /** Proposals for the arguments. */
-  complete?: { [K in keyof z.output<A>]?: Complete };
+  complete?: { [K in keyof z.output<SchemaOf<A>>]?: Complete<S, V> };
   /** Writes the conversation's beginning. */
   get(
-    args: z.output<A>,
+    args: z.output<SchemaOf<A>>,
     context: Context<S, V>,
   ): MaybePromise<PromptAnswer>;
 }
@@ -63,9 +66,13 @@ export interface Prompt extends Described {
  * ```
  */
 export function prompt<
-  A extends z.ZodObject = z.ZodObject<Record<never, never>>,
+  A extends z.ZodObject | Shape = z.ZodObject<Record<never, never>>,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(definition: PromptDefinition<A, S, V>): Prompt {
-  return { kind: "prompt", ...definition } as unknown as Prompt;
+  const args = schemaOf(
+    `args of the prompt ${definition.name}`,
+    definition.args,
+  );
+  return { kind: "prompt", ...definition, args } as unknown as Prompt;
 }

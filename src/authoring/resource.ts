@@ -5,8 +5,7 @@
  */
 import type { Annotations } from "@modelcontextprotocol/server";
 import type { Context, Described } from "./context.ts";
-import type { MaybePromise } from "./service.ts";
-import type { Services } from "./service.ts";
+import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
 
 /** The variables of a URI template: `notes://{folder}/{id}` has two. */
@@ -36,10 +35,44 @@ export interface ResourceContents {
   _meta?: Record<string, unknown>;
 }
 
-/** Proposes values for an argument, best first; `known` holds the others so far. */
-export type Complete = (
+/** Everything around a request for proposals, which cannot ask anything back. */
+export type CompleteContext<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+> = Omit<Context<S, V>, "progress" | "ask" | "sample" | "roots">;
+
+/**
+ * Proposes values for an argument, best first. `value` is the beginning that
+ * the person has typed, `known` holds the other arguments so far.
+ *
+ * @example
+ * ```ts
+ * import { resource, service } from "@tool-server/tool-server";
+ *
+ * const store = service({
+ *   name: "notes",
+ *   start: () => new Map([["tea", "Buy tea."]]),
+ * });
+ *
+ * resource({
+ *   uri: "notes://{id}",
+ *   name: "note",
+ *   services: { store },
+ *   complete: {
+ *     id: (value, _known, { services }) =>
+ *       [...services.store.keys()].filter((id) => id.startsWith(value)),
+ *   },
+ *   read: ({ id }, { services }) => services.store.get(id),
+ * });
+ * ```
+ */
+export type Complete<
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+> = (
   value: string,
   known: Readonly<Record<string, string>>,
+  context: CompleteContext<S, V>,
 ) => MaybePromise<readonly string[]>;
 
 /** A resource that clients read by its URI. */
@@ -61,7 +94,7 @@ export interface ResourceDefinition<
   /** `public`: the same for every caller. `private` by default. */
   cacheScope?: "public" | "private";
   /** Proposals for the variables of `uri`. */
-  complete?: { [K in keyof Variables<U>]?: Complete };
+  complete?: { [K in keyof Variables<U>]?: Complete<S, V> };
   /** Reads the resource; undefined means that there is no such resource. */
   read(
     variables: Variables<U>,

@@ -11,9 +11,9 @@ import type {
 import type * as z from "zod";
 import type { Context, Described } from "./context.ts";
 import type { ResultWith } from "./result.ts";
-import type { MaybePromise } from "./service.ts";
-import type { Services } from "./service.ts";
+import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
+import { type SchemaOf, schemaOf, type Shape } from "./shape.ts";
 import type { ToolLimit } from "./tool_limit.ts";
 import type { ToolView, ViewSample } from "./tool_view.ts";
 
@@ -40,15 +40,40 @@ export type ToolAnswer =
   | ContentBlock[]
   | CallToolResult;
 
-/** The members of every tool definition. */
-export interface ToolDescription<
-  I extends z.ZodObject = z.ZodObject,
+/**
+ * The answer of `run`: with an `output` schema its data, alone or in a
+ * `result()`. The promise of the data comes first, so that the compiler names
+ * the member that is wrong in it.
+ */
+export type RunAnswer<O> = [O] extends [z.ZodType | Shape]
+  ? DataAnswer<z.input<SchemaOf<O>>>
+  : MaybePromise<ToolAnswer>;
+
+/** Data, alone or in a `result()`, now or later. */
+export type DataAnswer<T> =
+  | T
+  | Promise<T>
+  | ResultWith<T>
+  | Promise<T | ResultWith<T>>;
+
+/** A tool as its author writes it. */
+export interface ToolDefinition<
+  I extends z.ZodObject | Shape = z.ZodObject,
+  O extends z.ZodType | Shape | undefined = z.ZodType | undefined,
   P = unknown,
   S extends SettingSchemas = SettingSchemas,
   V extends Services = Services,
 > extends Described<S, V> {
-  /** Arguments. Anything else is refused with words the model can act on. */
+  /**
+   * Arguments: `z.object({ … })`, or its members alone. Anything else is
+   * refused with words the model can act on.
+   */
   input?: I;
+  /**
+   * The result: checked, sent as `structuredContent` and as its JSON text.
+   * Without it the answer is text, blocks, or a whole result.
+   */
+  output?: O;
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
@@ -72,68 +97,53 @@ export interface ToolDescription<
    */
   visibility?: readonly ("model" | "app")[];
   /**
+   * The view that clients with MCP Apps show: an HTML document, alone or with
+   * the origins and permissions it needs. It needs an `output`.
+   */
+  view?: undefined extends O ? undefined : string | ToolView;
+  /** Calls to look at while you write the view, by what people call them. */
+  samples?: Readonly<
+    Record<
+      string,
+      ViewSample<z.input<SchemaOf<I>>, z.input<SchemaOf<NonNullable<O>>>>
+    >
+  >;
+  /**
    * Runs in the request, before a task begins: the place for questions whose
    * answers the task needs. `run` is given what it returns, which must be JSON.
    */
-  prepare?(input: z.output<I>, context: Context<S, V>): MaybePromise<P>;
-}
-
-/** A tool that answers with text, blocks, or a whole result. */
-export interface PlainTool<
-  I extends z.ZodObject = z.ZodObject,
-  P = unknown,
-  S extends SettingSchemas = SettingSchemas,
-  V extends Services = Services,
-> extends ToolDescription<I, P, S, V> {
-  /** Absent: the answer has no schema. */
-  output?: undefined;
-  /** Absent: a view needs an `output`. */
-  view?: undefined;
-  /** Absent: samples belong to a view. */
-  samples?: undefined;
+  prepare?(
+    input: z.output<SchemaOf<I>>,
+    context: Context<S, V>,
+  ): MaybePromise<P>;
   /** Does the work; `prepared` is what `prepare` returned. */
   run(
-    input: z.output<I>,
+    input: z.output<SchemaOf<I>>,
     context: Context<S, V>,
     prepared: P,
-  ): MaybePromise<ToolAnswer>;
+  ): RunAnswer<O>;
 }
 
-/** A tool whose answer has a schema. */
-export interface StructuredTool<
-  I extends z.ZodObject = z.ZodObject,
-  O extends z.ZodType = z.ZodType,
-  P = unknown,
-  S extends SettingSchemas = SettingSchemas,
-  V extends Services = Services,
-> extends ToolDescription<I, P, S, V> {
-  /** The result: checked, sent as `structuredContent` and as its JSON text. */
-  output: O;
-  /**
-   * The view that clients with MCP Apps show: an HTML document, alone or with
-   * the origins and permissions it needs.
-   */
-  view?: string | ToolView;
-  /** Calls to look at while you write the view, by what people call them. */
-  samples?: Readonly<Record<string, ViewSample<z.input<I>, z.input<O>>>>;
-  /** Does the work; `prepared` is what `prepare` returned. */
-  run(
-    input: z.output<I>,
-    context: Context<S, V>,
-    prepared: P,
-  ): MaybePromise<z.input<O> | ResultWith<z.input<O>>>;
-}
+/** The output that callers are given; unknown for a tool without a schema. */
+export type OutputOf<O> = [O] extends [z.ZodType | Shape]
+  ? z.output<SchemaOf<O>>
+  : unknown;
 
 /**
  * A declared tool: `I` is the input that callers give, `O` its output. The
  * types of its settings and services are erased.
  */
-export interface Tool<I = unknown, O = unknown>
-  extends Omit<ToolDescription, "prepare"> {
+export interface Tool<I = unknown, O = unknown> extends
+  Omit<
+    ToolDefinition,
+    "input" | "output" | "view" | "samples" | "prepare" | "run"
+  > {
   /** Tells a tool from a resource and a prompt. */
   readonly kind: "tool";
   /** Only for the compiler: the member never exists. */
   readonly _types?: { input: I; output: O };
+  /** The arguments' schema. */
+  input?: z.ZodObject;
   /** The answer's schema. */
   output?: z.ZodType;
   /** The view that clients with MCP Apps show. */
@@ -162,16 +172,29 @@ export interface Tool<I = unknown, O = unknown>
  * ```
  */
 export function tool<
-  I extends z.ZodObject = z.ZodObject<Record<never, never>>,
-  O extends z.ZodType = z.ZodType,
+  I extends z.ZodObject | Shape = z.ZodObject<Record<never, never>>,
   P = undefined,
   S extends SettingSchemas = Record<never, never>,
   V extends Services = Record<never, never>,
 >(
-  definition: PlainTool<I, P, S, V> | StructuredTool<I, O, P, S, V>,
-): Tool<z.input<I>, z.output<O>> {
-  return { kind: "tool", ...definition } as unknown as Tool<
-    z.input<I>,
-    z.output<O>
-  >;
+  definition: ToolDefinition<I, undefined, P, S, V>,
+): Tool<z.input<SchemaOf<I>>>;
+/** Declares a tool whose answer has a schema. */
+export function tool<
+  O extends z.ZodType | Shape,
+  I extends z.ZodObject | Shape = z.ZodObject<Record<never, never>>,
+  P = undefined,
+  S extends SettingSchemas = Record<never, never>,
+  V extends Services = Record<never, never>,
+>(
+  definition: ToolDefinition<I, O, P, S, V> & { output: O },
+): Tool<z.input<SchemaOf<I>>, OutputOf<O>>;
+export function tool(definition: ToolDefinition): Tool {
+  const { name } = definition;
+  return {
+    kind: "tool",
+    ...definition,
+    input: schemaOf(`input of the tool ${name}`, definition.input),
+    output: schemaOf(`output of the tool ${name}`, definition.output),
+  } as unknown as Tool;
 }

@@ -192,8 +192,8 @@ function obstacleToCloud(
 ): Pick<ClientGuide, "how"> | undefined {
   if (isLoopback(new URL(baseUrl))) {
     return {
-      how: "Calls from the internet, where this server cannot be reached: " +
-        "deploy it first.",
+      how: "Calls from the internet, which does not reach this address: " +
+        "deploy it, or try a tunnel and set BASE_URL to its address.",
     };
   }
   if (access.kind === "credential") {

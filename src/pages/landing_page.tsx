@@ -7,6 +7,7 @@
  */
 import { basePathOf } from "../net/base_path.ts";
 import { type Access, clientGuides } from "./client_guides.ts";
+import { isLoopback } from "../net/loopback.ts";
 import { ClientPicker } from "./client_picker.tsx";
 import { CopyLine } from "./copy_line.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
@@ -55,8 +56,12 @@ export function LandingPage(props: LandingProps) {
         </h1>
         {about?.description && <p>{about.description}</p>}
         <p class="lead">
-          Give this address to Claude, ChatGPT or another MCP client, and the
-          assistant there can use the tools below.
+          {isLoopback(new URL(baseUrl))
+            ? "Give this address to an MCP client on this machine, such as " +
+              "Claude Code or VS Code, and the assistant there can use the " +
+              "tools below. Claude and ChatGPT need a public address."
+            : "Give this address to Claude, ChatGPT or another MCP client, " +
+              "and the assistant there can use the tools below."}
         </p>
         {notice && <p class="note">{notice}</p>}
         <CopyLine text={`${baseUrl}/mcp`} label="Copy the server's address" />

@@ -7,7 +7,11 @@ import { isOpen } from "../settings/auth.ts";
 import type { Config } from "../settings/config.ts";
 import type { Logger } from "../log/log.ts";
 import { isLoopback } from "../net/loopback.ts";
-import { accessOf, clientGuides } from "../pages/client_guides.ts";
+import {
+  accessOf,
+  type ClientGuide,
+  clientGuides,
+} from "../pages/client_guides.ts";
 
 /** Warns of settings that work but are probably not wanted. */
 export function warn(
@@ -27,7 +31,8 @@ export function warn(
         "KV_PATH to keep sign-ins when the service moves to another",
     );
   }
-  if (!deployed && isLoopback({ hostname: host })) return;
+  // A proxy or a tunnel may reach a server that only listens here.
+  if (!deployed && !isPublic && isLoopback({ hostname: host })) return;
   if (isOpen(auth)) {
     log.warning(
       "Everyone who reaches this server may use it: set AUTH_STRATEGY",
@@ -41,25 +46,52 @@ export function warn(
 /** Prints the address of the server and how to connect a client. */
 export function announce(
   { title, auth, kvPath }: Config,
-  { log, baseUrl, showsViews }: {
+  { log, baseUrl, isDevelopment, showsViews }: {
     log: Logger;
     baseUrl: string;
+    /** True in `deno task dev`. */
+    isDevelopment: boolean;
+    /** True if there are views to show, and a page that shows them. */
     showsViews: boolean;
   },
 ): void {
   const url = `${baseUrl}/mcp`;
-  const commands = clientGuides({ title, baseUrl, access: accessOf(auth) })
-    .filter(({ line }) => line?.includes(" "));
+  const guides = clientGuides({ title, baseUrl, access: accessOf(auth) });
+  const commands = guides.filter(({ line }) => line?.includes(" "));
   if (!Deno.stdout.isTerminal()) {
     const connect = commands.map(({ line }) => line);
     const database = kvPath ?? "Deno's default for this folder";
     const views = showsViews ? `${baseUrl}/views` : undefined;
     return log.info("Listening", { url, connect, database, views });
   }
-  console.log(`\n${title} listens on ${url}\n`);
-  for (const { client, line } of commands) {
-    console.log(`  ${client.padEnd(12)} ${line}`);
-  }
-  console.log(`  ${"Any other".padEnd(12)} open ${baseUrl} in a browser\n`);
-  if (showsViews) console.log(`  ${"Views".padEnd(12)} ${baseUrl}/views\n`);
+  const rows = [
+    ...isDevelopment ? TASKS : [],
+    ...showsViews ? [["Views", `${baseUrl}/views`]] : [],
+    ...commands.filter(({ client }) => client !== "Other")
+      .map(({ client, line }) => [client, line]),
+    ...cloudRows(guides),
+    ["Any other", `open ${baseUrl} in a browser`],
+  ];
+  const width = Math.max(...rows.map(([what]) => what!.length));
+  const lines = rows.map(([what, words]) =>
+    `  ${what!.padEnd(width)}  ${words}`
+  );
+  console.log(`\n${title} listens on ${url}\n\n${lines.join("\n")}\n`);
+}
+
+/** The tasks for a second terminal, which every project has. */
+const TASKS = [
+  ["Try it", "deno task list, then deno task call NAME key=value"],
+];
+
+/** The clients that call from the internet. */
+const CLOUDS = ["Claude", "ChatGPT"];
+
+/** Tells how they connect; once, if they share what keeps them from it. */
+function cloudRows(guides: readonly ClientGuide[]): string[][] {
+  const clouds = guides.filter(({ client }) => CLOUDS.includes(client));
+  return [...Map.groupBy(clouds, ({ how }) => how)].map(([how, guides]) => [
+    guides.map(({ client }) => client).join(", "),
+    how,
+  ]);
 }

@@ -3,8 +3,13 @@
  *
  * @module
  */
-import type { Context } from "../authoring/context.ts";
 import type { Needing } from "../authoring/needs.ts";
+import type { Prompt } from "../authoring/prompt.ts";
+import type {
+  Complete,
+  CompleteContext,
+  Resource,
+} from "../authoring/resource.ts";
 import type {
   Definitions,
   ProvidedTool,
@@ -23,10 +28,26 @@ export function provideNeeds(
    * Adds the settings and services of a definition to a context. They are
    * looked up once: calls come after the start, and nothing changes after it.
    */
-  function fill(definition: Needing, context: Context): Context {
+  function fill<C extends CompleteContext>(definition: Needing, context: C): C {
     let own = provided.get(definition);
     if (!own) provided.set(definition, own = lifecycle.provide(definition));
     return Object.assign(context, own);
+  }
+  function filled(definition: Resource | Prompt): Resource["complete"] {
+    const { complete = {} } = definition;
+    return Object.fromEntries(
+      Object.entries(complete).flatMap(([name, propose]) =>
+        propose
+          ? [
+            [
+              name,
+              (value, known, context) =>
+                propose(value, known, fill(definition, context)),
+            ] satisfies [string, Complete],
+          ]
+          : []
+      ),
+    );
   }
   return {
     tools: tools.map((tool): ProvidedTool =>
@@ -46,6 +67,7 @@ export function provideNeeds(
       needs(resource)
         ? {
           ...resource,
+          complete: filled(resource),
           read: (variables, context) =>
             resource.read(variables, fill(resource, context)),
         }
@@ -55,6 +77,7 @@ export function provideNeeds(
       needs(prompt)
         ? {
           ...prompt,
+          complete: filled(prompt),
           get: (args, context) => prompt.get(args, fill(prompt, context)),
         }
         : prompt

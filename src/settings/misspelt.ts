@@ -16,7 +16,10 @@ export function misspellings(
   set: readonly string[],
   known: ReadonlySet<string | undefined>,
 ): (name: string) => string | undefined {
-  const strangers = set.filter((name) => !known.has(name));
+  // One or two letters, such as those of the shell's `_`, are near to anything.
+  const strangers = set.filter((name) =>
+    !known.has(name) && letters(name).length > 2
+  );
   return (name) => strangers.find((it) => isNear(letters(it), letters(name)));
 }
 

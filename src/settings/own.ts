@@ -26,11 +26,13 @@ export function ownSetting(name: string, schema: z.ZodType): OwnSetting {
     if (success) return data;
     throw new ShapeError(detailOf(error, secret ? text : undefined));
   };
-  const wants = words || "a value that its schema accepts";
+  const wants = words
+    ? `a value for "${words.replace(/\.+$/, "")}"`
+    : "a value that its schema accepts";
   const row = {
     name,
     words: words ? sentence(words) : "",
-    shape: { wants: wants.replace(/\.+$/, ""), parse },
+    shape: { wants, parse },
     secret,
   };
   try {

@@ -22,7 +22,10 @@ import {
 import * as z from "zod";
 import type { Context } from "../../src/authoring/context.ts";
 import type { Prompt } from "../../src/authoring/prompt.ts";
-import type { Resource } from "../../src/authoring/resource.ts";
+import type {
+  CompleteContext,
+  Resource,
+} from "../../src/authoring/resource.ts";
 import type { Tool } from "../../src/authoring/tool.ts";
 import { catalogue } from "./catalogue.ts";
 import { initializeRequest } from "./messages.ts";
@@ -163,7 +166,9 @@ function registerResource(
     complete: Object.fromEntries(
       Object.entries(complete ?? {}).map(([variable, propose]) => [
         variable,
-        async (value: string) => [...await propose(value, {})],
+        async (
+          value: string,
+        ) => [...await propose(value, {}, {} as CompleteContext)],
       ]),
     ),
   });
@@ -199,7 +204,9 @@ function registerPrompt(
       propose
         ? completable(
           (schema as z.ZodString).clone(),
-          async (value: string) => [...await propose(value, {})],
+          async (
+            value: string,
+          ) => [...await propose(value, {}, {} as CompleteContext)],
         )
         : schema,
     ];

@@ -10,7 +10,7 @@ import { parsePage, readPages } from "./pages.ts";
 
 /** The headings of the page, each with the exported types whose members it has. */
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
-  "A tool": ["Described", "ToolDescription", "StructuredTool"],
+  "A tool": ["Described", "ToolDefinition"],
   "Limit a tool": ["ToolLimit"],
   "The context of a call": ["Context"],
   "The caller": ["Caller"],

@@ -24,6 +24,61 @@ Deno.test("a new project passes its own ci, and so does one with another tool", 
   assert.match(await project.succeed("task", "ci"), /3 passed/);
 });
 
+Deno.test("a new project is a repository of its own, with a place for data, and nothing committed", async () => {
+  await using project = await createProject();
+  const git = async (...args: string[]) => {
+    await using process = project.start("git", args);
+    const code = await process.end();
+    return { code, output: process.output };
+  };
+  assert.notEqual((await git("rev-parse", "HEAD")).code, 0);
+  await project.write("data/issues.db", "");
+  await project.write(".env", "");
+  await git("add", "--all");
+  const files = (await git("ls-files")).output.split("\n");
+  assert(files.includes("data/.gitignore") && files.includes("main.ts"));
+  assert(!files.includes("data/issues.db") && !files.includes(".env"));
+  // Within a repository it makes none.
+  await project.succeed("run", "-A", CREATE, "inner");
+  await assert.rejects(Deno.stat(`${project.path}/inner/.git`));
+});
+
+Deno.test("the files that AGENTS.md shows are a project that passes its ci", async () => {
+  await using project = await createProject();
+  const words = await project.read("AGENTS.md");
+  const blocks = [
+    ...words.matchAll(
+      /^```\w+\n(?:\/\/|<!--) (\S+)(?: -->)?\n([^]*?)^```/gm,
+    ),
+  ];
+  assert.equal(blocks.length, words.match(/^```\w/gm)!.length);
+  for (const [, path, text] of blocks) await project.write(path, text);
+  await project.succeed("task", "settings");
+  assert.match(await project.succeed("task", "ci"), /3 passed/);
+});
+
+Deno.test("a generated tool's test tells what to change with its input, and prints what it logs", async () => {
+  await using project = await createProject();
+  await project.succeed("task", "tool", "search");
+  const tool = await project.read("tools/search.ts");
+  await project.write(
+    "tools/search.ts",
+    tool.replace("text: z", "query: z")
+      .replace("run: ({ text }) => text", "run: ({ query }) => query"),
+  );
+  const { code, output } = await project.deno("task", "test");
+  assert.equal(code, 1);
+  assert.match(output, /query/);
+  assert.doesNotMatch(output, /TS\d/);
+  const test = await project.read("tools/search_test.ts");
+  await project.write(
+    "tools/search_test.ts",
+    test.replace("{ text:", "{ query:")
+      .replace("  assert.", "  console.log(`found: ${text}`);\n  assert."),
+  );
+  assert.match(await project.succeed("task", "test"), /found: Tea/);
+});
+
 Deno.test("a new project serves real clients, under its own name and settings", async () => {
   await using project = await createProject();
   await project.write(".env", "GREETING=Good morning\n");
@@ -49,6 +104,8 @@ Deno.test("a new project's dev task starts again when a tool changes", async () 
     terminal: true,
   });
   await server.url();
+  // Nothing before the server's own first line.
+  assert.doesNotMatch(server.output, /Warning|not found/);
   const restarted = server.prints(/listens on[\s\S]*listens on/);
   const tool = await project.read("tools/greet.ts");
   await project.write("tools/greet.ts", tool.replace(", ${name}!", " ${name}"));

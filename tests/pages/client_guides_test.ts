@@ -72,7 +72,7 @@ Deno.test("clientGuides() says why a client in a cloud cannot connect", () => {
   for (const client of ["Claude", "ChatGPT"]) {
     assert.ok(connect(client).install);
     const local = connect(client, { kind: "open" }, "http://localhost:3000");
-    assert.match(local.how, /deploy it first/);
+    assert.match(local.how, /deploy it, or try a tunnel and set BASE_URL/);
     assert.equal(local.install, undefined);
     assert.equal(local.line, undefined);
     assert.match(connect(client, CREDENTIAL).how, /AUTH_STRATEGY=oauth/);

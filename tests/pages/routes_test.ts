@@ -50,8 +50,16 @@ Deno.test("GET / says what this server is and how to connect", () =>
       html,
       /claude mcp add --transport http mail-tools http:\/\/localhost:3000\/mcp/,
     );
-    assert.match(html, /deploy it first/);
+    assert.match(html, /deploy it, or try a tunnel and set BASE_URL/);
+    assert.match(html, /Claude and ChatGPT need a public address/);
   }));
+
+Deno.test("GET / of a public address sends Claude and ChatGPT there", () =>
+  withApp(async (app) => {
+    const html = await (await get(app, "/")).text();
+    assert.match(html, /Give this address to Claude, ChatGPT or another/);
+    assert.doesNotMatch(html, /need a public address/);
+  }, { BASE_URL: "https://tools.example.com" }));
 
 Deno.test("GET /mcp stays 405 and shows a browser how to connect", () =>
   withApp(async (app) => {

@@ -30,6 +30,24 @@ Deno.test("a server tells a person where it listens and how to connect", async (
   );
 });
 
+Deno.test("a server with a public address says that everyone may use it, where it listens here only too", async () => {
+  await using server = await startProcess({
+    env: { BASE_URL: "https://x.example.com", HOST: "127.0.0.1" },
+  });
+  await server.prints(/Everyone who reaches this server may use it/);
+});
+
+Deno.test("the banner names each client once, and the next step in development", async () => {
+  await using server = new Process([...await startArgs(), "--views"], {
+    env: { KV_PATH: ":memory:" },
+    terminal: true,
+  });
+  await server.prints(/open http\S+ in a browser/);
+  assert.match(server.output, /Try it +deno task list, then deno task call/);
+  assert.match(server.output, /Claude, ChatGPT +Calls from the internet/);
+  assert.doesNotMatch(server.output, /mcp-remote/);
+});
+
 Deno.test("a port in use is one clear line", async () => {
   await using first = await startProcess();
   const { port } = new URL(await first.url());

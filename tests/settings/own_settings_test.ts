@@ -46,10 +46,15 @@ Deno.test("parseConfig() complains of own settings with all others together, in 
     messageOf({ KEY, LIMIT, URL }, { PORT: "http", LIMIT: "many", URL: "x" }),
     `These settings need fixing:
   PORT: got "http", wants a port from 0 to 65535. Fix: Use PORT=3000, or leave it unset.
-  KEY: got nothing, wants Key of the weather API. Fix: Set it in .env or in the environment.
+  KEY: got nothing, wants a value for "Key of the weather API". Fix: Set it in .env or in the environment.
   LIMIT: got "many", wants a value that its schema accepts (expected number, received NaN). Fix: Use LIMIT=3, or leave it unset.
   URL: got "x", wants a value that its schema accepts (Invalid URL). Fix: Set it in .env or in the environment.`,
   );
+});
+
+Deno.test("parseConfig() takes no variable of a letter or two for a misspelt setting", () => {
+  const message = messageOf({ N: z.string() }, { _: "/usr/bin/deno" });
+  assert.match(message, /N: got nothing, .* Fix: Set it in \.env/);
 });
 
 const SECRET = secret(z.string().startsWith("sk_").describe("a key"));
@@ -106,7 +111,7 @@ Deno.test("parseConfig() keeps a secret of the server's own out of an author's c
 Deno.test("parseConfig() tells what of a secret is wrong where that repeats nothing of it", () => {
   assert.match(
     messageOf({ KEY: SECRET }, { KEY: "hunter2" }),
-    /KEY: got "\(hidden\)", wants a key \(.*must start with "sk_"\)\. Fix: /,
+    /KEY: got "\(hidden\)", wants a value for "a key" \(.*must start with "sk_"\)\. Fix: /,
   );
 });
 

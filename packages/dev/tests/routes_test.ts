@@ -51,6 +51,14 @@ class Site implements AsyncDisposable {
   }
 }
 
+Deno.test("/views/page keeps the lines of the author's document, which errors name", async () => {
+  await using site = new Site(true);
+  const page = await (await site.get("/views/page/chart")).text();
+  const lines = page.split("\n").map((line) => line.replace(/<script>.*/, ""));
+  assert.deepEqual(lines, ["<!doctype html>", "<title>Chart</title>", ""]);
+  assert.match(page, /viewProblem.*\n.*\n.*ui\/initialize/);
+});
+
 Deno.test("/views shows the tools that have a view, in development only", async () => {
   await using site = new Site(true);
   const response = await site.get("/views");

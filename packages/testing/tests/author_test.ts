@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   type Around,
+  defineServer,
   prompt,
   resource,
   service,
@@ -294,3 +295,115 @@ Deno.test("around sees the author's own tool, and the settings and services it d
   }));
 
 const sure = tool({ name: "sure", run: () => "sure" });
+
+Deno.test("complete is given services, settings and the caller", () =>
+  eachRevision(async (revision) => {
+    const issues = service({
+      name: "issues",
+      start: () => new Map([["12", "ada"], ["17", "ada"], ["18", "eve"]]),
+    });
+    const needs = {
+      services: { issues },
+      settings: { PREFIX: z.string() },
+    };
+    const issue = resource({
+      ...needs,
+      uri: "issues://{number}",
+      name: "issue",
+      complete: {
+        number: (value, _known, { caller, services, settings }) =>
+          [...services.issues].filter(([number, owner]) =>
+            owner === caller.subject &&
+            number.startsWith(settings.PREFIX + value)
+          ).map(([number]) => number),
+      },
+      read: ({ number }, { services }) => services.issues.get(number),
+    });
+    const summarize = prompt({
+      ...needs,
+      name: "summarize",
+      args: { number: z.string(), tone: z.string() },
+      complete: {
+        tone: async (_value, known, { services }) => [
+          `for ${await services.issues.get(known.number)}`,
+        ],
+      },
+      get: ({ number }) => number,
+    });
+    await using server = await testServer({
+      resources: [issue],
+      prompts: [summarize],
+      env: { PREFIX: "1" },
+      revision,
+    });
+    const ada = server.as({ subject: "ada" });
+    assert.deepEqual(await ada.complete(issue, "number", ""), ["12", "17"]);
+    assert.deepEqual(await ada.complete(issue, "number", "7"), ["17"]);
+    const known = { number: "18" };
+    assert.deepEqual(await ada.complete(summarize, "tone", "", known), [
+      "for eve",
+    ]);
+    assert.deepEqual(await ada.complete(summarize, "number", ""), []);
+  }));
+
+Deno.test("complete cannot ask: its request has no way to", () =>
+  eachRevision(async (revision) => {
+    const members: string[] = [];
+    const hello = prompt({
+      name: "hello",
+      args: { name: z.string() },
+      complete: {
+        name(_value, _known, context) {
+          for (const name of ["ask", "sample", "roots", "progress"] as const) {
+            // @ts-expect-error: the types have none of them either
+            if (context[name] !== undefined) members.push(name);
+          }
+          return [];
+        },
+      },
+      get: ({ name }) => name,
+    });
+    await using server = await testServer({ prompts: [hello], revision });
+    assert.deepEqual(await server.complete(hello, "name", ""), []);
+    assert.deepEqual(members, []);
+  }));
+
+Deno.test("complete calls the provider's API as the caller", async () => {
+  const label = prompt({
+    name: "label",
+    args: { label: z.string() },
+    complete: {
+      label: async (value, _known, { upstream, signal }) => {
+        const response = await upstream.fetch(`/labels?q=${value}`, { signal });
+        return await response.json();
+      },
+    },
+    get: ({ label }) => label,
+  });
+  await using server = await testServer({ prompts: [label] });
+  const upstream = { "/labels?q=b": ["bug"] };
+  const proposed = await server.complete(label, "label", "b", {}, { upstream });
+  assert.deepEqual(proposed, ["bug"]);
+});
+
+Deno.test("defineServer() types the services and settings of routes", async () => {
+  const inbox = service({ name: "inbox", start: (): string[] => [] });
+  const options = defineServer({
+    name: "deliveries",
+    version: "1.0.0",
+    services: { inbox },
+    settings: { GREETING: z.string().default("Thanks") },
+    routes(app, { services, settings }) {
+      app.post("/hook", async (c) => {
+        services.inbox.push(await c.req.text());
+        return c.text(settings.GREETING.toUpperCase());
+      });
+      // @ts-expect-error: no such service
+      services.outbox;
+    },
+  });
+  await using server = await testServer(options);
+  const init = { method: "POST", body: "tea" };
+  const response = await server.fetch("/hook", init);
+  assert.equal(await response.text(), "THANKS");
+});

@@ -1,8 +1,8 @@
 /** The test kit's tasks. */
 import assert from "node:assert/strict";
-import { testServer } from "../mod.ts";
+import { type Progress, testServer } from "../mod.ts";
 import { build, everything, greet, wait } from "./tools.ts";
-import type { Tool } from "../../../src/mod.ts";
+import { type Tool, tool } from "../../../src/mod.ts";
 
 const forever: Tool = { ...wait, name: "forever", task: "optional" };
 
@@ -13,6 +13,35 @@ Deno.test("call() waits for the end of a task and answers what it asks", async (
   });
   assert.equal(structured.doubled, 42);
   assert.equal(questions[0].message, "Sure?");
+});
+
+Deno.test("call() has the progress of an optional task, in both of its forms", async () => {
+  const steps = tool({
+    name: "steps",
+    task: "optional",
+    async run(_input, { progress }) {
+      await progress(1, 3);
+      await progress(2, 3, "nearly");
+      await progress(2, 3, "not sent: it does not grow");
+      await progress(3, 3);
+      return "";
+    },
+  });
+  await using server = await testServer({ tools: [steps] });
+  const expected = [
+    { progress: 1, total: 3 },
+    { progress: 2, total: 3, message: "nearly" },
+    { progress: 3, total: 3 },
+  ];
+  const seen: Progress[] = [];
+  const onProgress = (progress: Progress) => seen.push(progress);
+  const asTask = await server.call(steps, {}, { onProgress });
+  assert.deepEqual(asTask.progress, expected);
+  assert.deepEqual(seen, expected);
+  const inRequest = await server.call(steps, {}, { capabilities: {} });
+  assert.deepEqual(inRequest.progress, expected);
+  const session = await server.call(steps, {}, { revision: "2025-11-25" });
+  assert.deepEqual(session.progress, expected);
 });
 
 Deno.test("call() tells how a task failed", async () => {

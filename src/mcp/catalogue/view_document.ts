@@ -13,11 +13,15 @@ export function withViewScript(html: string): string {
   return html.replace(SCRIPT_PLACE, () => `<script>${viewScript()}</script>`);
 }
 
-/** Gives the script, without its comments. */
+/**
+ * Gives the script, without its comments, in one line: errors name the lines of
+ * the author's document.
+ */
 function viewScript(): string {
   const source = `${connectView}`
     .replaceAll(/^\s*\/\*\*[\s\S]*?\*\/\s*/gm, "")
-    .replaceAll(/^\s*\/\/.*\n/gm, "");
+    .replaceAll(/^\s*\/\/.*\n/gm, "")
+    .replaceAll(/\s*\n\s*/g, " ");
   // Some bundlers wrap functions in a call of __name to keep their names.
   return `globalThis.view=((__name)=>(${source})())((f)=>f);`;
 }

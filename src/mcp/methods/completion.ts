@@ -5,8 +5,9 @@
  * @module
  * @see MCP 2026-07-28, Completion
  */
-import type { Complete } from "../../authoring/resource.ts";
+import type { Complete, CompleteContext } from "../../authoring/resource.ts";
 import type { Call } from "../exchange/call.ts";
+import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
@@ -15,10 +16,17 @@ import { isObject, type JsonObject } from "../../json.ts";
 const MOST = 100;
 
 /** Answers `completion/complete`. */
-export async function complete(
-  { catalogue, params, introduction: { printer } }: Call,
-): Promise<string> {
-  const completion = await completionValues(catalogue, params);
+export async function complete(call: Call): Promise<string> {
+  const { catalogue, params, introduction: { printer }, context } = call;
+  // A request for proposals has no way to ask its client.
+  for (const name of ["progress", "ask", "sample", "roots"]) {
+    Object.defineProperty(context, name, { value: undefined });
+  }
+  const completion = await CallContext.follow(
+    context,
+    completionValues(catalogue, params, context),
+    (completion) => completion,
+  );
   return printer.result({ completion });
 }
 
@@ -38,7 +46,8 @@ export interface Completion {
  */
 export async function completionValues(
   catalogue: Catalogue,
-  { ref, argument, context }: JsonObject,
+  { ref, argument, context: given }: JsonObject,
+  context: CompleteContext,
 ): Promise<Completion> {
   if (
     !isObject(argument) || typeof argument.name !== "string" ||
@@ -51,7 +60,7 @@ export async function completionValues(
     ? complete?.[argument.name]
     : undefined;
   if (propose === undefined) return cut([]);
-  return cut(await propose(argument.value, knownArguments(context)));
+  return cut(await propose(argument.value, knownArguments(given), context));
 }
 
 function findReference(

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { prompt } from "../../../src/authoring/prompt.ts";
-import { resource } from "../../../src/authoring/resource.ts";
+import {
+  type CompleteContext,
+  resource,
+} from "../../../src/authoring/resource.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { completionValues } from "../../../src/mcp/methods/completion.ts";
 import { rejects } from "../../kit/refuses.ts";
@@ -39,7 +42,11 @@ const catalogue = compileCatalogue({
 const P = { type: "ref/prompt", name: "p" };
 
 function complete(ref: unknown, argument: unknown, context?: unknown) {
-  return completionValues(catalogue, { ref, argument, context });
+  return completionValues(
+    catalogue,
+    { ref, argument, context },
+    {} as CompleteContext,
+  );
 }
 
 Deno.test("completionValues() proposes for an argument of a prompt", async () => {
