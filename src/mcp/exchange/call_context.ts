@@ -31,8 +31,8 @@ import {
 import { invalidParams, type RequestId } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../wire/request_meta.ts";
-import type { AuthoredRun } from "./authored_run.ts";
-import { isThenable, type MaybePromise, then } from "./then.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { type AuthoredRun, follow } from "./authored_run.ts";
 import { uncatchable } from "./uncatchable.ts";
 
 const EMPTY_FORM =
@@ -107,9 +107,7 @@ export class CallContext implements Context {
     value: T | PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): MaybePromise<R> {
-    if (!isThenable(value)) return next(value);
-    const run = CallContext.runOf(context);
-    return run ? run.follow(value, next) : then(value, next);
+    return follow(CallContext.runOf(context), value, next);
   }
 
   get caller(): Caller {

@@ -7,30 +7,22 @@ import { type Caller, isStranger, missingScopes } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 
 /**
- * Makes the challenge for scopes that a caller was not granted: 403 that lists
- * all needed scopes, or 401 for a stranger. Undefined when nothing is missing.
+ * Checks that a caller was granted scopes.
+ *
+ * @throws {ChallengeError} 403 that lists all needed scopes, 401 for a stranger
  */
-export function scopeChallenge(
+export function checkGranted(
   caller: Caller,
   needed: readonly string[],
-): ChallengeError | undefined {
-  if (missingScopes(caller, needed).length === 0) return undefined;
-  return isStranger(caller)
+): void {
+  if (missingScopes(caller, needed).length === 0) return;
+  throw isStranger(caller)
     ? new ChallengeError("Sign in to use this", undefined, needed)
     : new ChallengeError(
       "The request needs scopes that were not granted",
       "insufficient_scope",
       needed,
     );
-}
-
-/** @throws {ChallengeError} as {@linkcode scopeChallenge} */
-export function checkGranted(
-  caller: Caller,
-  needed: readonly string[],
-): void {
-  const challenge = scopeChallenge(caller, needed);
-  if (challenge) throw challenge;
 }
 
 /**

@@ -14,7 +14,6 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";
 import type { Running } from "./running.ts";
-import { type MaybePromise, then } from "./then.ts";
 
 /**
  * Methods that run what an author wrote, and what is written down for other
@@ -37,13 +36,6 @@ const CALLS_A_MINUTE = "calls a minute";
 interface OfTool {
   calls?: SharedBuckets;
   underWay?: CallerBound;
-}
-
-/** A place among the running calls of a tool. */
-export interface Place {
-  /** True if a task keeps the place until its work has ended. */
-  isKept: boolean;
-  leave(): void;
 }
 
 /** The limits of a server. */
@@ -100,11 +92,14 @@ export class Limits {
     }
   }
 
-  /** Charges a caller for a request. @throws {LimitError} */
+  /**
+   * Charges a caller for a request; a promise where the database has to be
+   * asked. @throws {LimitError}
+   */
   charge(
     method: string,
     request: Pick<Running, "countedAs">,
-  ): MaybePromise<void> {
+  ): Promise<void> | undefined {
     const opensSession = method === "initialize";
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
@@ -119,11 +114,14 @@ export class Limits {
     return this.#take(caller.isMany ? many : one, caller, CALLS_A_MINUTE);
   }
 
-  /** Charges a caller for a call of a limited tool. @throws {LimitError} */
+  /**
+   * Charges a caller for a call of a limited tool; gives what to call when it
+   * has ended. @throws {LimitError}
+   */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
     caller: CountedAs | undefined,
-  ): Promise<Place> {
+  ): Promise<() => void> {
     // Those whom nothing tells apart share the limit.
     const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
     const { calls, underWay } = this.#tools.get(name)!;
@@ -134,18 +132,17 @@ export class Limits {
       underWay?.release(who);
       throw error;
     }
-    return { isKept: false, leave: () => underWay?.release(who) };
+    return () => underWay?.release(who);
   }
 
   #take(
     buckets: SharedBuckets,
     { name }: CountedAs,
     what: string,
-  ): MaybePromise<void> {
-    return then(buckets.take(name, this.#clock()), (waitMilliseconds) => {
-      if (waitMilliseconds <= 0) return;
-      throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
-    });
+  ): Promise<void> | undefined {
+    const wait = buckets.take(name, this.#clock());
+    if (wait instanceof Promise) return wait.then((wait) => check(wait, what));
+    check(wait, what);
   }
 
   /** Once: everyone behind a proxy that is not named has one limit together. */
@@ -158,4 +155,10 @@ export class Limits {
         "pass the connection's info as the second argument of fetch()",
     );
   }
+}
+
+/** @throws {LimitError} when a caller has to wait */
+function check(waitMilliseconds: number, what: string): void {
+  if (waitMilliseconds <= 0) return;
+  throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
 }

@@ -7,7 +7,7 @@
  */
 import { type Clock, systemClock } from "../../clock.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
-import { jsonResponse } from "./response.ts";
+import { encode, type JsonAnswer } from "./encode.ts";
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
@@ -32,19 +32,6 @@ const MOST_BYTES = 16 * 1024 * 1024;
  */
 const STALL_MILLISECONDS = 30_000;
 
-/** The message that ends a response. */
-export interface Ending {
-  /** JSON text. */
-  body: string;
-  /** The status of a response that is not a stream; 200 by default. */
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-  /** The JSON-RPC error code in the body. */
-  code?: number;
-  /** True if the body is a tool's result with `isError`. */
-  isToolError?: boolean;
-}
-
 /** A response that may still become either a JSON object or a stream. */
 export class PendingResponse {
   /** Settles with the first byte: when the stream opens or everything ends. */
@@ -65,13 +52,22 @@ export class PendingResponse {
   #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
-  constructor(private readonly clock: Clock = systemClock) {
+  /** @param isShared true for the requests of a batch */
+  constructor(
+    private readonly clock: Clock = systemClock,
+    private readonly isShared = false,
+  ) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
   /** True if it has become a stream. */
   get isStream(): boolean {
     return this.#stream !== undefined;
+  }
+
+  /** True if HTTP has its status already: on a stream, or for a batch. */
+  get hasStatus(): boolean {
+    return this.isShared || this.isStream;
   }
 
   /** True if nothing more can be sent. */
@@ -124,20 +120,14 @@ export class PendingResponse {
     if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /**
-   * Ends the response; without an ending there is no message, for a client that
-   * cancelled.
-   */
-  end(ending?: Ending): void {
+  /** Ends the response; without a body, for a client that cancelled. */
+  end(answer: JsonAnswer = {}): void {
     if (this.#hasEnded) return;
-    if (ending === undefined) this.open();
-    if (!this.#stream) {
-      this.#hasEnded = true;
-      const { body, status, headers } = ending!;
-      return this.#resolve(jsonResponse(body, status, headers));
-    }
+    const { body } = answer;
+    if (body === undefined) this.open();
     this.#hasEnded = true;
-    if (ending) this.#write(event(ending.body));
+    if (!this.#stream) return this.#resolve(encode(answer));
+    if (body !== undefined) this.#write(event(body));
     this.#flow();
   }
 

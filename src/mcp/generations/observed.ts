@@ -10,10 +10,8 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
-import { findResource } from "../methods/resource_read.ts";
+import { findResource } from "../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./method_table.ts";
-import type { Refusal } from "../exchange/refusal.ts";
-import type { MaybePromise } from "../exchange/then.ts";
 
 type Message = RpcRequest | RpcNotification;
 
@@ -29,25 +27,28 @@ const OTHERS: ReadonlySet<string> = new Set([
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message as an operation of its own. A refusal is handled within it,
- * so that its log line is placed under the operation too.
+ * Serves a message, as an operation of its own where telemetry is collected. A
+ * refusal is answered within it, so that its log line is placed under it too.
+ *
+ * @param refuse answers what was thrown, and ends the operation
  */
-export async function serveObserved<T>(
-  telemetry: Telemetry,
-  { message, admitted }: { message: Message; admitted: Admitted },
-  serve: (admitted: Admitted) => MaybePromise<T>,
-  refuse: (error: unknown) => { refusal: Refusal; answer: T },
-): Promise<T> {
+export function observe<A extends Admitted, T>(
+  telemetry: Telemetry | undefined,
+  message: Message,
+  admitted: A,
+  serve: (admitted: A) => T | Promise<T>,
+  refuse: (error: unknown, admitted: A) => T,
+): T | Promise<T> {
+  if (!telemetry) return serve(admitted);
   const operation = telemetry.operation(factsOf(message, admitted));
-  return await operation.run(async () => {
+  const observed = { ...admitted, operation };
+  return operation.run(async () => {
     try {
-      const answer = await serve({ ...admitted, operation });
+      const answer = await serve(observed);
       operation.endUntaken({ outcome: "ok" });
       return answer;
     } catch (error) {
-      const { refusal: { outcome, code }, answer } = refuse(error);
-      operation.endUntaken({ outcome, code });
-      return answer;
+      return refuse(error, observed);
     }
   });
 }

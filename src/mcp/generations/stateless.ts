@@ -10,46 +10,39 @@ import {
   checkStandardHeaders,
   checkVersionHeader,
 } from "../wire/headers.ts";
-import {
-  methodNotFound,
-  type RpcNotification,
-  type RpcRequest,
-} from "../wire/messages.ts";
+import { methodNotFound, type RpcRequest } from "../wire/messages.ts";
 import { Meta, metaOf, parseStatelessMeta } from "../wire/request_meta.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
-import { permitted, STATELESS_METHODS } from "./method_table.ts";
-import { emptyResponse } from "../exchange/response.ts";
+import type { Method } from "../exchange/run.ts";
+import { STATELESS_METHODS } from "./method_table.ts";
 import { StatelessCall } from "./stateless_call.ts";
-import type { MaybePromise } from "../exchange/then.ts";
 
 /**
- * Serves a message of 2026.
+ * Finds the call of a request of 2026, and its method.
  *
- * @throws {import("../../errors.ts").RpcError} for a request that never reaches
- * its method
+ * @throws {import("../../errors.ts").RpcError} for a request that says too
+ * little, or another thing in its headers, and for an unknown method
  */
-export function serveStateless(
+export function findStateless(
   engine: Engine,
-  message: RpcRequest | RpcNotification,
+  message: RpcRequest,
   admitted: Admitted,
-): MaybePromise<Response> {
+): { call: StatelessCall; method: Method } {
   const { request: { headers }, version, catalogue } = admitted;
-  // 2026 has no notifications over HTTP; a client's own do no harm.
-  if (message.kind === "notification") return emptyResponse(202);
-  const { method, params } = message;
+  const { params } = message;
   const meta = metaOf(params);
   const claimed = meta[Meta.protocolVersion];
   if (typeof claimed === "string") checkVersionHeader(version, claimed);
   const parsed = parseStatelessMeta(meta);
   checkStandardHeaders(headers, message);
-  const found = STATELESS_METHODS.get(method);
-  if (!found) throw methodNotFound(method, true);
-  const run = permitted(found, message, admitted, engine);
-  if (method === "tools/call") {
+  const method = STATELESS_METHODS.get(message.method);
+  if (!method) throw methodNotFound(message.method, true);
+  const call = new StatelessCall(engine, message, admitted, parsed);
+  if (message.method === "tools/call") {
     const tool = catalogue.tools.get(params.name as string);
     if (tool && tool.paramHeaders.length > 0) {
       checkParamHeaders(headers, tool.paramHeaders, argumentsOf(params));
     }
   }
-  return new StatelessCall(engine, message, admitted, parsed).respond(run);
+  return { call, method: call.resuming(method) };
 }

@@ -6,6 +6,7 @@
  * @see MCP 2026-07-28, Completion
  */
 import type { Complete } from "../../authoring/resource.ts";
+import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
@@ -17,9 +18,9 @@ const MOST = 100;
 /** Answers `completion/complete`. */
 export async function complete(
   { catalogue, params, introduction: { printer } }: Call,
-): Promise<string> {
+): Promise<Answer> {
   const completion = await completionValues(catalogue, params);
-  return printer.result({ completion });
+  return { result: printer.result({ completion }) };
 }
 
 /** The answer's `completion` member. */

@@ -6,7 +6,7 @@
  */
 import type { Implementation } from "@modelcontextprotocol/server";
 import type { Caller } from "../../caller.ts";
-import { jsonResponse } from "../exchange/response.ts";
+import { encode } from "../exchange/encode.ts";
 import {
   invalidParams,
   printResult,
@@ -71,8 +71,9 @@ export async function initialize(
     serverInfo: catalogue.serverInfo,
     instructions: catalogue.instructions,
   });
-  return jsonResponse(printResult(id, result), 200, {
-    "mcp-session-id": sessionId,
+  return encode({
+    body: printResult(id, result),
+    headers: { "mcp-session-id": sessionId },
   });
 }
 

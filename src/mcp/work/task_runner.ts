@@ -3,39 +3,29 @@
  *
  * @module
  */
-import { askable, wholeMessageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import {
-  ChallengeError,
-  HttpError,
-  LimitError,
-  RpcCode,
-  RpcError,
-} from "../../errors.ts";
-import { logFailure } from "../../log/failures.ts";
+import { HttpError, LimitError, RpcCode } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import {
   DIED,
   HEARTBEAT_SECONDS,
-  type Outcome as Kept,
+  type Outcome as TaskEnd,
   type Task,
   type TaskStore,
 } from "../../store/tasks.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Context } from "../../authoring/context.ts";
-import { ToolError } from "../../authoring/tool.ts";
 import { fire } from "../exchange/abort.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
-import { inWords } from "../exchange/refusal.ts";
+import { answerFailure, type Failure } from "../exchange/failure.ts";
 import type { Running } from "../exchange/running.ts";
 import type { JsonObject } from "../../json.ts";
 import { persist } from "../../store/persist.ts";
-import { errorResult } from "../wire/tool_result.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
@@ -50,7 +40,7 @@ class TaskAbort extends AbortController {
 /** The end of a task. */
 interface End {
   /** The status and result for the client. */
-  kept: Kept;
+  stored: TaskEnd;
   /** The outcome for the log, and for the person in whose name it was begun. */
   outcome: Outcome;
 }
@@ -59,7 +49,7 @@ interface End {
  * The end of a task whose process stops; a task that has ended stays as it is.
  */
 const STOPPED: End = {
-  kept: { status: "failed", outcome: DIED },
+  stored: { status: "failed", outcome: DIED },
   outcome: "stopped",
 };
 
@@ -68,7 +58,7 @@ const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
 
 /** The end of a task whose grant has ended. */
 const EXPELLED: End = {
-  kept: {
+  stored: {
     status: "failed",
     outcome: {
       code: RpcCode.internalError,
@@ -282,30 +272,29 @@ export class TaskRunner {
         ? aborted
         : own.authored.wait(work(new CallContext(own)));
       let end = await Promise.race([run, aborted])
-        .then((result): End => ({
-          kept: { status: "completed", outcome: result as JsonObject },
-          outcome: result.isError ? "tool_error" : "ok",
-        }))
+        .then((result): End => endOf(result))
         .catch((error) =>
-          signal.aborted ? onAbort : this.#endOf(error, taskId)
+          signal.aborted ? onAbort : this.#failed(error, taskId)
         );
       const statusMessage = await own.status.end();
       // The work is done: a database that is away for a while must not lose it.
-      const keep = () =>
+      const save = () =>
         persist(
-          () => this.tasks.end(taskId, { ...end.kept, statusMessage }),
+          () => this.tasks.end(taskId, { ...end.stored, statusMessage }),
           { signal: this.#stopping.signal },
         );
-      const isKept = await keep().catch((error) => {
+      const isSaved = await save().catch((error) => {
         if (error instanceof HttpError) throw error;
         // JSON cannot hold the value that the author gave or threw.
-        end = this.#endOf(error, taskId);
-        return keep();
+        end = this.#failed(error, taskId);
+        return save();
       });
       const { outcome } = end;
       request.endTask(
         taskId,
-        isKept ? outcome : await this.#keptOutcome(taskId, request) ?? outcome,
+        isSaved
+          ? outcome
+          : await this.#savedOutcome(taskId, request) ?? outcome,
       );
     } finally {
       clearInterval(heartbeat);
@@ -318,7 +307,7 @@ export class TaskRunner {
   }
 
   /** The outcome of a task that had ended already; undefined if the end was ours. */
-  async #keptOutcome(
+  async #savedOutcome(
     taskId: string,
     { caller: { binding } }: Beginning,
   ): Promise<Outcome | undefined> {
@@ -338,44 +327,26 @@ export class TaskRunner {
       await authenticated.isLive?.(grantId) === true;
   }
 
-  /** Makes the end that an exception stands for. Never throws. */
-  #endOf(thrown: unknown, taskId: string): End {
-    try {
-      return this.#endFor(askable(thrown), taskId);
-    } catch (cause) {
-      // An author's error may hold what cannot be read.
-      const error = new Error("An error that cannot be told", { cause });
-      return this.#endFor(error, taskId);
-    }
-  }
-
-  #endFor(error: unknown, taskId: string): End {
-    if (error instanceof ToolError) {
-      return told(wholeMessageOf(error), "tool_error");
-    }
-    if (error instanceof LimitError) return told(error.message, "refused");
-    if (error instanceof HttpError || error instanceof ChallengeError) {
-      if (error.status >= 500) {
-        logFailure(this.log, error, { reference: taskId });
-      }
-      return told(inWords(error), "refused");
-    }
-    if (error instanceof RpcError) {
-      const { code, message, data } = error;
-      return {
-        kept: { status: "failed", outcome: { code, message, data } },
-        outcome: "refused",
-      };
-    }
-    this.log.error("Internal error", { reference: taskId, error });
-    const message = `Internal error (reference ${taskId})`;
-    const outcome = { code: RpcCode.internalError, message };
-    return { kept: { status: "failed", outcome }, outcome: "internal_error" };
+  #failed(thrown: unknown, taskId: string): End {
+    return answerFailure(
+      thrown,
+      { log: this.log, reference: taskId, isTool: true, inBand: true },
+      endOfFailure,
+    );
   }
 }
 
-/** Makes the end of a task that tells the model what went wrong. */
-function told(text: string, outcome: Outcome): End {
-  const result = errorResult(text) as unknown as JsonObject;
-  return { kept: { status: "completed", outcome: result }, outcome };
+/** Makes the end of a task that has a result. */
+function endOf(
+  result: CallToolResult,
+  outcome: Outcome = result.isError ? "tool_error" : "ok",
+): End {
+  const stored = result as JsonObject;
+  return { stored: { status: "completed", outcome: stored }, outcome };
+}
+
+function endOfFailure({ result, error, outcome }: Failure): End {
+  return result
+    ? endOf(result, outcome)
+    : { stored: { status: "failed", outcome: { ...error! } }, outcome };
 }

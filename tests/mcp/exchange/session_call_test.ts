@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import type { Engine } from "../../../src/mcp/exchange/engine.ts";
-import {
-  type InSession,
-  SessionCall,
-} from "../../../src/mcp/generations/session_call.ts";
+import type { InSession } from "../../../src/mcp/generations/find_session.ts";
+import { SessionCall } from "../../../src/mcp/generations/session_call.ts";
 import { settled } from "./timers.ts";
 
 /** Makes a call of a session, with a record of its questions. */

@@ -2,11 +2,19 @@ import assert from "node:assert/strict";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
 import { initialize } from "../../../src/mcp/methods/initialize.ts";
-import { sessionServer } from "../../../src/mcp/generations/session.ts";
+import {
+  findSession,
+  findSessionOnce,
+} from "../../../src/mcp/generations/find_session.ts";
+import {
+  findInSession,
+  openSession,
+  takeNotification,
+} from "../../../src/mcp/generations/session.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
 import type { Session } from "../../../src/store/sessions.ts";
-import { rejects } from "../wire/refuses.ts";
+import { refuses, rejects } from "../wire/refuses.ts";
 
 const PERSON: Caller = {
   subject: "ada",
@@ -47,11 +55,11 @@ for (
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
-    const response = await sessionServer(engine)
-      .serve(
-        initializeBy({ name: "c", version: "1" }),
-        admitted as unknown as Admitted,
-      );
+    const response = await openSession(
+      engine,
+      initializeBy({ name: "c", version: "1" }),
+      admitted as unknown as Admitted,
+    );
     assert.equal(response.headers.get("mcp-session-id"), "id");
     assert.deepEqual(saved, [[caller.binding, list]]);
     assert.deepEqual(charged, ["initialize"]);
@@ -97,14 +105,14 @@ class OneSession {
   adopted?: Session;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
-  readonly server;
+  readonly engine: Engine;
 
   constructor(readonly session: Partial<Session>) {
     const tell = (...words: unknown[]) => {
       this.told.push(words.join(" "));
       return Promise.resolve();
     };
-    this.server = sessionServer({
+    this.engine = {
       sessions: {
         find: () => this.session,
         use: (id: string, grantId: string) => tell("use", id, grantId),
@@ -122,7 +130,7 @@ class OneSession {
       },
       limits: { charge() {} },
       trustedProxies: [],
-    } as unknown as Engine);
+    } as unknown as Engine;
   }
 
   admitted(caller: Caller): Admitted {
@@ -140,8 +148,9 @@ class OneSession {
     method = "notifications/initialized",
     params: JsonObject = {},
   ): Promise<string[]> {
-    const admitted = this.admitted(caller);
-    await this.server.serve({ kind: "notification", method, params }, admitted);
+    const found = await findSessionOnce(this.engine, this.admitted(caller));
+    const message = { kind: "notification", method, params } as const;
+    await takeNotification(this.engine, message, found);
     return this.told;
   }
 }
@@ -194,9 +203,6 @@ Deno.test("a method that no session has is refused on HTTP 200", async () => {
     method: "none",
     params: {},
   } as const;
-  await rejects(
-    (async () =>
-      await session.server.serve(message, session.admitted(PERSON)))(),
-    -32601,
-  );
+  const found = await findSession(session.engine, session.admitted(PERSON));
+  refuses(() => findInSession(session.engine, message, found), -32601);
 });

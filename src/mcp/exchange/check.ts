@@ -1,0 +1,92 @@
+/**
+ * The checks of a call before its method runs: the scopes it needs, and the
+ * limits on its caller.
+ *
+ * @module
+ */
+import { isObject, type JsonObject } from "../../json.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { findResource } from "../catalogue/find_resource.ts";
+import type { Call } from "./call.ts";
+import { checkGranted } from "./granted.ts";
+
+/** The most resources that one subscription may name. */
+export const URIS = 1000;
+
+/**
+ * Checks that a call may run; a promise where the database has to be asked.
+ *
+ * @throws {import("../../errors.ts").ChallengeError} 403 that lists all scopes
+ * it needs, 401 for a stranger
+ * @throws {import("../../errors.ts").LimitError} 429 when its caller has too
+ * many
+ */
+export function check(call: Call): Promise<void> | undefined {
+  const { engine, caller, catalogue, message: { method, params } } = call;
+  if (caller.scopes !== "all") {
+    checkGranted(caller, scopesFor(catalogue, method, params));
+  }
+  engine.running.check(call);
+  return engine.limits.charge(method, call);
+}
+
+/** Lists the scopes a request needs; none for an unknown name. */
+function scopesFor(
+  catalogue: Catalogue,
+  method: string,
+  params: JsonObject,
+): readonly string[] {
+  switch (method) {
+    case "tools/call":
+      return catalogue.tools.get(params.name as string)?.scopes ?? [];
+    case "prompts/get":
+      return catalogue.prompts.get(params.name as string)?.scopes ?? [];
+    case "resources/read":
+    case "resources/subscribe":
+      return findResource(catalogue, params.uri)?.resource.scopes ?? [];
+    case "skills/get":
+      return catalogue.skills.get(params.uri as string)?.scopes ?? [];
+    case "resources/directory/read":
+      return catalogue.directories.get(params.uri as string)?.scopes ?? [];
+    case "completion/complete":
+      return scopesOfReference(catalogue, params.ref);
+    case "subscriptions/listen":
+      return scopesOfFilter(catalogue, params.notifications);
+    default:
+      return [];
+  }
+}
+
+/**
+ * Lists the scopes of a reference: proposals may be as private as the thing
+ * they are for.
+ */
+function scopesOfReference(
+  { prompts, resources, templates }: Catalogue,
+  ref: unknown,
+): readonly string[] {
+  if (!isObject(ref)) return [];
+  if (ref.type === "ref/prompt") {
+    return prompts.get(ref.name as string)?.scopes ?? [];
+  }
+  const resource = resources.get(ref.uri as string) ??
+    templates.find(({ resource }) => resource.uri === ref.uri)?.resource;
+  return resource?.scopes ?? [];
+}
+
+/**
+ * Lists the scopes of a filter: hearing of a change needs the same scopes as
+ * reading.
+ */
+function scopesOfFilter(
+  catalogue: Catalogue,
+  notifications: unknown,
+): readonly string[] {
+  if (!isObject(notifications)) return [];
+  const { resourceSubscriptions: uris } = notifications;
+  if (!Array.isArray(uris) || uris.length > URIS) return [];
+  const needed = uris.flatMap((uri) =>
+    findResource(catalogue, uri)?.resource.scopes ?? []
+  );
+  return [...new Set(needed)];
+}

@@ -1,0 +1,142 @@
+/**
+ * The end of everything that arrives at `/mcp`: an answer or an exception
+ * becomes the text for the client, a line in the log, a metric, and an entry in
+ * the ledger, each once.
+ *
+ * @module
+ */
+import { printAddress } from "../../net/address.ts";
+import { clientAddress } from "../../http/client_address.ts";
+import { newReference } from "../../log/reference.ts";
+import type { Operation } from "../../telemetry/telemetry.ts";
+import { printError, printResult, type RequestId } from "../wire/messages.ts";
+import { STATELESS_REVISION } from "../wire/revisions.ts";
+import { printTask } from "../work/print_task.ts";
+import type { Answer } from "./answer.ts";
+import type { Call } from "./call.ts";
+import type { Engine } from "./engine.ts";
+import { answerFailure, type Failure } from "./failure.ts";
+import { aboutOf, type Ending } from "./report.ts";
+
+/**
+ * Ends a call with the first of its answers. What comes later is dropped.
+ * Never throws.
+ */
+export function settle(call: Call, answer: Answer): void {
+  if (call.ending) return;
+  let ending: Ending;
+  try {
+    ending = endingOf(call, answer);
+  } catch (error) {
+    // A question may hold what cannot be printed.
+    ending = failedEnding(call, error);
+  }
+  call.end(ending, "task" in answer ? answer.task.taskId : undefined);
+}
+
+function endingOf(call: Call, answer: Answer): Ending {
+  if ("error" in answer) return failedEnding(call, answer.error);
+  const { message: { id }, introduction: { printer } } = call;
+  if ("ask" in answer) {
+    const result = { resultType: "input_required", ...answer.ask };
+    const body = printResult(id, printer.result(result));
+    return { outcome: "input_required", body };
+  }
+  if ("task" in answer) {
+    const result = { resultType: "task", ...printTask(answer.task) };
+    return { outcome: "ok", body: printResult(id, printer.result(result)) };
+  }
+  const { result, isToolError } = answer;
+  const outcome = call.isStopped
+    ? "stopped"
+    : isToolError
+    ? "tool_error"
+    : "ok";
+  return { outcome, body: printResult(id, result), isToolError };
+}
+
+function failedEnding(call: Call, thrown: unknown): Ending {
+  const { engine, message: { id, method }, admitted: { request } } = call;
+  const { stateless, introduction: { printer } } = call;
+  return answerFailure(thrown, {
+    log: engine.log,
+    reference: call.requestId,
+    about: aboutOf(call),
+    isTool: method === "tools/call",
+    inBand: call.inBand,
+    http: { request, gate: engine.gate, stateless },
+    stopped: call.isStopped ? call.signal.reason.message : undefined,
+  }, (failure) => {
+    const { result } = failure;
+    const ending = result
+      ? {
+        ...failure,
+        body: printResult(id, printer.result(result)),
+        isToolError: true,
+      }
+      : errorEnding(failure, id);
+    if (call.isStopped && ending.outcome !== "refused") {
+      ending.outcome = "stopped";
+    }
+    return ending;
+  });
+}
+
+function errorEnding(
+  { error, outcome, refusal, status, headers }: Failure,
+  id: RequestId | undefined,
+): Ending {
+  const body = printError(id, error!);
+  return { outcome, refusal, body, status, headers, code: error!.code };
+}
+
+/** A message that never became a call, or an HTTP request without one. */
+export interface Uncalled {
+  request: Request;
+  id?: RequestId;
+  /** The address of its connection. */
+  peer?: string;
+  /** True if HTTP has its status already: in a batch. */
+  inBand?: boolean;
+  /** The telemetry of the message. */
+  operation?: Operation;
+}
+
+/** Ends what was refused before it became a call. Never throws. */
+export function refuse(
+  { log, gate, trustedProxies }: Pick<
+    Engine,
+    "log" | "gate" | "trustedProxies"
+  >,
+  thrown: unknown,
+  { request, id, peer, inBand = false, operation }: Uncalled,
+): Ending {
+  const { headers, method } = request;
+  const reference = newReference();
+  const stateless = headers.get("mcp-protocol-version") === STATELESS_REVISION;
+  const ending = answerFailure(thrown, {
+    log,
+    reference,
+    isTool: false,
+    inBand,
+    http: { request, gate, stateless },
+  }, (failure) => errorEnding(failure, id));
+  const { outcome, refusal, code } = ending;
+  if (outcome === "internal_error") {
+    if (id === undefined) ending.status = 500;
+  } else if (log.isEnabledFor("debug")) {
+    // Every client without a token is refused once, and scanners all the time.
+    const address = clientAddress(peer, headers, trustedProxies);
+    log.debug("Request", {
+      reference,
+      address: address && printAddress(address),
+      method: `${method} /mcp`,
+      status: ending.status ?? 200,
+      outcome,
+      refusal,
+    });
+  }
+  operation?.take();
+  operation?.end({ outcome, code });
+  return ending;
+}
