@@ -12,21 +12,20 @@ import { admit, readMessage } from "./exchange/admit.ts";
 import { emptyResponse, encode } from "./exchange/encode.ts";
 import type { Admitted, Engine } from "./exchange/engine.ts";
 import { respond } from "./exchange/run.ts";
-import { refuse } from "./exchange/settle.ts";
+import { refuse, type Uncalled } from "./exchange/settle.ts";
 import { serveBatch } from "./generations/batch.ts";
 import { findSession, findSessionOnce } from "./generations/find_session.ts";
 import { observe } from "./generations/observed.ts";
 import {
   endSession,
   findInSession,
-  openSession,
   takeNotification,
   takeResponse,
 } from "./generations/session.ts";
 import { findStateless } from "./generations/stateless.ts";
+import { initialize } from "./methods/initialize.ts";
 import {
   parseMessage,
-  type RequestId,
   type RpcNotification,
   type RpcRequest,
   salvageId,
@@ -44,54 +43,49 @@ export interface McpEndpoint {
 
 /** Serves `/mcp`. It never rejects: a refusal is an answer too. */
 export function mcpEndpoint(engine: Engine): McpEndpoint {
+  // Read now: Deno no longer tells the address after the client has left.
+  const uncalled = (request: Request, info?: ConnectionInfo): Uncalled => ({
+    request,
+    peer: info?.remoteAddr?.hostname,
+  });
   return {
-    post: (request, info = {}) => post(engine, request, info),
-    delete: (request, info = {}) => end(engine, request, info),
+    post: (request, info) => post(engine, uncalled(request, info)),
+    delete: (request, info) => end(engine, uncalled(request, info)),
   };
 }
 
-async function post(
-  engine: Engine,
-  request: Request,
-  info: ConnectionInfo,
-): Promise<Response> {
-  let id: RequestId | undefined;
+async function post(engine: Engine, uncalled: Uncalled): Promise<Response> {
   try {
-    const admitted = await admit(engine, request, info);
-    checkContentType(request.headers);
-    checkAccept(request.headers);
+    const admitted = await admit(engine, uncalled);
+    const { headers } = uncalled.request;
+    checkContentType(headers);
+    checkAccept(headers);
     const body = await readMessage(engine, admitted);
     if (Array.isArray(body)) return await serveBatch(engine, body, admitted);
-    id = salvageId(body);
+    uncalled.id = salvageId(body);
     const message = parseMessage(body);
     if (message.kind === "response") {
       const { prefetched } = admitted;
       return await takeResponse(engine, message, admitted, prefetched?.reply);
     }
+    if (!telemetry) return await serve(engine, message, admitted);
     return await observe(
       telemetry,
       message,
       admitted,
+      uncalled,
       (admitted) => serve(engine, message, admitted),
-      (error, { operation, peer }) =>
-        encode(refuse(engine, error, { request, id, peer, operation })),
     );
   } catch (error) {
-    const peer = info.remoteAddr?.hostname;
-    return encode(refuse(engine, error, { request, id, peer }));
+    return encode(refuse(engine, error, uncalled));
   }
 }
 
-async function end(
-  engine: Engine,
-  request: Request,
-  info: ConnectionInfo,
-): Promise<Response> {
+async function end(engine: Engine, uncalled: Uncalled): Promise<Response> {
   try {
-    return await endSession(engine, await admit(engine, request, info));
+    return await endSession(engine, await admit(engine, uncalled));
   } catch (error) {
-    const peer = info.remoteAddr?.hostname;
-    return encode(refuse(engine, error, { request, peer }));
+    return encode(refuse(engine, error, uncalled));
   }
 }
 
@@ -121,7 +115,7 @@ async function serveInSession(
     return emptyResponse(202);
   }
   if (message.method === "initialize") {
-    return await openSession(engine, message, admitted);
+    return await initialize(engine, message, admitted);
   }
   const found = await findSession(engine, admitted);
   const { call, method } = findInSession(engine, message, found);

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { ConnectionInfo } from "../../http/connection_info.ts";
 import { isObject } from "../../json.ts";
 import { isRequestId, type RequestId } from "../wire/messages.ts";
 import { readBody } from "../wire/transport.ts";
@@ -21,13 +20,10 @@ const PREFETCHED_BYTES = 16_384;
  */
 export async function admit(
   engine: Engine,
-  request: Request,
-  { remoteAddr }: ConnectionInfo,
+  { request, peer }: Pick<Admitted, "request" | "peer">,
 ): Promise<Admitted> {
   const { gate, checkOrigin, catalogue } = engine;
   const { headers } = request;
-  // Read now: Deno no longer tells it after the client has left.
-  const peer = remoteAddr?.hostname;
   checkOrigin(request);
   const authenticating = gate.authenticate(headers);
   const prefetched = authenticating instanceof Promise

@@ -23,7 +23,8 @@ import { CallContext, type Work } from "./call_context.ts";
 import { type CountedAs, countedAs } from "./counted_as.ts";
 import type { Admitted, Engine } from "./engine.ts";
 import { PendingResponse } from "./pending_response.ts";
-import { aboutOf, type Ending, report, reportTask } from "./report.ts";
+import type { Ending } from "./answer.ts";
+import { aboutOf, report, reportTask } from "./report.ts";
 import type { Running } from "./running.ts";
 
 /**

@@ -10,11 +10,10 @@ const JSON_HEADERS: [string, string][] = [
   ...Object.entries(CORS_HEADERS),
 ];
 
-/** An answer that is not on a stream. */
+/** An answer as JSON text; without a body where the client wants none. */
 export interface JsonAnswer {
-  /** JSON text. */
   body?: string;
-  /** 200 by default. */
+  /** The HTTP status, if it is not on a stream; 200 by default. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
 }

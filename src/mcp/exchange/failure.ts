@@ -17,21 +17,16 @@ import {
 import { logFailure } from "../../log/failures.ts";
 import type { Logger } from "../../log/log.ts";
 import type { Properties } from "../../log/log_line.ts";
-import type { Outcome } from "../../log/outcome.ts";
 import { askable, wholeMessageOf } from "../../log/thrown.ts";
 import { codeOfStatus, type RpcErrorObject, shown } from "../wire/messages.ts";
 import { errorResult } from "../wire/tool_result.ts";
+import type { Ending } from "./answer.ts";
 
 /** A failure: a result that a model reads, or an error of JSON-RPC. */
-export interface Failure {
-  outcome: Outcome;
-  /** The reason of a refusal in a few words, for the log. */
-  refusal?: string;
+export interface Failure
+  extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
   result?: CallToolResult;
   error?: RpcErrorObject;
-  /** The HTTP status; 200 by default. */
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
 }
 
 /** The request, or the task, that has failed. */

@@ -59,20 +59,14 @@ export class Limits {
   ) {
     this.#clock = kept.database.clock;
     this.#log = kept.log;
+    const buckets = (purpose: string, count: number) =>
+      new SharedBuckets(kept, purpose, { burst: count, perSecond: count / 60 });
     if (callsPerMinute > 0) {
-      const buckets = (people: string, count: number) =>
-        new SharedBuckets(kept, `calls of ${people}`, {
-          burst: count,
-          perSecond: count / 60,
-        });
       this.#callers = {
-        one: buckets("one", callsPerMinute),
-        many: buckets("many", callsPerMinute * MANY),
-        sessions: new SharedBuckets(kept, "sessions", {
-          burst: callsPerMinute,
-          perSecond: callsPerMinute / 60,
-        }),
-        unknown: buckets("unknown", callsPerMinute * MANY * MANY),
+        one: buckets("calls of one", callsPerMinute),
+        many: buckets("calls of many", callsPerMinute * MANY),
+        sessions: buckets("sessions", callsPerMinute),
+        unknown: buckets("calls of unknown", callsPerMinute * MANY * MANY),
       };
     }
     for (const { name, limit } of tools.values()) {
@@ -81,10 +75,7 @@ export class Limits {
       this.#tools.set(name, {
         calls: callsPerMinute === undefined
           ? undefined
-          : new SharedBuckets(kept, `calls to ${name}`, {
-            burst: callsPerMinute,
-            perSecond: callsPerMinute / 60,
-          }),
+          : buckets(`calls to ${name}`, callsPerMinute),
         underWay: callsAtOnce === undefined
           ? undefined
           : new CallerBound(callsAtOnce, `calls to ${name} at a time`, 1),

@@ -10,23 +10,8 @@ import type { Outcome } from "../../log/outcome.ts";
 import { shortHash } from "../../log/reference.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { metaOf, traceIdOf } from "../wire/request_meta.ts";
+import type { Ending } from "./answer.ts";
 import type { Admitted, Engine } from "./engine.ts";
-
-/** The end of a request: its answer, and its outcome for the log. */
-export interface Ending {
-  outcome: Outcome;
-  /** The reason of a refusal in a few words, for the log. */
-  refusal?: string;
-  /** The answer as JSON text; absent where the client wants none. */
-  body?: string;
-  /** The HTTP status of an answer that is not on a stream; 200 by default. */
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-  /** The JSON-RPC error code in the body. */
-  code?: number;
-  /** True if the body is a tool's result with `isError`. */
-  isToolError?: boolean;
-}
 
 /** A call, as reports see it. */
 export interface Reported {

@@ -5,11 +5,10 @@
  *
  * @module
  */
-import type { Answer } from "./answer.ts";
+import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import { check } from "./check.ts";
 import { encode } from "./encode.ts";
-import type { Ending } from "./report.ts";
 import { settle } from "./settle.ts";
 
 /** Answers a request. Whatever it throws or rejects with is its `error`. */

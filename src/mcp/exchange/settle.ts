@@ -12,11 +12,11 @@ import type { Operation } from "../../telemetry/telemetry.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
 import { printTask } from "../work/print_task.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Engine } from "./engine.ts";
 import { answerFailure, type Failure } from "./failure.ts";
-import { aboutOf, type Ending } from "./report.ts";
+import { aboutOf } from "./report.ts";
 
 /**
  * Ends a call with the first of its answers. What comes later is dropped.
@@ -67,18 +67,17 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     http: { request, gate: engine.gate, stateless },
     stopped: call.isStopped ? call.signal.reason.message : undefined,
   }, (failure) => {
-    const { result } = failure;
+    const { result, outcome, refusal } = failure;
     const ending = result
       ? {
-        ...failure,
+        outcome,
+        refusal,
         body: printResult(id, printer.result(result)),
         isToolError: true,
       }
       : errorEnding(failure, id);
-    if (call.isStopped && ending.outcome !== "refused") {
-      ending.outcome = "stopped";
-    }
-    return ending;
+    const wasStopped = call.isStopped && outcome !== "refused";
+    return wasStopped ? { ...ending, outcome: "stopped" } : ending;
   });
 }
 
@@ -90,26 +89,37 @@ function errorEnding(
   return { outcome, refusal, body, status, headers, code: error!.code };
 }
 
-/** A message that never became a call, or an HTTP request without one. */
+/** An HTTP request whose message has not become a call, or never will. */
 export interface Uncalled {
-  request: Request;
-  id?: RequestId;
+  readonly request: Request;
   /** The address of its connection. */
-  peer?: string;
+  readonly peer?: string;
   /** True if HTTP has its status already: in a batch. */
-  inBand?: boolean;
+  readonly inBand?: boolean;
+  id?: RequestId;
   /** The telemetry of the message. */
   operation?: Operation;
 }
 
 /** Ends what was refused before it became a call. Never throws. */
 export function refuse(
-  { log, gate, trustedProxies }: Pick<
-    Engine,
-    "log" | "gate" | "trustedProxies"
-  >,
+  engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
   thrown: unknown,
-  { request, id, peer, inBand = false, operation }: Uncalled,
+  uncalled: Uncalled,
+): Ending {
+  const { operation } = uncalled;
+  if (!operation) return refusalOf(engine, thrown, uncalled);
+  // Its lines in the log are placed under its span.
+  const ending = operation.run(() => refusalOf(engine, thrown, uncalled));
+  const { outcome, code } = ending;
+  operation.end({ outcome, code });
+  return ending;
+}
+
+function refusalOf(
+  { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
+  thrown: unknown,
+  { request, id, peer, inBand = false }: Uncalled,
 ): Ending {
   const { headers, method } = request;
   const reference = newReference();
@@ -121,7 +131,7 @@ export function refuse(
     inBand,
     http: { request, gate, stateless },
   }, (failure) => errorEnding(failure, id));
-  const { outcome, refusal, code } = ending;
+  const { outcome, refusal } = ending;
   if (outcome === "internal_error") {
     if (id === undefined) ending.status = 500;
   } else if (log.isEnabledFor("debug")) {
@@ -136,7 +146,5 @@ export function refuse(
       refusal,
     });
   }
-  operation?.take();
-  operation?.end({ outcome, code });
   return ending;
 }

@@ -8,12 +8,12 @@
 import { LimitError } from "../../errors.ts";
 import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
+import type { Ending } from "../exchange/answer.ts";
 import { emptyResponse } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { run } from "../exchange/run.ts";
-import type { Ending } from "../exchange/report.ts";
-import { refuse } from "../exchange/settle.ts";
+import { refuse, type Uncalled } from "../exchange/settle.ts";
 import {
   invalidRequest,
   parseMessage,
@@ -103,24 +103,22 @@ async function answer(
   found: InSession,
   response: PendingResponse,
 ): Promise<Ending> {
+  const { request, peer } = found;
   const id = salvageId(value);
-  const refusal = (error: unknown, { request, peer, operation }: Admitted) =>
-    refuse(engine, error, { request, id, peer, operation, inBand: true });
+  const uncalled: Uncalled = { request, peer, id, inBand: true };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {
       await engine.replies.save(found.sessionId, message);
       return UNANSWERED;
     }
-    return await observe(
-      telemetry,
-      message,
-      found,
-      (found) => serve(engine, message, found, response),
-      refusal,
-    );
+    const serveIn = (found: InSession) =>
+      serve(engine, message, found, response);
+    return await (telemetry
+      ? observe(telemetry, message, found, uncalled, serveIn)
+      : serveIn(found));
   } catch (error) {
-    return refusal(error, found);
+    return refuse(engine, error, uncalled);
   }
 }
 

@@ -10,6 +10,7 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
+import type { Uncalled } from "../exchange/settle.ts";
 import { findResource } from "../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./method_table.ts";
 
@@ -27,29 +28,22 @@ const OTHERS: ReadonlySet<string> = new Set([
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message, as an operation of its own where telemetry is collected. A
- * refusal is answered within it, so that its log line is placed under it too.
- *
- * @param refuse answers what was thrown, and ends the operation
+ * Serves a message as an operation of its own, which ends with the call, or
+ * with the refusal of what is thrown here.
  */
 export function observe<A extends Admitted, T>(
-  telemetry: Telemetry | undefined,
+  telemetry: Telemetry,
   message: Message,
   admitted: A,
+  uncalled: Uncalled,
   serve: (admitted: A) => T | Promise<T>,
-  refuse: (error: unknown, admitted: A) => T,
-): T | Promise<T> {
-  if (!telemetry) return serve(admitted);
+): Promise<T> {
   const operation = telemetry.operation(factsOf(message, admitted));
-  const observed = { ...admitted, operation };
+  uncalled.operation = operation;
   return operation.run(async () => {
-    try {
-      const answer = await serve(observed);
-      operation.endUntaken({ outcome: "ok" });
-      return answer;
-    } catch (error) {
-      return refuse(error, observed);
-    }
+    const answer = await serve({ ...admitted, operation });
+    operation.endUntaken({ outcome: "ok" });
+    return answer;
   });
 }
 

@@ -11,7 +11,6 @@ import { emptyResponse } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
-import { initialize } from "../methods/initialize.ts";
 import {
   invalidRequest,
   isRequestId,
@@ -29,18 +28,6 @@ import {
 } from "./find_session.ts";
 import { SESSION_METHODS } from "./method_table.ts";
 import { SessionCall } from "./session_call.ts";
-
-/** Opens a session. @throws {import("../../errors.ts").LimitError} */
-export async function openSession(
-  engine: Engine,
-  message: RpcRequest,
-  admitted: Admitted,
-): Promise<Response> {
-  const { authenticated: { caller } } = admitted;
-  const counted = countedAs(admitted, engine.trustedProxies);
-  await engine.limits.charge(message.method, { countedAs: counted });
-  return await initialize(engine, message, { caller, countedAs: counted });
-}
 
 /**
  * Finds the call of a request in its session, and its method.

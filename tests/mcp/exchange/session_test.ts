@@ -8,7 +8,6 @@ import {
 } from "../../../src/mcp/generations/find_session.ts";
 import {
   findInSession,
-  openSession,
   takeNotification,
 } from "../../../src/mcp/generations/session.ts";
 import type { JsonObject } from "../../../src/json.ts";
@@ -55,7 +54,7 @@ for (
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
-    const response = await openSession(
+    const response = await initialize(
       engine,
       initializeBy({ name: "c", version: "1" }),
       admitted as unknown as Admitted,
@@ -78,9 +77,18 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
       ? {}
       : { x: "y".repeat(characters - '{"x":""}'.length) };
     return initialize(
-      { catalogue: { session: {} }, sessions: { save } } as unknown as Engine,
+      {
+        catalogue: { session: {} },
+        sessions: { save },
+        limits: { charge() {} },
+        trustedProxies: [],
+      } as unknown as Engine,
       message,
-      { caller: PERSON, countedAs: { name: "network 1", isMany: true } },
+      {
+        request: new Request("http://localhost/mcp"),
+        peer: "192.0.2.1",
+        authenticated: { caller: { ...PERSON, door: "bearer" } },
+      } as unknown as Admitted,
     );
   };
   const long = "x".repeat(100_000);
@@ -92,7 +100,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
     version: cut,
     title: "t",
   });
-  assert.equal(saved[0].list, "network 1");
+  assert.equal(saved[0].list, "operator 4:c0000201");
   assert.equal((await initialized(INFO, 2000)).status, 200);
   await rejects(initialized(INFO, 2001), -32602);
 });

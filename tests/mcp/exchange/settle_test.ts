@@ -10,7 +10,7 @@ function refused(thrown: unknown, uncalled: Partial<Uncalled> = {}) {
   const { logger: log, events } = recordLog("debug");
   const ends: unknown[] = [];
   const operation = {
-    take() {},
+    run: (work: () => unknown) => work(),
     end: (ending: unknown) => ends.push(ending),
   } as unknown as Uncalled["operation"];
   const request = new Request("http://localhost/mcp", { method: "POST" });
