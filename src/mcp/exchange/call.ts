@@ -108,7 +108,7 @@ export abstract class Call implements Work, Running {
     return this.#requestId ??= newReference();
   }
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return (this.#abort ??= new AbortController()).signal;
   }
   /** Created if something has to be sent before the result. */
   get response(): PendingResponse {
@@ -179,7 +179,8 @@ export abstract class Call implements Work, Running {
 
   stop(reason: string): void {
     const { log } = this.engine;
-    fire(this.#controller, reason, { log, reference: () => this.requestId });
+    const abort = this.#abort ??= new AbortController();
+    fire(abort, reason, { log, reference: () => this.requestId });
   }
 
   /** Stops what runs beside a run that was cut. */
@@ -198,13 +199,8 @@ export abstract class Call implements Work, Running {
 
   /** Tells the log what the author should know of a run. */
   protected warn(message: string): void {
-    const { engine, catalogue, params: { name } } = this;
-    const about = aboutOf(this);
-    const prompt = about.method === "prompts/get"
-      ? catalogue.prompts.get(name as string)?.name
-      : undefined;
     const reference = this.requestId;
-    engine.log.warning(message, { reference, ...about, prompt });
+    this.engine.log.warning(message, { reference, ...aboutOf(this) });
   }
 
   async isLive(): Promise<boolean> {
@@ -219,10 +215,5 @@ export abstract class Call implements Work, Running {
 
   endTask(taskId: string, outcome: Outcome): void {
     reportTask(this, taskId, outcome);
-  }
-
-  /** Created when it is first needed. */
-  get #controller(): AbortController {
-    return this.#abort ??= new AbortController();
   }
 }

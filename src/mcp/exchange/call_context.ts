@@ -244,6 +244,12 @@ export class CallContext implements Context {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
+    const { authored } = this.#work;
+    if (authored?.reason !== undefined) {
+      authored.goesOn();
+      // Never settled: nothing that a run asks after its end is wanted.
+      return await new Promise(() => {});
+    }
     try {
       return await this.#work.request(method, params, key);
     } catch (error) {

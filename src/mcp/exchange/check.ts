@@ -24,36 +24,35 @@ export const URIS = 1000;
 export function check(call: Call): Promise<void> | undefined {
   const { engine, caller, catalogue, message: { method, params } } = call;
   if (caller.scopes !== "all") {
-    checkGranted(caller, scopesFor(catalogue, method, params));
+    checkGranted(caller, scopesFor(catalogue, method, params) ?? []);
   }
   engine.running.check(call);
   return engine.limits.charge(method, call);
 }
 
-/** Lists the scopes a request needs; none for an unknown name. */
+/** Lists the scopes a request needs; undefined for an unknown name. */
 function scopesFor(
   catalogue: Catalogue,
   method: string,
   params: JsonObject,
-): readonly string[] {
+): readonly string[] | undefined {
+  const { name, uri } = params as { name: string; uri: string };
   switch (method) {
     case "tools/call":
-      return catalogue.tools.get(params.name as string)?.scopes ?? [];
+      return catalogue.tools.get(name)?.scopes;
     case "prompts/get":
-      return catalogue.prompts.get(params.name as string)?.scopes ?? [];
+      return catalogue.prompts.get(name)?.scopes;
     case "resources/read":
     case "resources/subscribe":
-      return findResource(catalogue, params.uri)?.resource.scopes ?? [];
+      return findResource(catalogue, uri)?.resource.scopes;
     case "skills/get":
-      return catalogue.skills.get(params.uri as string)?.scopes ?? [];
+      return catalogue.skills.get(uri)?.scopes;
     case "resources/directory/read":
-      return catalogue.directories.get(params.uri as string)?.scopes ?? [];
+      return catalogue.directories.get(uri)?.scopes;
     case "completion/complete":
       return scopesOfReference(catalogue, params.ref);
     case "subscriptions/listen":
       return scopesOfFilter(catalogue, params.notifications);
-    default:
-      return [];
   }
 }
 
@@ -64,14 +63,12 @@ function scopesFor(
 function scopesOfReference(
   { prompts, resources, templates }: Catalogue,
   ref: unknown,
-): readonly string[] {
-  if (!isObject(ref)) return [];
-  if (ref.type === "ref/prompt") {
-    return prompts.get(ref.name as string)?.scopes ?? [];
-  }
-  const resource = resources.get(ref.uri as string) ??
-    templates.find(({ resource }) => resource.uri === ref.uri)?.resource;
-  return resource?.scopes ?? [];
+): readonly string[] | undefined {
+  if (!isObject(ref)) return undefined;
+  const { type, name, uri } = ref as Record<string, string>;
+  if (type === "ref/prompt") return prompts.get(name)?.scopes;
+  const template = templates.find(({ resource }) => resource.uri === uri);
+  return (resources.get(uri) ?? template?.resource)?.scopes;
 }
 
 /**
@@ -80,11 +77,11 @@ function scopesOfReference(
  */
 function scopesOfFilter(
   catalogue: Catalogue,
-  notifications: unknown,
-): readonly string[] {
-  if (!isObject(notifications)) return [];
-  const { resourceSubscriptions: uris } = notifications;
-  if (!Array.isArray(uris) || uris.length > URIS) return [];
+  filter: unknown,
+): readonly string[] | undefined {
+  if (!isObject(filter)) return undefined;
+  const { resourceSubscriptions: uris } = filter;
+  if (!Array.isArray(uris) || uris.length > URIS) return undefined;
   const needed = uris.flatMap((uri) =>
     findResource(catalogue, uri)?.resource.scopes ?? []
   );

@@ -86,28 +86,31 @@ function failureOf(error: unknown, failing: Failing): Failure {
     return {
       ...refusalOf(error, failing),
       outcome: "refused",
-      refusal: reasonOf(error),
+      // Without what the client sent.
+      refusal: error instanceof HttpError
+        ? error.message
+        : error.error ?? "unauthorized",
     };
   }
   if (error instanceof ToolError) {
-    return { ...told(wholeMessageOf(error), isTool), outcome: "tool_error" };
+    return { ...worded(wholeMessageOf(error), isTool), outcome: "tool_error" };
   }
   // An exception of code that was told to stop is no error.
   if (stopped !== undefined) {
-    return { ...told(stopped, isTool), outcome: "stopped" };
+    return { ...worded(stopped, isTool), outcome: "stopped" };
   }
   log.error("Internal error", { reference, ...about, error });
   const message = `Internal error (reference ${reference})`;
   // A task has failed then: its result is what its tool had to say.
   const { http } = failing;
   return {
-    ...told(message, isTool && http !== undefined),
+    ...worded(message, isTool && http !== undefined),
     outcome: "internal_error",
   };
 }
 
-/** Puts words into a result for a model, or into an error. */
-function told(
+/** Puts a message into a result, for a model, or into an error. */
+function worded(
   message: string,
   isTool: boolean,
 ): Pick<Failure, "result" | "error"> {
@@ -122,13 +125,13 @@ function refusalOf(
   { isTool, inBand, http }: Failing,
 ): Pick<Failure, "result" | "error" | "status" | "headers"> {
   // No client shows the model an HTTP status.
-  if (isTool && error instanceof LimitError) return told(error.message, true);
+  if (isTool && error instanceof LimitError) return worded(error.message, true);
   const { status } = error;
   if (error instanceof ChallengeError && isTool && http) {
     const result = challengeResult(error, http);
     if (result) return { result };
   }
-  if (inBand || !http) return { ...told(inWords(error), isTool), status };
+  if (inBand || !http) return { ...worded(inWords(error), isTool), status };
   const { gate, request, stateless } = http;
   const code = codeOfStatus(status, stateless);
   if (error instanceof ChallengeError) {
@@ -142,13 +145,6 @@ function refusalOf(
     ? error.message
     : `${error.message}, not ${shown(seen)}`;
   return { error: { code, message }, status, headers };
-}
-
-/** Gives the reason of a refusal for the log, without what the client sent. */
-function reasonOf(error: ChallengeError | HttpError): string {
-  return error instanceof HttpError
-    ? error.message
-    : error.error ?? "unauthorized";
 }
 
 /** Adds to a refusal what its status and headers would have told the client. */

@@ -132,8 +132,10 @@ export class Limits {
     what: string,
   ): Promise<void> | undefined {
     const wait = buckets.take(name, this.#clock());
-    if (wait instanceof Promise) return wait.then((wait) => check(wait, what));
-    check(wait, what);
+    if (wait instanceof Promise) {
+      return wait.then((wait) => checkWait(wait, what));
+    }
+    checkWait(wait, what);
   }
 
   /** Once: everyone behind a proxy that is not named has one limit together. */
@@ -149,7 +151,7 @@ export class Limits {
 }
 
 /** @throws {LimitError} when a caller has to wait */
-function check(waitMilliseconds: number, what: string): void {
+function checkWait(waitMilliseconds: number, what: string): void {
   if (waitMilliseconds <= 0) return;
   throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
 }

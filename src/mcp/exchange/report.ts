@@ -55,13 +55,18 @@ export function reportTask(
   log(call, "Task", { outcome }, taskId);
 }
 
-/** Gives the method and the tool of a call, for the log. */
+/** Gives the method of a call, and its tool or its prompt, for the log. */
 export function aboutOf(
   { message, admitted }: Pick<Reported, "message" | "admitted">,
-): { method: string; tool?: string } {
-  const { method, params: { name } } = message;
+): { method: string; tool?: string; prompt?: string } {
+  const { method } = message;
+  const { tools, prompts } = admitted.catalogue;
+  const name = message.params.name as string;
   // An unknown name is the client's text, and stays out of the log.
-  return { method, tool: admitted.catalogue.tools.get(name as string)?.name };
+  const tool = tools.get(name)?.name;
+  return method === "prompts/get"
+    ? { method, prompt: prompts.get(name)?.name }
+    : { method, tool };
 }
 
 /** Notes a tool call under a grant in the ledger of its person. */

@@ -47,7 +47,7 @@ export async function serveBatch(
   const done: string[] = [];
 
   async function serveOne(value: unknown): Promise<void> {
-    const { body } = await answer(engine, value, found, response);
+    const body = (await answer(engine, value, found, response))?.body;
     if (body === undefined) return;
     if (response.isStream) await response.send(body);
     else done.push(body);
@@ -93,24 +93,20 @@ async function findSessionOf(
   return found;
 }
 
-/** The end of a message that has no answer. */
-const UNANSWERED: Ending = { outcome: "ok" };
-
 /** Answers one message. Never rejects. */
 async function answer(
   engine: Engine,
   value: unknown,
   found: InSession,
   response: PendingResponse,
-): Promise<Ending> {
+): Promise<Ending | undefined> {
   const { request, peer } = found;
   const id = salvageId(value);
   const uncalled: Uncalled = { request, peer, id, inBand: true };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {
-      await engine.replies.save(found.sessionId, message);
-      return UNANSWERED;
+      return void await engine.replies.save(found.sessionId, message);
     }
     const serveIn = (found: InSession) =>
       serve(engine, message, found, response);
@@ -122,23 +118,25 @@ async function answer(
   }
 }
 
-function serve(
+async function serve(
   engine: Engine,
   message: RpcRequest | RpcNotification,
   found: InSession,
   response: PendingResponse,
-): Ending | Promise<Ending> {
+): Promise<Ending | undefined> {
   if (message.kind === "notification") {
     // No notification of a batch is answered, not even by a refusal.
-    return takeNotification(engine, message, found).catch((error) => {
-      if (!(error instanceof LimitError)) throw error;
-    }).then(() => UNANSWERED);
+    return void await takeNotification(engine, message, found).catch(
+      (error) => {
+        if (!(error instanceof LimitError)) throw error;
+      },
+    );
   }
   if (message.method === "initialize") {
     throw invalidRequest("initialize must not be part of a batch");
   }
   const { call, method } = findInSession(engine, message, found, response);
-  return run(call, method);
+  return await run(call, method);
 }
 
 /**

@@ -59,12 +59,6 @@ export class SessionCall extends Call {
   }
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
-    const { authored } = this;
-    if (authored.reason !== undefined) {
-      authored.goesOn();
-      // Never settled: nothing that a run asks after its end is wanted.
-      return await new Promise(() => {});
-    }
     // A stream that has closed cannot be resumed: no one would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);

@@ -113,19 +113,13 @@ export class StatelessCall extends Call {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { authored } = this;
-    if (authored.reason !== undefined) {
-      authored.goesOn();
-    } else if (this.hasEnded) {
-      throw new ToolError(`The client left before ${method}`);
-    } else {
-      this.#inquiry ??= new Inquiry();
-      const answer = this.#inquiry.ask(method, params, key);
-      if (answer) return answer;
-      // Questions asked side by side go out together.
-      clearTimeout(this.#gathering);
-      this.#gathering = setTimeout(() => this.#suspend(), 0);
-    }
+    if (this.hasEnded) throw new ToolError(`The client left before ${method}`);
+    this.#inquiry ??= new Inquiry();
+    const answer = this.#inquiry.ask(method, params, key);
+    if (answer) return answer;
+    // Questions asked side by side go out together.
+    clearTimeout(this.#gathering);
+    this.#gathering = setTimeout(() => this.#suspend(), 0);
     // Never settled: the run ends here, and what it awaits is collected.
     return await new Promise(() => {});
   }

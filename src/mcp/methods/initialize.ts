@@ -28,10 +28,7 @@ const CAPABILITIES_CHARACTERS = 2000;
  * for capabilities of more than 2,000 characters
  */
 export async function initialize(
-  { catalogue, sessions, limits, trustedProxies }: Pick<
-    Engine,
-    "catalogue" | "sessions" | "limits" | "trustedProxies"
-  >,
+  { catalogue, sessions, limits, trustedProxies }: Engine,
   { id, method, params }: RpcRequest,
   admitted: Admitted,
 ): Promise<Response> {

@@ -37,35 +37,24 @@ class TaskAbort extends AbortController {
   }
 }
 
-/** The end of a task. */
-interface End {
-  /** The status and result for the client. */
-  stored: TaskEnd;
-  /** The outcome for the log, and for the person in whose name it was begun. */
-  outcome: Outcome;
-}
+/** The end of a task: a result or an error, and the outcome for the log. */
+type TaskEnding = Pick<Failure, "outcome" | "result" | "error">;
 
 /**
  * The end of a task whose process stops; a task that has ended stays as it is.
  */
-const STOPPED: End = {
-  stored: { status: "failed", outcome: DIED },
-  outcome: "stopped",
-};
+const STOPPED: TaskEnding = { outcome: "stopped", error: DIED };
 
 /** The end of a task that its client has already ended. */
-const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
+const CANCELLED: TaskEnding = { ...STOPPED, outcome: "cancelled" };
 
 /** The end of a task whose grant has ended. */
-const EXPELLED: End = {
-  stored: {
-    status: "failed",
-    outcome: {
-      code: RpcCode.internalError,
-      message: "The permission for this task has ended, or is paused",
-    },
-  },
+const EXPELLED: TaskEnding = {
   outcome: "stopped",
+  error: {
+    code: RpcCode.internalError,
+    message: "The permission for this task has ended, or is paused",
+  },
 };
 
 /** The most tasks that one caller may have running in one process. */
@@ -230,7 +219,7 @@ export class TaskRunner {
       log: this.log,
       wait: () => this.#wait(abort),
     });
-    const endAs = (end: End) => {
+    const endAs = (end: TaskEnding) => {
       if (signal.aborted) return;
       onAbort = end;
       this.#fire(abort, "The task has ended");
@@ -272,30 +261,31 @@ export class TaskRunner {
         ? aborted
         : own.authored.wait(work(new CallContext(own)));
       let end = await Promise.race([run, aborted])
-        .then((result): End => endOf(result))
+        .then((result): TaskEnding => {
+          return { result, outcome: result.isError ? "tool_error" : "ok" };
+        })
         .catch((error) =>
-          signal.aborted ? onAbort : this.#failed(error, taskId)
+          signal.aborted ? onAbort : this.#endingOf(error, taskId)
         );
       const statusMessage = await own.status.end();
       // The work is done: a database that is away for a while must not lose it.
       const save = () =>
         persist(
-          () => this.tasks.end(taskId, { ...end.stored, statusMessage }),
+          () => this.tasks.end(taskId, { ...stateOf(end), statusMessage }),
           { signal: this.#stopping.signal },
         );
       const isSaved = await save().catch((error) => {
         if (error instanceof HttpError) throw error;
         // JSON cannot hold the value that the author gave or threw.
-        end = this.#failed(error, taskId);
+        end = this.#endingOf(error, taskId);
         return save();
       });
-      const { outcome } = end;
-      request.endTask(
-        taskId,
-        isSaved
-          ? outcome
-          : await this.#savedOutcome(taskId, request) ?? outcome,
-      );
+      // One that had ended already was ended by its client.
+      const found = isSaved
+        ? undefined
+        : await this.tasks.find(taskId, request.caller.binding).catch(() => {});
+      const wasCancelled = found?.status === "cancelled";
+      request.endTask(taskId, wasCancelled ? "cancelled" : end.outcome);
     } finally {
       clearInterval(heartbeat);
       clearInterval(asking);
@@ -304,15 +294,6 @@ export class TaskRunner {
       // Parallel work of a tool ends too.
       if (own.authored.reason !== undefined) this.#fire(abort, STOPPING);
     }
-  }
-
-  /** The outcome of a task that had ended already; undefined if the end was ours. */
-  async #savedOutcome(
-    taskId: string,
-    { caller: { binding } }: Beginning,
-  ): Promise<Outcome | undefined> {
-    const task = await this.tasks.find(taskId, binding).catch(() => undefined);
-    return task?.status === "cancelled" ? "cancelled" : undefined;
   }
 
   /**
@@ -327,26 +308,18 @@ export class TaskRunner {
       await authenticated.isLive?.(grantId) === true;
   }
 
-  #failed(thrown: unknown, taskId: string): End {
+  #endingOf(thrown: unknown, taskId: string): TaskEnding {
     return answerFailure(
       thrown,
       { log: this.log, reference: taskId, isTool: true, inBand: true },
-      endOfFailure,
+      (failure) => failure,
     );
   }
 }
 
-/** Makes the end of a task that has a result. */
-function endOf(
-  result: CallToolResult,
-  outcome: Outcome = result.isError ? "tool_error" : "ok",
-): End {
-  const stored = result as JsonObject;
-  return { stored: { status: "completed", outcome: stored }, outcome };
-}
-
-function endOfFailure({ result, error, outcome }: Failure): End {
+/** Makes the state in which the client finds a task that has ended. */
+function stateOf({ result, error }: TaskEnding): TaskEnd {
   return result
-    ? endOf(result, outcome)
-    : { stored: { status: "failed", outcome: { ...error! } }, outcome };
+    ? { status: "completed", outcome: result as JsonObject }
+    : { status: "failed", outcome: { ...error } };
 }
