@@ -14,15 +14,14 @@ import type { Admitted, Engine } from "./exchange/engine.ts";
 import { respond } from "./exchange/run.ts";
 import { refuse, type Uncalled } from "./exchange/settle.ts";
 import { serveBatch } from "./generations/batch.ts";
+import { findInSession, findStateless } from "./generations/find.ts";
 import { findSession, findSessionOnce } from "./generations/find_session.ts";
 import { observe } from "./generations/observed.ts";
 import {
   endSession,
-  findInSession,
   takeNotification,
   takeResponse,
 } from "./generations/session.ts";
-import { findStateless } from "./generations/stateless.ts";
 import { initialize } from "./methods/initialize.ts";
 import {
   parseMessage,

@@ -5,7 +5,7 @@
  * @module
  */
 import { isObject } from "../../json.ts";
-import { isRequestId, type RequestId } from "../wire/messages.ts";
+import { isRequestId } from "../wire/messages.ts";
 import { readBody } from "../wire/transport.ts";
 import type { Admitted, Engine, Prefetched } from "./engine.ts";
 
@@ -63,13 +63,11 @@ function prefetch(engine: Engine, request: Request): Prefetched | undefined {
   if (length === null || Number(length) > PREFETCHED_BYTES) return undefined;
   const body = engine.bodies.wait(readBody(request));
   const reply = body.then((body) =>
-    isResponse(body) ? engine.replies.read(sessionId, body.id) : undefined
+    isObject(body) && isRequestId(body.id) && !("method" in body)
+      ? engine.replies.read(sessionId, body.id)
+      : undefined
   );
   // A failure is reported to the code that awaits it, if any does.
   reply.catch(() => {});
   return { body, reply };
-}
-
-function isResponse(body: unknown): body is { id: RequestId } {
-  return isObject(body) && isRequestId(body.id) && !("method" in body);
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import type { MaybePromise } from "../../authoring/service.ts";
+import type { Upstream } from "../../caller.ts";
 import { ChallengeError } from "../../errors.ts";
 import { Suspended } from "../wire/inquiry.ts";
 
@@ -120,4 +121,24 @@ export class AuthoredRun {
       );
     });
   }
+}
+
+/**
+ * Gives an author's code the provider's API. That the sign-in there has ended
+ * cuts the run instead of being thrown: it is for the client, which lets the
+ * person sign in again, and no `catch` of an author may keep it from them.
+ */
+export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
+  async function orCut<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ChallengeError)) throw error;
+      return await run.cut(error);
+    }
+  }
+  return {
+    token: () => orCut(() => upstream.token()),
+    fetch: (input, init) => orCut(() => upstream.fetch(input, init)),
+  };
 }

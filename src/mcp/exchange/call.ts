@@ -114,13 +114,9 @@ export abstract class Call implements Work, Running {
   get response(): PendingResponse {
     return this.#response ??= this.pendingResponse();
   }
-  /** True if something was sent, or may be, before the result. */
-  get hasResponse(): boolean {
-    return this.#response !== undefined;
-  }
-  /** True if HTTP has its status already. */
-  get inBand(): boolean {
-    return this.#response?.hasStatus === true;
+  /** The same, if it was created. */
+  get begun(): PendingResponse | undefined {
+    return this.#response;
   }
   get hasEnded(): boolean {
     return this.ending !== undefined;

@@ -32,8 +32,7 @@ import { invalidParams, type RequestId } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../wire/request_meta.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
-import { type AuthoredRun, follow } from "./authored_run.ts";
-import { uncatchable } from "./uncatchable.ts";
+import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
 
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";

@@ -4,11 +4,12 @@
  *
  * @module
  */
+import { type Caller, isStranger, missingScopes } from "../../caller.ts";
+import { ChallengeError } from "../../errors.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findResource } from "../catalogue/find_resource.ts";
 import type { Call } from "./call.ts";
-import { checkGranted } from "./granted.ts";
 
 /** The most resources that one subscription may name. */
 export const URIS = 1000;
@@ -16,8 +17,7 @@ export const URIS = 1000;
 /**
  * Checks that a call may run; a promise where the database has to be asked.
  *
- * @throws {import("../../errors.ts").ChallengeError} 403 that lists all scopes
- * it needs, 401 for a stranger
+ * @throws {ChallengeError} as {@linkcode checkGranted}
  * @throws {import("../../errors.ts").LimitError} 429 when its caller has too
  * many
  */
@@ -86,4 +86,35 @@ function scopesOfFilter(
     findResource(catalogue, uri)?.resource.scopes ?? []
   );
   return [...new Set(needed)];
+}
+
+/**
+ * Checks that a caller was granted scopes.
+ *
+ * @throws {ChallengeError} 403 that lists all needed scopes, 401 for a stranger
+ */
+export function checkGranted(
+  caller: Caller,
+  needed: readonly string[],
+): void {
+  if (missingScopes(caller, needed).length === 0) return;
+  throw isStranger(caller)
+    ? new ChallengeError("Sign in to use this", undefined, needed)
+    : new ChallengeError(
+      "The request needs scopes that were not granted",
+      "insufficient_scope",
+      needed,
+    );
+}
+
+/**
+ * True if the caller could be granted all of the scopes; things that need
+ * others do not exist for them.
+ */
+export function isWithinReach(
+  { ceiling }: Caller,
+  needed: readonly string[],
+): boolean {
+  return ceiling === undefined ||
+    needed.every((scope) => ceiling.includes(scope));
 }

@@ -6,6 +6,7 @@
  */
 import { shortClientId } from "../../auth/rules/client_id.ts";
 import type { McpClient } from "../../authoring/context.ts";
+import type { Properties } from "../../log/log_line.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import { shortHash } from "../../log/reference.ts";
 import type { RpcRequest } from "../wire/messages.ts";
@@ -85,19 +86,15 @@ function note(call: Reported, outcome: Outcome): void {
 function log(
   call: Reported,
   line: "Request" | "Task",
-  { task, outcome, refusal }: {
-    task?: string;
-    outcome: Outcome;
-    refusal?: string;
-  },
-  reference?: string,
+  { task, outcome, refusal }: Properties,
+  reference = call.requestId,
 ): void {
   const { log, clock } = call.engine;
   if (!log.isEnabledFor("info")) return;
   const { admitted: { authenticated }, message, sessionId } = call;
   const { subject, clientId, grantId, door } = authenticated.caller;
   log.info(line, {
-    reference: reference ?? call.requestId,
+    reference,
     traceId: traceIdOf(metaOf(message.params)),
     subject,
     clientId: clientId && shortClientId(clientId),

@@ -23,7 +23,7 @@ export function respond<C extends Call>(
 ): Response | Promise<Response> {
   const ending = run(call, method);
   if (!(ending instanceof Promise)) {
-    if (ending.body !== undefined && !call.hasResponse) return encode(ending);
+    if (ending.body !== undefined && !call.begun) return encode(ending);
     call.response.end(ending);
   } else {
     ending.then((ending) => call.response.end(ending));

@@ -63,7 +63,7 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     reference: call.requestId,
     about: aboutOf(call),
     isTool: method === "tools/call",
-    inBand: call.inBand,
+    inBand: call.begun?.hasStatus === true,
     http: { request, gate: engine.gate, stateless },
     stopped: call.isStopped ? call.signal.reason.message : undefined,
   }, (failure) => {

@@ -23,9 +23,10 @@ import {
 } from "../wire/messages.ts";
 import { Meta, metaOf } from "../wire/request_meta.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
+import { findInSession } from "./find.ts";
 import { findSession, type InSession } from "./find_session.ts";
 import { observe } from "./observed.ts";
-import { findInSession, takeNotification } from "./session.ts";
+import { takeNotification } from "./session.ts";
 
 /** The most messages of one batch: all of them are served at the same time. */
 const BATCH_MESSAGES = 100;

@@ -12,7 +12,7 @@ import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
 import type { Uncalled } from "../exchange/settle.ts";
 import { findResource } from "../catalogue/find_resource.ts";
-import { SESSION_METHODS, STATELESS_METHODS } from "./method_table.ts";
+import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
 
 type Message = RpcRequest | RpcNotification;
 

@@ -9,14 +9,10 @@ import type { ReadReply } from "../../store/replies.ts";
 import { countedAs } from "../exchange/counted_as.ts";
 import { emptyResponse } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
-import type { PendingResponse } from "../exchange/pending_response.ts";
-import type { Method } from "../exchange/run.ts";
 import {
   invalidRequest,
   isRequestId,
-  methodNotFound,
   type RpcNotification,
-  type RpcRequest,
   type RpcResponse,
 } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
@@ -26,25 +22,6 @@ import {
   sessionIdOf,
   sessionNotFound,
 } from "./find_session.ts";
-import { SESSION_METHODS } from "./method_table.ts";
-import { SessionCall } from "./session_call.ts";
-
-/**
- * Finds the call of a request in its session, and its method.
- *
- * @param response the response that all requests of a batch share
- * @throws {import("../../errors.ts").RpcError} for an unknown method
- */
-export function findInSession(
-  engine: Engine,
-  message: RpcRequest,
-  found: InSession,
-  response?: PendingResponse,
-): { call: SessionCall; method: Method<SessionCall> } {
-  const method = SESSION_METHODS.get(message.method);
-  if (!method) throw methodNotFound(message.method, false);
-  return { call: new SessionCall(engine, message, found, response), method };
-}
 
 /** Takes a notification, of which only a cancellation has an effect. */
 export async function takeNotification(

@@ -23,13 +23,6 @@ export async function complete(
   return { result: printer.result({ completion }) };
 }
 
-/** The answer's `completion` member. */
-export interface Completion {
-  values: readonly string[];
-  total: number;
-  hasMore: boolean;
-}
-
 /**
  * Finds proposals for the argument that a request names; none for an argument
  * that does not exist.
@@ -40,7 +33,7 @@ export interface Completion {
 export async function completionValues(
   catalogue: Catalogue,
   { ref, argument, context }: JsonObject,
-): Promise<Completion> {
+): Promise<ReturnType<typeof cut>> {
   if (
     !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
@@ -95,7 +88,7 @@ function knownArguments(context: unknown): Record<string, string> {
   );
 }
 
-function cut(proposed: readonly string[]): Completion {
+function cut(proposed: readonly string[]) {
   return {
     values: proposed.slice(0, MOST),
     total: proposed.length,

@@ -11,7 +11,7 @@ import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { checkGranted, isWithinReach } from "../exchange/granted.ts";
+import { checkGranted, isWithinReach } from "../exchange/check.ts";
 import { invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
 import { printTask } from "./print_task.ts";

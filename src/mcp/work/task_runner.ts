@@ -7,25 +7,25 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import { HttpError, LimitError, RpcCode } from "../../errors.ts";
+import { HttpError, LimitError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
-import {
-  DIED,
-  HEARTBEAT_SECONDS,
-  type Outcome as TaskEnd,
-  type Task,
-  type TaskStore,
-} from "../../store/tasks.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Context } from "../../authoring/context.ts";
 import { fire } from "../exchange/abort.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
-import { answerFailure, type Failure } from "../exchange/failure.ts";
 import type { Running } from "../exchange/running.ts";
-import type { JsonObject } from "../../json.ts";
 import { persist } from "../../store/persist.ts";
+import {
+  endingOf,
+  failedEnding,
+  stateOf,
+  STOPPED,
+  type TaskEnding,
+} from "./task_ending.ts";
+import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
@@ -36,26 +36,6 @@ class TaskAbort extends AbortController {
     super();
   }
 }
-
-/** The end of a task: a result or an error, and the outcome for the log. */
-type TaskEnding = Pick<Failure, "outcome" | "result" | "error">;
-
-/**
- * The end of a task whose process stops; a task that has ended stays as it is.
- */
-const STOPPED: TaskEnding = { outcome: "stopped", error: DIED };
-
-/** The end of a task that its client has already ended. */
-const CANCELLED: TaskEnding = { ...STOPPED, outcome: "cancelled" };
-
-/** The end of a task whose grant has ended. */
-const EXPELLED: TaskEnding = {
-  outcome: "stopped",
-  error: {
-    code: RpcCode.internalError,
-    message: "The permission for this task has ended, or is paused",
-  },
-};
 
 /** The most tasks that one caller may have running in one process. */
 export const TASKS_PER_CALLER = 100;
@@ -71,11 +51,6 @@ export const TASKS_KEPT = 1000;
  * order of their calls.
  */
 const KEPT_RETRY_SECONDS = 600;
-
-/**
- * The time after which a task's permission is checked again, in milliseconds.
- */
-const LIVE_MILLISECONDS = 1000;
 
 /**
  * Chooses the list that counts a new task. A caller that may be many people has
@@ -209,91 +184,69 @@ export class TaskRunner {
     abort: TaskAbort,
     request: Beginning,
   ): Promise<void> {
-    let onAbort = STOPPED;
+    const { tasks, questions, clock, log } = this;
     const { signal } = abort;
     const own = new WorkOfTask(taskId, request, {
-      tasks: this.tasks,
-      questions: this.questions,
+      tasks,
+      questions,
       signal,
-      clock: this.clock,
-      log: this.log,
+      clock,
+      log,
       wait: () => this.#wait(abort),
     });
-    const endAs = (end: TaskEnding) => {
-      if (signal.aborted) return;
-      onAbort = end;
-      this.#fire(abort, "The task has ended");
-    };
-    const reference = taskId;
-    const heartbeat = setInterval(async () => {
-      try {
-        if (!await this.tasks.renewLease(taskId)) endAs(STOPPED);
-      } catch (error) {
-        this.log.warning("A task's lease could not be renewed", {
-          reference,
-          error,
-        });
-      }
-    }, HEARTBEAT_SECONDS * 1000);
-    const asking = setInterval(async () => {
-      try {
-        if (!await this.#isAllowed(taskId, request)) endAs(EXPELLED);
-      } catch (error) {
-        this.log.warning("A task's grant could not be read", {
-          reference,
-          error,
-        });
-      }
-    }, LIVE_MILLISECONDS);
-    const watching = new AbortController();
-    // If this fails, the heartbeat notices the end a little later.
-    const watched = this.tasks.ended(taskId, watching.signal).then(
-      () => endAs(CANCELLED),
-      () => {},
+    let onAbort = STOPPED;
+    const stopWatching = watchTask(
+      taskId,
+      { tasks, log },
+      () => this.#isAllowed(taskId, request),
+      (ending) => {
+        if (signal.aborted) return;
+        onAbort = ending;
+        this.#fire(abort, "The task has ended");
+      },
     );
-    // A tool that ignores the signal must not keep a cancelled task open.
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onSignal = () => reject(signal.reason);
-    signal.addEventListener("abort", onSignal, { once: true });
     try {
-      if (signal.aborted) onSignal();
-      const run = signal.aborted
-        ? aborted
-        : own.authored.wait(work(new CallContext(own)));
-      let end = await Promise.race([run, aborted])
-        .then((result): TaskEnding => {
-          return { result, outcome: result.isError ? "tool_error" : "ok" };
-        })
-        .catch((error) =>
-          signal.aborted ? onAbort : this.#endingOf(error, taskId)
-        );
+      const ending = await orAborted(
+        signal,
+        () => own.authored.wait(work(new CallContext(own))),
+      ).then(
+        endingOf,
+        (error) => signal.aborted ? onAbort : failedEnding(error, taskId, log),
+      );
       const statusMessage = await own.status.end();
-      // The work is done: a database that is away for a while must not lose it.
-      const save = () =>
-        persist(
-          () => this.tasks.end(taskId, { ...stateOf(end), statusMessage }),
-          { signal: this.#stopping.signal },
-        );
-      const isSaved = await save().catch((error) => {
-        if (error instanceof HttpError) throw error;
-        // JSON cannot hold the value that the author gave or threw.
-        end = this.#endingOf(error, taskId);
-        return save();
-      });
-      // One that had ended already was ended by its client.
-      const found = isSaved
-        ? undefined
-        : await this.tasks.find(taskId, request.caller.binding).catch(() => {});
-      const wasCancelled = found?.status === "cancelled";
-      request.endTask(taskId, wasCancelled ? "cancelled" : end.outcome);
+      await this.#save(taskId, request, ending, statusMessage);
     } finally {
-      clearInterval(heartbeat);
-      clearInterval(asking);
-      watching.abort();
-      await watched;
+      await stopWatching();
       // Parallel work of a tool ends too.
       if (own.authored.reason !== undefined) this.#fire(abort, STOPPING);
     }
+  }
+
+  /** Stores the end of a task, and reports it. */
+  async #save(
+    taskId: string,
+    request: Beginning,
+    ending: TaskEnding,
+    statusMessage: string | undefined,
+  ): Promise<void> {
+    // The work is done: a database that is away for a while must not lose it.
+    const save = () =>
+      persist(
+        () => this.tasks.end(taskId, { ...stateOf(ending), statusMessage }),
+        { signal: this.#stopping.signal },
+      );
+    const isSaved = await save().catch((error) => {
+      if (error instanceof HttpError) throw error;
+      // JSON cannot hold the value that the author gave or threw.
+      ending = failedEnding(error, taskId, this.log);
+      return save();
+    });
+    // One that had ended already was ended by its client.
+    const found = isSaved
+      ? undefined
+      : await this.tasks.find(taskId, request.caller.binding).catch(() => {});
+    const wasCancelled = found?.status === "cancelled";
+    request.endTask(taskId, wasCancelled ? "cancelled" : ending.outcome);
   }
 
   /**
@@ -307,19 +260,15 @@ export class TaskRunner {
     return grantId !== undefined &&
       await authenticated.isLive?.(grantId) === true;
   }
-
-  #endingOf(thrown: unknown, taskId: string): TaskEnding {
-    return answerFailure(
-      thrown,
-      { log: this.log, reference: taskId, isTool: true, inBand: true },
-      (failure) => failure,
-    );
-  }
 }
 
-/** Makes the state in which the client finds a task that has ended. */
-function stateOf({ result, error }: TaskEnding): TaskEnd {
-  return result
-    ? { status: "completed", outcome: result as JsonObject }
-    : { status: "failed", outcome: { ...error } };
+/** Does work, but waits no longer for a tool that ignores its signal. */
+async function orAborted<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return await Promise.race([work(), aborted]);
 }

@@ -3,7 +3,7 @@ import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 import {
   checkGranted,
   isWithinReach,
-} from "../../../src/mcp/exchange/granted.ts";
+} from "../../../src/mcp/exchange/check.ts";
 import { ChallengeError } from "../../../src/errors.ts";
 
 const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["read"] };

@@ -6,10 +6,8 @@ import {
   findSession,
   findSessionOnce,
 } from "../../../src/mcp/generations/find_session.ts";
-import {
-  findInSession,
-  takeNotification,
-} from "../../../src/mcp/generations/session.ts";
+import { takeNotification } from "../../../src/mcp/generations/session.ts";
+import { findInSession } from "../../../src/mcp/generations/find.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
 import type { Session } from "../../../src/store/sessions.ts";

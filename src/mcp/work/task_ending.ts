@@ -1,0 +1,53 @@
+/**
+ * The ends of tasks.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { RpcCode } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import type { Logger } from "../../log/log.ts";
+import { DIED, type Outcome } from "../../store/tasks.ts";
+import { answerFailure, type Failure } from "../exchange/failure.ts";
+
+/** The end of a task: a result or an error, and the outcome for the log. */
+export type TaskEnding = Pick<Failure, "outcome" | "result" | "error">;
+
+/**
+ * The end of a task whose process stops; a task that has ended stays as it is.
+ */
+export const STOPPED: TaskEnding = { outcome: "stopped", error: DIED };
+
+/** The end of a task that its client has already ended. */
+export const CANCELLED: TaskEnding = { ...STOPPED, outcome: "cancelled" };
+
+/** The end of a task whose grant has ended. */
+export const EXPELLED: TaskEnding = {
+  outcome: "stopped",
+  error: {
+    code: RpcCode.internalError,
+    message: "The permission for this task has ended, or is paused",
+  },
+};
+
+/** Makes the end of a task whose tool has given its result. */
+export function endingOf(result: CallToolResult): TaskEnding {
+  return { result, outcome: result.isError ? "tool_error" : "ok" };
+}
+
+/** Makes the end of a task of what was thrown in it. Never throws. */
+export function failedEnding(
+  thrown: unknown,
+  taskId: string,
+  log: Logger,
+): TaskEnding {
+  const failing = { log, reference: taskId, isTool: true, inBand: true };
+  return answerFailure(thrown, failing, (failure) => failure);
+}
+
+/** Makes the state in which the client finds a task that has ended. */
+export function stateOf({ result, error }: TaskEnding): Outcome {
+  return result
+    ? { status: "completed", outcome: result as JsonObject }
+    : { status: "failed", outcome: { ...error } };
+}
