@@ -64,8 +64,7 @@ async function post(engine: Engine, uncalled: Uncalled): Promise<Response> {
     uncalled.id = salvageId(body);
     const message = parseMessage(body);
     if (message.kind === "response") {
-      const { prefetched } = admitted;
-      return await takeResponse(engine, message, admitted, prefetched?.reply);
+      return await takeResponse(engine, message, admitted);
     }
     if (!telemetry) return await serve(engine, message, admitted);
     return await observe(

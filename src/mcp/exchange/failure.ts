@@ -93,7 +93,8 @@ function failureOf(error: unknown, failing: Failing): Failure {
     };
   }
   if (error instanceof ToolError) {
-    return { ...worded(wholeMessageOf(error), isTool), outcome: "tool_error" };
+    const outcome = stopped === undefined ? "tool_error" : "stopped";
+    return { ...worded(wholeMessageOf(error), isTool), outcome };
   }
   // An exception of code that was told to stop is no error.
   if (stopped !== undefined) {

@@ -11,7 +11,7 @@ import { newReference } from "../../log/reference.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
-import { printTask } from "../work/print_task.ts";
+import { printTask } from "../work/task_state.ts";
 import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Engine } from "./engine.ts";
@@ -68,16 +68,9 @@ function failedEnding(call: Call, thrown: unknown): Ending {
     stopped: call.isStopped ? call.signal.reason.message : undefined,
   }, (failure) => {
     const { result, outcome, refusal } = failure;
-    const ending = result
-      ? {
-        outcome,
-        refusal,
-        body: printResult(id, printer.result(result)),
-        isToolError: true,
-      }
-      : errorEnding(failure, id);
-    const wasStopped = call.isStopped && outcome !== "refused";
-    return wasStopped ? { ...ending, outcome: "stopped" } : ending;
+    if (!result) return errorEnding(failure, id);
+    const body = printResult(id, printer.result(result));
+    return { outcome, refusal, body, isToolError: true };
   });
 }
 

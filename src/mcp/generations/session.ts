@@ -5,7 +5,6 @@
  * @module
  * @see MCP 2025-11-25, Transports, Session Management
  */
-import type { ReadReply } from "../../store/replies.ts";
 import { countedAs } from "../exchange/counted_as.ts";
 import { emptyResponse } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
@@ -42,14 +41,11 @@ export async function takeNotification(
 /**
  * Takes an answer to one of our questions. One that is no longer waited for is
  * dropped.
- *
- * @param reading the question that it answers, if reading it has begun
  */
 export async function takeResponse(
   engine: Engine,
   message: RpcResponse,
   admitted: Admitted,
-  reading?: Promise<ReadReply | undefined>,
 ): Promise<Response> {
   if (admitted.version === STATELESS_REVISION) {
     throw invalidRequest(
@@ -58,6 +54,7 @@ export async function takeResponse(
   }
   const sessionId = sessionIdOf(admitted.request.headers);
   const allowed = findSessionOnce(engine, admitted);
+  const reading = admitted.prefetched?.reply;
   await engine.replies.save(sessionId, message, { allowed, reading });
   return emptyResponse(202);
 }

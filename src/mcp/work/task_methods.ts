@@ -14,7 +14,7 @@ import type { Call } from "../exchange/call.ts";
 import { checkGranted, isWithinReach } from "../exchange/check.ts";
 import { invalidParams } from "../wire/messages.ts";
 import { isObject } from "../../json.ts";
-import { printTask } from "./print_task.ts";
+import { printTask } from "./task_state.ts";
 
 /** The name of the extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

@@ -24,7 +24,7 @@ import {
   stateOf,
   STOPPED,
   type TaskEnding,
-} from "./task_ending.ts";
+} from "./task_state.ts";
 import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 

@@ -6,12 +6,7 @@
  */
 import type { Logger } from "../../log/log.ts";
 import { HEARTBEAT_SECONDS, type TaskStore } from "../../store/tasks.ts";
-import {
-  CANCELLED,
-  EXPELLED,
-  STOPPED,
-  type TaskEnding,
-} from "./task_ending.ts";
+import { CANCELLED, EXPELLED, STOPPED, type TaskEnding } from "./task_state.ts";
 
 /**
  * The time after which a task's permission is checked again, in milliseconds.

@@ -1,14 +1,35 @@
 /**
- * The ends of tasks.
+ * The state of a task for its client, and the ends that there are.
  *
  * @module
+ * @see MCP extension io.modelcontextprotocol/tasks
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { RpcCode } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
-import { DIED, type Outcome } from "../../store/tasks.ts";
+import { TASK_SECONDS } from "../../store/task_record.ts";
+import { DIED, type Outcome, type Task } from "../../store/tasks.ts";
 import { answerFailure, type Failure } from "../exchange/failure.ts";
+
+/** The time between a client's polls, in milliseconds. */
+const POLL_MILLISECONDS = 1000;
+
+/** Prints a task. */
+export function printTask(task: Task): JsonObject {
+  const { taskId, status, statusMessage, inputRequests, outcome } = task;
+  return {
+    taskId,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(task.createdMilliseconds).toISOString(),
+    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
+    ttlMs: TASK_SECONDS * 1000,
+    pollIntervalMs: POLL_MILLISECONDS,
+    ...(inputRequests && { inputRequests }),
+    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
+  };
+}
 
 /** The end of a task: a result or an error, and the outcome for the log. */
 export type TaskEnding = Pick<Failure, "outcome" | "result" | "error">;
