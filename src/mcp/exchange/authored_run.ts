@@ -30,15 +30,15 @@ function wordsOf(reason: unknown): string | undefined {
  * promise for each step would cost a quick call a fifth of its time. It may be
  * anything with `then`, such as a query builder.
  *
- * @param run rejects with its reason when it is cut first
+ * @param runOf finds the run, which rejects with its reason when it is cut first
  */
 export function follow<T, R>(
-  run: AuthoredRun | undefined,
   value: T | PromiseLike<T>,
   next: (value: T) => MaybePromise<R>,
+  runOf?: () => AuthoredRun | undefined,
 ): MaybePromise<R> {
   if (!isThenable(value)) return next(value);
-  return run ? run.follow(value, next) : Promise.resolve(value).then(next);
+  return runOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
 }
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {

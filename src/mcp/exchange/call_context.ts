@@ -106,7 +106,7 @@ export class CallContext implements Context {
     value: T | PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): MaybePromise<R> {
-    return follow(CallContext.runOf(context), value, next);
+    return follow(value, next, () => CallContext.runOf(context));
   }
 
   get caller(): Caller {

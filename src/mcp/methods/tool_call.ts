@@ -56,7 +56,7 @@ export function callTool(call: Call): MaybePromise<Answer> {
     parsed.success
       ? start({ tool, input: parsed.data as JsonObject, call })
       : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
-  return follow(undefined, parseInput(tool.input, input), next);
+  return follow(parseInput(tool.input, input), next);
 }
 
 /** Prints what a tool gave. */
@@ -72,11 +72,8 @@ function start(toolCall: ToolCall): MaybePromise<Answer> {
   const { tool, call } = toolCall;
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);
-  return follow(
-    undefined,
-    runAround(toolCall, call.context),
-    (result) => print(call, result),
-  );
+  const running = runAround(toolCall, call.context);
+  return follow(running, (result) => print(call, result));
 }
 
 /** Runs a tool within its own limit. A task keeps the place of its call. */
@@ -185,7 +182,7 @@ function toolResult(
   const { data, extra } = output instanceof ResultWith
     ? output
     : { data: output, extra: undefined };
-  return follow(undefined, parseBy(schema, data), (parsed) => {
+  return follow(parseBy(schema, data), (parsed) => {
     if (parsed.success) {
       const asStructured = stateless || hasObjectOutput;
       return structuredResult(parsed.data, asStructured, extra);

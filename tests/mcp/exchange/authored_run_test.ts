@@ -79,18 +79,18 @@ Deno.test("a run that goes on after its sign-in ended is told, and one that was 
 
 Deno.test("follow() goes on at once with a value that is here, and waits for whatever has a then()", async () => {
   const double = (value: number) => value * 2;
-  assert.equal(follow(undefined, 2, double), 4);
-  assert.equal(follow(undefined, undefined, () => 1), 1);
-  assert.equal(follow(undefined, null, () => 1), 1);
+  assert.equal(follow(2, double), 4);
+  assert.equal(follow(undefined, () => 1), 1);
+  assert.equal(follow(null, () => 1), 1);
   const query: PromiseLike<number> = {
     then: (resolve, reject) => Promise.resolve(2).then(resolve, reject),
   };
   for (const run of [undefined, oneRun().run]) {
-    const doubled = follow(run, query, double);
+    const doubled = follow(query, double, () => run);
     assert.ok(doubled instanceof Promise);
     assert.equal(await doubled, 4);
     const failed = Promise.reject(new TypeError("no"));
-    await assert.rejects(async () => await follow(run, failed, double));
+    await assert.rejects(async () => await follow(failed, double, () => run));
   }
 });
 
