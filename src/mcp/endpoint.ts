@@ -117,7 +117,7 @@ async function serveInSession(
   }
   const found = await findSession(engine, admitted);
   const { call, method } = findInSession(engine, message, found);
-  return await respond(call, method);
+  return respond(call, method);
 }
 
 /** The first message decides: `initialize` without a claim is 2025. */
