@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { jsonResponse } from "../../src/mcp/exchange/response.ts";
+import { encode } from "../../src/mcp/exchange/encode.ts";
 import { echoResult, healthResult, port } from "../peers/health.mjs";
 
 const READ = [
@@ -26,5 +26,5 @@ Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
   const result = params.name === "health"
     ? healthResult()
     : echoResult(params.arguments);
-  return jsonResponse(JSON.stringify({ jsonrpc, id, result }));
+  return encode({ body: JSON.stringify({ jsonrpc, id, result }) });
 });

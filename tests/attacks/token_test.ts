@@ -398,7 +398,7 @@ attacks("a token opens what it was given for", {
       params: { name: "mail", arguments: {} },
     }], { ...auth, "mcp-session-id": session });
     assert.doesNotMatch(answer.text, /You have mail/);
-    assert.match(answer.text, /"error"/);
+    assert.match(answer.text, /the answer tells how to sign in/);
   },
   "not by a header that names another tool": async (target) => {
     const answer = await target.call("tools/call", { name: "mail" }, {

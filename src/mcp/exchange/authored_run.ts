@@ -6,23 +6,53 @@
  *
  * @module
  */
-import { isThenable, type MaybePromise } from "./then.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { Upstream } from "../../caller.ts";
+import { ChallengeError } from "../../errors.ts";
+import { Suspended } from "../wire/inquiry.ts";
 
-/** The words for an author whose code goes on, by what it should have waited for. */
-export const LATE = {
-  question:
-    "A run went on after its question: what it gives is dropped, and what it does is done again with the answer",
-  challenge:
-    "A run went on although the sign-in behind it has ended: what it gives is dropped",
-} as const;
+/**
+ * Tells an author whose code goes on what it should have waited for; undefined
+ * for a run that was cancelled or refused, because that is no fault.
+ */
+function wordsOf(reason: unknown): string | undefined {
+  if (reason instanceof Suspended) {
+    return "A run went on after its question: what it gives is dropped, and what it does is done again with the answer";
+  }
+  if (reason instanceof ChallengeError) {
+    return "A run went on although the sign-in behind it has ended: what it gives is dropped";
+  }
+  return undefined;
+}
+
+/**
+ * Goes on with a value of an author's code: at once if it is here, because a
+ * promise for each step would cost a quick call a fifth of its time. It may be
+ * anything with `then`, such as a query builder.
+ *
+ * @param runOf finds the run, which rejects with its reason when it is cut first
+ */
+export function follow<T, R>(
+  value: T | PromiseLike<T>,
+  next: (value: T) => MaybePromise<R>,
+  runOf?: () => AuthoredRun | undefined,
+): MaybePromise<R> {
+  if (!isThenable(value)) return next(value);
+  return runOf?.()?.follow(value, next) ?? Promise.resolve(value).then(next);
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | undefined)?.then === "function";
+}
 
 /** The author's code of one call, or of one task. */
 export class AuthoredRun {
   #waiting = new Set<(reason: unknown) => void>();
   #cut?: { reason: unknown };
+  #hasWarned = false;
 
-  /** @param onLate is told the reason when the code goes on after its cut */
-  constructor(private readonly onLate: (reason: unknown) => void) {}
+  /** @param warn is told once when the code goes on after its cut */
+  constructor(private readonly warn: (message: string) => void) {}
 
   /** The reason for which it was cut; undefined as long as it was not. */
   get reason(): unknown {
@@ -41,8 +71,7 @@ export class AuthoredRun {
   }
 
   /** The same for what only waits for such a function: it may end later. */
-  wait<T>(value: MaybePromise<T>): MaybePromise<T> {
-    if (!isThenable(value)) return value;
+  wait<T>(value: MaybePromise<T>): Promise<T> {
     return this.#until(Promise.resolve(value), (value) => value, () => {});
   }
 
@@ -61,7 +90,10 @@ export class AuthoredRun {
 
   /** Notes that the code goes on; only that of a run that was cut is late. */
   goesOn(): void {
-    if (this.#cut) this.onLate(this.#cut.reason);
+    const message = this.#cut && wordsOf(this.#cut.reason);
+    if (message === undefined || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.warn(message);
   }
 
   #until<T, R>(
@@ -89,4 +121,24 @@ export class AuthoredRun {
       );
     });
   }
+}
+
+/**
+ * Gives an author's code the provider's API. That the sign-in there has ended
+ * cuts the run instead of being thrown: it is for the client, which lets the
+ * person sign in again, and no `catch` of an author may keep it from them.
+ */
+export function uncatchable(upstream: Upstream, run: AuthoredRun): Upstream {
+  async function orCut<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ChallengeError)) throw error;
+      return await run.cut(error);
+    }
+  }
+  return {
+    token: () => orCut(() => upstream.token()),
+    fetch: (input, init) => orCut(() => upstream.fetch(input, init)),
+  };
 }

@@ -31,9 +31,8 @@ import {
 import { invalidParams, type RequestId } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../wire/request_meta.ts";
-import type { AuthoredRun } from "./authored_run.ts";
-import { isThenable, type MaybePromise, then } from "./then.ts";
-import { uncatchable } from "./uncatchable.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
 
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
@@ -107,9 +106,7 @@ export class CallContext implements Context {
     value: T | PromiseLike<T>,
     next: (value: T) => MaybePromise<R>,
   ): MaybePromise<R> {
-    if (!isThenable(value)) return next(value);
-    const run = CallContext.runOf(context);
-    return run ? run.follow(value, next) : then(value, next);
+    return follow(value, next, () => CallContext.runOf(context));
   }
 
   get caller(): Caller {
@@ -246,6 +243,12 @@ export class CallContext implements Context {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
+    const { authored } = this.#work;
+    if (authored?.reason !== undefined) {
+      authored.goesOn();
+      // Never settled: nothing that a run asks after its end is wanted.
+      return await new Promise(() => {});
+    }
     try {
       return await this.#work.request(method, params, key);
     } catch (error) {

@@ -14,7 +14,7 @@ import type { Logger } from "../../log/log.ts";
 import type { CancellationStore } from "../../store/cancellations.ts";
 import type { ChangeStore } from "../../store/changes.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
-import type { ReplyStore } from "../../store/replies.ts";
+import type { ReadReply, ReplyStore } from "../../store/replies.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { StateStore } from "../../store/request_states.ts";
 import type { TaskStore } from "../../store/tasks.ts";
@@ -64,6 +64,14 @@ export interface Admitted {
   authenticated: Authenticated;
   /** The catalogue that the caller may see. */
   catalogue: Catalogue;
+  prefetched?: Prefetched;
   /** The telemetry of the message; undefined where none is collected. */
   operation?: Operation;
+}
+
+/** Reads that began before the caller was known. */
+export interface Prefetched {
+  body: Promise<unknown>;
+  /** The question that the message answers, if it is an answer. */
+  reply: Promise<ReadReply | undefined>;
 }

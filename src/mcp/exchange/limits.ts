@@ -14,7 +14,6 @@ import type { Database } from "../../store/database.ts";
 import { CallerBound } from "./caller_bound.ts";
 import { type CountedAs, MANY, UNKNOWN } from "./counted_as.ts";
 import type { Running } from "./running.ts";
-import { type MaybePromise, then } from "./then.ts";
 
 /**
  * Methods that run what an author wrote, and what is written down for other
@@ -39,13 +38,6 @@ interface OfTool {
   underWay?: CallerBound;
 }
 
-/** A place among the running calls of a tool. */
-export interface Place {
-  /** True if a task keeps the place until its work has ended. */
-  isKept: boolean;
-  leave(): void;
-}
-
 /** The limits of a server. */
 export class Limits {
   readonly #callers?: Record<
@@ -67,20 +59,14 @@ export class Limits {
   ) {
     this.#clock = kept.database.clock;
     this.#log = kept.log;
+    const buckets = (purpose: string, count: number) =>
+      new SharedBuckets(kept, purpose, { burst: count, perSecond: count / 60 });
     if (callsPerMinute > 0) {
-      const buckets = (people: string, count: number) =>
-        new SharedBuckets(kept, `calls of ${people}`, {
-          burst: count,
-          perSecond: count / 60,
-        });
       this.#callers = {
-        one: buckets("one", callsPerMinute),
-        many: buckets("many", callsPerMinute * MANY),
-        sessions: new SharedBuckets(kept, "sessions", {
-          burst: callsPerMinute,
-          perSecond: callsPerMinute / 60,
-        }),
-        unknown: buckets("unknown", callsPerMinute * MANY * MANY),
+        one: buckets("calls of one", callsPerMinute),
+        many: buckets("calls of many", callsPerMinute * MANY),
+        sessions: buckets("sessions", callsPerMinute),
+        unknown: buckets("calls of unknown", callsPerMinute * MANY * MANY),
       };
     }
     for (const { name, limit } of tools.values()) {
@@ -89,10 +75,7 @@ export class Limits {
       this.#tools.set(name, {
         calls: callsPerMinute === undefined
           ? undefined
-          : new SharedBuckets(kept, `calls to ${name}`, {
-            burst: callsPerMinute,
-            perSecond: callsPerMinute / 60,
-          }),
+          : buckets(`calls to ${name}`, callsPerMinute),
         underWay: callsAtOnce === undefined
           ? undefined
           : new CallerBound(callsAtOnce, `calls to ${name} at a time`, 1),
@@ -100,11 +83,14 @@ export class Limits {
     }
   }
 
-  /** Charges a caller for a request. @throws {LimitError} */
+  /**
+   * Charges a caller for a request; a promise where the database has to be
+   * asked. @throws {LimitError}
+   */
   charge(
     method: string,
     request: Pick<Running, "countedAs">,
-  ): MaybePromise<void> {
+  ): Promise<void> | undefined {
     const opensSession = method === "initialize";
     if (!this.#callers || !opensSession && !COUNTED.has(method)) return;
     const caller = request.countedAs;
@@ -119,11 +105,14 @@ export class Limits {
     return this.#take(caller.isMany ? many : one, caller, CALLS_A_MINUTE);
   }
 
-  /** Charges a caller for a call of a limited tool. @throws {LimitError} */
+  /**
+   * Charges a caller for a call of a limited tool; gives what to call when it
+   * has ended. @throws {LimitError}
+   */
   async enter(
     { name, limit }: Pick<CompiledTool, "name" | "limit">,
     caller: CountedAs | undefined,
-  ): Promise<Place> {
+  ): Promise<() => void> {
     // Those whom nothing tells apart share the limit.
     const who = limit!.shared ? EVERYONE : caller ?? EVERYONE;
     const { calls, underWay } = this.#tools.get(name)!;
@@ -134,18 +123,19 @@ export class Limits {
       underWay?.release(who);
       throw error;
     }
-    return { isKept: false, leave: () => underWay?.release(who) };
+    return () => underWay?.release(who);
   }
 
   #take(
     buckets: SharedBuckets,
     { name }: CountedAs,
     what: string,
-  ): MaybePromise<void> {
-    return then(buckets.take(name, this.#clock()), (waitMilliseconds) => {
-      if (waitMilliseconds <= 0) return;
-      throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
-    });
+  ): Promise<void> | undefined {
+    const wait = buckets.take(name, this.#clock());
+    if (wait instanceof Promise) {
+      return wait.then((wait) => checkWait(wait, what));
+    }
+    checkWait(wait, what);
   }
 
   /** Once: everyone behind a proxy that is not named has one limit together. */
@@ -158,4 +148,10 @@ export class Limits {
         "pass the connection's info as the second argument of fetch()",
     );
   }
+}
+
+/** @throws {LimitError} when a caller has to wait */
+function checkWait(waitMilliseconds: number, what: string): void {
+  if (waitMilliseconds <= 0) return;
+  throw new LimitError(what, Math.ceil(waitMilliseconds / 1000));
 }

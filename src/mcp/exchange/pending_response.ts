@@ -7,7 +7,7 @@
  */
 import { type Clock, systemClock } from "../../clock.ts";
 import { CORS_HEADERS } from "../../http/cors.ts";
-import { jsonResponse } from "./response.ts";
+import { encode, type JsonAnswer } from "./encode.ts";
 
 const STREAM_HEADERS: [string, string][] = [
   ["content-type", "text/event-stream"],
@@ -32,40 +32,34 @@ const MOST_BYTES = 16 * 1024 * 1024;
  */
 const STALL_MILLISECONDS = 30_000;
 
-/** The message that ends a response. */
-export interface Ending {
-  /** JSON text. */
-  body: string;
-  /** The status of a response that is not a stream; 200 by default. */
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-  /** The JSON-RPC error code in the body. */
-  code?: number;
-  /** True if the body is a tool's result with `isError`. */
-  isToolError?: boolean;
-}
-
 /** A response that may still become either a JSON object or a stream. */
 export class PendingResponse {
   /** Settles with the first byte: when the stream opens or everything ends. */
   readonly response: Promise<Response>;
   /** Called when the client closes the stream before its end. */
   onGone: () => void = () => {};
+  /** Epoch milliseconds of the last byte on the stream. */
+  lastSentMilliseconds = 0;
+  /** True if the client left too much unread for too long. */
+  isStalled = false;
+  /** True if nothing more can be sent. */
+  hasEnded = false;
   #resolve!: (response: Response) => void;
   #stream?: ReadableStreamDefaultController<Uint8Array>;
-  #hasEnded = false;
   /** True if the client closed the stream, which may be noticed by a write. */
   #isGone = false;
-  #isStalled = false;
   /** True if the reader waits for a chunk. */
   #isWanted = false;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   #stalling?: ReturnType<typeof setTimeout>;
-  #lastSentMilliseconds = 0;
   #room?: PromiseWithResolvers<void>;
 
-  constructor(private readonly clock: Clock = systemClock) {
+  /** @param isShared true for the requests of a batch */
+  constructor(
+    private readonly clock: Clock = systemClock,
+    private readonly isShared = false,
+  ) {
     this.response = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -74,24 +68,14 @@ export class PendingResponse {
     return this.#stream !== undefined;
   }
 
-  /** True if nothing more can be sent. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
-  }
-
-  /** Epoch milliseconds of the last byte on the stream. */
-  get lastSentMilliseconds(): number {
-    return this.#lastSentMilliseconds;
-  }
-
-  /** True if the client left too much unread for too long. */
-  get isStalled(): boolean {
-    return this.#isStalled;
+  /** True if HTTP has its status already: on a stream, or for a batch. */
+  get hasStatus(): boolean {
+    return this.isShared || this.isStream;
   }
 
   /** Makes it a stream, if it is not one yet. */
   open(): void {
-    if (this.#stream || this.#hasEnded) return;
+    if (this.#stream || this.hasEnded) return;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#stream = controller;
@@ -109,7 +93,7 @@ export class PendingResponse {
   /** Sends a message before the end; resolves when there is room for more. */
   async send(message: string): Promise<void> {
     this.open();
-    if (this.#hasEnded) return;
+    if (this.hasEnded) return;
     if (this.#queuedBytes > MOST_BYTES) return this.#cut();
     this.#write(event(message));
     if (this.#queuedBytes > ROOM_BYTES) {
@@ -119,30 +103,24 @@ export class PendingResponse {
 
   /** Sends a comment, so that intermediaries do not close a quiet stream. */
   comment(): void {
-    if (!this.#stream || this.#hasEnded) return;
+    if (!this.#stream || this.hasEnded) return;
     // Comments do not pile up for a client that reads nothing.
     if (this.#queuedBytes < ROOM_BYTES) this.#write(COMMENT);
   }
 
-  /**
-   * Ends the response; without an ending there is no message, for a client that
-   * cancelled.
-   */
-  end(ending?: Ending): void {
-    if (this.#hasEnded) return;
-    if (ending === undefined) this.open();
-    if (!this.#stream) {
-      this.#hasEnded = true;
-      const { body, status, headers } = ending!;
-      return this.#resolve(jsonResponse(body, status, headers));
-    }
-    this.#hasEnded = true;
-    if (ending) this.#write(event(ending.body));
+  /** Ends the response; without a body, for a client that cancelled. */
+  end(answer: JsonAnswer = {}): void {
+    if (this.hasEnded) return;
+    const { body } = answer;
+    if (body === undefined) this.open();
+    this.hasEnded = true;
+    if (!this.#stream) return this.#resolve(encode(answer));
+    if (body !== undefined) this.#write(event(body));
     this.#flow();
   }
 
   #write(chunk: Uint8Array): void {
-    this.#lastSentMilliseconds = this.clock();
+    this.lastSentMilliseconds = this.clock();
     this.#queue.push(chunk);
     this.#queuedBytes += chunk.length;
     this.#flow();
@@ -164,7 +142,7 @@ export class PendingResponse {
       else this.#expectReader();
       this.#stream!.enqueue(chunk);
     }
-    if (this.#hasEnded && this.#queue.length === 0 && !this.#isGone) {
+    if (this.hasEnded && this.#queue.length === 0 && !this.#isGone) {
       this.#isGone = true;
       this.#stream!.close();
     }
@@ -172,14 +150,14 @@ export class PendingResponse {
 
   /** Ends everything after the client has closed the stream. */
   #leave(): void {
-    const wasOpen = !this.#hasEnded;
+    const wasOpen = !this.hasEnded;
     this.#drop();
     if (wasOpen) this.onGone();
   }
 
   /** Cuts the stream of a client that reads nothing; its queue is dropped. */
   #cut(): void {
-    this.#isStalled = true;
+    this.isStalled = true;
     this.#stream!.error(new Error("The client stopped reading"));
     this.#leave();
   }
@@ -187,7 +165,7 @@ export class PendingResponse {
   /** Empties the queue, so that no sender waits for room. */
   #drop(): void {
     this.#isGone = true;
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#freeRoom();

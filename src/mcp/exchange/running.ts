@@ -51,11 +51,20 @@ export interface Running {
 export class RunningCalls {
   #running = new Set<Running>();
   #timer?: ReturnType<typeof setInterval>;
-  #isLooking = false;
-  #isAsking = false;
   #askedMilliseconds = 0;
   #bound = new CallerBound(CALLS_PER_CALLER, "calls at a time");
   #hasStopped = false;
+
+  readonly #expelEnded = this.#alone(async () => {
+    await Promise.all([...this.#running].map(async (call) => {
+      if (!await call.isLive()) call.expel();
+    }));
+  }, "Grants and sessions could not be read");
+
+  readonly #cancelFound = this.#alone(async () => {
+    const found = await this.cancellations.find(() => this.#cancellable());
+    for (const { call } of found) call.cancel("cancelled by the client");
+  }, "Cancellations could not be read");
 
   constructor(
     private readonly cancellations: CancellationStore,
@@ -133,31 +142,15 @@ export class RunningCalls {
     this.#expelEnded();
   }
 
-  async #expelEnded(): Promise<void> {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    try {
-      await Promise.all([...this.#running].map(async (call) => {
-        if (!await call.isLive()) call.expel();
-      }));
-    } catch (error) {
-      this.log.warning("Grants and sessions could not be read", { error });
-    } finally {
-      this.#isAsking = false;
-    }
-  }
-
-  async #cancelFound(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    try {
-      const found = await this.cancellations.find(() => this.#cancellable());
-      for (const { call } of found) call.cancel("cancelled by the client");
-    } catch (error) {
-      this.log.warning("Cancellations could not be read", { error });
-    } finally {
-      this.#isLooking = false;
-    }
+  /** Makes work that is not begun again before it has ended. */
+  #alone(work: () => Promise<void>, complaint: string): () => void {
+    let isAtWork = false;
+    return async () => {
+      if (isAtWork) return;
+      isAtWork = true;
+      await work().catch((error) => this.log.warning(complaint, { error }));
+      isAtWork = false;
+    };
   }
 
   #cancellable(): (Cancellable & { call: Running })[] {

@@ -10,10 +10,9 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
-import { findResource } from "../methods/resource_read.ts";
-import { SESSION_METHODS, STATELESS_METHODS } from "./method_table.ts";
-import type { Refusal } from "../exchange/refusal.ts";
-import type { MaybePromise } from "../exchange/then.ts";
+import type { Uncalled } from "../exchange/settle.ts";
+import { findResource } from "../catalogue/find_resource.ts";
+import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
 
 type Message = RpcRequest | RpcNotification;
 
@@ -29,26 +28,22 @@ const OTHERS: ReadonlySet<string> = new Set([
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**
- * Serves a message as an operation of its own. A refusal is handled within it,
- * so that its log line is placed under the operation too.
+ * Serves a message as an operation of its own, which ends with the call, or
+ * with the refusal of what is thrown here.
  */
-export async function serveObserved<T>(
+export function observe<A extends Admitted, T>(
   telemetry: Telemetry,
-  { message, admitted }: { message: Message; admitted: Admitted },
-  serve: (admitted: Admitted) => MaybePromise<T>,
-  refuse: (error: unknown) => { refusal: Refusal; answer: T },
+  message: Message,
+  admitted: A,
+  uncalled: Uncalled,
+  serve: (admitted: A) => T | Promise<T>,
 ): Promise<T> {
   const operation = telemetry.operation(factsOf(message, admitted));
-  return await operation.run(async () => {
-    try {
-      const answer = await serve({ ...admitted, operation });
-      operation.endUntaken({ outcome: "ok" });
-      return answer;
-    } catch (error) {
-      const { refusal: { outcome, code }, answer } = refuse(error);
-      operation.endUntaken({ outcome, code });
-      return answer;
-    }
+  uncalled.operation = operation;
+  return operation.run(async () => {
+    const answer = await serve({ ...admitted, operation });
+    operation.endUntaken({ outcome: "ok" });
+    return answer;
   });
 }
 

@@ -8,7 +8,6 @@
 import type { LoggingLevel } from "@modelcontextprotocol/server";
 import { randomId } from "../../crypto/crypto.ts";
 import type { Cancellable } from "../../store/cancellations.ts";
-import type { Session } from "../../store/sessions.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../catalogue/catalogue.ts";
@@ -17,14 +16,9 @@ import { QuestionError } from "../wire/elicitation.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
-import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { Engine } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
-
-/** A session, its id, and the request that named it. */
-export interface InSession extends Admitted {
-  sessionId: string;
-  session: Session;
-}
+import type { InSession } from "./find_session.ts";
 
 /** A request of a session. */
 export class SessionCall extends Call {
@@ -65,12 +59,6 @@ export class SessionCall extends Call {
   }
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {
-    const { authored } = this;
-    if (authored.reason !== undefined) {
-      authored.goesOn();
-      // Never settled: nothing that a run asks after its end is wanted.
-      return await new Promise(() => {});
-    }
     // A stream that has closed cannot be resumed: no one would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);

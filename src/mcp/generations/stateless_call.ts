@@ -12,11 +12,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../catalogue/catalogue.ts";
 import { Inquiry, Suspended } from "../wire/inquiry.ts";
-import {
-  invalidParams,
-  printResult,
-  type RpcRequest,
-} from "../wire/messages.ts";
+import { invalidParams, type RpcRequest } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { StatelessMeta } from "../wire/request_meta.ts";
 import {
@@ -27,10 +23,12 @@ import {
   type StateBinding,
 } from "../wire/request_state.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
-import { Call, type Method } from "../exchange/call.ts";
+import type { Answer } from "../exchange/answer.ts";
+import { Call } from "../exchange/call.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
-import type { Ending, PendingResponse } from "../exchange/pending_response.ts";
-import type { MaybePromise } from "../exchange/then.ts";
+import type { PendingResponse } from "../exchange/pending_response.ts";
+import type { Method } from "../exchange/run.ts";
+import { settle } from "../exchange/settle.ts";
 
 /** The methods that may end with questions, and so accept answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -73,14 +71,15 @@ export class StatelessCall extends Call {
     return this.catalogue.stateless;
   }
 
-  override run(method: Method<this>): MaybePromise<Ending | undefined> {
+  /** Makes the method begin with the answers that its request brings. */
+  resuming(method: Method): Method {
     const { requestState, inputResponses } = this.params;
     const isFirst = requestState === undefined && inputResponses === undefined;
-    if (isFirst || !ASKING.has(this.message.method)) return super.run(method);
-    return super.run(async (call) => {
+    if (isFirst || !ASKING.has(this.message.method)) return method;
+    return async () => {
       await this.#resume();
-      return await method(call);
-    });
+      return await method(this);
+    };
   }
 
   protected override pendingResponse(): PendingResponse {
@@ -114,47 +113,36 @@ export class StatelessCall extends Call {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { authored } = this;
-    if (authored.reason !== undefined) {
-      authored.goesOn();
-    } else if (this.hasEnded) {
-      throw new ToolError(`The client left before ${method}`);
-    } else {
-      this.#inquiry ??= new Inquiry();
-      const answer = this.#inquiry.ask(method, params, key);
-      if (answer) return answer;
-      // Questions asked side by side go out together.
-      clearTimeout(this.#gathering);
-      this.#gathering = setTimeout(() => this.#suspend(), 0);
-    }
+    if (this.hasEnded) throw new ToolError(`The client left before ${method}`);
+    this.#inquiry ??= new Inquiry();
+    const answer = this.#inquiry.ask(method, params, key);
+    if (answer) return answer;
+    // Questions asked side by side go out together.
+    clearTimeout(this.#gathering);
+    this.#gathering = setTimeout(() => this.#suspend(), 0);
     // Never settled: the run ends here, and what it awaits is collected.
     return await new Promise(() => {});
   }
 
   /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
-    const { authored, message: { id }, introduction: { printer } } = this;
+    const { authored } = this;
     if (this.hasEnded) {
       if (this.isStopped) return void authored.cut(this.signal.reason);
       return this.warn(
         "A run ended without waiting for the answer to its question: no one was asked",
       );
     }
-    try {
-      const result = {
-        resultType: "input_required",
-        inputRequests: Object.fromEntries(this.#inquiry!.open),
-        requestState: await this.#sealState(),
-      };
-      const body = printResult(id, printer.result(result));
-      this.end({ body }, "input_required");
-    } catch (error) {
-      this.refuse(error);
-    }
+    settle(this, await this.#question().catch((error) => ({ error })));
     const suspended = new Suspended();
     // Parallel work ends with the question too.
     this.stop(suspended.message);
     authored.cut(suspended);
+  }
+
+  async #question(): Promise<Answer> {
+    const inputRequests = Object.fromEntries(this.#inquiry!.open);
+    return { ask: { inputRequests, requestState: await this.#sealState() } };
   }
 
   async #sealState(): Promise<string> {

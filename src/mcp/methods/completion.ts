@@ -6,6 +6,7 @@
  * @see MCP 2026-07-28, Completion
  */
 import type { Complete, CompleteContext } from "../../authoring/resource.ts";
+import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
@@ -16,7 +17,7 @@ import { isObject, type JsonObject } from "../../json.ts";
 const MOST = 100;
 
 /** Answers `completion/complete`. */
-export async function complete(call: Call): Promise<string> {
+export async function complete(call: Call): Promise<Answer> {
   const { catalogue, params, introduction: { printer }, context } = call;
   // A request for proposals has no way to ask its client.
   for (const name of ["progress", "ask", "sample", "roots"]) {
@@ -27,7 +28,7 @@ export async function complete(call: Call): Promise<string> {
     completionValues(catalogue, params, context),
     (completion) => completion,
   );
-  return printer.result({ completion });
+  return { result: printer.result({ completion }) };
 }
 
 /** The answer's `completion` member. */
@@ -103,7 +104,7 @@ function knownArguments(context: unknown): Record<string, string> {
   );
 }
 
-function cut(proposed: readonly string[]): Completion {
+function cut(proposed: readonly string[]) {
   return {
     values: proposed.slice(0, MOST),
     total: proposed.length,

@@ -5,8 +5,7 @@
  * @see MCP 2025-11-25, Lifecycle
  */
 import type { Implementation } from "@modelcontextprotocol/server";
-import type { Caller } from "../../caller.ts";
-import { jsonResponse } from "../exchange/response.ts";
+import { encode } from "../exchange/encode.ts";
 import {
   invalidParams,
   printResult,
@@ -14,8 +13,8 @@ import {
 } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import { negotiateRevision } from "../wire/revisions.ts";
-import type { CountedAs } from "../exchange/counted_as.ts";
-import type { Engine } from "../exchange/engine.ts";
+import { countedAs } from "../exchange/counted_as.ts";
+import type { Admitted, Engine } from "../exchange/engine.ts";
 
 /** A stranger's session is kept too, so of a client's words only so much is. */
 const NAME_CHARACTERS = 200;
@@ -24,17 +23,18 @@ const CAPABILITIES_CHARACTERS = 2000;
 /**
  * Opens a session for a caller and names it in `Mcp-Session-Id`.
  *
+ * @throws {import("../../errors.ts").LimitError} 429
  * @throws {import("../../errors.ts").RpcError} -32602 for missing members, and
  * for capabilities of more than 2,000 characters
  */
 export async function initialize(
-  { catalogue, sessions }: Pick<Engine, "catalogue" | "sessions">,
-  { id, params }: RpcRequest,
-  { caller: { binding, grantId }, countedAs }: {
-    caller: Caller;
-    countedAs?: CountedAs;
-  },
+  { catalogue, sessions, limits, trustedProxies }: Engine,
+  { id, method, params }: RpcRequest,
+  admitted: Admitted,
 ): Promise<Response> {
+  const { binding, grantId } = admitted.authenticated.caller;
+  const counted = countedAs(admitted, trustedProxies);
+  await limits.charge(method, { countedAs: counted });
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== "string") {
     throw invalidParams("protocolVersion must be a string");
@@ -63,7 +63,7 @@ export async function initialize(
     capabilities,
     clientInfo: introductionOf(clientInfo),
     // Many share a credential, or nothing: each network has its own list.
-    ...countedAs?.isMany && { list: countedAs.name },
+    ...counted.isMany && { list: counted.name },
   });
   const result = JSON.stringify({
     protocolVersion: revision,
@@ -71,8 +71,9 @@ export async function initialize(
     serverInfo: catalogue.serverInfo,
     instructions: catalogue.instructions,
   });
-  return jsonResponse(printResult(id, result), 200, {
-    "mcp-session-id": sessionId,
+  return encode({
+    body: printResult(id, result),
+    headers: { "mcp-session-id": sessionId },
   });
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Prompt, PromptAnswer } from "../../authoring/prompt.ts";
 import { argumentsOf } from "../wire/arguments.ts";
+import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../wire/json_schema.ts";
@@ -19,7 +20,7 @@ import { inputErrorText } from "../wire/tool_result.ts";
  * @throws {import("../../errors.ts").RpcError} -32602 for an unknown prompt or
  * wrong arguments
  */
-export async function getPrompt(call: Call): Promise<string> {
+export async function getPrompt(call: Call): Promise<Answer> {
   const { catalogue, params, introduction: { printer }, context } = call;
   const { name } = params;
   const prompt = catalogue.prompts.get(name as string);
@@ -31,11 +32,12 @@ export async function getPrompt(call: Call): Promise<string> {
   return await CallContext.follow(
     context,
     prompt.get(args, context),
-    (answer) =>
-      printer.result({
+    (answer) => ({
+      result: printer.result({
         ...(description && { description }),
         messages: messagesOf(answer),
       }),
+    }),
   );
 }
 

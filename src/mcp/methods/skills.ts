@@ -5,7 +5,7 @@
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 import { invalidParams, methodNotFound, quoted } from "../wire/messages.ts";
-import type { Method } from "../exchange/call.ts";
+import type { Method } from "../exchange/run.ts";
 
 /** Makes a method that only a server with skills has. */
 function ofSkills(method: Method): Method {
@@ -17,9 +17,9 @@ function ofSkills(method: Method): Method {
 }
 
 /** Lists the skills that the caller may see. */
-export const listSkills: Method = ofSkills(({ introduction, params }) =>
-  introduction.skills.at(params.cursor)
-);
+export const listSkills: Method = ofSkills(({ introduction, params }) => ({
+  result: introduction.skills.at(params.cursor),
+}));
 
 /** Gives the list entry of one skill. */
 export const getSkill: Method = ofSkills(
@@ -27,7 +27,8 @@ export const getSkill: Method = ofSkills(
     const skill = catalogue.skills.get(uri as string);
     if (!skill) throw invalidParams(`No skill is served at ${quoted(uri)}`);
     const { printer } = introduction;
-    return printer.result({ skill: skill.entry }, catalogue.listCache);
+    const { entry } = skill;
+    return { result: printer.result({ skill: entry }, catalogue.listCache) };
   },
 );
 
@@ -42,6 +43,6 @@ export const readDirectory: Method = ofSkills(
       throw invalidParams("Unknown cursor");
     }
     const { resources } = directory;
-    return introduction.printer.result({ resources });
+    return { result: introduction.printer.result({ resources }) };
   },
 );

@@ -7,7 +7,9 @@
  */
 import type { Change } from "../../store/changes.ts";
 import type { Call } from "../exchange/call.ts";
-import { isHidden } from "./resource_read.ts";
+import { URIS } from "../exchange/check.ts";
+import { isHidden } from "../catalogue/find_resource.ts";
+import type { Answer } from "../exchange/answer.ts";
 import {
   invalidParams,
   printNotification,
@@ -20,9 +22,6 @@ import { checkKnowsTasks } from "../work/task_methods.ts";
 
 /** The changes that a slow client may be behind before its stream is closed. */
 const BEHIND = 1000;
-
-/** The most resources that one subscription may name. */
-export const URIS = 1000;
 
 /** The changes that a client wants to hear of, as far as they are supported. */
 export interface SubscriptionFilter {
@@ -107,7 +106,7 @@ export function acknowledgement(
 }
 
 /** Serves a subscription until the client leaves or the server stops. */
-export async function listen(call: Call): Promise<string> {
+export async function listen(call: Call): Promise<Answer> {
   const { engine: { subscriptions }, introduction, params } = call;
   const filter = parseFilter(params, introduction.capabilities);
   if (filter.taskIds) checkKnowsTasks(call.client);
@@ -122,7 +121,7 @@ export async function listen(call: Call): Promise<string> {
 async function follow(
   call: Call,
   filter: SubscriptionFilter,
-): Promise<string> {
+): Promise<Answer> {
   const { engine, introduction, message: { id }, response, signal } = call;
   const feed = new TaskFeed(engine.tasks, call.caller);
   const acknowledged = Promise.withResolvers<void>();
@@ -159,9 +158,8 @@ async function follow(
         });
     }
     await aborted(signal);
-    return introduction.printer.result({
-      _meta: { [Meta.subscriptionId]: id },
-    });
+    const _meta = { [Meta.subscriptionId]: id };
+    return { result: introduction.printer.result({ _meta }) };
   } finally {
     leave();
   }

@@ -5,29 +5,25 @@
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
-import { askable, messageOf, wholeMessageOf } from "../../log/thrown.ts";
+import { messageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { ChallengeError, HttpError, RpcError } from "../../errors.ts";
+import type { Around } from "../../authoring/around.ts";
 import type { Context } from "../../authoring/context.ts";
 import { ResultWith } from "../../authoring/result.ts";
-import { ToolError } from "../../authoring/tool.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { argumentsOf } from "../wire/arguments.ts";
+import type { Answer, Result } from "../exchange/answer.ts";
+import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import { type MaybePromise, then } from "../exchange/then.ts";
 import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
-import { Suspended } from "../wire/inquiry.ts";
 import { parseBy } from "../wire/json_schema.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Place } from "../exchange/limits.ts";
-import {
-  checkKnowsTasks,
-  knowsTasks,
-  printTask,
-} from "../work/task_methods.ts";
+import type { Task } from "../../store/tasks.ts";
+import { checkKnowsTasks, knowsTasks } from "../work/task_methods.ts";
 import {
   errorResult,
   inputErrorText,
@@ -35,96 +31,72 @@ import {
   structuredResult,
 } from "../wire/tool_result.ts";
 
+/** A call of a tool, with its parsed input. */
+interface ToolCall {
+  tool: CompiledTool;
+  input: JsonObject;
+  call: Call;
+  /** Gives back its place among the running calls of a limited tool. */
+  leave?: () => void;
+  prepared?: unknown;
+}
+
 /**
  * Calls the tool that a request names. @throws {RpcError} -32602 for an unknown
  * tool
  */
-export function callTool(call: Call): MaybePromise<string> {
-  const { introduction: { printer }, catalogue, params } = call;
+export function callTool(call: Call): MaybePromise<Answer> {
+  const { catalogue, params } = call;
   const { name } = params;
   const tool = catalogue.tools.get(name as string);
   if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
-  const args = argumentsOf(params);
-  const print = (result: object) => {
-    if ("isError" in result && result.isError) call.outcome = "tool_error";
-    return printer.result(result);
-  };
-  const fail = (thrown: unknown) => {
-    const error = askable(thrown);
-    if (isRefusal(error)) throw error;
-    return printer.result(errorResult(messageFor(error, call)));
-  };
+  const input = argumentsOf(params);
+  if (!tool.input) return start({ tool, input, call });
+  const next = (parsed: ParsedInput): MaybePromise<Answer> =>
+    parsed.success
+      ? start({ tool, input: parsed.data as JsonObject, call })
+      : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
+  return follow(parseInput(tool.input, input), next);
+}
+
+/** Prints what a tool gave. */
+function print(
+  { introduction: { printer } }: Call,
+  result: CallToolResult,
+): Result {
+  return { result: printer.result(result), isToolError: result.isError };
+}
+
+/** Starts a call: most of them run at once. */
+function start(toolCall: ToolCall): MaybePromise<Answer> {
+  const { tool, call } = toolCall;
+  if (tool.limit) return startLimited(toolCall);
+  if (tool.task || tool.prepare) return prepare(toolCall);
+  const running = runAround(toolCall, call.context);
+  return follow(running, (result) => print(call, result));
+}
+
+/** Runs a tool within its own limit. A task keeps the place of its call. */
+async function startLimited(toolCall: ToolCall): Promise<Answer> {
+  const { tool, call } = toolCall;
+  const leave = await call.engine.limits.enter(tool, call.countedAs);
+  let isTask = false;
   try {
-    const printed = then(parseAndRun(tool, args, call), print);
-    return printed instanceof Promise ? printed.catch(fail) : printed;
-  } catch (error) {
-    return fail(error);
-  }
-}
-
-/** Gives the part of an exception that the model may read. */
-function messageFor(error: unknown, call: Call): string {
-  call.outcome = "tool_error";
-  if (error instanceof ToolError) return wholeMessageOf(error);
-  const { signal, requestId } = call;
-  if (signal.aborted) return signal.reason.message;
-  call.outcome = "internal_error";
-  call.report(error);
-  return `Internal error (reference ${requestId})`;
-}
-
-function parseAndRun(
-  tool: CompiledTool,
-  args: JsonObject,
-  call: Call,
-): MaybePromise<object> {
-  const run = tool.limit ? runLimited : runTool;
-  if (!tool.input) return run(tool, args, call);
-  return then(
-    parseInput(tool.input, args),
-    (parsed: ParsedInput) =>
-      parsed.success
-        ? run(tool, parsed.data as JsonObject, call)
-        : errorResult(inputErrorText(parsed.error, parsed.hasMore)),
-  );
-}
-
-/** Runs a tool within its own limit. */
-async function runLimited(
-  tool: CompiledTool,
-  input: JsonObject,
-  call: Call,
-): Promise<object> {
-  const place = await call.engine.limits.enter(tool, call.countedAs);
-  try {
-    return await runTool(tool, input, call, place);
+    const answer = await prepare({ ...toolCall, leave });
+    isTask = "task" in answer;
+    return answer;
   } finally {
-    if (!place.isKept) place.leave();
+    if (!isTask) leave();
   }
-}
-
-function runTool(
-  tool: CompiledTool,
-  input: JsonObject,
-  call: Call,
-  place?: Place,
-): MaybePromise<object> {
-  return tool.task || tool.prepare
-    ? prepareAndRun(tool, input, call, place)
-    : runAround(tool, input, call.context, call);
 }
 
 /**
  * Prepares the call in its request, where questions can be asked, then runs the
  * tool there or in a task.
  */
-async function prepareAndRun(
-  tool: CompiledTool,
-  input: JsonObject,
-  call: Call,
-  place?: Place,
-): Promise<object> {
-  const { client, stateless, context, engine } = call;
+async function prepare(toolCall: ToolCall): Promise<Answer> {
+  const { tool, input, call } = toolCall;
+  const { client, stateless, context } = call;
   if (tool.task === "required") {
     if (!stateless) {
       throw invalidParams(
@@ -138,72 +110,79 @@ async function prepareAndRun(
     tool.prepare?.(input, context),
     (prepared) => prepared,
   );
-  if (!tool.task || !stateless || !knowsTasks(client)) {
-    return await runAround(tool, input, context, call, prepared);
-  }
-  const task = await engine.taskRunner.start(
-    call,
-    tool.scopes ?? [],
-    async (context) => {
-      const run = async () =>
-        await runAround(tool, input, context, call, prepared);
-      try {
-        return await (telemetry ? telemetry.task(tool.name, run) : run());
-      } finally {
-        place?.leave();
-      }
-    },
-  );
-  call.taskId = task.taskId;
-  // The work goes on after the call.
-  if (place) place.isKept = true;
-  return { resultType: "task", ...printTask(task) };
+  const ready = { ...toolCall, prepared };
+  return tool.task && stateless && knowsTasks(client)
+    ? { task: await startTask(ready) }
+    : print(call, await runAround(ready, context));
+}
+
+/** Begins a task, which gives back the place of its call. */
+function startTask(toolCall: ToolCall): Promise<Task> {
+  const { tool, call, leave } = toolCall;
+  const { taskRunner } = call.engine;
+  return taskRunner.start(call, tool.scopes ?? [], async (context) => {
+    const run = async () => await runAround(toolCall, context);
+    try {
+      return await (telemetry ? telemetry.task(tool.name, run) : run());
+    } finally {
+      leave?.();
+    }
+  });
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */
 function runAround(
-  tool: CompiledTool,
-  input: JsonObject,
+  toolCall: ToolCall,
   context: Context,
-  call: Call,
-  prepared?: unknown,
 ): MaybePromise<CallToolResult> {
-  const run = () =>
-    CallContext.follow(
-      context,
-      tool.run(input, context, prepared),
-      (answer) => judge(tool, answer, call),
-    );
-  const { around } = call.engine;
-  if (!around) return run();
-  const { author } = tool;
-  tool.provide?.(context);
-  const authored = CallContext.runOf(context);
-  const result = around({ tool: author, input, context }, async () => {
-    // A hook may try again what failed, but not what had to end.
-    if (authored?.reason !== undefined) throw authored.reason;
-    return await run();
-  });
-  return authored ? authored.wait(result) : result;
+  const { around } = toolCall.call.engine;
+  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
 }
 
-/** Checks a tool's return value against its output schema. */
-function judge(
-  { name, output, hasObjectOutput }: CompiledTool,
-  answer: unknown,
+async function runInHook(
+  around: Around,
+  toolCall: ToolCall,
+  context: Context,
+): Promise<CallToolResult> {
+  const { tool, input } = toolCall;
+  tool.provide?.(context);
+  const authored = CallContext.runOf(context);
+  const result = around({ tool: tool.author, input, context }, async () => {
+    // A hook may try again what failed, but not what had to end.
+    if (authored?.reason !== undefined) throw authored.reason;
+    return await run(toolCall, context);
+  });
+  return await (authored ? authored.wait(result) : result);
+}
+
+function run(
+  { tool, input, prepared, call }: ToolCall,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  return CallContext.follow(
+    context,
+    tool.run(input, context, prepared),
+    (output) => toolResult(tool, output, call),
+  );
+}
+
+/** Makes the result of what a tool gave, by its output schema. */
+function toolResult(
+  { name, output: schema, hasObjectOutput }: CompiledTool,
+  output: unknown,
   { stateless }: Call,
 ): MaybePromise<CallToolResult> {
-  if (output === undefined) {
+  if (schema === undefined) {
     try {
-      return resultOf(answer);
+      return resultOf(output);
     } catch (error) {
       throw new TypeError(`tool ${name} ${messageOf(error)}`);
     }
   }
-  const { data, extra } = answer instanceof ResultWith
-    ? answer
-    : { data: answer, extra: undefined };
-  return then(parseBy(output, data), (parsed) => {
+  const { data, extra } = output instanceof ResultWith
+    ? output
+    : { data: output, extra: undefined };
+  return follow(parseBy(schema, data), (parsed) => {
     if (parsed.success) {
       const asStructured = stateless || hasObjectOutput;
       return structuredResult(parsed.data, asStructured, extra);
@@ -212,10 +191,4 @@ function judge(
       cause: parsed.error,
     });
   });
-}
-
-/** True if an exception refuses the request itself, wherever it was thrown. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof RpcError || error instanceof ChallengeError ||
-    error instanceof HttpError || error instanceof Suspended;
 }

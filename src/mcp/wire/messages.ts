@@ -25,12 +25,19 @@ export interface RpcNotification {
   params: JsonObject;
 }
 
+/** An error of JSON-RPC 2.0 §5.1. */
+export interface RpcErrorObject {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
 /** An answer to a question that this server asked. */
 export interface RpcResponse {
   kind: "response";
   id: RequestId;
   result?: JsonObject;
-  error?: { code: number; message: string; data?: unknown };
+  error?: RpcErrorObject;
 }
 
 /** Any message of JSON-RPC. */
@@ -149,7 +156,7 @@ function parseResponse({ id, result, error }: JsonObject): RpcResponse {
     isObject(error) && result === undefined && Number.isInteger(error.code) &&
     typeof error.message === "string"
   ) {
-    return { kind: "response", id, error: error as RpcResponse["error"] };
+    return { kind: "response", id, error: error as unknown as RpcErrorObject };
   }
   throw invalidRequest("A response must have either a result or an error");
 }
@@ -193,7 +200,7 @@ export function printResult(id: RequestId, result: string): string {
  */
 export function printError(
   id: RequestId | undefined,
-  { code, message, data }: { code: number; message: string; data?: unknown },
+  { code, message, data }: RpcErrorObject,
 ): string {
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }

@@ -7,19 +7,17 @@
  */
 import type { Caller } from "../../caller.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
-import { TASK_SECONDS } from "../../store/task_record.ts";
 import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { McpClient } from "../../authoring/context.ts";
+import type { Answer } from "../exchange/answer.ts";
 import type { Call } from "../exchange/call.ts";
-import { checkGranted, isWithinReach } from "../exchange/granted.ts";
+import { checkGranted, isWithinReach } from "../exchange/check.ts";
 import { invalidParams } from "../wire/messages.ts";
-import { isObject, type JsonObject } from "../../json.ts";
+import { isObject } from "../../json.ts";
+import { printTask } from "./task_state.ts";
 
 /** The name of the extension in capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
-
-/** The time between a client's polls, in milliseconds. */
-const POLL_MILLISECONDS = 1000;
 
 const REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };
 
@@ -40,30 +38,14 @@ export function checkKnowsTasks(client: McpClient): void {
   );
 }
 
-/** Prints a task as the wire has it. */
-export function printTask(task: Task): JsonObject {
-  const { taskId, status, statusMessage, inputRequests, outcome } = task;
-  return {
-    taskId,
-    status,
-    ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: new Date(task.createdMilliseconds).toISOString(),
-    lastUpdatedAt: new Date(task.updatedMilliseconds).toISOString(),
-    ttlMs: TASK_SECONDS * 1000,
-    pollIntervalMs: POLL_MILLISECONDS,
-    ...(inputRequests && { inputRequests }),
-    ...(outcome && { [status === "failed" ? "error" : "result"]: outcome }),
-  };
-}
-
 /** Answers `tasks/get`. */
-export async function getTask(call: Call): Promise<string> {
+export async function getTask(call: Call): Promise<Answer> {
   const { introduction: { printer } } = call;
-  return printer.result(printTask(await findOwnTask(call)));
+  return { result: printer.result(printTask(await findOwnTask(call))) };
 }
 
 /** Answers `tasks/update`. */
-export async function updateTask(call: Call): Promise<string> {
+export async function updateTask(call: Call): Promise<Answer> {
   const { engine, params: { inputResponses }, introduction } = call;
   const { taskId } = await findOwnTask(call);
   if (!isObject(inputResponses)) {
@@ -73,14 +55,14 @@ export async function updateTask(call: Call): Promise<string> {
     throw invalidParams("Each of inputResponses must be an object");
   }
   await engine.tasks.answer(taskId, inputResponses);
-  return introduction.printer.result({});
+  return { result: introduction.printer.result({}) };
 }
 
 /** Answers `tasks/cancel`: the process that works on the task notices soon. */
-export async function cancelTask(call: Call): Promise<string> {
+export async function cancelTask(call: Call): Promise<Answer> {
   const { taskId } = await findOwnTask(call);
   await call.engine.tasks.end(taskId, { status: "cancelled" });
-  return call.introduction.printer.result({});
+  return { result: call.introduction.printer.result({}) };
 }
 
 /**

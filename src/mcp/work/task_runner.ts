@@ -3,39 +3,29 @@
  *
  * @module
  */
-import { askable, wholeMessageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Authenticated, Caller } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
 import { randomId } from "../../crypto/crypto.ts";
-import {
-  ChallengeError,
-  HttpError,
-  LimitError,
-  RpcCode,
-  RpcError,
-} from "../../errors.ts";
-import { logFailure } from "../../log/failures.ts";
+import { HttpError, LimitError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
-import {
-  DIED,
-  HEARTBEAT_SECONDS,
-  type Task,
-  type TaskEnd as Kept,
-  type TaskStore,
-} from "../../store/tasks.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Context } from "../../authoring/context.ts";
-import { ToolError } from "../../authoring/tool.ts";
 import { fire } from "../exchange/abort.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
-import { inWords } from "../exchange/refusal.ts";
 import type { Running } from "../exchange/running.ts";
-import type { JsonObject } from "../../json.ts";
 import { persist } from "../../store/persist.ts";
-import { errorResult } from "../wire/tool_result.ts";
+import {
+  endingOf,
+  failedEnding,
+  type SettledTask,
+  stateOf,
+  STOPPED,
+} from "./task_state.ts";
+import { watchTask } from "./task_watch.ts";
 import { WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
@@ -46,37 +36,6 @@ class TaskAbort extends AbortController {
     super();
   }
 }
-
-/** The end of a task. */
-interface End {
-  /** The status and result for the client. */
-  kept: Kept;
-  /** The outcome for the log, and for the person in whose name it was begun. */
-  outcome: Outcome;
-}
-
-/**
- * The end of a task whose process stops; a task that has ended stays as it is.
- */
-const STOPPED: End = {
-  kept: { status: "failed", outcome: DIED },
-  outcome: "stopped",
-};
-
-/** The end of a task that its client has already ended. */
-const CANCELLED: End = { ...STOPPED, outcome: "cancelled" };
-
-/** The end of a task whose grant has ended. */
-const EXPELLED: End = {
-  kept: {
-    status: "failed",
-    outcome: {
-      code: RpcCode.internalError,
-      message: "The permission for this task has ended, or is paused",
-    },
-  },
-  outcome: "stopped",
-};
 
 /** The most tasks that one caller may have running in one process. */
 export const TASKS_PER_CALLER = 100;
@@ -92,11 +51,6 @@ export const TASKS_KEPT = 1000;
  * order of their calls.
  */
 const KEPT_RETRY_SECONDS = 600;
-
-/**
- * The time after which a task's permission is checked again, in milliseconds.
- */
-const LIVE_MILLISECONDS = 1000;
 
 /**
  * Chooses the list that counts a new task. A caller that may be many people has
@@ -230,100 +184,69 @@ export class TaskRunner {
     abort: TaskAbort,
     request: Beginning,
   ): Promise<void> {
-    let onAbort = STOPPED;
+    const { tasks, questions, clock, log } = this;
     const { signal } = abort;
     const own = new WorkOfTask(taskId, request, {
-      tasks: this.tasks,
-      questions: this.questions,
+      tasks,
+      questions,
       signal,
-      clock: this.clock,
-      log: this.log,
+      clock,
+      log,
       wait: () => this.#wait(abort),
     });
-    const endAs = (end: End) => {
-      if (signal.aborted) return;
-      onAbort = end;
-      this.#fire(abort, "The task has ended");
-    };
-    const reference = taskId;
-    const heartbeat = setInterval(async () => {
-      try {
-        if (!await this.tasks.renewLease(taskId)) endAs(STOPPED);
-      } catch (error) {
-        this.log.warning("A task's lease could not be renewed", {
-          reference,
-          error,
-        });
-      }
-    }, HEARTBEAT_SECONDS * 1000);
-    const asking = setInterval(async () => {
-      try {
-        if (!await this.#isAllowed(taskId, request)) endAs(EXPELLED);
-      } catch (error) {
-        this.log.warning("A task's grant could not be read", {
-          reference,
-          error,
-        });
-      }
-    }, LIVE_MILLISECONDS);
-    const watching = new AbortController();
-    // If this fails, the heartbeat notices the end a little later.
-    const watched = this.tasks.ended(taskId, watching.signal).then(
-      () => endAs(CANCELLED),
-      () => {},
+    let onAbort = STOPPED;
+    const stopWatching = watchTask(
+      taskId,
+      { tasks, log },
+      () => this.#isAllowed(taskId, request),
+      (ending) => {
+        if (signal.aborted) return;
+        onAbort = ending;
+        this.#fire(abort, "The task has ended");
+      },
     );
-    // A tool that ignores the signal must not keep a cancelled task open.
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onSignal = () => reject(signal.reason);
-    signal.addEventListener("abort", onSignal, { once: true });
     try {
-      if (signal.aborted) onSignal();
-      const run = signal.aborted
-        ? aborted
-        : own.authored.wait(work(new CallContext(own)));
-      let end = await Promise.race([run, aborted])
-        .then((result): End => ({
-          kept: { status: "completed", outcome: result as JsonObject },
-          outcome: result.isError ? "tool_error" : "ok",
-        }))
-        .catch((error) =>
-          signal.aborted ? onAbort : this.#endOf(error, taskId)
-        );
-      const statusMessage = await own.status.end();
-      // The work is done: a database that is away for a while must not lose it.
-      const keep = () =>
-        persist(
-          () => this.tasks.end(taskId, { ...end.kept, statusMessage }),
-          { signal: this.#stopping.signal },
-        );
-      const isKept = await keep().catch((error) => {
-        if (error instanceof HttpError) throw error;
-        // JSON cannot hold the value that the author gave or threw.
-        end = this.#endOf(error, taskId);
-        return keep();
-      });
-      const { outcome } = end;
-      request.endTask(
-        taskId,
-        isKept ? outcome : await this.#keptOutcome(taskId, request) ?? outcome,
+      const ending = await orAborted(
+        signal,
+        () => own.authored.wait(work(new CallContext(own))),
+      ).then(
+        endingOf,
+        (error) => signal.aborted ? onAbort : failedEnding(error, taskId, log),
       );
+      const statusMessage = await own.status.end();
+      await this.#save(taskId, request, ending, statusMessage);
     } finally {
-      clearInterval(heartbeat);
-      clearInterval(asking);
-      watching.abort();
-      await watched;
+      await stopWatching();
       // Parallel work of a tool ends too.
       if (own.authored.reason !== undefined) this.#fire(abort, STOPPING);
     }
   }
 
-  /** The outcome of a task that had ended already; undefined if the end was ours. */
-  async #keptOutcome(
+  /** Stores the end of a task, and reports it. */
+  async #save(
     taskId: string,
-    { caller: { binding } }: Beginning,
-  ): Promise<Outcome | undefined> {
-    const task = await this.tasks.find(taskId, binding).catch(() => undefined);
-    return task?.status === "cancelled" ? "cancelled" : undefined;
+    request: Beginning,
+    ending: SettledTask,
+    statusMessage: string | undefined,
+  ): Promise<void> {
+    // The work is done: a database that is away for a while must not lose it.
+    const save = () =>
+      persist(
+        () => this.tasks.end(taskId, { ...stateOf(ending), statusMessage }),
+        { signal: this.#stopping.signal },
+      );
+    const isSaved = await save().catch((error) => {
+      if (error instanceof HttpError) throw error;
+      // JSON cannot hold the value that the author gave or threw.
+      ending = failedEnding(error, taskId, this.log);
+      return save();
+    });
+    // One that had ended already was ended by its client.
+    const found = isSaved
+      ? undefined
+      : await this.tasks.find(taskId, request.caller.binding).catch(() => {});
+    const wasCancelled = found?.status === "cancelled";
+    request.endTask(taskId, wasCancelled ? "cancelled" : ending.outcome);
   }
 
   /**
@@ -337,45 +260,15 @@ export class TaskRunner {
     return grantId !== undefined &&
       await authenticated.isLive?.(grantId) === true;
   }
-
-  /** Makes the end that an exception stands for. Never throws. */
-  #endOf(thrown: unknown, taskId: string): End {
-    try {
-      return this.#endFor(askable(thrown), taskId);
-    } catch (cause) {
-      // An author's error may hold what cannot be read.
-      const error = new Error("An error that cannot be told", { cause });
-      return this.#endFor(error, taskId);
-    }
-  }
-
-  #endFor(error: unknown, taskId: string): End {
-    if (error instanceof ToolError) {
-      return told(wholeMessageOf(error), "tool_error");
-    }
-    if (error instanceof LimitError) return told(error.message, "refused");
-    if (error instanceof HttpError || error instanceof ChallengeError) {
-      if (error.status >= 500) {
-        logFailure(this.log, error, { reference: taskId });
-      }
-      return told(inWords(error), "refused");
-    }
-    if (error instanceof RpcError) {
-      const { code, message, data } = error;
-      return {
-        kept: { status: "failed", outcome: { code, message, data } },
-        outcome: "refused",
-      };
-    }
-    this.log.error("Internal error", { reference: taskId, error });
-    const message = `Internal error (reference ${taskId})`;
-    const outcome = { code: RpcCode.internalError, message };
-    return { kept: { status: "failed", outcome }, outcome: "internal_error" };
-  }
 }
 
-/** Makes the end of a task that tells the model what went wrong. */
-function told(text: string, outcome: Outcome): End {
-  const result = errorResult(text) as unknown as JsonObject;
-  return { kept: { status: "completed", outcome: result }, outcome };
+/** Does work, but waits no longer for a tool that ignores its signal. */
+async function orAborted<T>(
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  return await Promise.race([work(), aborted]);
 }

@@ -8,12 +8,11 @@
 import type { McpClient } from "../../authoring/context.ts";
 import type { Caller, Upstream } from "../../caller.ts";
 import type { Clock } from "../../clock.ts";
-import { ChallengeError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../log/log.ts";
 import { tidy } from "../../store/persist.ts";
 import type { TaskStore } from "../../store/tasks.ts";
-import { AuthoredRun, LATE } from "../exchange/authored_run.ts";
+import { AuthoredRun } from "../exchange/authored_run.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
@@ -65,10 +64,9 @@ export class WorkOfTask implements Work {
     this.meta = meta;
     this.changes = changes;
     this.advise = (message) => request.advise?.(message);
-    this.authored = new AuthoredRun((reason) => {
-      if (!(reason instanceof ChallengeError)) return;
-      log.warning(LATE.challenge, { reference: requestId });
-    });
+    this.authored = new AuthoredRun((message) =>
+      log.warning(message, { reference: requestId })
+    );
     this.status = new StatusMessage(
       // Only words: the work goes on without them.
       (message) => tidy(() => tasks.setMessage(requestId, message)),

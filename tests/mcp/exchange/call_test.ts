@@ -1,15 +1,21 @@
 /** One request from its checks to its answer, without a server. */
 import assert from "node:assert/strict";
-import { tool } from "../../../src/authoring/tool.ts";
+import { tool, ToolError } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
-import { Call, type Method } from "../../../src/mcp/exchange/call.ts";
+import { Call } from "../../../src/mcp/exchange/call.ts";
 import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
 import { PendingResponse } from "../../../src/mcp/exchange/pending_response.ts";
-import { HttpError, LimitError } from "../../../src/errors.ts";
+import {
+  ChallengeError,
+  HttpError,
+  LimitError,
+  RpcError,
+} from "../../../src/errors.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
-import { Suspended } from "../../../src/mcp/wire/inquiry.ts";
 import type { Json } from "../../kit/message.ts";
 import { outcome } from "../../kit/answer.ts";
+import { type Method, respond, run } from "../../../src/mcp/exchange/run.ts";
+import { settle } from "../../../src/mcp/exchange/settle.ts";
 
 const catalogue = compileCatalogue(
   { tools: [tool({ name: "echo", run: () => "" })] },
@@ -34,6 +40,7 @@ interface Settings {
   check?: () => void;
   charge?: () => void;
   response?: PendingResponse;
+  userAgent?: string;
 }
 
 /** Makes a call with a record of everything it reports. */
@@ -45,6 +52,7 @@ function callOf({
   check = () => {},
   charge = () => {},
   response,
+  userAgent = "",
 }: Settings = {}) {
   /** The reports, in order. */
   const told: Json[] = [];
@@ -66,6 +74,10 @@ function callOf({
       : undefined,
     clock: () => milliseconds,
     trustedProxies: [],
+    gate: {
+      challenge: ({ error, scopes }: ChallengeError) =>
+        `${error} ${scopes.join(" ")}`,
+    },
   } as unknown as Engine;
   const operation = isObserved
     ? {
@@ -79,7 +91,9 @@ function callOf({
     engine,
     { kind: "request", id: 1, method, params: { name: "echo" } },
     {
-      request: new Request("http://localhost/mcp"),
+      request: new Request("http://localhost/mcp", {
+        headers: { "user-agent": userAgent },
+      }),
       version: null,
       authenticated: { caller: { ...ANONYMOUS, grantId: "g" } },
       catalogue,
@@ -87,10 +101,11 @@ function callOf({
     },
     response,
   );
-  return { call, told, tick: (by: number) => milliseconds += by };
+  return { call, engine, told, tick: (by: number) => milliseconds += by };
 }
 
-const ok: Method = () => "{}";
+const RESULT = { result: "{}" };
+const ok: Method = () => RESULT;
 
 function failWith(error: unknown): Method {
   return () => {
@@ -99,9 +114,9 @@ function failWith(error: unknown): Method {
 }
 
 Deno.test("respond() answers with JSON where nothing precedes the result, at once or later", async () => {
-  for (const method of [ok, () => Promise.resolve("{}")]) {
+  for (const method of [ok, () => Promise.resolve(RESULT)]) {
     const { call, told } = callOf();
-    const answer = await outcome(call.respond(method));
+    const answer = await outcome(respond(call, method));
     assert.deepEqual(answer, {
       status: 200,
       jsonrpc: "2.0",
@@ -113,9 +128,9 @@ Deno.test("respond() answers with JSON where nothing precedes the result, at onc
 });
 
 Deno.test("respond() ends the stream that its method opened, at once or later", async () => {
-  for (const result of ["{}", Promise.resolve("{}")]) {
+  for (const result of [RESULT, Promise.resolve(RESULT)]) {
     const { call } = callOf();
-    const response = await call.respond((call) => {
+    const response = await respond(call, (call) => {
       call.response.open();
       return result;
     });
@@ -125,9 +140,9 @@ Deno.test("respond() ends the stream that its method opened, at once or later", 
 
 Deno.test("respond() ends without a message once the client wants none", async () => {
   const { call, told } = callOf();
-  const response = await call.respond((call) => {
+  const response = await respond(call, (call) => {
     call.cancel("enough");
-    return "{}";
+    return RESULT;
   });
   assert.equal(await response.text(), ":\n\n");
   assert.deepEqual(told, [["note", "cancelled"], [
@@ -144,61 +159,70 @@ Deno.test("run() refuses what there is too much of, and runs nothing", async () 
   for (const settings of [{ check: limit }, { charge: limit }]) {
     const { call, told } = callOf({ ...settings, isObserved: true });
     const { result } = await outcome(
-      call.respond(() => assert.fail("it was refused")),
+      respond(call, () => assert.fail("it was refused")),
     );
     // No client shows the model an HTTP status.
     assert.equal(result.isError, true);
     assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
     const other = callOf({ ...settings, method: "prompts/get" });
-    const { status, error } = await outcome(other.call.respond(ok));
+    const { status, error } = await outcome(respond(other.call, ok));
     assert.equal(status, 429);
     assert.match(error.message, /^Too many calls/);
   }
 });
 
 Deno.test("run() tells telemetry how a call ended, so that the code that began it need not", () => {
-  for (const outcome of ["ok", "tool_error", "internal_error"] as const) {
+  for (
+    const [method, outcome, isToolError] of [
+      [ok, "ok", undefined],
+      [() => ({ ...RESULT, isToolError: true }), "tool_error", true],
+      [failWith(new ToolError("no")), "tool_error", true],
+    ] as [Method, string, boolean | undefined][]
+  ) {
     const { call, told } = callOf({ isObserved: true });
-    call.run((call) => {
-      call.outcome = outcome;
-      return "{}";
-    });
+    run(call, method);
     assert.deepEqual(told, [
       ["take"],
       ["note", outcome],
       ["info", outcome, "echo"],
-      ["end", outcome, undefined, outcome !== "ok"],
+      ["end", outcome, undefined, isToolError],
     ]);
   }
 });
 
 Deno.test("run() tells of a call that was told to stop, and ended, as stopped", async () => {
   const { call, told } = callOf();
-  const ending = await call.run((call) => {
+  const ending = await run(call, (call) => {
     call.stop("enough");
-    return Promise.resolve("{}");
+    return Promise.resolve(RESULT);
   });
-  assert.match(ending!.body, /result/);
+  assert.match(ending.body!, /result/);
   assert.deepEqual(told, [["note", "stopped"], ["info", "stopped", "echo"]]);
 });
 
 Deno.test("run() reports what no one meant to throw, unless the call was cancelled or told to stop", async () => {
   const secret = failWith(new Error("secret"));
   const { call, told } = callOf();
-  const { error } = await outcome(call.respond(secret));
-  assert.equal(
-    error.message,
-    `Internal error (reference ${call.requestId})`,
-  );
+  const words = `Internal error (reference ${call.requestId})`;
+  const { result } = await outcome(respond(call, secret));
+  assert.deepEqual([result.isError, result.content[0].text], [true, words]);
   assert.deepEqual(told, [
     ["error", "secret", "echo"],
     ["note", "internal_error"],
     ["info", "internal_error", "echo"],
   ]);
+  const prompt = callOf({ method: "prompts/get" });
+  const { error } = await outcome(respond(prompt.call, secret));
+  assert.match(error.message, /^Internal error \(reference/);
   const stopped = callOf();
   stopped.call.stop("enough");
-  stopped.call.run(secret);
-  assert.deepEqual(stopped.told.map(([level]) => level), ["note", "info"]);
+  const { body } = await run(stopped.call, secret);
+  assert.equal(JSON.parse(body!).result.content[0].text, "enough");
+  assert.deepEqual(stopped.told, [["note", "stopped"], [
+    "info",
+    "stopped",
+    "echo",
+  ]]);
 });
 
 Deno.test("run() tells the log why something that we depend on failed, and of no other refusal", () => {
@@ -210,7 +234,7 @@ Deno.test("run() tells the log why something that we depend on failed, and of no
     ] as const
   ) {
     const { call, told } = callOf();
-    call.run(failWith(new HttpError(status, `test ${status}`)));
+    run(call, failWith(new HttpError(status, `test ${status}`)));
     assert.deepEqual(told.map(([level]) => level), levels);
   }
 });
@@ -218,35 +242,93 @@ Deno.test("run() tells the log why something that we depend on failed, and of no
 Deno.test("run() puts a refusal in words where HTTP has its status already", async () => {
   const away = new HttpError(429, "It is away");
   const { call, told } = callOf({
-    response: new PendingResponse(),
+    response: new PendingResponse(undefined, true),
     isObserved: true,
   });
-  const { body } = (await call.run(failWith(away)))!;
-  assert.deepEqual(JSON.parse(body).result.isError, true);
+  const { body } = await run(call, failWith(away));
+  assert.deepEqual(JSON.parse(body!).result.isError, true);
   assert.deepEqual(told.at(-1), ["end", "refused", undefined, true]);
   const other = callOf({
     method: "prompts/get",
-    response: new PendingResponse(),
+    response: new PendingResponse(undefined, true),
     isObserved: true,
   });
-  const ending = (await other.call.run(failWith(away)))!;
-  assert.equal(JSON.parse(ending.body).error.message, "It is away");
+  const ending = await run(other.call, failWith(away));
+  assert.equal(JSON.parse(ending.body!).error.message, "It is away");
   assert.deepEqual(other.told.at(-1), ["end", "refused", -32603, undefined]);
 });
 
-Deno.test("run() does not end a call that asks a question", () => {
-  const { call, told } = callOf();
-  assert.equal(call.run(failWith(new Suspended())), undefined);
-  assert.equal(call.hasEnded, false);
-  assert.deepEqual(told, []);
+Deno.test("a question ends a call, whatever its run gives or throws later", async () => {
+  for (const method of [ok, failWith(new Error("late"))]) {
+    const { call, told } = callOf();
+    const asking = respond(call, (call) => {
+      settle(call, { ask: { inputRequests: {}, requestState: "s" } });
+      return method(call);
+    });
+    const { result } = await outcome(asking);
+    assert.deepEqual(result, {
+      resultType: "input_required",
+      inputRequests: {},
+      requestState: "s",
+    });
+    assert.deepEqual(told, [["note", "input_required"], [
+      "info",
+      "input_required",
+      "echo",
+    ]]);
+  }
+});
+
+Deno.test("a challenge for scopes is in the result for the client that looks for it there, and in HTTP for others", async () => {
+  const scopes = ["mail"];
+  for (
+    const [userAgent, error, status] of [
+      ["openai-mcp/1.0.0 (ChatGPT)", "insufficient_scope", 200],
+      ["openai-mcp/1.0.0 (ChatGPT)", undefined, 200],
+      ["openai-mcp/1.0.0 (ChatGPT)", "invalid_token", 401],
+      ["like openai-mcp/1.0.0", "insufficient_scope", 403],
+      [undefined, "insufficient_scope", 403],
+    ] as const
+  ) {
+    const { call, told } = callOf({ userAgent });
+    const challenge = new ChallengeError("Sign in", error, scopes);
+    const response = await respond(call, failWith(challenge));
+    const header = response.headers.get("www-authenticate");
+    const { result } = await response.json();
+    assert.equal(response.status, status);
+    assert.equal(header === null, status === 200);
+    if (status === 200) {
+      assert.deepEqual(result._meta["mcp/www_authenticate"], [
+        "insufficient_scope mail",
+      ]);
+    }
+    assert.deepEqual(told, [["note", "refused"], ["info", "refused", "echo"]]);
+  }
+});
+
+Deno.test("a log, a ledger and an error that throw take no answer away", async () => {
+  const { call, engine } = callOf();
+  const broken = () => {
+    throw new Error("broken");
+  };
+  engine.ledger!.note = broken;
+  assert.deepEqual((await outcome(respond(call, ok))).result, {});
+  const data = {
+    get secret() {
+      return broken();
+    },
+  };
+  const hostile = new RpcError(-1, "words", { data });
+  const { error } = await outcome(respond(callOf().call, failWith(hostile)));
+  assert.equal(error, undefined);
 });
 
 Deno.test("a call that has ended neither ends again nor says more", async () => {
   const { call, told } = callOf();
-  const response = await call.respond(ok);
+  const response = await respond(call, ok);
   const before = told.length;
-  call.run(failWith(new Error("late")));
-  call.run(ok);
+  run(call, failWith(new Error("late")));
+  run(call, ok);
   call.cancel("late");
   await call.notify("notifications/progress", {});
   assert.equal(told.length, before);
@@ -254,12 +336,17 @@ Deno.test("a call that has ended neither ends again nor says more", async () => 
   assert.match(await response.text(), /result/);
 });
 
-Deno.test("a call that a task goes on with is noted when that ends", () => {
+Deno.test("a call that a task goes on with is noted when that ends", async () => {
   const { call, told } = callOf();
-  call.run((call) => {
-    call.taskId = "t";
-    return "{}";
-  });
+  const task = {
+    taskId: "t",
+    scopes: [],
+    status: "working",
+    createdMilliseconds: 0,
+    updatedMilliseconds: 0,
+  } as const;
+  const { result } = await outcome(respond(call, () => ({ task })));
+  assert.deepEqual([result.resultType, result.taskId], ["task", "t"]);
   assert.deepEqual(told, [["info", "ok", "echo"]]);
   call.endTask("t", "tool_error");
   assert.deepEqual(told.slice(1), [
@@ -270,7 +357,7 @@ Deno.test("a call that a task goes on with is noted when that ends", () => {
 
 Deno.test("a call is told to no ledger and no log that is not kept", () => {
   const { call, told } = callOf({ hasLedger: false, logs: false });
-  call.run(ok);
+  run(call, ok);
   assert.deepEqual(told, []);
 });
 

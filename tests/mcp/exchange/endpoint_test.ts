@@ -119,6 +119,8 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     clock: Date.now,
     log: silentLogger,
     bodies: { wait: (body: unknown) => body },
+    running: { check() {} },
+    limits: { charge() {} },
     sessions: { find: () => ({ binding: "ada", revision: "2025-03-26" }) },
   } as unknown as Engine;
   const response = await mcpEndpoint(engine).post(
@@ -129,7 +131,7 @@ Deno.test("a challenge to one message of a batch is told in words, in its place"
     }),
   );
   assert.equal(response.status, 200);
-  const [{ id, error }] = await response.json();
+  const [{ id, result }] = await response.json();
   assert.equal(id, 5);
-  assert.match(error.message, /Send the request again by itself/);
+  assert.match(result.content[0].text, /Send the request again by itself/);
 });

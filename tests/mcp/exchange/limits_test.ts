@@ -139,11 +139,10 @@ Deno.test("enter() lets so many calls a minute of a tool in", async () => {
 
 Deno.test("enter() lets so many calls of a tool be under way", async () => {
   const { enter } = limitsOf({ limit: { callsAtOnce: 1 } });
-  const place = await enter(ADA);
-  assert.equal(place.isKept, false);
+  const leave = await enter(ADA);
   await refuses(() => enter(ADA), "calls to echo at a time", 5);
   await enter(BOB);
-  place.leave();
+  leave();
   await enter(ADA);
 });
 
@@ -164,7 +163,7 @@ Deno.test("enter() has one limit of calls a minute in all processes", async () =
 Deno.test("enter() keeps no place of a call that is refused", async () => {
   using _time = new FakeTime();
   const { enter } = limitsOf({ limit: { callsPerMinute: 1, callsAtOnce: 1 } });
-  (await enter(ADA)).leave();
+  (await enter(ADA))();
   for (let tries = 0; tries < 2; tries++) {
     await refuses(() => enter(ADA), "calls to echo a minute", 60);
   }

@@ -4,7 +4,9 @@ import { prompt } from "../../../src/authoring/prompt.ts";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
-import { serveObserved } from "../../../src/mcp/generations/observed.ts";
+import { observe } from "../../../src/mcp/generations/observed.ts";
+import type { Admitted } from "../../../src/mcp/exchange/engine.ts";
+import type { Uncalled } from "../../../src/mcp/exchange/settle.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type {
   RequestId,
@@ -66,30 +68,36 @@ async function told(
     catalogue,
     authenticated: { caller: ANONYMOUS },
   };
-  const answer = await serveObserved(
-    telemetry,
-    { message, admitted },
-    serve,
-    () => ({
-      refusal: { body: "", outcome: "refused", code: -32602 },
-      answer: "refused",
-    }),
-  );
+  const uncalled: Uncalled = { request: admitted.request };
+  let answer: unknown;
+  try {
+    answer = await observe(
+      telemetry,
+      message,
+      admitted as Admitted,
+      uncalled,
+      serve,
+    );
+  } catch (error) {
+    answer = error;
+    // For the code that refuses.
+    assert.ok(uncalled.operation);
+  }
   return { ...facts[0], answer, endings };
 }
 
-Deno.test("serveObserved() tells how a message ended, refused or not", async () => {
+Deno.test("observe() tells how a message ended, refused or not", async () => {
   const served = await told({});
   assert.equal(served.answer, "served");
   assert.deepEqual(served.endings, [{ outcome: "ok" }]);
   const refused = await told({}, () => {
     throw new Error("no");
   });
-  assert.equal(refused.answer, "refused");
-  assert.deepEqual(refused.endings, [{ outcome: "refused", code: -32602 }]);
+  assert.ok(refused.answer instanceof Error);
+  assert.deepEqual(refused.endings, []);
 });
 
-Deno.test("serveObserved() names the methods of both generations, and no others", async () => {
+Deno.test("observe() names the methods of both generations, and no others", async () => {
   for (
     const method of [
       "initialize",
@@ -105,7 +113,7 @@ Deno.test("serveObserved() names the methods of both generations, and no others"
   assert.equal((await told({ method: "secret" })).method, "_OTHER");
 });
 
-Deno.test("serveObserved() names a tool, a prompt or a resource that there is, where one is meant", async () => {
+Deno.test("observe() names a tool, a prompt or a resource that there is, where one is meant", async () => {
   const named = async (method: string, params: Json) => {
     const { tool, prompt, resource } = await told({ method, params });
     return { tool, prompt, resource };
@@ -126,7 +134,7 @@ Deno.test("serveObserved() names a tool, a prompt or a resource that there is, w
   }
 });
 
-Deno.test("serveObserved() tells an id that is made to tell nothing", async () => {
+Deno.test("observe() tells an id that is made to tell nothing", async () => {
   const idOf = async (id: RequestId) => (await told({ id })).requestId;
   for (const id of [7, "a-b_c.d:1", "x".repeat(64)]) {
     assert.equal(await idOf(id), String(id));
@@ -137,13 +145,13 @@ Deno.test("serveObserved() tells an id that is made to tell nothing", async () =
   assert.equal((await told({ isNotification: true })).requestId, undefined);
 });
 
-Deno.test("serveObserved() tells a session by a short hash", async () => {
+Deno.test("observe() tells a session by a short hash", async () => {
   const headers = { "mcp-session-id": "secret" };
   assert.equal((await told({ headers })).session, shortHash("secret"));
   assert.equal((await told({})).session, undefined);
 });
 
-Deno.test("serveObserved() tells the revision that is spoken, if this server speaks it", async () => {
+Deno.test("observe() tells the revision that is spoken, if this server speaks it", async () => {
   const revisionOf = async (sent: Sent) => (await told(sent)).revision;
   const opens = (protocolVersion: string) =>
     revisionOf({

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
 import type { Engine } from "../../../src/mcp/exchange/engine.ts";
-import {
-  type InSession,
-  SessionCall,
-} from "../../../src/mcp/generations/session_call.ts";
 import { settled } from "../../kit/wait.ts";
+import type { InSession } from "../../../src/mcp/generations/find_session.ts";
+import { SessionCall } from "../../../src/mcp/generations/session_call.ts";
 
 /** Makes a call of a session, with a record of its questions. */
 function oneCall(isLive = true) {

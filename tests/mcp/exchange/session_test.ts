@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
 import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
 import { initialize } from "../../../src/mcp/methods/initialize.ts";
-import { sessionServer } from "../../../src/mcp/generations/session.ts";
+import {
+  findSession,
+  findSessionOnce,
+} from "../../../src/mcp/generations/find_session.ts";
+import { takeNotification } from "../../../src/mcp/generations/session.ts";
+import { findInSession } from "../../../src/mcp/generations/find.ts";
 import type { JsonObject } from "../../../src/json.ts";
 import type { RpcRequest } from "../../../src/mcp/wire/messages.ts";
 import type { Session } from "../../../src/store/sessions.ts";
-import { rejects } from "../../kit/refuses.ts";
+import { refuses, rejects } from "../../kit/refuses.ts";
 
 const PERSON: Caller = {
   subject: "ada",
@@ -47,11 +52,11 @@ for (
     } as unknown as Engine;
     const request = new Request("http://localhost/mcp");
     const admitted = { request, authenticated: { caller } };
-    const response = await sessionServer(engine)
-      .serve(
-        initializeBy({ name: "c", version: "1" }),
-        admitted as unknown as Admitted,
-      );
+    const response = await initialize(
+      engine,
+      initializeBy({ name: "c", version: "1" }),
+      admitted as unknown as Admitted,
+    );
     assert.equal(response.headers.get("mcp-session-id"), "id");
     assert.deepEqual(saved, [[caller.binding, list]]);
     assert.deepEqual(charged, ["initialize"]);
@@ -70,9 +75,18 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
       ? {}
       : { x: "y".repeat(characters - '{"x":""}'.length) };
     return initialize(
-      { catalogue: { session: {} }, sessions: { save } } as unknown as Engine,
+      {
+        catalogue: { session: {} },
+        sessions: { save },
+        limits: { charge() {} },
+        trustedProxies: [],
+      } as unknown as Engine,
       message,
-      { caller: PERSON, countedAs: { name: "network 1", isMany: true } },
+      {
+        request: new Request("http://localhost/mcp"),
+        peer: "192.0.2.1",
+        authenticated: { caller: { ...PERSON, door: "bearer" } },
+      } as unknown as Admitted,
     );
   };
   const long = "x".repeat(100_000);
@@ -84,7 +98,7 @@ Deno.test("initialize keeps a client's names, cut, and no more capabilities than
     version: cut,
     title: "t",
   });
-  assert.equal(saved[0].list, "network 1");
+  assert.equal(saved[0].list, "operator 4:c0000201");
   assert.equal((await initialized(INFO, 2000)).status, 200);
   await rejects(initialized(INFO, 2001), -32602);
 });
@@ -97,14 +111,14 @@ class OneSession {
   adopted?: Session;
   /** True if a request that is to be cancelled runs here. */
   runsHere = false;
-  readonly server;
+  readonly engine: Engine;
 
   constructor(readonly session: Partial<Session>) {
     const tell = (...words: unknown[]) => {
       this.told.push(words.join(" "));
       return Promise.resolve();
     };
-    this.server = sessionServer({
+    this.engine = {
       sessions: {
         find: () => this.session,
         use: (id: string, grantId: string) => tell("use", id, grantId),
@@ -122,7 +136,7 @@ class OneSession {
       },
       limits: { charge() {} },
       trustedProxies: [],
-    } as unknown as Engine);
+    } as unknown as Engine;
   }
 
   admitted(caller: Caller): Admitted {
@@ -140,8 +154,9 @@ class OneSession {
     method = "notifications/initialized",
     params: JsonObject = {},
   ): Promise<string[]> {
-    const admitted = this.admitted(caller);
-    await this.server.serve({ kind: "notification", method, params }, admitted);
+    const found = await findSessionOnce(this.engine, this.admitted(caller));
+    const message = { kind: "notification", method, params } as const;
+    await takeNotification(this.engine, message, found);
     return this.told;
   }
 }
@@ -194,9 +209,6 @@ Deno.test("a method that no session has is refused on HTTP 200", async () => {
     method: "none",
     params: {},
   } as const;
-  await rejects(
-    (async () =>
-      await session.server.serve(message, session.admitted(PERSON)))(),
-    -32601,
-  );
+  const found = await findSession(session.engine, session.admitted(PERSON));
+  refuses(() => findInSession(session.engine, message, found), -32601);
 });

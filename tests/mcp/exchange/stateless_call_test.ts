@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Admitted, Engine } from "../../../src/mcp/exchange/engine.ts";
+import { run } from "../../../src/mcp/exchange/run.ts";
 import { StatelessCall } from "../../../src/mcp/generations/stateless_call.ts";
 import { StorageError } from "../../../src/errors.ts";
 import { silentLogger } from "../../kit/log.ts";
@@ -65,22 +66,22 @@ Deno.test("a client that leaves cancels its call, whenever it left", () => {
 Deno.test("a question that cannot be sealed ends the call with the reason, and no author catches that", async () => {
   const { call } = oneCall();
   let thrown: unknown;
-  const ending = await call.run(async () => {
+  const ending = await run(call, async () => {
     try {
-      return JSON.stringify(await call.request("roots/list", {}));
+      return { result: JSON.stringify(await call.request("roots/list", {})) };
     } catch (error) {
       thrown = error;
       throw error;
     }
   });
-  assert.match(ending!.body, /Storage is unavailable/);
+  assert.match(ending.body!, /Storage is unavailable/);
   await settled();
   assert.deepEqual([thrown, call.signal.aborted], [undefined, true]);
 });
 
 Deno.test("a call that has ended has no one to ask", async () => {
   const { call } = oneCall();
-  call.run(() => "{}");
+  run(call, () => ({ result: "{}" }));
   await assert.rejects(
     call.request("roots/list", {}),
     /The client left before roots\/list/,

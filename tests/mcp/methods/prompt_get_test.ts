@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { prompt, type PromptAnswer } from "../../../src/authoring/prompt.ts";
+import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { getPrompt } from "../../../src/mcp/methods/prompt_get.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
@@ -23,7 +24,8 @@ async function messagesOf(
     params: { name },
     context: {},
   } as unknown as Call;
-  return JSON.parse(await getPrompt(call)).messages;
+  const { result } = await getPrompt(call) as Result;
+  return JSON.parse(result).messages;
 }
 
 Deno.test("getPrompt() gives a text as the user's message, and messages as they are", async () => {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { resource } from "../../../src/authoring/resource.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
   findResource,
   isHidden,
-  readResource,
-} from "../../../src/mcp/methods/resource_read.ts";
+} from "../../../src/mcp/catalogue/find_resource.ts";
+import { readResource } from "../../../src/mcp/methods/resource_read.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { URI_CHARACTERS } from "../../../src/mcp/catalogue/uri_template.ts";
 import { rejects } from "../../kit/refuses.ts";
@@ -79,7 +80,8 @@ async function read(uri: string): Promise<unknown> {
     context: {},
     stateless: true,
   } as unknown as Call;
-  return JSON.parse(await readResource(call)).contents;
+  const { result } = await readResource(call) as Result;
+  return JSON.parse(result).contents;
 }
 
 Deno.test("readResource() looks at no URI that is longer than any may be", async () => {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import type { Call, Method } from "../../../src/mcp/exchange/call.ts";
+import type { Result } from "../../../src/mcp/exchange/answer.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import type { Method } from "../../../src/mcp/exchange/run.ts";
 import {
   getSkill,
   listSkills,
@@ -33,7 +35,8 @@ function answerOf(
     message: { method: "skills" },
     stateless: true,
   };
-  return JSON.parse(method(call as unknown as Call) as string);
+  const { result } = method(call as unknown as Call) as Result;
+  return JSON.parse(result);
 }
 
 for (const [name, method] of Object.entries(METHODS)) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { resource } from "../../../src/authoring/resource.ts";
+import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
   acknowledgement,
@@ -128,7 +129,7 @@ class Listening {
   tasks: Partial<TaskStore> = {};
   readonly #abort = new AbortController();
 
-  run(notifications: JsonObject, catalogue = CATALOGUE): Promise<string> {
+  run(notifications: JsonObject, catalogue = CATALOGUE): Promise<Answer> {
     const capabilities = {
       tools: {},
       prompts: {},
@@ -194,7 +195,7 @@ Deno.test("listen() is counted and hears changes until it ends", async () => {
 Deno.test("listen() ends for a client that left before the acknowledgement was sent", async () => {
   const listening = new Listening();
   listening.send = () => Promise.resolve(listening.end());
-  assert.match(await listening.run({}), /"s"/);
+  assert.match((await listening.run({}) as Result).result, /"s"/);
 });
 
 Deno.test("listen() lets a client go that is more than a thousand changes behind", async () => {

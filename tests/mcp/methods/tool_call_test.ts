@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Around } from "../../../src/authoring/around.ts";
 import { result as resultWith } from "../../../src/authoring/result.ts";
 import { type Tool, tool } from "../../../src/authoring/tool.ts";
+import type { Answer, Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { callTool } from "../../../src/mcp/methods/tool_call.ts";
 import type { TaskWork } from "../../../src/mcp/work/task_runner.ts";
@@ -11,10 +12,9 @@ import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
-/** A call of one tool, and its outcome. */
+/** A call of one tool, and its answer. */
 class OneCall {
-  outcome?: string;
-  reported?: Error;
+  isToolError?: boolean;
   /** The number of times its place among the tool's calls was given back. */
   left = 0;
   entered = 0;
@@ -33,7 +33,7 @@ class OneCall {
     });
     const enter = () => {
       this.entered++;
-      return { isKept: false, leave: () => void this.left++ };
+      return () => void this.left++;
     };
     const start = (_call: Call, _scopes: unknown, work: TaskWork) => {
       this.work = work;
@@ -52,37 +52,31 @@ class OneCall {
       client: { capabilities },
       stateless: true,
       context: {},
-      outcome: "ok",
-      signal: new AbortController().signal,
-      requestId: "r",
-      report: (error: Error) => this.reported = error,
     } as unknown as Call;
   }
 
+  async answer(): Promise<Answer> {
+    return await callTool(this.call);
+  }
+
   async result(): Promise<JsonObject> {
-    const result = JSON.parse(await callTool(this.call));
-    this.outcome = this.call.outcome;
-    return result;
+    const { result, isToolError } = await this.answer() as Result;
+    this.isToolError = isToolError;
+    return JSON.parse(result);
   }
 }
 
 Deno.test("a tool that answers at once is answered at once", () => {
   const { call } = new OneCall(tool({ name: "t", run: () => "now" }));
-  assert.match(callTool(call) as string, /now/);
+  assert.match((callTool(call) as Result).result, /now/);
 });
 
 Deno.test("a result says by its isError whether the tool failed", async () => {
-  for (
-    const [isError, outcome] of [
-      [true, "tool_error"],
-      [false, "ok"],
-      [undefined, "ok"],
-    ] as const
-  ) {
+  for (const isError of [true, false, undefined]) {
     const run = () => ({ content: [], isError });
     const one = new OneCall(tool({ name: "t", run }));
     await one.result();
-    assert.equal(one.outcome, outcome);
+    assert.equal(one.isToolError, isError);
   }
 });
 
@@ -91,10 +85,10 @@ Deno.test("a limited tool gives its place back when it has ended, however", asyn
   const going = Promise.withResolvers<string>();
   const run = () => going.promise;
   const one = new OneCall(tool({ name: "t", limit, run }));
-  const result = one.result();
+  const answer = one.answer();
   assert.deepEqual([one.entered, one.left], [1, 0]);
   going.reject(new Error("broken"));
-  assert.equal((await result).isError, true);
+  await assert.rejects(answer, /broken/);
   assert.deepEqual([one.entered, one.left], [1, 1]);
 });
 
@@ -105,7 +99,7 @@ Deno.test("a task keeps the place of its call until its work has ended", async (
     tool({ name: "t", limit, task: "optional", run }),
     { capabilities: TASKS },
   );
-  assert.equal((await one.result()).resultType, "task");
+  assert.ok("task" in await one.answer());
   assert.equal(one.left, 0);
   await one.work!({} as Parameters<TaskWork>[0]);
   assert.equal(one.left, 1);
@@ -152,9 +146,7 @@ Deno.test("what an author's tool must not give back is explained to the author",
     ] as const
   ) {
     const one = new OneCall(wrong as Tool);
-    const { isError } = await one.result();
-    assert.deepEqual([isError, one.outcome], [true, "internal_error"]);
-    assert.match(one.reported!.message, message);
+    await assert.rejects(one.answer(), { message });
   }
 });
 

@@ -6,7 +6,7 @@ import type { ToolView } from "../../../src/authoring/tool_view.ts";
 import {
   findResource,
   isHidden,
-} from "../../../src/mcp/methods/resource_read.ts";
+} from "../../../src/mcp/catalogue/find_resource.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import { CatalogueError } from "../../../src/mcp/catalogue/compiled_definitions.ts";
 import {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Caller } from "../../../src/caller.ts";
+import type { Result } from "../../../src/mcp/exchange/answer.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import {
   findTask,
@@ -42,7 +43,8 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
     params: { taskId: "t" },
     introduction: { printer: statelessPrinter({ name: "s", version: "1" }) },
   } as unknown as Call;
-  return { used, task: JSON.parse(await getTask(call)) };
+  const { result } = await getTask(call) as Result;
+  return { used, task: JSON.parse(result) };
 }
 
 Deno.test("knowsTasks() takes a client's word, and no other extension for it", () => {

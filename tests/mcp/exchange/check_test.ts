@@ -7,8 +7,8 @@ import { skill } from "../../../src/skill.ts";
 import { tool } from "../../../src/authoring/tool.ts";
 import { compileCatalogue } from "../../../src/mcp/catalogue/catalogue.ts";
 import type { JsonObject } from "../../../src/json.ts";
-import { permitted } from "../../../src/mcp/generations/method_table.ts";
-import type { LedgerStore } from "../../../src/store/ledger.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import { check as checkCall } from "../../../src/mcp/exchange/check.ts";
 
 const scopes = ["mail:read", "mail:send"];
 const catalogue = compileCatalogue({
@@ -35,17 +35,13 @@ function check(
   granted: Caller["scopes"],
 ): void {
   const caller = { subject: "ada", binding: "ada", scopes: granted };
-  const run = () => "";
-  const message = { kind: "request", id: 1, method, params } as const;
-  const request = new Request("http://localhost/mcp");
-  const admitted = {
+  const call = {
+    engine: { running: { check() {} }, limits: { charge() {} } },
+    caller,
     catalogue,
-    request,
-    authenticated: { caller },
-    version: null,
+    message: { method, params },
   };
-  const found = permitted(run, message, admitted, { clock: Date.now });
-  assert.equal(found, run);
+  assert.equal(checkCall(call as unknown as Call), undefined);
 }
 
 const GUARDED: [method: string, params: JsonObject][] = [
@@ -68,7 +64,7 @@ const GUARDED: [method: string, params: JsonObject][] = [
 
 for (const [method, params] of GUARDED) {
   const what = `${method} ${JSON.stringify(params)}`;
-  Deno.test(`permitted() guards ${what} and lists all that it needs`, () => {
+  Deno.test(`check() guards ${what} and lists all that it needs`, () => {
     check(method, params, scopes);
     check(method, params, "all");
     for (const granted of [[], ["mail:read"], ["mail"]]) {
@@ -85,7 +81,7 @@ for (const [method, params] of GUARDED) {
   });
 }
 
-Deno.test("permitted() asks nothing for what needs nothing or is not there", () => {
+Deno.test("check() asks nothing for what needs nothing or is not there", () => {
   check("tools/call", { name: "open" }, []);
   check("tools/call", { name: "none" }, []);
   check("prompts/get", { name: 1 }, []);
@@ -104,7 +100,7 @@ Deno.test("permitted() asks nothing for what needs nothing or is not there", () 
 const LONG = { resourceSubscriptions: Array(1001).fill("a://1") };
 const FULL = { resourceSubscriptions: Array(1000).fill("a://1") };
 
-Deno.test("permitted() looks at as many resources as a subscription may name", () => {
+Deno.test("check() looks at as many resources as a subscription may name", () => {
   check("subscriptions/listen", { notifications: LONG }, []);
   assert.throws(
     () => check("subscriptions/listen", { notifications: FULL }, []),
@@ -114,36 +110,4 @@ Deno.test("permitted() looks at as many resources as a subscription may name", (
     const notifications = { resourceSubscriptions };
     check("subscriptions/listen", { notifications }, []);
   }
-});
-
-Deno.test("a call without its scopes is noted as refused, unless its result says so", () => {
-  const noted: unknown[] = [];
-  const ledger = {
-    note(grantId, { at, tool, outcome }) {
-      noted.push([grantId, at, tool, outcome]);
-    },
-  } as LedgerStore;
-  const refuse = (method: string, params: JsonObject, userAgent: string) => {
-    const request = new Request("http://localhost/mcp", {
-      headers: { "user-agent": userAgent },
-    });
-    const caller = { subject: "a", binding: "a", scopes: [], grantId: "g" };
-    const run = () => "";
-    const found = permitted(
-      run,
-      { kind: "request", id: 1, method, params },
-      { catalogue, request, authenticated: { caller }, version: null },
-      { ledger, clock: () => 7000 },
-    );
-    assert.notEqual(found, run);
-  };
-  const send = { name: "send" };
-  refuse("tools/call", send, "openai-mcp/1.0");
-  assert.deepEqual(noted, []);
-  assert.throws(() => refuse("tools/call", send, "other/1.0"), ChallengeError);
-  assert.deepEqual(noted, [["g", 7, "send", "refused"]]);
-  assert.throws(
-    () => refuse("prompts/get", { name: "p" }, "openai-mcp/1.0"),
-    ChallengeError,
-  );
 });

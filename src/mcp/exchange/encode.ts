@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { CORS_HEADERS } from "../../http/cors.ts";
 
 const JSON_HEADERS: [string, string][] = [
@@ -11,15 +10,21 @@ const JSON_HEADERS: [string, string][] = [
   ...Object.entries(CORS_HEADERS),
 ];
 
+/** An answer as JSON text; without a body where the client wants none. */
+export interface JsonAnswer {
+  body?: string;
+  /** The HTTP status, if it is not on a stream; 200 by default. */
+  status?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
 /**
- * Makes a JSON answer. The constructor gets no more than necessary: Deno is
+ * Makes a JSON response. The constructor gets no more than necessary: Deno is
  * slow with an `init`, and headers in it cost a native response with a
  * finalizer.
  */
-export function jsonResponse(
-  body: string,
-  status = 200,
-  extra?: Readonly<Record<string, string>>,
+export function encode(
+  { body, status = 200, headers: extra }: JsonAnswer,
 ): Response {
   const response = status === 200
     ? new Response(body)

@@ -1,0 +1,73 @@
+/**
+ * The admission of an HTTP request: its origin, its caller, and the reads that
+ * need not wait for the caller.
+ *
+ * @module
+ */
+import { isObject } from "../../json.ts";
+import { isRequestId } from "../wire/messages.ts";
+import { readBody } from "../wire/transport.ts";
+import type { Admitted, Engine, Prefetched } from "./engine.ts";
+
+/** The largest body that is read before the caller is known. */
+const PREFETCHED_BYTES = 16_384;
+
+/**
+ * Admits a caller; anyone who may not call learns nothing else.
+ *
+ * @throws {import("../../errors.ts").HttpError} 403 for another origin
+ * @throws {import("../../errors.ts").ChallengeError} 401 without credentials
+ */
+export async function admit(
+  engine: Engine,
+  { request, peer }: Pick<Admitted, "request" | "peer">,
+): Promise<Admitted> {
+  const { gate, checkOrigin, catalogue } = engine;
+  const { headers } = request;
+  checkOrigin(request);
+  const authenticating = gate.authenticate(headers);
+  const prefetched = authenticating instanceof Promise
+    ? prefetch(engine, request)
+    : undefined;
+  const authenticated = await authenticating;
+  return {
+    request,
+    peer,
+    version: headers.get("mcp-protocol-version"),
+    authenticated,
+    catalogue: catalogue.within(authenticated.caller.ceiling),
+    prefetched,
+  };
+}
+
+/** Reads the body of a POST as JSON, if that has not begun yet. */
+export function readMessage(
+  { bodies }: Engine,
+  { request, prefetched }: Admitted,
+): Promise<unknown> {
+  return prefetched?.body ?? bodies.wait(readBody(request));
+}
+
+/**
+ * Begins to read the session together with the token, and, for a short
+ * message, the question that it answers: one round trip for all of them.
+ */
+function prefetch(engine: Engine, request: Request): Prefetched | undefined {
+  const { headers } = request;
+  const sessionId = headers.get("mcp-session-id");
+  if (request.method !== "POST" || !sessionId) return undefined;
+  const session = engine.sessions.find(sessionId);
+  // A failure is handled by the code that reads the session again.
+  if (session instanceof Promise) session.catch(() => {});
+  const length = headers.get("content-length");
+  if (length === null || Number(length) > PREFETCHED_BYTES) return undefined;
+  const body = engine.bodies.wait(readBody(request));
+  const reply = body.then((body) =>
+    isObject(body) && isRequestId(body.id) && !("method" in body)
+      ? engine.replies.read(sessionId, body.id)
+      : undefined
+  );
+  // A failure is reported to the code that awaits it, if any does.
+  reply.catch(() => {});
+  return { body, reply };
+}

@@ -1,0 +1,120 @@
+/**
+ * The checks of a call before its method runs: the scopes it needs, and the
+ * limits on its caller.
+ *
+ * @module
+ */
+import { type Caller, isStranger, missingScopes } from "../../caller.ts";
+import { ChallengeError } from "../../errors.ts";
+import { isObject, type JsonObject } from "../../json.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { findResource } from "../catalogue/find_resource.ts";
+import type { Call } from "./call.ts";
+
+/** The most resources that one subscription may name. */
+export const URIS = 1000;
+
+/**
+ * Checks that a call may run; a promise where the database has to be asked.
+ *
+ * @throws {ChallengeError} as {@linkcode checkGranted}
+ * @throws {import("../../errors.ts").LimitError} 429 when its caller has too
+ * many
+ */
+export function check(call: Call): Promise<void> | undefined {
+  const { engine, caller, catalogue, message: { method, params } } = call;
+  if (caller.scopes !== "all") {
+    checkGranted(caller, scopesFor(catalogue, method, params) ?? []);
+  }
+  engine.running.check(call);
+  return engine.limits.charge(method, call);
+}
+
+/** Lists the scopes a request needs; undefined for an unknown name. */
+function scopesFor(
+  catalogue: Catalogue,
+  method: string,
+  params: JsonObject,
+): readonly string[] | undefined {
+  const { name, uri } = params as { name: string; uri: string };
+  switch (method) {
+    case "tools/call":
+      return catalogue.tools.get(name)?.scopes;
+    case "prompts/get":
+      return catalogue.prompts.get(name)?.scopes;
+    case "resources/read":
+    case "resources/subscribe":
+      return findResource(catalogue, uri)?.resource.scopes;
+    case "skills/get":
+      return catalogue.skills.get(uri)?.scopes;
+    case "resources/directory/read":
+      return catalogue.directories.get(uri)?.scopes;
+    case "completion/complete":
+      return scopesOfReference(catalogue, params.ref);
+    case "subscriptions/listen":
+      return scopesOfFilter(catalogue, params.notifications);
+  }
+}
+
+/**
+ * Lists the scopes of a reference: proposals may be as private as the thing
+ * they are for.
+ */
+function scopesOfReference(
+  { prompts, resources, templates }: Catalogue,
+  ref: unknown,
+): readonly string[] | undefined {
+  if (!isObject(ref)) return undefined;
+  const { type, name, uri } = ref as Record<string, string>;
+  if (type === "ref/prompt") return prompts.get(name)?.scopes;
+  const template = templates.find(({ resource }) => resource.uri === uri);
+  return (resources.get(uri) ?? template?.resource)?.scopes;
+}
+
+/**
+ * Lists the scopes of a filter: hearing of a change needs the same scopes as
+ * reading.
+ */
+function scopesOfFilter(
+  catalogue: Catalogue,
+  filter: unknown,
+): readonly string[] | undefined {
+  if (!isObject(filter)) return undefined;
+  const { resourceSubscriptions: uris } = filter;
+  if (!Array.isArray(uris) || uris.length > URIS) return undefined;
+  const needed = uris.flatMap((uri) =>
+    findResource(catalogue, uri)?.resource.scopes ?? []
+  );
+  return [...new Set(needed)];
+}
+
+/**
+ * Checks that a caller was granted scopes.
+ *
+ * @throws {ChallengeError} 403 that lists all needed scopes, 401 for a stranger
+ */
+export function checkGranted(
+  caller: Caller,
+  needed: readonly string[],
+): void {
+  if (missingScopes(caller, needed).length === 0) return;
+  throw isStranger(caller)
+    ? new ChallengeError("Sign in to use this", undefined, needed)
+    : new ChallengeError(
+      "The request needs scopes that were not granted",
+      "insufficient_scope",
+      needed,
+    );
+}
+
+/**
+ * True if the caller could be granted all of the scopes; things that need
+ * others do not exist for them.
+ */
+export function isWithinReach(
+  { ceiling }: Caller,
+  needed: readonly string[],
+): boolean {
+  return ceiling === undefined ||
+    needed.every((scope) => ceiling.includes(scope));
+}

@@ -1,0 +1,184 @@
+/**
+ * The failure that an exception is, in the words of the protocol.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { sidOf } from "../../auth/doors/sid.ts";
+import type { Gate } from "../../auth/doors/gate.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import {
+  ChallengeError,
+  HttpError,
+  LimitError,
+  RpcCode,
+  RpcError,
+} from "../../errors.ts";
+import { logFailure } from "../../log/failures.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Properties } from "../../log/log_line.ts";
+import { askable, wholeMessageOf } from "../../log/thrown.ts";
+import { codeOfStatus, type RpcErrorObject, shown } from "../wire/messages.ts";
+import { errorResult } from "../wire/tool_result.ts";
+import type { Ending } from "./answer.ts";
+
+/** A failure: a result that a model reads, or an error of JSON-RPC. */
+export interface Failure
+  extends Pick<Ending, "outcome" | "refusal" | "status" | "headers"> {
+  result?: CallToolResult;
+  error?: RpcErrorObject;
+}
+
+/** The request, or the task, that has failed. */
+export interface Failing {
+  log: Logger;
+  /** Names the failure in the log, and to the client. */
+  reference: string;
+  /** Its method and its tool, for the log. */
+  about?: Properties;
+  /** True if a model reads its result: of `tools/call`, and of tasks. */
+  isTool: boolean;
+  /** True if HTTP has its status already: on a stream, in a batch or a task. */
+  inBand: boolean;
+  /** Missing for a task. */
+  http?: {
+    request: Request;
+    gate: Gate;
+    /** True if the client belongs to the generation without sessions. */
+    stateless: boolean;
+  };
+  /** The reason for which it was told to stop, if it was. */
+  stopped?: string;
+}
+
+/**
+ * Makes an answer of whatever was thrown. Of an exception that cannot be read
+ * or printed, it is that of an internal error. Never throws.
+ */
+export function answerFailure<T>(
+  thrown: unknown,
+  failing: Failing,
+  answer: (failure: Failure) => T,
+): T {
+  try {
+    return answer(failureOf(askable(thrown), failing));
+  } catch (cause) {
+    const error = new Error("An error that cannot be told", { cause });
+    return answer(failureOf(error, failing));
+  }
+}
+
+/** Tells the log of a failure of ours, and gives its answer. */
+function failureOf(error: unknown, failing: Failing): Failure {
+  const { log, reference, about, isTool, stopped } = failing;
+  if (error instanceof RpcError) {
+    const { code, message, data, status } = error;
+    const refusal = `error ${code}`;
+    return {
+      outcome: "refused",
+      refusal,
+      error: { code, message, data },
+      status,
+    };
+  }
+  if (error instanceof ChallengeError || error instanceof HttpError) {
+    if (error.status >= 500) logFailure(log, error, { reference, ...about });
+    return {
+      ...refusalOf(error, failing),
+      outcome: "refused",
+      // Without what the client sent.
+      refusal: error instanceof HttpError
+        ? error.message
+        : error.error ?? "unauthorized",
+    };
+  }
+  if (error instanceof ToolError) {
+    const outcome = stopped === undefined ? "tool_error" : "stopped";
+    return { ...worded(wholeMessageOf(error), isTool), outcome };
+  }
+  // An exception of code that was told to stop is no error.
+  if (stopped !== undefined) {
+    return { ...worded(stopped, isTool), outcome: "stopped" };
+  }
+  log.error("Internal error", { reference, ...about, error });
+  const message = `Internal error (reference ${reference})`;
+  // A task has failed then: its result is what its tool had to say.
+  const { http } = failing;
+  return {
+    ...worded(message, isTool && http !== undefined),
+    outcome: "internal_error",
+  };
+}
+
+/** Puts a message into a result, for a model, or into an error. */
+function worded(
+  message: string,
+  isTool: boolean,
+): Pick<Failure, "result" | "error"> {
+  return isTool
+    ? { result: errorResult(message) }
+    : { error: { code: RpcCode.internalError, message } };
+}
+
+/** Refuses by the status and headers of HTTP, or in words where it cannot. */
+function refusalOf(
+  error: ChallengeError | HttpError,
+  { isTool, inBand, http }: Failing,
+): Pick<Failure, "result" | "error" | "status" | "headers"> {
+  // No client shows the model an HTTP status.
+  if (isTool && error instanceof LimitError) return worded(error.message, true);
+  const { status } = error;
+  if (error instanceof ChallengeError && isTool && http) {
+    const result = challengeResult(error, http);
+    if (result) return { result };
+  }
+  if (inBand || !http) return { ...worded(inWords(error), isTool), status };
+  const { gate, request, stateless } = http;
+  const code = codeOfStatus(status, stateless);
+  if (error instanceof ChallengeError) {
+    const headers = {
+      "www-authenticate": gate.challenge(error, sidOf(request)),
+    };
+    return { error: { code, message: error.description }, status, headers };
+  }
+  const { seen, headers } = error;
+  const message = seen === undefined
+    ? error.message
+    : `${error.message}, not ${shown(seen)}`;
+  return { error: { code, message }, status, headers };
+}
+
+/** Adds to a refusal what its status and headers would have told the client. */
+function inWords(error: ChallengeError | HttpError): string {
+  const { message } = error;
+  if (error instanceof ChallengeError) {
+    return `${message}. Send the request again by itself: the answer tells how to sign in`;
+  }
+  const seconds = error.headers["retry-after"];
+  return seconds === undefined
+    ? message
+    : `${message}. Send the request again in ${seconds} s`;
+}
+
+/**
+ * Puts a challenge for scopes into a tool's result, for the client that looks
+ * for it there: ChatGPT asks people to sign in only then. All others look at
+ * the HTTP status.
+ *
+ * @see https://developers.openai.com/apps-sdk/build/auth
+ */
+function challengeResult(
+  { description, error, scopes }: ChallengeError,
+  { gate, request }: NonNullable<Failing["http"]>,
+): CallToolResult | undefined {
+  if (error === "invalid_token") return undefined;
+  const client = request.headers.get("user-agent");
+  if (!client?.startsWith("openai-mcp/")) return undefined;
+  // It wants all of the parameters, for strangers too.
+  const refusal = new ChallengeError(description, "insufficient_scope", scopes);
+  const challenge = gate.challenge(refusal, sidOf(request));
+  return {
+    ...errorResult(description),
+    _meta: { "mcp/www_authenticate": [challenge] },
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * The reports of a call: to the log, to telemetry, and to the ledger of the
+ * person in whose name it was made.
+ *
+ * @module
+ */
+import { shortClientId } from "../../auth/rules/client_id.ts";
+import type { McpClient } from "../../authoring/context.ts";
+import type { Properties } from "../../log/log_line.ts";
+import type { Outcome } from "../../log/outcome.ts";
+import { shortHash } from "../../log/reference.ts";
+import type { RpcRequest } from "../wire/messages.ts";
+import { metaOf, traceIdOf } from "../wire/request_meta.ts";
+import type { Ending } from "./answer.ts";
+import type { Admitted, Engine } from "./engine.ts";
+
+/** A call, as reports see it. */
+export interface Reported {
+  readonly engine: Pick<Engine, "log" | "clock" | "ledger">;
+  readonly message: RpcRequest;
+  readonly admitted: Pick<
+    Admitted,
+    "authenticated" | "catalogue" | "operation"
+  >;
+  readonly client: McpClient;
+  readonly sessionId?: string;
+  /** Its name in the log. */
+  readonly requestId: string;
+  readonly startedMilliseconds: number;
+}
+
+/**
+ * Reports the end of a call.
+ *
+ * @param taskId the task that goes on after it, and reports its own end
+ */
+export function report(call: Reported, ending: Ending, taskId?: string): void {
+  const { outcome, refusal, code, isToolError } = ending;
+  if (taskId === undefined) note(call, outcome);
+  const { admitted: { operation } } = call;
+  const end = { task: taskId, outcome, refusal };
+  if (!operation) return log(call, "Request", end);
+  // The line is placed under the call's span, whatever ended the call.
+  operation.run(() => log(call, "Request", end));
+  const { client: { revision }, requestId: reference } = call;
+  operation.end({ outcome, code, isToolError, revision, reference });
+}
+
+/** Reports the end of a task that went on after a call. */
+export function reportTask(
+  call: Reported,
+  taskId: string,
+  outcome: Outcome,
+): void {
+  note(call, outcome);
+  log(call, "Task", { outcome }, taskId);
+}
+
+/** Gives the method of a call, and its tool or its prompt, for the log. */
+export function aboutOf(
+  { message, admitted }: Pick<Reported, "message" | "admitted">,
+): { method: string; tool?: string; prompt?: string } {
+  const { method } = message;
+  const { tools, prompts } = admitted.catalogue;
+  const name = message.params.name as string;
+  // An unknown name is the client's text, and stays out of the log.
+  const tool = tools.get(name)?.name;
+  return method === "prompts/get"
+    ? { method, prompt: prompts.get(name)?.name }
+    : { method, tool };
+}
+
+/** Notes a tool call under a grant in the ledger of its person. */
+function note(call: Reported, outcome: Outcome): void {
+  const { engine: { ledger }, message, admitted } = call;
+  const { grantId } = admitted.authenticated.caller;
+  if (!ledger || grantId === undefined || message.method !== "tools/call") {
+    return;
+  }
+  const { tool } = aboutOf(call);
+  if (tool === undefined) return;
+  const at = Math.floor(call.startedMilliseconds / 1000);
+  ledger.note(grantId, { at, tool, outcome });
+}
+
+function log(
+  call: Reported,
+  line: "Request" | "Task",
+  { task, outcome, refusal }: Properties,
+  reference = call.requestId,
+): void {
+  const { log, clock } = call.engine;
+  if (!log.isEnabledFor("info")) return;
+  const { admitted: { authenticated }, message, sessionId } = call;
+  const { subject, clientId, grantId, door } = authenticated.caller;
+  log.info(line, {
+    reference,
+    traceId: traceIdOf(metaOf(message.params)),
+    subject,
+    clientId: clientId && shortClientId(clientId),
+    grantId,
+    door,
+    session: sessionId && shortHash(sessionId),
+    ...aboutOf(call),
+    task,
+    durationMilliseconds: clock() - call.startedMilliseconds,
+    outcome,
+    refusal,
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * The end of everything that arrives at `/mcp`: an answer or an exception
+ * becomes the text for the client, a line in the log, a metric, and an entry in
+ * the ledger, each once.
+ *
+ * @module
+ */
+import { printAddress } from "../../net/address.ts";
+import { clientAddress } from "../../http/client_address.ts";
+import { newReference } from "../../log/reference.ts";
+import type { Operation } from "../../telemetry/telemetry.ts";
+import { printError, printResult, type RequestId } from "../wire/messages.ts";
+import { STATELESS_REVISION } from "../wire/revisions.ts";
+import { printTask } from "../work/task_state.ts";
+import type { Answer, Ending } from "./answer.ts";
+import type { Call } from "./call.ts";
+import type { Engine } from "./engine.ts";
+import { answerFailure, type Failure } from "./failure.ts";
+import { aboutOf } from "./report.ts";
+
+/**
+ * Ends a call with the first of its answers. What comes later is dropped.
+ * Never throws.
+ */
+export function settle(call: Call, answer: Answer): void {
+  if (call.ending) return;
+  let ending: Ending;
+  try {
+    ending = endingOf(call, answer);
+  } catch (error) {
+    // A question may hold what cannot be printed.
+    ending = failedEnding(call, error);
+  }
+  call.end(ending, "task" in answer ? answer.task.taskId : undefined);
+}
+
+function endingOf(call: Call, answer: Answer): Ending {
+  if ("error" in answer) return failedEnding(call, answer.error);
+  const { message: { id }, introduction: { printer } } = call;
+  if ("ask" in answer) {
+    const result = { resultType: "input_required", ...answer.ask };
+    const body = printResult(id, printer.result(result));
+    return { outcome: "input_required", body };
+  }
+  if ("task" in answer) {
+    const result = { resultType: "task", ...printTask(answer.task) };
+    return { outcome: "ok", body: printResult(id, printer.result(result)) };
+  }
+  const { result, isToolError } = answer;
+  const outcome = call.isStopped
+    ? "stopped"
+    : isToolError
+    ? "tool_error"
+    : "ok";
+  return { outcome, body: printResult(id, result), isToolError };
+}
+
+function failedEnding(call: Call, thrown: unknown): Ending {
+  const { engine, message: { id, method }, admitted: { request } } = call;
+  const { stateless, introduction: { printer } } = call;
+  return answerFailure(thrown, {
+    log: engine.log,
+    reference: call.requestId,
+    about: aboutOf(call),
+    isTool: method === "tools/call",
+    inBand: call.begun?.hasStatus === true,
+    http: { request, gate: engine.gate, stateless },
+    stopped: call.isStopped ? call.signal.reason.message : undefined,
+  }, (failure) => {
+    const { result, outcome, refusal } = failure;
+    if (!result) return errorEnding(failure, id);
+    const body = printResult(id, printer.result(result));
+    return { outcome, refusal, body, isToolError: true };
+  });
+}
+
+function errorEnding(
+  { error, outcome, refusal, status, headers }: Failure,
+  id: RequestId | undefined,
+): Ending {
+  const body = printError(id, error!);
+  return { outcome, refusal, body, status, headers, code: error!.code };
+}
+
+/** An HTTP request whose message has not become a call, or never will. */
+export interface Uncalled {
+  readonly request: Request;
+  /** The address of its connection. */
+  readonly peer?: string;
+  /** True if HTTP has its status already: in a batch. */
+  readonly inBand?: boolean;
+  id?: RequestId;
+  /** The telemetry of the message. */
+  operation?: Operation;
+}
+
+/** Ends what was refused before it became a call. Never throws. */
+export function refuse(
+  engine: Pick<Engine, "log" | "gate" | "trustedProxies">,
+  thrown: unknown,
+  uncalled: Uncalled,
+): Ending {
+  const { operation } = uncalled;
+  if (!operation) return refusalOf(engine, thrown, uncalled);
+  // Its lines in the log are placed under its span.
+  const ending = operation.run(() => refusalOf(engine, thrown, uncalled));
+  const { outcome, code } = ending;
+  operation.end({ outcome, code });
+  return ending;
+}
+
+function refusalOf(
+  { log, gate, trustedProxies }: Parameters<typeof refuse>[0],
+  thrown: unknown,
+  { request, id, peer, inBand = false }: Uncalled,
+): Ending {
+  const { headers, method } = request;
+  const reference = newReference();
+  const stateless = headers.get("mcp-protocol-version") === STATELESS_REVISION;
+  const ending = answerFailure(thrown, {
+    log,
+    reference,
+    isTool: false,
+    inBand,
+    http: { request, gate, stateless },
+  }, (failure) => errorEnding(failure, id));
+  const { outcome, refusal } = ending;
+  if (outcome === "internal_error") {
+    if (id === undefined) ending.status = 500;
+  } else if (log.isEnabledFor("debug")) {
+    // Every client without a token is refused once, and scanners all the time.
+    const address = clientAddress(peer, headers, trustedProxies);
+    log.debug("Request", {
+      reference,
+      address: address && printAddress(address),
+      method: `${method} /mcp`,
+      status: ending.status ?? 200,
+      outcome,
+      refusal,
+    });
+  }
+  return ending;
+}

@@ -1,0 +1,144 @@
+/**
+ * The call of a request, and its method: each generation has its own.
+ *
+ * @module
+ */
+import type { Result } from "../exchange/answer.ts";
+import type { Admitted, Engine } from "../exchange/engine.ts";
+import type { PendingResponse } from "../exchange/pending_response.ts";
+import type { Method } from "../exchange/run.ts";
+import { complete } from "../methods/completion.ts";
+import { getPrompt } from "../methods/prompt_get.ts";
+import { readResource } from "../methods/resource_read.ts";
+import { getSkill, listSkills, readDirectory } from "../methods/skills.ts";
+import { listen } from "../methods/subscription.ts";
+import { callTool } from "../methods/tool_call.ts";
+import { argumentsOf } from "../wire/arguments.ts";
+import {
+  checkParamHeaders,
+  checkStandardHeaders,
+  checkVersionHeader,
+} from "../wire/headers.ts";
+import {
+  invalidParams,
+  methodNotFound,
+  type RpcRequest,
+  shown,
+} from "../wire/messages.ts";
+import {
+  isLoggingLevel,
+  levels,
+  Meta,
+  metaOf,
+  parseStatelessMeta,
+} from "../wire/request_meta.ts";
+import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
+import type { InSession } from "./find_session.ts";
+import { SessionCall } from "./session_call.ts";
+import { StatelessCall } from "./stateless_call.ts";
+
+/**
+ * Finds the call of a request of 2026, and its method.
+ *
+ * @throws {import("../../errors.ts").RpcError} for a request that says too
+ * little, or another thing in its headers, and for an unknown method
+ */
+export function findStateless(
+  engine: Engine,
+  message: RpcRequest,
+  admitted: Admitted,
+): { call: StatelessCall; method: Method } {
+  const { request: { headers }, version, catalogue } = admitted;
+  const { params } = message;
+  const meta = metaOf(params);
+  const claimed = meta[Meta.protocolVersion];
+  if (typeof claimed === "string") checkVersionHeader(version, claimed);
+  const parsed = parseStatelessMeta(meta);
+  checkStandardHeaders(headers, message);
+  const method = STATELESS_METHODS.get(message.method);
+  if (!method) throw methodNotFound(message.method, true);
+  const call = new StatelessCall(engine, message, admitted, parsed);
+  if (message.method === "tools/call") {
+    const tool = catalogue.tools.get(params.name as string);
+    if (tool && tool.paramHeaders.length > 0) {
+      checkParamHeaders(headers, tool.paramHeaders, argumentsOf(params));
+    }
+  }
+  return { call, method: call.resuming(method) };
+}
+
+/**
+ * Finds the call of a request in its session, and its method.
+ *
+ * @param response the response that all requests of a batch share
+ * @throws {import("../../errors.ts").RpcError} for an unknown method
+ */
+export function findInSession(
+  engine: Engine,
+  message: RpcRequest,
+  found: InSession,
+  response?: PendingResponse,
+): { call: SessionCall; method: Method<SessionCall> } {
+  const method = SESSION_METHODS.get(message.method);
+  if (!method) throw methodNotFound(message.method, false);
+  return { call: new SessionCall(engine, message, found, response), method };
+}
+
+const EMPTY: Method = () => ({ result: "{}" });
+
+/** Makes the method that gives the pages of a list. */
+function listOf(
+  list: "tools" | "resources" | "resourceTemplates" | "prompts",
+): Method {
+  return ({ introduction, params }) => ({
+    result: introduction[list].at(params.cursor),
+  });
+}
+
+/** Methods that both generations have. */
+const SHARED: readonly (readonly [string, Method])[] = [
+  ["tools/list", listOf("tools")],
+  ["tools/call", callTool],
+  ["resources/list", listOf("resources")],
+  ["resources/templates/list", listOf("resourceTemplates")],
+  ["resources/read", readResource],
+  ["prompts/list", listOf("prompts")],
+  ["prompts/get", getPrompt],
+  ["completion/complete", complete],
+  ["skills/list", listSkills],
+  ["skills/get", getSkill],
+  ["resources/directory/read", readDirectory],
+];
+
+/**
+ * The methods of 2025 besides `initialize`. Subscribing succeeds but has no
+ * effect: without a GET stream there is no way to push.
+ */
+export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
+  new Map<string, Method<SessionCall>>([
+    ...SHARED,
+    ["ping", EMPTY],
+    ["resources/subscribe", EMPTY],
+    ["resources/unsubscribe", EMPTY],
+    ["logging/setLevel", setLevel],
+  ]);
+
+/** Methods of 2026. */
+export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
+  ...SHARED,
+  ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],
+  ["tasks/get", getTask],
+  ["tasks/update", updateTask],
+  ["tasks/cancel", cancelTask],
+  ["subscriptions/listen", listen],
+]);
+
+async function setLevel(
+  { params: { level }, sessionId, engine }: SessionCall,
+): Promise<Result> {
+  if (!isLoggingLevel(level)) {
+    throw invalidParams(`level must be ${levels()}, not ${shown(level)}`);
+  }
+  await engine.sessions.setLogLevel(sessionId, level);
+  return { result: "{}" };
+}
