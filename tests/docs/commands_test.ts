@@ -19,14 +19,14 @@ import { type Command, parseShell } from "./shell.ts";
 
 /** Programs that are not of this project, and of which no more is checked. */
 const PROGRAMS = new Set(
-  ("alias cd claude code codex cp curl date denokv docker export git install ln " +
+  ("alias cd claude code codex cp curl date denokv docker echo export git install ln " +
     "mkdir npm npx on-volume openssl printf prometheus sha256sum sqlite3 " +
     "systemctl systemd-analyze umask").split(" "),
 );
 
 /** Variables of other programs, of a shell, and of tests and measurements. */
 const OTHERS =
-  /^(PROCESSES|TOKEN|SECRET|PWD|NPM_CONFIG_REGISTRY|SSL_CERT_FILE|(HTTPS?|NO)_PROXY|DENO_\w+|OTEL_\w+|SERVER_URL|_HEADERS|_PROTOCOL)$/;
+  /^(PROCESSES|TOOL_SERVER_TOKEN|XDG_CONFIG_HOME|TOKEN|SECRET|PWD|NPM_CONFIG_REGISTRY|SSL_CERT_FILE|(HTTPS?|NO)_PROXY|DENO_\w+|OTEL_\w+|SERVER_URL|_HEADERS|_PROTOCOL)$/;
 
 /** Folders whose files a command may name. */
 const FOLDER = /^(bench|deploy|docs|examples|packages|scripts|src|tests)\//;
@@ -54,8 +54,10 @@ async function denoHelp(...args: string[]): Promise<string> {
 
 /** Reads the sources next to the file that a task runs. */
 async function sourcesOf(task: string): Promise<string> {
+  const [, other] = /^deno task (?:--quiet )?(\w+)/.exec(task) ?? [];
+  if (other !== undefined) return await sourcesOf(tasks[other]);
   const entry = task.split(" ").findLast((word) => /\.ts$/.test(word)) ??
-    (/\/(create|doctor)\b/.exec(task)?.[1] ?? "main").replace(
+    (/\/(call|create|doctor)\b/.exec(task)?.[1] ?? "main").replace(
       /^(?!main)(.*)/,
       "packages/$1/mod.ts",
     );
