@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/kit/browser.ts";
-import { until } from "../../../tests/kit/wait.ts";
+import { until, within } from "../../../tests/kit/wait.ts";
 import { Access } from "../access.ts";
 import { challengeOf } from "../challenge.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
+import { Receiver } from "../receiver.ts";
 import {
   call,
   type Ended,
@@ -494,4 +495,20 @@ Deno.test("call gives up a server that asks to sign in again and again", async (
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+});
+
+Deno.test({
+  name: "Receiver ends although a page never ends its request",
+  async fn() {
+    const receiver = new Receiver();
+    const { hostname, port } = new URL(receiver.redirectUri);
+    using socket = await Deno.connect({ hostname, port: Number(port) });
+    const head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n";
+    await socket.write(new TextEncoder().encode(head));
+    await socket.read(new Uint8Array(1));
+    await within(20, receiver[Symbol.asyncDispose]());
+  },
+  // The request goes on until its socket is closed.
+  sanitizeOps: false,
+  sanitizeResources: false,
 });
