@@ -237,10 +237,12 @@ Deno.test("KeptSignInFile takes nothing that is kept for another server, or brok
     assert.equal(await file.read(), undefined);
     await file.change(() => Promise.resolve(keptAt(url, "a")));
     assert.equal((await file.read())?.tokens.accessToken, "a");
-    for await (const { name } of Deno.readDir(directory)) {
-      await Deno.writeTextFile(`${directory}/${name}`, "{");
+    for (const broken of ["{", "null", "[]", '"text"']) {
+      for await (const { name } of Deno.readDir(directory)) {
+        await Deno.writeTextFile(`${directory}/${name}`, broken);
+      }
+      assert.equal(await file.read(), undefined);
     }
-    assert.equal(await file.read(), undefined);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
