@@ -90,29 +90,29 @@ export function convert(
   text: string,
   property: Json,
   root: Json = property,
+  isItem = false,
 ): unknown {
   const wrong = () =>
     usageFailure(
       `${name}: got ${seen(text)}, wants ${describe(property, root)}`,
     );
-  const schema = resolve(property, root);
+  const [schema = {}, ...others] = alternativesOf(property, root);
+  if (others.length > 0) {
+    for (const other of [schema, ...others]) {
+      try {
+        return convert(name, text, other, root, isItem);
+      } catch {
+        // The next may fit.
+      }
+    }
+    throw wrong();
+  }
   const choices = choicesOf(schema);
   if (choices) {
     const choice = choices.find(({ value }) => `${value}` === text) ??
       choices.find(({ title }) => title === text);
     if (!choice) throw wrong();
     return choice.value;
-  }
-  const others = alternativesOf(schema);
-  if (others) {
-    for (const other of others) {
-      try {
-        return convert(name, text, other, root);
-      } catch {
-        // The next may fit.
-      }
-    }
-    throw wrong();
   }
   switch (schema.type) {
     case "number":
@@ -134,10 +134,14 @@ export function convert(
       throw wrong();
     case "array": {
       if (text.trimStart().startsWith("[")) return parseJson(name, text);
+      // Commas separate the items of one list, not those of a list in a list.
+      if (isItem) throw wrong();
       if (text === "") return [];
       const items = (schema.items ?? {}) as Json;
       try {
-        return text.split(",").map((item) => convert(name, item, items, root));
+        return text.split(",").map((item) =>
+          convert(name, item, items, root, true)
+        );
       } catch {
         throw wrong();
       }
@@ -150,20 +154,25 @@ export function convert(
 }
 
 /** Describes the values of a schema: `integer`, `one of red, green`. */
-export function describe(property: Json, root: Json = property): string {
-  const schema = resolve(property, root);
+export function describe(
+  property: Json,
+  root: Json = property,
+  isItem = false,
+): string {
+  const [schema = {}, ...others] = alternativesOf(property, root);
+  if (others.length > 0) {
+    const each = [schema, ...others].map((it) => describe(it, root, isItem));
+    return [...new Set(each)].join(" or ");
+  }
   const choices = choicesOf(schema);
   if (choices) {
     return choices.length === 1
       ? `${choices[0].value}`
       : `one of ${choices.map(({ value }) => value).join(", ")}`;
   }
-  const others = alternativesOf(schema);
-  if (others) {
-    return [...new Set(others.map((it) => describe(it, root)))].join(" or ");
-  }
   if (schema.type === "array") {
-    const items = describe((schema.items ?? {}) as Json, root);
+    if (isItem) return "list";
+    const items = describe((schema.items ?? {}) as Json, root, true);
     return `list of ${items === "any" ? "anything" : items}`;
   }
   if (schema.type === "object") return "JSON object";
@@ -227,14 +236,25 @@ function choicesOf(schema: Json): Choice[] | undefined {
 /**
  * Lists the schemas of which one is enough, the ones that take any text last.
  */
-function alternativesOf(schema: Json): Json[] | undefined {
-  const others = Array.isArray(schema.type)
-    ? schema.type.map((type) => ({ ...schema, type }))
-    : (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
-  if (!Array.isArray(others)) return undefined;
+function alternativesOf(schema: Json, root: Json): Json[] {
   const isText = ({ type }: Json) => type === "string" ? 1 : 0;
-  return others.filter((it) => typeof it === "object" && it !== null)
+  return flatten(schema, root, new Set())
     .toSorted((a, b) => isText(a) - isText(b));
+}
+
+/** Takes alternatives apart, each once: a schema may lead back to itself. */
+function flatten(schema: Json, root: Json, known: Set<Json>): Json[] {
+  const found = resolve(schema, root);
+  if (known.has(found)) return [];
+  known.add(found);
+  const others = choicesOf(found)
+    ? undefined
+    : Array.isArray(found.type)
+    ? found.type.map((type) => ({ ...found, type }))
+    : found.anyOf ?? found.oneOf;
+  if (!Array.isArray(others)) return [found];
+  return others.filter((it) => typeof it === "object" && it !== null)
+    .flatMap((it) => flatten(it, root, known));
 }
 
 /** Quotes what was typed, cut to a line. */

@@ -32,11 +32,12 @@ export class KeptSignInFile {
   /** Reads what is kept; undefined if there is nothing, or nothing of use. */
   async read(): Promise<KeptSignIn | undefined> {
     try {
-      const kept: KeptSignIn = JSON.parse(await Deno.readTextFile(this.path));
-      const { url, tokens, registration } = kept;
+      const text = await Deno.readTextFile(this.path);
+      const kept: KeptSignIn | null = JSON.parse(text);
+      const { url, tokens, registration } = kept ?? {};
       const isWhole = typeof tokens?.accessToken === "string" &&
         typeof registration?.clientId === "string";
-      return isWhole && url === this.url ? kept : undefined;
+      return kept && isWhole && url === this.url ? kept : undefined;
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return undefined;
       if (error instanceof SyntaxError) return undefined;

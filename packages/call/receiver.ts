@@ -11,6 +11,9 @@ const PAGE = {
   ended: "Signing in ended. Close this window and go back to the terminal.",
 };
 
+/** The time for which requests that have not ended are waited for. */
+const CLOSE_MILLISECONDS = 1000;
+
 /** A listener for the browser that comes back. */
 export class Receiver implements AsyncDisposable {
   readonly redirectUri: string;
@@ -60,7 +63,10 @@ export class Receiver implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server.shutdown();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, CLOSE_MILLISECONDS);
+    await Promise.race([this.#server.shutdown(), promise]);
+    clearTimeout(timer);
   }
 }
 

@@ -184,7 +184,7 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Json> {
     let more: Json = {};
-    for (;;) {
+    for (let round = 0; round <= Client.#MOST_ROUNDS; round++) {
       const response = await this.post(method, { ...params, ...more }, signal);
       const result = await this.read(response);
       if (result.resultType !== "input_required") return result;
@@ -193,6 +193,9 @@ export class Client {
       const inputResponses = await this.#answerAll(inputRequests as Json);
       more = { requestState, inputResponses };
     }
+    throw new Error(
+      `${method} is not answered after ${Client.#MOST_ROUNDS} rounds`,
+    );
   }
 
   /** Posts one request; its answer may be a stream. */
@@ -386,7 +389,10 @@ export class Client {
       const state = await this.read(asked) as TaskState;
       const result = await this.#settle(state, asked, isAnswered, signal);
       if (result) return result;
-      const milliseconds = Math.max(100, Number(state.pollIntervalMs) || 1000);
+      const milliseconds = Math.min(
+        Math.max(100, Number(state.pollIntervalMs) || 1000),
+        Client.#MOST_POLL_MILLISECONDS,
+      );
       signal?.throwIfAborted();
       await new Promise<void>((resolve, reject) => {
         const stop = () => {
@@ -586,6 +592,12 @@ export class Client {
     if (tool) collect(tool.inputSchema, params.arguments);
     return headers;
   }
+
+  /** The rounds of one request, which a server could ask for without end. */
+  static readonly #MOST_ROUNDS = 100;
+
+  /** The longest time between two looks at a task. */
+  static readonly #MOST_POLL_MILLISECONDS = 60_000;
 
   static readonly #INFO = { name: "tool-server-client", version: "1" };
 

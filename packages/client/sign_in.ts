@@ -87,14 +87,14 @@ export class SignIn {
       options.metadataUrl,
       fetch,
     );
-    const server = await SignIn.#server(issuer, fetch);
+    const server = await SignIn.#server(issuer, url, fetch);
     const isKnown = registered &&
       (registered.issuer === undefined || registered.issuer === issuer);
     const clientId = isKnown
       ? registered.clientId
       : await SignIn.#register(server, options);
     const [state, codeVerifier] = [SignIn.#random(), SignIn.#random()];
-    const target = SignIn.#address(server.authorization_endpoint);
+    const target = SignIn.#address(server.authorization_endpoint, url);
     const scopes = new Set(
       options.scope?.split(" ").filter(Boolean) ?? SignIn.#list(resourceScopes),
     );
@@ -123,9 +123,9 @@ export class SignIn {
       redirectUri,
       issuer,
       resource,
-      tokenEndpoint: SignIn.#address(server.token_endpoint).href,
+      tokenEndpoint: SignIn.#address(server.token_endpoint, url).href,
       ...(revocation_endpoint !== undefined && {
-        revocationEndpoint: SignIn.#address(revocation_endpoint).href,
+        revocationEndpoint: SignIn.#address(revocation_endpoint, url).href,
       }),
       state,
       codeVerifier,
@@ -182,12 +182,13 @@ export class SignIn {
 
   /** Revokes a token, if the server has that (RFC 7009). */
   static async revoke(
-    { revocationEndpoint, clientId }: Registration,
+    { revocationEndpoint, clientId, resource }: Registration,
     token: string,
     fetch: typeof globalThis.fetch = globalThis.fetch,
   ): Promise<void> {
     if (revocationEndpoint === undefined) return;
-    const response = await fetch(SignIn.#address(revocationEndpoint), {
+    const address = SignIn.#address(revocationEndpoint, resource);
+    const response = await fetch(address, {
       method: "POST",
       body: new URLSearchParams({ token, client_id: clientId }),
       redirect: "error",
@@ -204,7 +205,7 @@ export class SignIn {
     parameters: Record<string, string>,
   ): Promise<Tokens> {
     const { access_token, refresh_token, expires_in, scope, token_type } =
-      await SignIn.#json(tokenEndpoint, fetch, {
+      await SignIn.#json(tokenEndpoint, resource, fetch, {
         method: "POST",
         body: new URLSearchParams({
           ...parameters,
@@ -241,6 +242,7 @@ export class SignIn {
             `${new URL(url).origin}/.well-known/${name}`,
           ]
           : [metadataUrl],
+        url,
         fetch,
       );
     const [issuer] = SignIn.#list(authorization_servers);
@@ -248,7 +250,7 @@ export class SignIn {
       throw new Error(`${url} does not say where to sign in`);
     }
     // A token for another resource would be of use to that one.
-    const [asked, named] = [new URL(url), SignIn.#address(resource)];
+    const [asked, named] = [new URL(url), SignIn.#address(resource, url)];
     const isOwn = asked.origin === named.origin &&
       `${asked.pathname}/`.startsWith(named.pathname.replace(/\/*$/, "/"));
     if (!isOwn) throw new Error(`${url} says that it is ${resource}`);
@@ -258,14 +260,19 @@ export class SignIn {
   /** Reads the metadata of an authorization server (RFC 8414). */
   static async #server(
     issuer: string,
+    resource: string,
     fetch: typeof globalThis.fetch,
   ): Promise<Json> {
     const openid = "openid-configuration";
-    const server = await SignIn.#first([
-      SignIn.#wellKnown(issuer, "oauth-authorization-server"),
-      SignIn.#wellKnown(issuer, openid),
-      `${issuer.replace(/\/$/, "")}/.well-known/${openid}`,
-    ], fetch);
+    const server = await SignIn.#first(
+      [
+        SignIn.#wellKnown(issuer, "oauth-authorization-server"),
+        SignIn.#wellKnown(issuer, openid),
+        `${issuer.replace(/\/$/, "")}/.well-known/${openid}`,
+      ],
+      resource,
+      fetch,
+    );
     if (URL.parse(`${server.issuer}`)?.href !== new URL(issuer).href) {
       throw new Error(`${issuer} says that it is ${server.issuer}`);
     }
@@ -282,17 +289,22 @@ export class SignIn {
     if (registration_endpoint === undefined) {
       throw new Error(`${url} lets no client register itself`);
     }
-    const { client_id } = await SignIn.#json(registration_endpoint, fetch, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        client_name: clientName,
-        redirect_uris: [redirectUri],
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: "none",
-      }),
-    });
+    const { client_id } = await SignIn.#json(
+      registration_endpoint,
+      url,
+      fetch,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({
+          client_name: clientName,
+          redirect_uris: [redirectUri],
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code"],
+          token_endpoint_auth_method: "none",
+        }),
+      },
+    );
     if (typeof client_id === "string") return client_id;
     throw new Error(`${registration_endpoint} gives no client_id`);
   }
@@ -308,12 +320,13 @@ export class SignIn {
   /** Reads the first document that is there. */
   static async #first(
     urls: readonly string[],
+    resource: string,
     fetch: typeof globalThis.fetch,
   ): Promise<Json> {
     let failure: unknown;
     for (const url of new Set(urls)) {
       try {
-        return await SignIn.#json(url, fetch);
+        return await SignIn.#json(url, resource, fetch);
       } catch (error) {
         failure ??= error;
         const { status } = error as SignInError;
@@ -323,24 +336,28 @@ export class SignIn {
     throw failure;
   }
 
-  /** Checks that an address is https, or http on this machine. */
-  static #address(value: unknown): URL {
+  /**
+   * Checks that an address is https. It may be http on this machine for a
+   * resource of this machine alone: any other could reach what listens here.
+   */
+  static #address(value: unknown, resource: string): URL {
+    const isLocal = (url: URL | null) =>
+      url?.protocol === "http:" &&
+      /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
     const url = URL.parse(`${value}`);
-    const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(
-      url?.hostname ?? "",
-    );
-    if (url?.protocol === "https:" || url?.protocol === "http:" && isLocal) {
-      return url;
-    }
+    const isSafe = url?.protocol === "https:" ||
+      isLocal(url) && isLocal(URL.parse(resource));
+    if (url && isSafe) return url;
     throw new Error(`Signing in needs an https address, not ${value}`);
   }
 
   static async #json(
     target: unknown,
+    resource: string,
     fetch: typeof globalThis.fetch,
     init?: RequestInit,
   ): Promise<Json> {
-    const url = SignIn.#address(target);
+    const url = SignIn.#address(target, resource);
     const response = await fetch(url, { ...init, redirect: "error" });
     let text = "";
     const decoder = new TextDecoder();

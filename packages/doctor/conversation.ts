@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isObject } from "../../src/json.ts";
 import type { ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
 import type { Json, Site } from "./site.ts";
@@ -71,13 +72,13 @@ async function list(
   method: string,
   member: string,
 ): Promise<{ items: Json[]; isOnePage: boolean }> {
-  const items: Json[] = [];
+  let items: Json[] = [];
   let cursor: unknown;
   let pages = 0;
   do {
     const page = await ask(method, cursor === undefined ? {} : { cursor });
     const some = page[member];
-    items.push(...Array.isArray(some) ? some : []);
+    items = items.concat(Array.isArray(some) ? some.filter(isObject) : []);
     cursor = page.nextCursor;
   } while (cursor !== undefined && ++pages < MAX_PAGES);
   return { items, isOnePage: pages === 0 };

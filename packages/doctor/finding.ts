@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { visible } from "../../src/log/log_line.ts";
 
 /** The result of one check. */
 export interface Finding {
@@ -47,10 +48,13 @@ const MARKS: Readonly<Record<Finding["result"], string>> = {
   skipped: "skipped",
 };
 
-/** Prints a finding in one line, with its fix. */
+/**
+ * Prints a finding in one line, with its fix. The server wrote some of its
+ * words: they neither end the line nor control the terminal.
+ */
 export function printFinding({ name, result, found, fix }: Finding): string {
   const line = `${MARKS[result]}  ${name}: ${found}`;
-  return fix ? `${line}. Fix: ${fix}` : line;
+  return visible(fix ? `${line}. Fix: ${fix}` : line);
 }
 
 const INDENT = " ".repeat(9);
@@ -74,7 +78,7 @@ export function printReport(findings: readonly Finding[]): string {
       const lines = group.map((finding) =>
         printFinding({ ...finding, fix: undefined })
       );
-      lines.push(`${INDENT}Fix: ${fix}`);
+      lines.push(`${INDENT}Fix: ${visible(`${fix}`)}`);
       const folded = skipped.filter(({ cause }) => names.has(cause));
       if (folded.length > 0) {
         lines.push(`${INDENT}Not checked because of it: ${namesOf(folded)}`);
@@ -84,7 +88,7 @@ export function printReport(findings: readonly Finding[]): string {
   }
   const others = skipped.filter(({ cause }) => cause === undefined);
   for (const [found, group] of Map.groupBy(others, ({ found }) => found)) {
-    parts.push(`Not checked: ${namesOf(group)}: ${found}`);
+    parts.push(`Not checked: ${namesOf(group)}: ${visible(found)}`);
   }
   const well = of("ok");
   if (well.length > 0) parts.push(`Well: ${namesOf(well)}`);

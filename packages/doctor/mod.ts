@@ -9,6 +9,7 @@ import { type Store, STORES } from "./checks_store.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";
+import { isLoopback } from "../../src/net/loopback.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";
@@ -84,7 +85,13 @@ if (import.meta.main) {
   try {
     options = parseArguments(Deno.args);
     const { url: given = Deno.env.get("BASE_URL") ?? DEFAULT_URL } = options;
-    url = parseTypedUrl(given).href;
+    const parsed = parseTypedUrl(given);
+    if (
+      options.token && parsed.protocol === "http:" && !isLoopback(parsed)
+    ) {
+      throw new Error("--token is sent over https alone, and to this machine");
+    }
+    url = parsed.href;
   } catch (error) {
     console.error(`${(error as Error).message}. ${USAGE}`);
     Deno.exit(2);

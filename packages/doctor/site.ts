@@ -13,6 +13,9 @@ export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
 
+/** The most of an answer that is read. */
+const MOST_CHARACTERS = 64 * 2 ** 20;
+
 /** A JSON object from the other side; its members may be anything. */
 export type Json = Record<string, unknown>;
 
@@ -319,7 +322,7 @@ async function readBody(
 ): Promise<string> {
   const type = response.headers.get("content-type") ?? "";
   if (!type.startsWith("text/event-stream") || !response.body) {
-    return await response.text();
+    return await readText(response);
   }
   if (method === "GET") {
     // Nothing was asked that it could answer.
@@ -330,6 +333,16 @@ async function readBody(
     if (message.result || message.error) return JSON.stringify(message);
   }
   return "";
+}
+
+/** Reads a text up to a bound, because it may have no end. */
+async function readText({ body }: Response): Promise<string> {
+  let text = "";
+  for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += part;
+    if (text.length > MOST_CHARACTERS) break;
+  }
+  return text.slice(0, MOST_CHARACTERS);
 }
 
 /**

@@ -63,48 +63,57 @@ export function grantStore(database: Database) {
     return false;
   }
 
+  /**
+   * Ends a grant: all its credentials are dead from now on. Gives the grant as
+   * it was; undefined if it had ended before.
+   *
+   * @param read the grant if it was just read
+   * @param also writes of the same commit, for records that end with the grant
+   */
+  async function close(
+    grantId: string,
+    { read, also }: { read?: Entry<Grant>; also?: Write } = {},
+  ): Promise<Grant | undefined> {
+    for (let entry = read;; entry = undefined) {
+      entry ??= await database.get<Grant>(grantKey(grantId));
+      const { value: grant } = entry;
+      const isOpen = grant !== undefined && grant.status !== "closed";
+      if (!isOpen && !also) return undefined;
+      const isDone = await database.commit((transaction) => {
+        also?.(transaction);
+        if (!isOpen) return;
+        const tombstone = closeGrant(grant, database.now());
+        setGrant(transaction.check(entry!), tombstone)
+          .delete(upstreamKey(grantId));
+        if (grant.kind !== "client") {
+          transaction.delete(ledgerKey(ledgerIdOf(grant)));
+        }
+      });
+      if (isDone) return isOpen ? grant : undefined;
+    }
+  }
+
+  /**
+   * Takes the people of ended grants out of the lists of people, unless they
+   * have others.
+   */
+  async function unlist(ended: readonly Grant[]): Promise<void> {
+    for (const grants of Map.groupBy(ended, (it) => it.subject).values()) {
+      await unlistPerson(database, grants, hasLive);
+    }
+  }
+
   return {
     find: (grantId: string): Promise<Found<Grant> | undefined> =>
       database.find<Grant>(grantKey(grantId)),
 
-    /**
-     * Ends a grant: all its credentials are dead from now on.
-     *
-     * @param read the grant if it was just read
-     * @param also writes of the same commit, for records that end with the
-     * grant
-     */
-    async close(
-      grantId: string,
-      { read, also }: { read?: Entry<Grant>; also?: Write } = {},
-    ): Promise<void> {
-      for (let entry = read;; entry = undefined) {
-        entry ??= await database.get<Grant>(grantKey(grantId));
-        const { value: grant } = entry;
-        const isOpen = grant !== undefined && grant.status !== "closed";
-        if (!isOpen && !also) return;
-        const isDone = await database.commit((transaction) => {
-          also?.(transaction);
-          if (!isOpen) return;
-          const tombstone = closeGrant(grant, database.now());
-          setGrant(transaction.check(entry!), tombstone)
-            .delete(upstreamKey(grantId));
-          if (grant.kind !== "client") {
-            transaction.delete(ledgerKey(ledgerIdOf(grant)));
-          }
-        });
-        if (isDone) return;
-      }
-    },
+    close,
+    unlist,
 
-    /**
-     * Takes the people of ended grants out of the lists of people, unless they
-     * have others.
-     */
-    async unlist(ended: readonly Grant[]): Promise<void> {
-      for (const grants of Map.groupBy(ended, (it) => it.subject).values()) {
-        await unlistPerson(database, grants, hasLive);
-      }
+    /** Ends a grant, and in the background unlists its person. */
+    async end(grantId: string, read?: Entry<Grant>): Promise<void> {
+      const ended = await close(grantId, { read });
+      if (ended) database.background(() => unlist([ended]));
     },
 
     /**

@@ -108,11 +108,14 @@ const USES: Record<string, (kv: Deno.Kv) => Promise<Use>> = {
 
 /** Tries a use; false if it was used before. */
 async function succeeds(use: Use, kv: Deno.Kv): Promise<boolean> {
+  const database = new Database(kv);
   try {
-    return Boolean(await use(new Database(kv)));
+    return Boolean(await use(database));
   } catch (error) {
     assert.equal((error as { code?: string }).code, "invalid_grant");
     return false;
+  } finally {
+    await database.idle();
   }
 }
 

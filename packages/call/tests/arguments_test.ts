@@ -134,3 +134,28 @@ Deno.test("describe() says what a schema wants", () => {
   assert.equal(describe({ type: "array" }), "list of anything");
   assert.equal(convert("a", "x", { const: "x" }), "x");
 });
+
+Deno.test("convert() and describe() end for a schema that leads back to itself", () => {
+  const $ref = "#/$defs/value";
+  const root = {
+    properties: { value: { $ref } },
+    $defs: {
+      value: {
+        anyOf: [
+          { type: "number" },
+          { $ref },
+          { anyOf: [{ $ref }, { $ref }] },
+          { type: ["null", "boolean"], anyOf: [{ $ref }] },
+          { type: "array", items: { $ref } },
+        ],
+      },
+    },
+  };
+  const { value } = root.properties;
+  assert.equal(
+    describe(value, root),
+    "number or list of number or list",
+  );
+  assert.throws(() => convert("value", "a", value, root), /value: got "a"/);
+  assert.deepEqual(convert("value", "1,[2]", value, root), [1, [2]]);
+});

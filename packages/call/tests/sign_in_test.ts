@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import * as z from "zod";
 import { tool } from "../../../src/authoring/tool.ts";
 import { Browser } from "../../../tests/kit/browser.ts";
-import { until } from "../../../tests/kit/wait.ts";
+import { until, within } from "../../../tests/kit/wait.ts";
 import { Access } from "../access.ts";
 import { challengeOf } from "../challenge.ts";
 import { type KeptSignIn, KeptSignInFile } from "../kept_sign_in.ts";
+import { Receiver } from "../receiver.ts";
 import {
   call,
   type Ended,
@@ -236,10 +237,12 @@ Deno.test("KeptSignInFile takes nothing that is kept for another server, or brok
     assert.equal(await file.read(), undefined);
     await file.change(() => Promise.resolve(keptAt(url, "a")));
     assert.equal((await file.read())?.tokens.accessToken, "a");
-    for await (const { name } of Deno.readDir(directory)) {
-      await Deno.writeTextFile(`${directory}/${name}`, "{");
+    for (const broken of ["{", "null", "[]", '"text"']) {
+      for await (const { name } of Deno.readDir(directory)) {
+        await Deno.writeTextFile(`${directory}/${name}`, broken);
+      }
+      assert.equal(await file.read(), undefined);
     }
-    assert.equal(await file.read(), undefined);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -494,4 +497,20 @@ Deno.test("call gives up a server that asks to sign in again and again", async (
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+});
+
+Deno.test({
+  name: "Receiver ends although a page never ends its request",
+  async fn() {
+    const receiver = new Receiver();
+    const { hostname, port } = new URL(receiver.redirectUri);
+    using socket = await Deno.connect({ hostname, port: Number(port) });
+    const head = "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n";
+    await socket.write(new TextEncoder().encode(head));
+    await socket.read(new Uint8Array(1));
+    await within(20, receiver[Symbol.asyncDispose]());
+  },
+  // The request goes on until its socket is closed.
+  sanitizeOps: false,
+  sanitizeResources: false,
 });

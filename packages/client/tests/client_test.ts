@@ -282,6 +282,44 @@ function streamOf(text: string): Response {
   });
 }
 
+Deno.test("Client gives up a server that asks without end", async () => {
+  let asked = 0;
+  const client = clientOf({
+    "tools/call": (id) => {
+      asked++;
+      return answerTo(id, { resultType: "input_required", inputRequests: {} });
+    },
+  });
+  await assert.rejects(
+    client.request("tools/call", { name: "order" }),
+    /tools\/call is not answered after 100 rounds/,
+  );
+  assert.equal(asked, 101);
+});
+
+Deno.test("Client waits a minute at most between two looks at a task", async () => {
+  const waits: unknown[] = [];
+  const { setTimeout } = globalThis;
+  const abort = new AbortController();
+  globalThis.setTimeout = ((run: () => void, wait?: number) => {
+    waits.push(wait);
+    abort.abort(new Error("seen"));
+    return setTimeout(run, 0);
+  }) as typeof setTimeout;
+  try {
+    const client = clientOf({
+      "subscriptions/listen": () => streamOf(""),
+      "tasks/get": (id) =>
+        answerTo(id, { taskId: "t", status: "working", pollIntervalMs: 1e15 }),
+    });
+    const { signal } = abort;
+    await assert.rejects(client.follow({ taskId: "t" }, { signal }), /seen/);
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  assert.deepEqual(waits, [60_000]);
+});
+
 Deno.test("Client refuses the answer to another request", async () => {
   for (const revision of ["2025-11-25", "2026-07-28"] as const) {
     const client = clientOf({

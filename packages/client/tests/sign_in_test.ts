@@ -91,6 +91,36 @@ Deno.test("SignIn registers, asks with PKCE, and exchanges the code", async () =
   );
 });
 
+const LOCAL = "http://127.0.0.1:9";
+
+for (
+  const [what, changes, metadataUrl] of [
+    ["its metadata", {}, `${LOCAL}/metadata`],
+    [
+      "its authorization server",
+      changed(RESOURCE, { authorization_servers: [LOCAL] }),
+    ],
+    ...[
+      "authorization",
+      "token",
+      "registration",
+      "revocation",
+    ].map((name) => [
+      `its ${name} endpoint`,
+      changed(SERVER, { [`${name}_endpoint`]: `${LOCAL}/${name}` }),
+    ]),
+  ] as [string, Routes, string | undefined][]
+) {
+  Deno.test(`SignIn lets no distant server say that ${what} is on this machine`, async () => {
+    const { fetch, sent } = serverOf(changes);
+    await assert.rejects(
+      SignIn.begin({ ...optionsOf(fetch), metadataUrl }),
+      /needs an https address, not http:/,
+    );
+    assert(sent.every(({ url }) => !url.startsWith(LOCAL)));
+  });
+}
+
 Deno.test("SignIn keeps a client ID for its issuer alone", async () => {
   for (
     const [issuer, expected] of [

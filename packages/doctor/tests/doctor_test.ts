@@ -49,6 +49,10 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
       [["nonsense"], /Not an address: nonsense/],
       [["--store", "claude,apple"], /Not a store: apple\. Known are claude/],
       [["--token"], /--token needs a token/],
+      [
+        ["http://tools.example.com", "--token", "secret"],
+        /--token is sent over https alone/,
+      ],
       [["a.example", "b.example"], /Not understood: b\.example/],
       [["--loud"], /Not understood: --loud/],
     ] as const

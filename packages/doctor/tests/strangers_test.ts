@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { examine } from "../examine.ts";
 import { STORES } from "../checks_store.ts";
-import { type Finding, printFinding } from "../finding.ts";
+import { type Finding, printFinding, printReport } from "../finding.ts";
 
 /** A server that is not of this project, as `fetch`. */
 type Stranger = (request: Request) => Response | Promise<Response>;
@@ -235,3 +235,57 @@ for (const [what, capabilities, content, expected] of VIEWS) {
     assert.match(printFinding(named(all, "Views")), expected);
   });
 }
+
+const CONTROLS = "\x1b[2J\x07\r\nWell: everything\u202e\u0085";
+
+Deno.test("printReport() lets no word of a server end a line or control the terminal", async () => {
+  const refusing: Stranger = async (request) => {
+    const { id } = await request.clone().json().catch(() => ({}));
+    const error = { code: -32000, message: CONTROLS };
+    return id === undefined
+      ? await stranger(SESSIONS, asJson)(request)
+      : Response.json({ jsonrpc: "2.0", id, error }, { headers: CORS });
+  };
+  const tools = [{ name: CONTROLS, inputSchema: {} }];
+  for (
+    const server of [
+      refusing,
+      stranger({ ...SESSIONS, "tools/list": { tools } }, asJson),
+    ]
+  ) {
+    const all = await findings(server);
+    const report = printReport(all) + all.map(printFinding).join("\n");
+    assert.match(report, /\\u001b\[2J\\u0007\\u000d\\u000aWell: everything/);
+    assert.doesNotMatch(report, /[^\n\P{Cc}]|\p{Cf}|\nWell: everything/u);
+  }
+});
+
+Deno.test("examine() goes on where a list holds no objects, or very many", async () => {
+  for (const more of [[null, 1, "tool", []], Array(400_000).fill(0)]) {
+    const all = await findings(stranger({
+      ...SESSIONS,
+      "tools/list": { tools: [TOOL, ...more] },
+    }, asJson));
+    assert.equal(named(all, "Tools").found, "1 are listed");
+  }
+});
+
+Deno.test("examine() reads only the beginning of an answer without an end", async () => {
+  const inner = stranger(SESSIONS, asJson);
+  const part = new Uint8Array(2 ** 20).fill(0x20);
+  let parts = 0;
+  const all = await findings((request) =>
+    request.url.endsWith("/health")
+      ? new Response(
+        new ReadableStream({
+          pull(controller) {
+            // The bound is that of 64 parts.
+            if (++parts > 100) controller.error(new TypeError("read on"));
+            else controller.enqueue(part);
+          },
+        }),
+      )
+      : inner(request)
+  );
+  assert.doesNotMatch(named(all, "Health").found, /cannot be reached/);
+});

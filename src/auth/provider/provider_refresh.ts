@@ -46,7 +46,7 @@ export function providerRefresh({
   waitSeconds,
 }: {
   provider: Provider;
-  grants: Pick<GrantStore, "close">;
+  grants: Pick<GrantStore, "end">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */
@@ -207,7 +207,7 @@ export function providerRefresh({
     grantId: string,
     cause?: unknown,
   ): Promise<ChallengeError> {
-    await grants.close(grantId);
+    await grants.end(grantId);
     return died(cause);
   }
 

@@ -44,7 +44,7 @@ export function providerTokens({
 }: {
   provider: Provider;
   providerId: string;
-  grants: Pick<GrantStore, "close">;
+  grants: Pick<GrantStore, "end">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */

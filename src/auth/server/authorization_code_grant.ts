@@ -48,7 +48,7 @@ export function authorizationCodeGrant(
       if (record.usedAt !== undefined) {
         const tokens = await codes.answerAgain(code, read);
         if (tokens) return tokens;
-        await grants.close(read.grantId);
+        await grants.end(read.grantId);
         throw new OAuthError("invalid_grant", "The code was used before");
       }
 

@@ -90,7 +90,7 @@ export function refreshTokenGrant(
       // A replay. Its tag proves that a token is one of the grant's, even if
       // nothing is left of it.
       if (!record || record.usedAt !== undefined) {
-        await grants.close(grant.id, { read: read.grant });
+        await grants.end(grant.id, read.grant);
         throw new OAuthError(
           "invalid_grant",
           "The refresh token was used before",

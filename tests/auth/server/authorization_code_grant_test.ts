@@ -156,6 +156,7 @@ Deno.test("redeem() says of a code that was used before that it was", () =>
       redeem(database, { ...GOOD, code, clientId }),
       /The code was used before/,
     );
+    await database.idle();
   }));
 
 Deno.test("redeem() refuses the code of a grant that has ended, or whose provider's tokens are gone", () =>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { until } from "../../kit/wait.ts";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { tokenEndpoint } from "../../../src/auth/server/token.ts";
 import { tool } from "../../../src/authoring/tool.ts";
@@ -259,6 +260,34 @@ Deno.test("POST /token ends the grant when a code is used twice", async () => {
   assert.equal(await status(client.call(body.access_token, "greet")), 401);
   assert.equal((await client.refresh(body.refresh_token)).status, 400);
 });
+
+for (const what of ["code", "refresh token"]) {
+  Deno.test(`POST /token leaves no address of a person whose ${what} ended their last grant`, async () => {
+    using time = new FakeTime();
+    await using server = await startOAuthServer({ tools: [greet] });
+    server.provider.email = "jo@quince.example";
+    const client = await Client.register(server);
+    const code = await client.signIn();
+    const { body: { refresh_token } } = await client.redeem(code);
+    const isKept = async () =>
+      /quince/.test(
+        Deno.inspect(await Array.fromAsync(server.kv.list({ prefix: [] })), {
+          depth: 9,
+        }),
+      );
+    assert(await isKept());
+    if (what === "code") {
+      await client.redeem(code);
+    } else {
+      const { body } = await client.refresh(refresh_token);
+      await status(client.call(body.access_token, "greet"));
+      time.tick(60);
+      await client.refresh(body.refresh_token);
+      await client.refresh(refresh_token);
+    }
+    await until(async () => !await isKept());
+  });
+}
 
 Deno.test("POST /token leaves a grant alone when someone else replays its code", async () => {
   await using server = await startOAuthServer({ tools: [greet] });
