@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { fileURLToPath } from "node:url";
 import {
   CreateError,
   exists,
@@ -91,9 +92,10 @@ async function hasContent(directory: string): Promise<boolean> {
  * made by a clone goes on with the clone.
  */
 function linkFrom(root: string): string | undefined {
-  const { protocol, pathname } = new URL("../../", import.meta.url);
-  if (protocol !== "file:") return undefined;
-  const own = decodeURIComponent(pathname).replace(/\/$/, "").split("/");
+  const url = new URL("../..", import.meta.url);
+  if (url.protocol !== "file:") return undefined;
+  // On Windows too: C:\a begins with the name of its drive, without a slash.
+  const own = fileURLToPath(url).replace(/[/\\]$/, "").split(/[/\\]/);
   const theirs = root.split(/[/\\]/);
   let shared = 0;
   while (shared < own.length && own[shared] === theirs[shared]) shared++;

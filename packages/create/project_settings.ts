@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pathToFileURL } from "node:url";
 import { needsOf } from "../../src/authoring/needs.ts";
 import { needing } from "../../src/server/plan.ts";
 import type { ServerOptions } from "../../src/server/server_options.ts";
@@ -71,7 +72,7 @@ export async function updateSettings({ isCheck }: { isCheck: boolean }) {
 
 /** Reads the server that `server.ts` declares. @throws {CreateError} */
 async function readServer(): Promise<ServerOptions> {
-  const url = new URL("server.ts", `file://${Deno.cwd()}/`).href;
+  const url = pathToFileURL(`${Deno.cwd()}/server.ts`).href;
   const { default: server } = await import(url).catch((error) => {
     throw new CreateError(`server.ts cannot be read: ${error.message}`);
   });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { needsOf } from "../../../src/authoring/needs.ts";
 import { secret } from "../../../src/authoring/setting.ts";
@@ -169,6 +170,34 @@ Deno.test("deno task settings has been run here", async () => {
   const { permissions } = JSON.parse(await read("deno.json"));
   const { allow } = permissions.default.env;
   assert.deepEqual(grantedVariables(allow, settings, []), allow);
+});
+
+Deno.test("settings are written in a directory of any name", async () => {
+  const parent = await Deno.makeTempDir();
+  try {
+    const cwd = `${parent}/C# 50%20?`;
+    await Deno.mkdir(cwd);
+    const env = { allow: [] };
+    await Deno.writeTextFile(
+      `${cwd}/deno.json`,
+      JSON.stringify({ permissions: { default: { env } } }),
+    );
+    await Deno.writeTextFile(
+      `${cwd}/server.ts`,
+      'export default { name: "mine", version: "1" };',
+    );
+    const config = fileURLToPath(new URL("deno.json", ROOT));
+    const create = new URL("packages/create/mod.ts", ROOT).href;
+    const { stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--allow-all", "--config", config, create, "settings"],
+      cwd,
+    }).output();
+    assert.equal(new TextDecoder().decode(stderr), "");
+    const written = await Deno.readTextFile(`${cwd}/.env.example`);
+    assert.equal(written, envExample(new Map()));
+  } finally {
+    await Deno.remove(parent, { recursive: true });
+  }
 });
 
 Deno.test("a new project has the tasks of this one", async () => {

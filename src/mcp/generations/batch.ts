@@ -5,11 +5,10 @@
  * @module
  * @see MCP 2025-03-26, Transports, Sending Messages to the Server
  */
-import { LimitError } from "../../errors.ts";
 import { isObject } from "../../json.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import type { Ending } from "../exchange/answer.ts";
-import { emptyResponse } from "../exchange/encode.ts";
+import { emptyResponse, encode } from "../exchange/encode.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import { PendingResponse } from "../exchange/pending_response.ts";
 import { run } from "../exchange/run.ts";
@@ -33,7 +32,7 @@ const BATCH_MESSAGES = 100;
 
 /**
  * Serves the messages of a batch concurrently. Answers 202 if none wants an
- * answer.
+ * answer and all are taken.
  *
  * @throws {import("../../errors.ts").RpcError} -32600 for a revision without
  * batches, and for too few or too many messages
@@ -44,6 +43,7 @@ export async function serveBatch(
   admitted: Admitted,
 ): Promise<Response> {
   const found = await findSessionOf(engine, values, admitted);
+  if (!values.some(wantsResponse)) return await take(engine, values, found);
   const response = new PendingResponse(engine.clock, true);
   const done: string[] = [];
 
@@ -54,16 +54,31 @@ export async function serveBatch(
     else done.push(body);
   }
 
-  const all = Promise.all(values.map(serveOne));
-  if (!values.some(wantsResponse)) return all.then(() => emptyResponse(202));
-  all.then(async () => {
-    if (!response.isStream) {
+  Promise.all(values.map(serveOne)).then(async () => {
+    // JSON-RPC 2.0 §6: an empty array is no answer.
+    if (!response.isStream && done.length > 0) {
       return response.end({ body: `[${done.join(",")}]` });
     }
     for (const message of done) await response.send(message);
     response.end();
   });
   return await response.response;
+}
+
+/**
+ * Takes notifications and responses. If one is refused, HTTP says so: their
+ * sender learns it in no other way.
+ */
+async function take(
+  engine: Engine,
+  values: readonly unknown[],
+  found: InSession,
+): Promise<Response> {
+  const endings = await Promise.all(
+    values.map((value) => answer(engine, value, found)),
+  );
+  const refused = endings.find((ending) => ending !== undefined);
+  return refused ? encode(refused) : emptyResponse(202);
 }
 
 /** Finds the session of a batch, if its revision has them. */
@@ -94,16 +109,21 @@ async function findSessionOf(
   return found;
 }
 
-/** Answers one message. Never rejects. */
+/**
+ * Answers one message. Never rejects.
+ *
+ * @param response the response of the batch, if one of its messages wants it
+ */
 async function answer(
   engine: Engine,
   value: unknown,
   found: InSession,
-  response: PendingResponse,
+  response?: PendingResponse,
 ): Promise<Ending | undefined> {
   const { request, peer } = found;
   const id = salvageId(value);
-  const uncalled: Uncalled = { request, peer, id, inBand: true };
+  const inBand = response !== undefined;
+  const uncalled: Uncalled = { request, peer, id, inBand };
   try {
     const message = parseMessage(value);
     if (message.kind === "response") {
@@ -115,7 +135,9 @@ async function answer(
       ? observe(telemetry, message, found, uncalled, serveIn)
       : serveIn(found));
   } catch (error) {
-    return refuse(engine, error, uncalled);
+    const ending = refuse(engine, error, uncalled);
+    // Among answers there is none to a notification or a response.
+    return inBand && !wantsResponse(value) ? undefined : ending;
   }
 }
 
@@ -123,15 +145,10 @@ async function serve(
   engine: Engine,
   message: RpcRequest | RpcNotification,
   found: InSession,
-  response: PendingResponse,
+  response?: PendingResponse,
 ): Promise<Ending | undefined> {
   if (message.kind === "notification") {
-    // No notification of a batch is answered, not even by a refusal.
-    return void await takeNotification(engine, message, found).catch(
-      (error) => {
-        if (!(error instanceof LimitError)) throw error;
-      },
-    );
+    return void await takeNotification(engine, message, found);
   }
   if (message.method === "initialize") {
     throw invalidRequest("initialize must not be part of a batch");

@@ -11,7 +11,7 @@ import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { parseBy } from "../wire/json_schema.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
-import type { JsonObject } from "../../json.ts";
+import { isObject, type JsonObject } from "../../json.ts";
 import { inputErrorText } from "../wire/tool_result.ts";
 
 /**
@@ -35,7 +35,7 @@ export async function getPrompt(call: Call): Promise<Answer> {
     (answer) => ({
       result: printer.result({
         ...(description && { description }),
-        messages: messagesOf(answer),
+        messages: messagesOf(prompt, answer),
       }),
     }),
   );
@@ -51,9 +51,12 @@ async function parseArguments(
   return parsed.data as JsonObject;
 }
 
-function messagesOf(answer: PromptAnswer) {
+/** @throws {TypeError} for what is neither a text nor messages */
+function messagesOf({ name }: Prompt, answer: PromptAnswer) {
   if (typeof answer === "string") {
     return [{ role: "user", content: { type: "text", text: answer } }];
   }
-  return Array.isArray(answer) ? answer : [answer];
+  const messages = Array.isArray(answer) ? answer : [answer];
+  if (messages.every((message) => isObject(message?.content))) return messages;
+  throw new TypeError(`prompt ${name} must give a text or messages`);
 }

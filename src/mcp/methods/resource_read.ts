@@ -7,6 +7,7 @@
 import { base64 } from "../../crypto/crypto.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
 import type {
+  Resource,
   ResourceAnswer,
   ResourceContents,
 } from "../../authoring/resource.ts";
@@ -35,14 +36,14 @@ export async function readResource(call: Call): Promise<Answer> {
     );
   if (!found) throw missing();
   const { resource, variables } = found;
-  const { ttlSeconds = 0, cacheScope = "private", mimeType } = resource;
+  const { ttlSeconds = 0, cacheScope = "private" } = resource;
   return await CallContext.follow(
     context,
     resource.read(variables, context),
     (answer) => {
       if (answer === undefined) throw missing();
       const result = introduction.printer.result(
-        { contents: contentsOf(answer, uri, mimeType) },
+        { contents: contentsOf(answer, uri, resource) },
         { ttlMs: ttlSeconds * 1000, cacheScope },
       );
       return { result };
@@ -50,10 +51,11 @@ export async function readResource(call: Call): Promise<Answer> {
   );
 }
 
+/** @throws {TypeError} for what is neither a text, nor bytes, nor contents */
 function contentsOf(
   answer: ResourceAnswer,
   uri: string,
-  mimeType: string | undefined,
+  { name, mimeType }: Resource,
 ): ResourceContents[] {
   if (typeof answer === "string") {
     return [{ uri, mimeType: mimeType ?? "text/plain", text: answer }];
@@ -65,5 +67,10 @@ function contentsOf(
       blob: base64(answer),
     }];
   }
-  return answer;
+  const isContents = Array.isArray(answer) &&
+    answer.every((content) => typeof content?.uri === "string");
+  if (isContents) return answer;
+  throw new TypeError(
+    `resource ${name} must give a text, bytes or an array of contents`,
+  );
 }

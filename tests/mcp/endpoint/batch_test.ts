@@ -5,6 +5,7 @@ import { tool } from "../../../src/authoring/tool.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 import { Events, isStream, messagesOf, refusal } from "../../kit/answer.ts";
 import { initialize, type Json, rpc } from "../../kit/message.ts";
+import { kvThrough } from "../../kit/kv.ts";
 import { startServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 import { CATALOGUE } from "./catalogue.ts";
@@ -203,6 +204,58 @@ Deno.test("a request of a batch can be cancelled", async () => {
   await started.promise;
   await session.notify("notifications/cancelled", { requestId: 1 });
   assert.deepEqual(byId(await (await response).json()), { 2: {} });
+});
+
+Deno.test("a batch whose requests are all cancelled is answered by no array", async () => {
+  const started = Promise.withResolvers<void>();
+  const hang = tool({
+    name: "hang",
+    run() {
+      started.resolve();
+      return new Promise<string>(() => {});
+    },
+  });
+  await using server = await startServer({ tools: [hang] });
+  const session = await server.openSession({ revision: "2025-03-26" });
+  const response = session.post([call("hang", 1)]);
+  await started.promise;
+  await session.notify("notifications/cancelled", { requestId: 1 });
+  assert(isStream(await response));
+  assert.deepEqual(await messagesOf(await response), []);
+});
+
+Deno.test("a batch whose answer cannot be kept is refused, and may be sent again", async () => {
+  using real = await Deno.openKv(":memory:");
+  let isDown = false;
+  const kv = kvThrough(real, (operation, key) => {
+    if (isDown && key?.flat()[0] === "reply") throw new Error("no database");
+    return operation();
+  });
+  const where = tool({
+    name: "where",
+    run: async (_input, { roots }) => `${(await roots()).length} roots`,
+  });
+  await using server = await startServer({ tools: [where], kv });
+  const session = await server.openSession({
+    revision: "2025-03-26",
+    capabilities: { roots: {} },
+  });
+  const events = new Events(await session.post([call("where", 1)]));
+  const { id } = await events.read();
+  const answer = { jsonrpc: "2.0", id, result: { roots: [] } };
+  const post = (messages: Json[]) => session.post(messages);
+  isDown = true;
+  const refused = await post([NOTIFICATION, answer]);
+  assert.equal(refused.status, 503);
+  assert.notEqual(refused.headers.get("retry-after"), null);
+  await refused.body?.cancel();
+  // Beside a request it gets no answer, because its id is one of ours.
+  const beside = await post([answer, rpc("ping", {}, 7)]);
+  assert.deepEqual(byId(await beside.json()), { 7: {} });
+  isDown = false;
+  assert.equal((await post([NOTIFICATION, answer])).status, 202);
+  assert.equal((await events.read()).result.content[0].text, "0 roots");
+  assert.equal((await events.next()).done, true);
 });
 
 Deno.test("a question of a batch may be answered in a batch", async () => {

@@ -39,3 +39,12 @@ Deno.test("getPrompt() refuses what is no name", async () => {
     await rejects(messagesOf("", name), -32602);
   }
 });
+
+Deno.test("getPrompt() tells an author whose prompt gives no messages", async () => {
+  for (const answer of [undefined, null, 5, [null], { role: "user" }]) {
+    await assert.rejects(messagesOf(answer as unknown as PromptAnswer), {
+      name: "TypeError",
+      message: "prompt p must give a text or messages",
+    });
+  }
+});

@@ -101,3 +101,23 @@ Deno.test("readResource() hands on several contents as they are", async () => {
     { uri: "c://2", text: "" },
   ]);
 });
+
+Deno.test("readResource() tells an author whose resource gives no contents", async () => {
+  for (const answer of [null, 5, { uri: "d://x" }, [null], [{ text: "" }]]) {
+    const catalogue = compileCatalogue({
+      resources: [
+        resource({ uri: "d://x", name: "d", read: () => answer as never }),
+      ],
+    }, { serverInfo: { name: "s", version: "1" } });
+    const call = {
+      catalogue,
+      introduction: catalogue.stateless,
+      params: { uri: "d://x" },
+      context: {},
+    } as unknown as Call;
+    await assert.rejects(readResource(call), {
+      name: "TypeError",
+      message: "resource d must give a text, bytes or an array of contents",
+    });
+  }
+});
