@@ -7,9 +7,7 @@ import assert from "node:assert/strict";
 
 const ROOT = new URL("../", import.meta.url);
 
-/**
- * One import. A type import is no arrow, because it does not exist at run time.
- */
+/** One import, also of types. */
 interface Import {
   from: string;
   /** A path from the root for our own files, else the bare specifier. */
@@ -89,7 +87,7 @@ const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
 
 /**
  * The layers, from the ones that everything may use to the ones that nothing
- * may. Folders of one line may use each other; `src/` alone means the files
+ * may. Folders of one layer may use each other; `src/` alone means the files
  * directly in it.
  */
 const LAYERS: readonly (readonly string[])[] = [
@@ -147,18 +145,18 @@ function layerOf(path: string): number {
   let layer = -1;
   let longest = "";
   for (const [index, line] of LAYERS.entries()) {
-    for (const room of line) {
-      const isIn = room.endsWith("/")
-        ? room === "src/"
-          ? path.replace(/[^/]*$/, "") === room
-          : path.startsWith(room)
-        : path === room;
-      if (isIn && room.length > longest.length) {
-        [layer, longest] = [index, room];
+    for (const place of line) {
+      const isIn = place.endsWith("/")
+        ? place === "src/"
+          ? path.replace(/[^/]*$/, "") === place
+          : path.startsWith(place)
+        : path === place;
+      if (isIn && place.length > longest.length) {
+        [layer, longest] = [index, place];
       }
     }
   }
-  assert(layer >= 0, `${path} is in no room`);
+  assert(layer >= 0, `${path} is in no layer`);
   return layer;
 }
 
@@ -167,6 +165,7 @@ function print({ from, to }: Import): string {
   return `${from} -> ${to}`;
 }
 
+/** The imports of what is loaded at run time. */
 const arrows = imports.filter(({ isType }) => !isType);
 /** The package's own arrows: tools of a clone may need any package. */
 const packageArrows = arrows.filter(({ from }) => !AUTHORED.test(from));
@@ -311,13 +310,13 @@ Deno.test("docs/architecture.md has a row for every folder, from the ground up",
   const folders = firstCells("Folders");
   const there = new Set(files.map(folderOf).filter((folder) => folder));
   assert.deepEqual(folders.toSorted(), [...there].sort());
-  // Of the entry points each stands on a floor of its own.
-  const floors = folders.slice(1).map((folder) =>
+  // Of the entry points each has a layer of its own.
+  const layers = folders.slice(1).map((folder) =>
     Math.max(
       ...files.filter((path) => folderOf(path) === folder).map(layerOf),
     )
   );
-  assert.deepEqual(floors, floors.toSorted((a, b) => a - b));
+  assert.deepEqual(layers, layers.toSorted((a, b) => a - b));
 });
 
 Deno.test("docs/architecture.md has a row for every key", async () => {
@@ -337,31 +336,32 @@ Deno.test("docs/architecture.md has no dead word", async () => {
   assert.deepEqual(dead, []);
 });
 
-async function* listNames(folder: string): AsyncGenerator<string> {
+async function* listPaths(folder: string): AsyncGenerator<string> {
   for await (
     const { name, isDirectory } of Deno.readDir(new URL(folder, ROOT))
   ) {
-    if (isDirectory) yield* listNames(`${folder}${name}/`);
-    else yield name;
+    if (isDirectory) yield* listPaths(`${folder}${name}/`);
+    else yield `${folder}${name}`;
   }
 }
 
 Deno.test("the pages for engineers name files that are there", async () => {
-  const names = new Set<string>();
+  const paths = [...files];
   for (const folder of ["src/", "packages/", "tests/", "docs/"]) {
-    for await (const name of listNames(folder)) names.add(name);
+    paths.push(...await Array.fromAsync(listPaths(folder)));
   }
-  const decisions = (await Array.fromAsync(listNames("docs/decisions/")))
-    .map((name) => `docs/decisions/${name}`);
+  const pages = [
+    "AGENTS.md",
+    "docs/architecture.md",
+    "docs/extending.md",
+    ...paths.filter((path) => path.startsWith("docs/decisions/")),
+  ];
   const gone: string[] = [];
-  for (
-    const path of ["docs/architecture.md", "docs/extending.md", ...decisions]
-  ) {
-    const prose = (await readText(path)).replaceAll(/^```[\s\S]*?^```$/gm, "");
-    for (const [, name] of prose.matchAll(/`[\w/.]*?([\w.]+\.tsx?)`/g)) {
-      if (!names.has(name) && !files.includes(name)) {
-        gone.push(`${path}: ${name}`);
-      }
+  for (const page of pages) {
+    const prose = (await readText(page)).replaceAll(/^```[\s\S]*?^```$/gm, "");
+    for (const [, named] of prose.matchAll(/`([\w/.-]+\.tsx?)`/g)) {
+      const isThere = paths.some((path) => `/${path}`.endsWith(`/${named}`));
+      if (!isThere) gone.push(`${page}: ${named}`);
     }
   }
   assert.deepEqual(gone, []);

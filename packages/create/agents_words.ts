@@ -102,6 +102,7 @@ export default tool({
 const VIEW = `<!doctype html>
 <title>Note</title>
 <script src="tool-server/view"></script>
+<style>body { color: var(--color-text-primary, #1d1f1e); }</style>
 <h1></h1>
 <script>
 view.show(({ data }) => {

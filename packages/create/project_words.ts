@@ -61,6 +61,10 @@ docker run -p 3000:3000 -v ${name}:/app/data --env-file .env ${name}
 Set \`BASE_URL\` to the public address and \`AUTH_STRATEGY\` to who may call;
 \`deno task doctor URL\` examines the server as its clients meet it.
 
+\`KV_PATH\` names the database of sessions and sign-ins;
+\`deno task backup data/tools.db COPY\` copies it, or another SQLite file, while
+the server runs, and \`deno task restore COPY data/tools.db\` puts it back.
+
 ## Update
 
 Change the version in \`deno.json\` (\`deno outdated --update --latest\` does), read

@@ -153,7 +153,7 @@ button.danger { color: var(--bad); }
 button.danger:hover { border-color: var(--bad); }
 
 label { display: block; margin-top: 1.5rem; font-weight: 575; }
-input[type="text"], select {
+input[type="text"], input[type="search"], select {
   width: 100%;
   height: 2.9rem;
   margin-top: 0.4rem;

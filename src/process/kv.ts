@@ -106,7 +106,9 @@ async function prepareFile(path: string, log: Logger): Promise<void> {
       variable: "KV_PATH",
       got: path,
       wants: "a file that may be opened",
-      fix: `Use data/tools.db, or add --allow-read=${place} ` +
+      fix:
+        "Use a file in a folder that this process may read and write (data, " +
+        `unless its command names another), or add --allow-read=${place} ` +
         `--allow-write=${place} to deno run, or "${place}" to read and write ` +
         "of permissions.default in deno.json",
     });

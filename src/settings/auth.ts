@@ -14,7 +14,7 @@ import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
 import { type Reach, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
-import { listOf, ON_OFF, oneOf, refuse } from "./shapes.ts";
+import { listOf, oneOf, refuse, TRUE_OR_FALSE } from "./shapes.ts";
 
 /** Settings of each chosen `AUTH_STRATEGY`; without any, everyone may call. */
 export interface AuthConfig {
@@ -58,7 +58,7 @@ export const AUTH = settingsOf({
   AUTH_ANONYMOUS: {
     words: "Whether callers who present nothing may use what needs no scope, " +
       "and are asked to sign in by what needs one. See docs/access.md.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     default: false,
   },
 });

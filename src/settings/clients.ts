@@ -11,10 +11,10 @@ import {
   listOf,
   lowerCase,
   matching,
-  ON_OFF,
   refuse,
   SERVER_URL,
   text,
+  TRUE_OR_FALSE,
 } from "./shapes.ts";
 
 const ISSUERS = listOf(
@@ -40,7 +40,7 @@ export const CLIENTS = settingsOf({
   OAUTH_REGISTRATION: {
     words: "Whether clients may register themselves. Others have a metadata " +
       "document, or you set them up.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     default: true,
   },
   OAUTH_REDIRECT_HOSTS: {
@@ -84,7 +84,7 @@ export const CLIENTS = settingsOf({
     words: "Whether clients may name themselves by the URL of a metadata " +
       "document. `false` where the server cannot reach the Internet: such " +
       "clients then register instead.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     unset: "true, except with the `dev` provider",
     example: "false",
   },

@@ -10,10 +10,10 @@ import { settingsOf } from "./setting.ts";
 import {
   listOf,
   matching,
-  ON_OFF,
   oneOf,
   refuse,
   text,
+  TRUE_OR_FALSE,
   wholeNumber,
 } from "./shapes.ts";
 
@@ -64,7 +64,7 @@ export const SERVER = settingsOf({
   REUSE_PORT: {
     words: "Whether other processes may listen on the same port; `deno task " +
       "start:cores` sets it for the processes that it starts.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     default: false,
   },
   BASE_URL: {
@@ -129,7 +129,7 @@ export const SERVER = settingsOf({
   AUDIT_LOG: {
     words: "Whether sign-ins and changes that people and operators make on " +
       "`/account` are logged at every `LOG_LEVEL` but `off`.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     default: true,
   },
   MCP_TITLE: {
@@ -140,7 +140,7 @@ export const SERVER = settingsOf({
   },
   SERVER_CARD: {
     words: "Whether directories are told of this server by a card.",
-    shape: ON_OFF,
+    shape: TRUE_OR_FALSE,
     default: true,
   },
   OPENAI_APPS_CHALLENGE: {

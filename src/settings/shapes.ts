@@ -45,7 +45,7 @@ export function wholeNumber(what: string, max: number): Shape<number> {
 }
 
 /** `true` or `false`. */
-export const ON_OFF: Shape<boolean> = {
+export const TRUE_OR_FALSE: Shape<boolean> = {
   wants: "true or false",
   parse: (text) =>
     /^(true|1)$/.test(text) || !/^(false|0)$/.test(text) && refuse(),

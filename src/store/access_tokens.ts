@@ -25,7 +25,7 @@ const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 /** Longer than any token lives. */
 const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
-/** A live access token's grant. */
+/** A live access token, with its grant. */
 interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];

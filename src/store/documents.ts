@@ -22,6 +22,15 @@ export type FetchDocument = (
   url: string,
 ) => Promise<{ document: unknown; expiresAt: number }>;
 
+/**
+ * Fetches a document. `isKept`: someone has signed in with its client, so that
+ * it is no stranger's.
+ */
+export type FetchForClient = (
+  url: string,
+  options: { isKept: boolean },
+) => ReturnType<FetchDocument>;
+
 interface DocumentRecord extends Expiring {
   document: unknown;
   /** The time of the fetch; absent in older records. */
@@ -35,6 +44,11 @@ interface DocumentRecord extends Expiring {
  */
 const MOST_UNUSED = 250;
 
+/** The time for which a failure is the answer without another fetch. */
+const FAILURE_SECONDS = 10;
+/** The most failures in memory. */
+const MOST_FAILURES = 1000;
+
 /** A document; or the failure, and the older document if there is one. */
 type Looked =
   | { document: unknown }
@@ -45,11 +59,13 @@ export type DocumentStore = ReturnType<typeof documentStore>;
 /** Documents by their address, fetched when they are not fresh. */
 export function documentStore(
   database: Database,
-  fetchDocument: FetchDocument,
+  fetchDocument: FetchForClient,
 ) {
   const looking = new Map<string, Promise<Looked>>();
   /** Documents of clients that no one has signed in with, oldest first. */
   const unused = new Map<string, DocumentRecord>();
+
+  const failures = new Map<string, { error: unknown; until: number }>();
 
   function save(url: string, record: DocumentRecord): Promise<unknown> {
     return database.commit((transaction) =>
@@ -63,8 +79,20 @@ export function documentStore(
     unused.set(url, record);
   }
 
-  async function fetchRecord(url: string): Promise<DocumentRecord> {
-    const { document, expiresAt } = await fetchDocument(url);
+  /** Remembers a failure, oldest first, and gives it. */
+  function failed(url: string, error: unknown): { error: unknown } {
+    if (failures.size >= MOST_FAILURES) {
+      failures.delete(failures.keys().next().value!);
+    }
+    failures.set(url, { error, until: database.now() + FAILURE_SECONDS });
+    return { error };
+  }
+
+  async function fetchRecord(
+    url: string,
+    isKept: boolean,
+  ): Promise<DocumentRecord> {
+    const { document, expiresAt } = await fetchDocument(url, { isKept });
     const time = database.now();
     const { min, max } = DOCUMENT_FRESH_SECONDS;
     return {
@@ -82,11 +110,16 @@ export function documentStore(
     const kept = await database.find<DocumentRecord>(documentKey(url));
     const older = kept?.value ?? unused.get(url);
     if (older && isGood(older)) return older;
+    const failure = failures.get(url);
+    if (failure && failure.until > database.now()) {
+      return { error: failure.error, older };
+    }
+    failures.delete(url);
     let record: DocumentRecord;
     try {
-      record = await fetchRecord(url);
+      record = await fetchRecord(url, kept !== undefined);
     } catch (error) {
-      return { error, older };
+      return { ...failed(url, error), older };
     }
     if (kept) await save(url, record);
     else remember(url, record);

@@ -1,7 +1,8 @@
 /**
  * Every key in the database, the record under it, and its lifetime: the only
  * file that spells keys. A key part from outside is replaced by its
- * fingerprint, so keys are short, and reading them gives no access.
+ * fingerprint, so keys are short, and reading them gives no access. Only the
+ * names of people and networks stay as they are.
  *
  * @module
  */

@@ -31,6 +31,27 @@ Deno.test("every page has its picture in light, in dark and on a phone", () =>
     }
   }));
 
+Deno.test("every field to type in looks like the others", () =>
+  withGallery(async (browser, origin) => {
+    const page = await browser.newPage();
+    const looks = new Set<string>();
+    for (const name of Object.keys(GALLERY)) {
+      await page.goto(`${origin}/${name}`);
+      const found = await page.locator(
+        "input:not([type=hidden], [type=checkbox], [type=radio])",
+      ).evaluateAll((fields) =>
+        fields.map((field) => {
+          // deno-lint-ignore no-explicit-any
+          const style = (globalThis as any).getComputedStyle(field);
+          const { height, borderRadius } = style;
+          return `${height}, ${borderRadius}`;
+        })
+      );
+      for (const look of found) looks.add(look);
+    }
+    assert.equal(looks.size, 1, [...looks].join("; "));
+  }));
+
 Deno.test("axe finds nothing in any page, in light and in dark", () =>
   withGallery(async (browser, origin) => {
     for (const { colorScheme, width, height } of Object.values(LOOKS)) {

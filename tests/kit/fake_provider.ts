@@ -36,6 +36,7 @@ export class FakeProvider implements Provider {
   givesRefreshTokens = true;
   /** Its answer when asked about an access token: dead, alive, or nothing. */
   alive: boolean | undefined = true;
+  revokesOne = false;
   /** The failure of the next requests. */
   failure: UpstreamErrorKind | undefined;
   /** Fails after the code was exchanged, as a user endpoint would. */

@@ -66,6 +66,23 @@ Deno.test("documentStore gives a stale copy only to who can do with one", () =>
     await assert.rejects(documents.find("b", { stale: true }), /down/);
   }));
 
+Deno.test("documentStore answers a failure for ten seconds without another fetch", () =>
+  withKv(async (kv) => {
+    using time = new FakeTime();
+    let fetches = 0;
+    const documents = documentStore(
+      new Database(kv),
+      () => Promise.reject(new Error(`down ${++fetches}`)),
+    );
+    await assert.rejects(documents.find("a"), /down 1/);
+    time.tick(9);
+    await assert.rejects(documents.find("a"), /down 1/);
+    await assert.rejects(documents.renew("a"), /down 1/);
+    await assert.rejects(documents.find("b"), /down 2/);
+    time.tick(1);
+    await assert.rejects(documents.find("a"), /down 3/);
+  }));
+
 for (
   const [what, toldSeconds, keptSeconds] of [
     ["five minutes at least, whatever its headers say", 0, 300],

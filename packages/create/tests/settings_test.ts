@@ -176,8 +176,15 @@ Deno.test("a new project has the tasks of this one", async () => {
     await Deno.readTextFile(new URL("deno.json", ROOT)),
   );
   const project = JSON.parse(projectFiles({ name: "a" })["deno.json"]);
-  for (const name of ["dev", "dev:oauth", "start", "bundle"]) {
+  const same = ["dev", "dev:oauth", "start", "start:bundle", "bundle"];
+  for (const name of same) {
     assert.equal(project.tasks[name], tasks[name], name);
+  }
+  for (const name of ["backup", "restore"]) {
+    assert.equal(
+      project.tasks[name],
+      tasks[name].replace(`scripts/${name}.ts`, `${PACKAGE}/${name}`),
+    );
   }
   assert.equal(
     project.tasks["start:cores"].replace(`${PACKAGE}/cores`, "CORES"),

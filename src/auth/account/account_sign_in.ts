@@ -16,6 +16,7 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSessionStore,
 } from "../../store/account_sessions.ts";
+import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
 import {
@@ -47,6 +48,7 @@ export function accountSignIn(
     otherIds,
     confirmation,
     accountSessions,
+    database,
     checkRate,
     waiveRate,
     log,
@@ -59,6 +61,7 @@ export function accountSignIn(
     otherIds: readonly string[];
     confirmation: Confirmation;
     accountSessions: AccountSessionStore;
+    database: Pick<Database, "background">;
     checkRate: CheckRate;
     waiveRate: WaiveRate;
     log: Logger;
@@ -165,8 +168,6 @@ export function accountSignIn(
         dropCookie(c, cookie);
         throw refused();
       }
-      // The tokens are not revoked: some providers would end all other connections
-      // of this person with them.
       const { tokens, identity } = await ask(c, () =>
         provider.redeem({
           code,
@@ -181,6 +182,11 @@ export function accountSignIn(
         provider: providerId,
         identity: confirmation.reduce(identity),
       }, confirmation.isWanted ? tokens : undefined);
+      if (!confirmation.isWanted && provider.revokesOne) {
+        // Others would end all connections of this person with them. GitHub
+        // keeps ten tokens, and ends an older connection for the eleventh.
+        database.background(async () => await provider.revoke?.(tokens));
+      }
       log.audit("Signed in to the account page", {
         reference: c.get("reference"),
         subject,

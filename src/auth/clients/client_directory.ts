@@ -172,7 +172,7 @@ export function clientDirectory(
 
     /**
      * Authenticates the client of a request, and acts for it. If that ends with
-     * 503, the request may be repeated with the same assertion.
+     * 503 or 429, the request may be repeated with the same assertion.
      *
      * @throws {OAuthError} `invalid_client` or `invalid_request`
      */
@@ -193,8 +193,8 @@ export function clientDirectory(
       try {
         return await act(client);
       } catch (error) {
-        const isTemporary = (error as { status?: number }).status === 503;
-        if (isTemporary) use.giveBack();
+        const { status } = error as { status?: number };
+        if (status === 503 || status === 429) use.giveBack();
         throw error;
       }
     },

@@ -60,6 +60,7 @@ export function createProvider(
         name,
         extra,
         memberships,
+        named: wanted?.named,
         claims: {
           isOwnAddress: addressRuleOf(issuer),
           memberships: usualClaims(settings),

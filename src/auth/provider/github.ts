@@ -117,6 +117,7 @@ export function gitHubProvider(
     isAlive: (accessToken) =>
       isTokenAlive(fetchUpstream, `${apiUrl}/user`, accessToken),
     look: () => knock(fetchUpstream, server.token_endpoint),
+    revokesOne: true,
     async revoke({ accessToken }) {
       const { host } = new URL(apiUrl);
       const { status } = await fetchUpstream(

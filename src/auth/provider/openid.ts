@@ -39,6 +39,8 @@ export interface OpenIdOptions {
   claims?: ClaimNames;
   /** The memberships to find out. */
   memberships?: ReadonlySet<Membership>;
+  /** The memberships that a rule names. */
+  named?: ReadonlySet<Membership>;
   /** Reads groups that did not fit into the claims. */
   readGroups?(
     claims: Readonly<Record<string, unknown>>,
@@ -178,13 +180,19 @@ const NOTHING: ReadonlySet<Membership> = new Set();
 /** Chooses the scopes and parameters to ask the provider for. */
 function askFor(
   metadata: Metadata,
-  { scopes, extra, prompt }: OpenIdOptions,
+  { scopes, extra, prompt, claims, named }: OpenIdOptions,
 ): Pick<AuthorizationRequestOptions, "scopes" | "extra" | "prompt"> {
   if (scopes !== undefined) {
     // Without `openid` it is plain OAuth, without an identity.
     return { scopes: [...new Set(["openid", ...scopes])], extra, prompt };
   }
   const usual = ["openid", "profile", "email"];
+  // Many providers tell groups only where this scope is asked for.
+  if (
+    named?.has("groups") &&
+    claims?.memberships?.groups?.includes("groups") &&
+    metadata.scopes_supported.includes("groups")
+  ) usual.push("groups");
   if (!metadata.scopes_supported.includes("offline_access")) {
     return { scopes: usual, extra };
   }

@@ -92,4 +92,9 @@ export interface Provider {
   look?(): Promise<unknown>;
   /** Ends the tokens at the provider, if it can do that. */
   revoke?(tokens: UpstreamTokens): Promise<void>;
+  /**
+   * True if `revoke` leaves the other tokens of the same person alone. Then
+   * tokens that are needed for a moment only are ended after it.
+   */
+  readonly revokesOne?: boolean;
 }

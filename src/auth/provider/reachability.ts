@@ -75,6 +75,7 @@ export function watchProvider(
       get apiUrl() {
         return watched.apiUrl;
       },
+      revokesOne: watched.revokesOne,
       authorizationUrl: (request) =>
         noted("authorization_url", () => watched.authorizationUrl(request)),
       redeem: (response) => noted("redeem", () => watched.redeem(response)),

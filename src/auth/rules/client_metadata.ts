@@ -22,6 +22,7 @@ export const AUTH_METHODS = [
 /** One of {@linkcode AUTH_METHODS}. */
 export type AuthMethod = typeof AUTH_METHODS[number];
 
+/** The grant types for every client, which are also the default. */
 export const GRANT_TYPES = ["authorization_code", "refresh_token"] as const;
 
 /** RFC 6749 §4.4, for clients that the operator set up. */

@@ -105,8 +105,7 @@ export function unionOfScopes(
 }
 
 /**
- * Computes the scopes of a refreshed access token: those of the grant, or
- * fewer.
+ * Computes the scopes of an access token: those that were granted, or fewer.
  *
  * @throws {OAuthError} `invalid_scope` when it asks for more (RFC 6749 §6)
  */

@@ -99,10 +99,13 @@ function unsupportedGrantType(): OAuthError {
   );
 }
 
-/** The tokens that a client gets for its code or refresh token. */
+/** The tokens of a token response. */
 export interface IssuedTokens {
   accessToken: string;
-  /** Absent for a client that registered without the grant type. */
+  /**
+   * Absent for a client that registered without `refresh_token`, and where the
+   * client can ask again without a person.
+   */
   refreshToken?: string;
   scopes: readonly string[];
   /** The end of the access token, in epoch seconds. */

@@ -20,8 +20,13 @@ import { narrowScopes } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
 import type { ReadRefreshToken } from "../../store/refresh_tokens.ts";
 import type { Write } from "../../store/transaction.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
 import type { Services } from "./services.ts";
+
+/** The refreshes of a connection, in each process. */
+const OF_CONNECTION: Rate = { burst: 600, perSecond: 1 };
 
 /**
  * Makes the refresh: for a client that has authenticated, with a token whose
@@ -29,7 +34,7 @@ import type { Services } from "./services.ts";
  *
  * @throws {OAuthError} `invalid_grant` or `invalid_scope`
  * @throws {import("../../errors.ts").HttpError} 503 when the provider does not
- * answer
+ * answer, 429 when the connection asks without end
  */
 export function refreshTokenGrant(
   {
@@ -53,6 +58,7 @@ export function refreshTokenGrant(
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
 ) {
   const here = { issuer: baseUrl, resource: resourceOf(baseUrl) };
+  const connections = new Buckets(OF_CONNECTION);
 
   return async function refresh(
     { refreshToken, scopes }: GrantRequest<"refresh_token">,
@@ -125,6 +131,7 @@ export function refreshTokenGrant(
       // The operator's rules of today.
       const held = mayHold(confirmed, requested);
       if (!held) throw ended();
+      refuseFor(connections.take(grant.id, clock()));
 
       // The provider's tokens before ours: if it does not answer, the client
       // still holds a refresh token that works.

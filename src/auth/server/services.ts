@@ -30,6 +30,7 @@ import { taskStore } from "../../store/tasks.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
+import { boundedFetch } from "../clients/fetch_bounds.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
 import { mayHoldOf } from "./may_hold.ts";
@@ -72,7 +73,10 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const { metadataDocuments, allowedUsers } = config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
-  const documents = documentStore(database, options.fetchDocument);
+  const documents = documentStore(
+    database,
+    boundedFetch(options.fetchDocument, { clock }),
+  );
   const upstreamTokens = upstreamTokenStore(database);
   const assertions = assertionStore(database);
   const [ownId, ...otherIds] = subjectIds(config);

@@ -20,11 +20,19 @@ import {
 import { now } from "../../clock.ts";
 import { tidy } from "../../store/persist.ts";
 import { readParameters } from "../../http/body.ts";
+import { Buckets, type Rate } from "../../http/buckets.ts";
+import { refuseFor } from "../../http/rate_limit.ts";
 import type { assertionGrant } from "./assertion_grant.ts";
 import type { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import type { clientCredentialsGrant } from "./client_credentials_grant.ts";
 import type { refreshTokenGrant } from "./refresh_token_grant.ts";
 import type { LimitedServices } from "./services.ts";
+
+/**
+ * The tokens of a client that gets them without a page, in each process: each
+ * is a record for an hour.
+ */
+const OF_PROGRAM: Rate = { burst: 300, perSecond: 5 };
 
 /** Issues tokens. */
 export function tokenEndpoint(
@@ -50,6 +58,8 @@ export function tokenEndpoint(
     redeemAssertion?: ReturnType<typeof assertionGrant>;
   },
 ): (c: Context) => Promise<Response> {
+  const programs = new Buckets(OF_PROGRAM);
+
   /** Begins to read the presented code or token together with its client. */
   function readAhead(parameters: Parameters) {
     const code = parameters.get("code");
@@ -83,6 +93,7 @@ export function tokenEndpoint(
       case "refresh_token":
         return await refresh(request, client, ahead.refreshToken);
       case "client_credentials":
+        refuseFor(programs.take(client.clientId, clock()));
         return await issueToMachine(request, client);
       case JWT_BEARER_GRANT_TYPE: {
         const { method } = parseClientCredentials(
@@ -90,6 +101,8 @@ export function tokenEndpoint(
           parameters,
         );
         const isProven = method !== "none";
+        // Anyone may name a client that proves nothing.
+        if (isProven) refuseFor(programs.take(client.clientId, clock()));
         const { tokens, grant } = await redeemAssertion!(
           request,
           client,

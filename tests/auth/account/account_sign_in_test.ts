@@ -8,6 +8,7 @@ import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { switchableKv } from "../../kit/switchable_kv.ts";
 import type { HeadersOf } from "../../kit/message.ts";
 import { AccountVisitor } from "../../kit/account_visitor.ts";
+import { settled, until } from "../../kit/wait.ts";
 
 Deno.test("signing in to the account page is refused in another browser", async () => {
   await using server = await startOAuthServer();
@@ -46,6 +47,31 @@ Deno.test("signing in to the account page answers a mistake of ours with 500", a
   server.provider.authorizationUrl = mistake;
   assert.equal((await AccountVisitor.signIn(server)).page.status, 500);
 });
+
+for (
+  const [what, revokesOne, environment, isRevoked] of [
+    ["ends the provider's token it took", true, {}, true],
+    ["keeps it where ending one ends all", false, {}, false],
+    [
+      "keeps it where a rule asks the provider again",
+      true,
+      { OAUTH_ALLOWED_USERS: "@example.com" },
+      false,
+    ],
+  ] as const
+) {
+  Deno.test(`signing in to the account page ${what}`, async () => {
+    await using server = await startOAuthServer({ environment });
+    server.provider.revokesOne = revokesOne;
+    const { page } = await AccountVisitor.signIn(server);
+    assert.equal(page.status, 200);
+    await server.fetch("/account");
+    const revoked = () => server.provider.log.includes("revoke");
+    if (isRevoked) await until(() => Promise.resolve(revoked()));
+    else await settled();
+    assert.equal(revoked(), isRevoked);
+  });
+}
 
 for (const step of ["start", "finish"] as const) {
   Deno.test(`accountSignIn().${step}() does nothing for a caller beyond its rate`, async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { base64url, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { Membership } from "../../../src/caller.ts";
 import type {
   Provider,
   UpstreamRequest,
@@ -108,6 +109,40 @@ Deno.test("authorizationUrl() asks for a refresh token where one can be had", as
     "openid profile email offline_access",
   );
   assert.equal(searchParams.get("prompt"), "consent");
+});
+
+Deno.test("authorizationUrl() asks for groups where a rule is about them and the provider has that scope", async () => {
+  await using fake = serveOpenId({
+    metadata: { scopes_supported: ["openid", "groups"] },
+  });
+  await using silent = serveOpenId();
+  const asked = async (
+    { origin }: ServedProvider,
+    names: Membership[],
+    settings: { groupsClaim?: string; scopes?: string[] } = {},
+  ) => {
+    const provider = createProvider({
+      provider: "oidc",
+      issuer: origin,
+      clientId: "our-app",
+      clientSecret: "hush-hush",
+      extraAuthParams: {},
+      ...settings,
+    }, {
+      wanted: { memberships: new Set(["groups"]), named: new Set(names) },
+    });
+    const { searchParams } = await provider.authorizationUrl(REQUEST);
+    return searchParams.get("scope");
+  };
+  const usual = "openid profile email";
+  assert.equal(await asked(fake, ["groups"]), `${usual} groups`);
+  assert.equal(await asked(fake, []), usual);
+  assert.equal(await asked(silent, ["groups"]), usual);
+  assert.equal(await asked(fake, ["groups"], { groupsClaim: "roles" }), usual);
+  assert.equal(
+    await asked(fake, ["groups"], { scopes: ["email"] }),
+    "openid email",
+  );
 });
 
 Deno.test("authorizationUrl() asks for the scopes of the settings, and always openid", async () => {

@@ -277,3 +277,22 @@ Deno.test("a person signs in to a client that the operator set up", async () => 
   assert.doesNotMatch(page.text, /calling itself/);
   assert.equal((await client.connect()).token_type, "Bearer");
 });
+
+Deno.test("POST /token gives one machine 300 tokens at once, and five a second, and spends no assertion that it refuses", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  for (let n = 0; n < 300; n++) {
+    assert.equal((await ask(server)).status, 200);
+  }
+  const { status, body } = await ask(server);
+  assert.equal(status, 429, JSON.stringify(body));
+  const sign = () => clientAssertion("signs", privateKey);
+  const signed = async (assertion: Record<string, string>) =>
+    (await ask(server, {}, assertion)).status;
+  for (let n = 0; n < 300; n++) assert.equal(await signed(await sign()), 200);
+  const refused = await sign();
+  assert.equal(await signed(refused), 429);
+  time.tick(1);
+  assert.equal(await signed(refused), 200);
+  assert.equal((await ask(server)).status, 200);
+});

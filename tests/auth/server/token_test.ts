@@ -271,6 +271,23 @@ Deno.test("POST /token leaves a grant alone when someone else replays its code",
   assert.equal(await status(client.call(body.access_token, "greet")), 200);
 });
 
+Deno.test("POST /token refreshes a connection 600 times at once and each second, and loses nothing of what it refuses", async () => {
+  using time = new FakeTime();
+  await using server = await startOAuthServer();
+  const client = await Client.register(server);
+  let { refresh_token } = await client.connect();
+  const refresh = async () => {
+    const { status, body } = await client.refresh(refresh_token);
+    if (status === 200) ({ refresh_token } = body);
+    return status;
+  };
+  for (let n = 0; n < 600; n++) assert.equal(await refresh(), 200);
+  assert.equal(await refresh(), 429);
+  time.tick(1);
+  assert.equal(await refresh(), 200);
+  assert.equal(await refresh(), 429);
+});
+
 Deno.test("POST /token answers a lost refresh with the same pair, and the end once that was used", async () => {
   await using server = await startOAuthServer();
   const client = await Client.register(server);
