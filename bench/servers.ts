@@ -75,6 +75,7 @@ const WATCHED: Readonly<Record<string, Record<string, string>>> = {
   telemetry: {
     LOG_LEVEL: "off",
     OTEL_DENO: "true",
+    OTEL_PROPAGATORS: "tracecontext",
     // Nothing listens there.
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
   },
@@ -87,6 +88,23 @@ export const watched: readonly Server[] = Object.entries(WATCHED)
     name: `watched, ${name}`,
     settings,
   }));
+
+/**
+ * The limit and the floor with Deno's own spans and metrics, and the floor with
+ * those of a call here too.
+ */
+export const watchedBare: readonly Server[] = [
+  ...bare,
+  {
+    ...limit,
+    name: "observed floor",
+    command: [...deno, `${root}bench/servers/observed_floor.ts`],
+  },
+].map((server) => ({
+  ...server,
+  name: `${server.name}, telemetry`,
+  settings: WATCHED.telemetry,
+}));
 
 /**
  * The server without a log; all others write a line for each call, as they do

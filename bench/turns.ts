@@ -22,6 +22,7 @@ import {
   prepare,
   type Server,
   watched,
+  watchedBare,
 } from "./servers.ts";
 import { print, quantile, ratios, table } from "./statistics.ts";
 
@@ -49,7 +50,9 @@ interface Contestant {
 }
 
 function contestants(): Contestant[] {
-  const some = [floor, ...own, ...watched, ...others].map((server) => ({
+  const some = [floor, ...watchedBare, ...own, ...watched, ...others].map((
+    server,
+  ) => ({
     name: server.name,
     server,
     tools: 3,

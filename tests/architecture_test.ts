@@ -121,7 +121,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "src/server/error_answer.ts",
     "src/server/observed_routes.ts",
   ],
-  ["src/server/app.ts"],
+  ["src/server/app.ts", "src/server/call_gate.ts"],
   ["src/server/server_options.ts"],
   ["src/server/plan.ts"],
   ["src/server/assemble.ts"],
@@ -243,8 +243,10 @@ Deno.test("what a call needs loads nothing of Node, nor what comes later", () =>
     }
   };
   visit("main.ts");
+  // The gate of a call by someone who signed in.
+  visit("src/server/call_gate.ts");
   const heavy =
-    /^node:|^jose$|^oauth4webapi$|^@hono|^@opentelemetry|^js-yaml$|^src\/server\/app\.ts$/;
+    /^node:|^jose$|^oauth4webapi$|^@hono|^@opentelemetry|^js-yaml$|^src\/server\/app\.ts$|^src\/pages\/.*x$/;
   assert.deepEqual([...seen].filter((path) => heavy.test(path)), []);
   // Pages and other strategies load app.ts too.
   const early = arrows.filter(({ to, isLate }) =>

@@ -19,7 +19,8 @@ const READ = [
 ];
 const decoder = new TextDecoder();
 
-Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
+/** Answers a call. */
+export async function answer(request: Request): Promise<Response> {
   for (const name of READ) request.headers.get(name);
   const bytes = await request.bytes();
   const { jsonrpc, id, params } = JSON.parse(decoder.decode(bytes));
@@ -27,4 +28,6 @@ Deno.serve({ port, hostname: "127.0.0.1" }, async (request) => {
     ? healthResult()
     : echoResult(params.arguments);
   return encode({ body: JSON.stringify({ jsonrpc, id, result }) });
-});
+}
+
+if (import.meta.main) Deno.serve({ port, hostname: "127.0.0.1" }, answer);

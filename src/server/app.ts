@@ -25,7 +25,6 @@ import { discoveryRoutes } from "../discovery/routes.ts";
 import type { Passing } from "../http/passing.ts";
 import type { Log } from "../log/log.ts";
 import { readiness } from "../http/readiness.ts";
-import type { Gate } from "../auth/doors/gate.ts";
 import { landing } from "../pages/landing.ts";
 import { prefersPage } from "../pages/respond.ts";
 import { type CheckOrigin, hostCheck } from "../auth/doors/origin.ts";
@@ -80,14 +79,9 @@ interface AppOptions {
   isStopping(): boolean;
 }
 
-/** The routes, and the gate of their strategies. */
-export interface App {
+/** The routes, and the part of the sign-in that tools use. */
+export interface App extends Pick<SignIn, "upstream"> {
   routes: Hono<Passing>;
-  /**
-   * The gate of `oauth` and of `jwt`: they need the code that only this module
-   * loads.
-   */
-  gate?: Gate;
   /** Ends background work, after the last request. */
   close(): Promise<void>;
 }
@@ -218,8 +212,8 @@ export function createApp(options: AppOptions): App {
     challenge: options.challenge,
   }));
 
-  const { gate, close } = signedIn;
-  return { routes: app, gate, close: async () => await close?.() };
+  const { upstream, close } = signedIn;
+  return { routes: app, upstream, close: async () => await close?.() };
 }
 
 /** The methods that have a route at a path, those with parameters too. */

@@ -1,6 +1,7 @@
 /**
  * The way from a `Request` to a `Response`. Calls go straight to the endpoint;
- * the rest, sign-in and pages, is loaded with the first request for it.
+ * the gate of callers who sign in is loaded with the first call, and the rest,
+ * sign-in and pages, with the first request for it.
  *
  * @module
  */
@@ -102,17 +103,16 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     if (known) return known;
     let loading: Promise<App> | undefined;
     function app(): Promise<App> {
-      if (baseUrl === undefined) {
-        throw new HttpError(500, "BASE_URL is not set");
-      }
       // A load that failed may succeed next time: a file that was away.
-      return loading ??= loadApp(baseUrl, addressed).catch((error) => {
-        loading = undefined;
-        throw error;
-      });
+      return loading ??= loadApp(checkBaseUrl(baseUrl), addressed).catch(
+        (error) => {
+          loading = undefined;
+          throw error;
+        },
+      );
     }
     const gate = given.gate ??
-      gateOf(config.auth, async () => (await app()).gate!);
+      gateOf(config.auth, () => loadGate(baseUrl, app));
     const addressed: AddressedServer = {
       gate,
       mcp: mcpEndpoint({ ...engine, gate }),
@@ -134,6 +134,21 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     if (request.url.startsWith(`${home}/`)) return home;
     const { origin } = new URL(request.url);
     return isTwin(origin, home) ? origin : home;
+  }
+
+  async function loadGate(
+    baseUrl: string | undefined,
+    app: AddressedServer["app"],
+  ): Promise<Gate> {
+    const { callGate } = await import("./call_gate.ts");
+    return await callGate({
+      auth: config.auth,
+      database,
+      baseUrl: checkBaseUrl(baseUrl),
+      scopes: plan.scopes,
+      permissions: plan.permissions,
+      upstream: async (key) => (await app()).upstream!(key),
+    });
   }
 
   async function loadApp(
@@ -402,7 +417,17 @@ function failed(
   });
 }
 
-/** Makes the gate of the strategies; for some, all of `app.ts` is needed. */
+/**
+ * Checks that the server knows its address.
+ *
+ * @throws {HttpError} 500
+ */
+function checkBaseUrl(baseUrl: string | undefined): string {
+  if (baseUrl !== undefined) return baseUrl;
+  throw new HttpError(500, "BASE_URL is not set");
+}
+
+/** Makes the gate of the strategies; some are loaded with the first call. */
 function gateOf(auth: AuthConfig, load: () => Promise<Gate>): Gate {
   if (isOpen(auth)) return openGate;
   if (auth.oauth || auth.jwt) return lateGate(load);

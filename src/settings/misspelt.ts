@@ -16,14 +16,18 @@ export function misspellings(
   set: readonly string[],
   known: ReadonlySet<string | undefined>,
 ): (name: string) => string | undefined {
-  // One or two letters, such as those of the shell's `_`, are near to anything.
-  const strangers = set.filter((name) =>
-    !known.has(name) && letters(name).length > 2
-  );
-  return (name) => strangers.find((it) => isNear(letters(it), letters(name)));
+  const strangers = set.filter((name) => !known.has(name))
+    .map((name) => ({ name, letters: lettersOf(name) }))
+    // One or two letters, such as those of the shell's `_`, are near to
+    // anything.
+    .filter(({ letters }) => letters.length > 2);
+  return (name) => {
+    const letters = lettersOf(name);
+    return strangers.find((it) => isNear(it.letters, letters))?.name;
+  };
 }
 
-function letters(name: string): string {
+function lettersOf(name: string): string {
   return name.replaceAll("_", "").toUpperCase();
 }
 

@@ -8,6 +8,7 @@ import {
   type Attributes,
   type Context,
   context,
+  type Link,
   propagation,
   ROOT_CONTEXT,
   type Span,
@@ -61,29 +62,21 @@ export class Operation {
   #isTaken = false;
 
   constructor(instruments: Instruments, facts: MessageFacts) {
-    const { method, tool, prompt, revision } = facts;
+    const { method, tool, prompt, resource, requestId, session } = facts;
     this.#instruments = instruments;
-    this.#attributes = {
-      "mcp.method.name": method,
-      ...TRANSPORT,
-      ...(tool !== undefined && { "gen_ai.tool.name": tool }),
-      ...(prompt !== undefined && { "gen_ai.prompt.name": prompt }),
-      ...(method === "tools/call" &&
-        { "gen_ai.operation.name": "execute_tool" }),
-      ...(revision !== undefined && { "mcp.protocol.version": revision }),
-    };
+    this.#attributes = knownAttributes(facts);
+    const attributes = { ...this.#attributes };
+    if (resource !== undefined) attributes["mcp.resource.uri"] = resource;
+    if (requestId !== undefined) attributes["jsonrpc.request.id"] = requestId;
+    if (session !== undefined) attributes["mcp.session.id"] = session;
     const { parent, links } = parentOf(facts.meta);
     const name = tool ?? prompt;
     this.#span = instruments.tracer.startSpan(
       name === undefined ? method : `${method} ${name}`,
-      {
-        kind: SpanKind.SERVER,
-        links,
-        attributes: spanAttributes(this.#attributes, facts),
-      },
+      { kind: SpanKind.SERVER, links, attributes },
       parent,
     );
-    this.#context = this.#tally.in(trace.setSpan(parent, this.#span));
+    this.#context = trace.setSpan(this.#tally.in(parent), this.#span);
   }
 
   /**
@@ -91,7 +84,9 @@ export class Operation {
    * span.
    */
   run<T>(work: () => T): T {
-    return context.with(this.#context, work);
+    return context.active() === this.#context
+      ? work()
+      : context.with(this.#context, work);
   }
 
   /** Leaves it to the caller's later code to end the operation. */
@@ -110,7 +105,6 @@ export class Operation {
   ): void {
     const span = this.#span;
     const ending: Attributes = { "tool_server.outcome": outcome };
-    if (revision !== undefined) ending["mcp.protocol.version"] = revision;
     if (code !== undefined) ending["rpc.response.status_code"] = String(code);
     const errorType = code !== undefined
       ? String(code)
@@ -122,38 +116,38 @@ export class Operation {
       // Without a message: that of an error may repeat a client's text.
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
-    span.setAttributes({
-      // Setting an attribute again would add a second one.
-      ...withoutThoseOf(this.#attributes, ending),
-      "tool_server.database.operations": this.#tally.databaseOperations,
-      ...(reference !== undefined && { "tool_server.reference": reference }),
-    });
+    const attributes = { ...this.#attributes, ...ending };
+    if (revision !== undefined) {
+      // Setting an attribute of a span again would add a second one.
+      if (!("mcp.protocol.version" in attributes)) {
+        ending["mcp.protocol.version"] = revision;
+      }
+      attributes["mcp.protocol.version"] = revision;
+    }
+    ending["tool_server.database.operations"] = this.#tally.databaseOperations;
+    if (reference !== undefined) ending["tool_server.reference"] = reference;
+    span.setAttributes(ending);
     span.end();
     this.#tally.isOver = true;
     this.#instruments.operations.record(
       (performance.now() - this.#startedMilliseconds) / 1000,
-      { ...this.#attributes, ...ending },
+      attributes,
     );
   }
 }
 
-/** Gives the attributes of `ending` that `set` does not have. */
-function withoutThoseOf(set: Attributes, ending: Attributes): Attributes {
-  return Object.fromEntries(
-    Object.entries(ending).filter(([name]) => !(name in set)),
-  );
-}
-
-function spanAttributes(
-  attributes: Attributes,
-  { resource, requestId, session }: MessageFacts,
+/** Gives the attributes of both the span and the metric. */
+function knownAttributes(
+  { method, tool, prompt, revision }: MessageFacts,
 ): Attributes {
-  return {
-    ...attributes,
-    ...(resource !== undefined && { "mcp.resource.uri": resource }),
-    ...(requestId !== undefined && { "jsonrpc.request.id": requestId }),
-    ...(session !== undefined && { "mcp.session.id": session }),
-  };
+  const attributes: Attributes = { "mcp.method.name": method, ...TRANSPORT };
+  if (tool !== undefined) attributes["gen_ai.tool.name"] = tool;
+  if (prompt !== undefined) attributes["gen_ai.prompt.name"] = prompt;
+  if (method === "tools/call") {
+    attributes["gen_ai.operation.name"] = "execute_tool";
+  }
+  if (revision !== undefined) attributes["mcp.protocol.version"] = revision;
+  return attributes;
 }
 
 /**
@@ -163,12 +157,15 @@ function spanAttributes(
  *
  * @see SEP-414
  */
-function parentOf({ traceparent, tracestate }: Record<string, unknown>) {
+function parentOf(
+  { traceparent, tracestate }: Record<string, unknown>,
+): { parent: Context; links?: Link[] } {
   const ambient = context.active();
-  const brought = trace.getSpanContext(ambient);
+  if (typeof traceparent !== "string") return { parent: ambient };
   const named = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate });
   if (trace.getSpanContext(named) === undefined) {
-    return { parent: ambient, links: [] };
+    return { parent: ambient };
   }
+  const brought = trace.getSpanContext(ambient);
   return { parent: named, links: brought ? [{ context: brought }] : [] };
 }

@@ -54,5 +54,6 @@ const URLS =
 
 /** Cuts each URL in a text before its query. */
 export function withoutQueries(text: string): string {
-  return text.replace(URLS, "$1$2");
+  // Most have nothing to cut, and the address of a call is looked at each time.
+  return /[?#@]/.test(text) ? text.replace(URLS, "$1$2") : text;
 }

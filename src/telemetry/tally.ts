@@ -10,6 +10,7 @@ import {
   createContextKey,
   trace,
 } from "@opentelemetry/api";
+import { LinkedContext } from "./linked_context.ts";
 
 const KEY = createContextKey("tool-server tally");
 
@@ -33,7 +34,7 @@ export class Tally {
 
   /** Makes a context in which these are counted. */
   in(context: Context): Context {
-    return context.setValue(KEY, this);
+    return new LinkedContext(context, KEY, this);
   }
 
   /**

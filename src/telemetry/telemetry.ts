@@ -7,6 +7,7 @@
  */
 import {
   type Attributes,
+  type Context,
   context,
   type Histogram,
   propagation,
@@ -96,7 +97,7 @@ export class Telemetry {
     method: string,
     serve: () => Response | Promise<Response>,
   ): Promise<Response> {
-    const received = propagation.deleteBaggage(context.active());
+    const received = withoutBaggage(context.active());
     const tally = new Tally();
     const startedMilliseconds = performance.now();
     const response = await context.with(tally.in(received), serve);
@@ -264,6 +265,13 @@ export class Telemetry {
       );
     }
   }
+}
+
+/** Leaves out the baggage, if there is any. */
+function withoutBaggage(received: Context): Context {
+  return propagation.getBaggage(received)
+    ? propagation.deleteBaggage(received)
+    : received;
 }
 
 /** Gives the class of an exception; its message may hold anyone's text. */

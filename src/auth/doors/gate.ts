@@ -36,7 +36,8 @@ export const openGate: Gate = {
 export function lateGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
   async function authenticate(headers: Headers): Promise<Authenticated> {
-    gate = await load();
+    const loaded = await load();
+    gate ??= loaded;
     return await gate.authenticate(headers);
   }
   return {

@@ -1,6 +1,6 @@
 /**
- * The authorization server: an app of its own, and the verification of its
- * access tokens.
+ * The authorization server: an app of its own. Its access tokens are verified
+ * by `access_token_verifier.ts`, which needs none of this.
  *
  * @module
  */
@@ -8,7 +8,8 @@ import { Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/create_provider.ts";
-import { accessTokenVerifier } from "./access_token_verifier.ts";
+import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { isMachine } from "../rules/configured_client.ts";
 import { assertionGrant } from "./assertion_grant.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
 import { clientCredentialsGrant } from "./client_credentials_grant.ts";
@@ -35,8 +36,8 @@ import {
 export interface AuthorizationServer {
   /** Its endpoints and pages. */
   app: Hono<Passing>;
-  /** Verifies its access tokens: the part of it that `/mcp` uses. */
-  verify: ReturnType<typeof accessTokenVerifier>;
+  /** Makes the provider's API in the name of the person behind a grant. */
+  upstream: ProviderTokens["upstream"];
   /** Ends background work, after the last request. */
   close(): Promise<void>;
 }
@@ -46,7 +47,7 @@ export function authorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
   const services = authorizationServices(options);
-  const { config, baseUrl, clock, machines } = services;
+  const { config, baseUrl, clock } = services;
   const { assertionIssuers, metadataDocuments, provider: settings } = config;
   const redeemAssertion = assertionIssuers.length === 0
     ? undefined
@@ -75,7 +76,7 @@ export function authorizationServer(
     baseUrl,
     scopesSupported: options.scopes.supported,
     metadataDocuments: metadataDocuments.enabled,
-    machines: machines.size > 0,
+    machines: config.clients.some(isMachine),
     assertions: redeemAssertion !== undefined,
     registration: config.policy.registration,
     about: options.about,
@@ -107,7 +108,7 @@ export function authorizationServer(
 
   return {
     app,
-    verify: accessTokenVerifier(services),
+    upstream: services.providerTokens.upstream,
     close: async () => {
       services.people.close();
       await services.attempts.close();

@@ -7,13 +7,8 @@ import type { About } from "../../authoring/about.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
 import type { Logger } from "../../log/log.ts";
-import { isMachine } from "../rules/configured_client.ts";
 import { confirmation } from "../rules/confirmation.ts";
-import { heldScopes } from "../rules/held_scopes.ts";
-import { knownClients } from "../rules/known_clients.ts";
 import type { Permissions } from "../rules/permissions.ts";
-import { resourceOf } from "../rules/resource.ts";
-import { parseScope } from "../rules/scope.ts";
 import type { ScopeInWords } from "../../pages/consent_page.tsx";
 import { accountSessionStore } from "../../store/account_sessions.ts";
 import { accessTokenStore } from "../../store/access_tokens.ts";
@@ -38,6 +33,7 @@ import type { Provider } from "../provider/provider.ts";
 import { boundedFetch } from "../clients/fetch_bounds.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
+import { mayHoldOf } from "./may_hold.ts";
 import { providerUrls } from "./provider_url.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 
@@ -74,7 +70,7 @@ export type LimitedServices = Services & {
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, provider, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers, assertionIssuers } = config;
+  const { metadataDocuments, allowedUsers } = config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(
@@ -83,16 +79,10 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   );
   const upstreamTokens = upstreamTokenStore(database);
   const assertions = assertionStore(database);
-  const machines = new Map(
-    config.clients.filter(isMachine).map(({ clientId, metadata }) =>
-      [clientId, parseScope(metadata.scope)] as const
-    ),
-  );
   const [ownId, ...otherIds] = subjectIds(config);
   return {
     ...options,
     clock,
-    machines,
     providerName: provider.name,
     /** The prefix that keeps the provider's subjects apart from another's. */
     providerId: ownId,
@@ -140,18 +130,6 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */
-    mayHold: heldScopes({
-      issuer: baseUrl,
-      resource: resourceOf(baseUrl),
-      providerId: ownId,
-      allowedUsers,
-      machines,
-      isKnownClient: knownClients({
-        configured: config.clients,
-        metadataDocuments,
-      }),
-      assertionIssuers,
-      permissions,
-    }),
+    mayHold: mayHoldOf(options),
   };
 }

@@ -1,30 +1,26 @@
 /**
- * The sign-in of a server, as `AUTH_STRATEGY` says: its routes, and the gate of
- * `/mcp`.
+ * The sign-in of a server, as `AUTH_STRATEGY` says: its routes. The gate of
+ * `/mcp` is loaded without them.
  *
  * @module
  */
 import { Hono } from "@hono/hono";
 import type { AuthConfig } from "../../settings/auth.ts";
-import { subjectIds } from "../../settings/oauth.ts";
 import { HttpError } from "../../errors.ts";
 import type { Passing } from "../../http/passing.ts";
 import type { ProviderConfig } from "../../settings/application.ts";
 import type { Provider } from "../provider/provider.ts";
-import { authorizationServer } from "./authorization_server.ts";
-import { anonymousGate } from "../doors/anonymous_gate.ts";
-import { gateOfDoors } from "../doors/doors.ts";
-import type { Gate } from "../doors/gate.ts";
-import { jwtDoor } from "../doors/jwt_door.ts";
-import { oauthDoor } from "../doors/oauth_door.ts";
-import { staticDoors } from "../doors/static_doors.ts";
+import {
+  type AuthorizationServer,
+  authorizationServer,
+} from "./authorization_server.ts";
 import type { AuthorizationServerOptions } from "./services.ts";
 import {
   protectedResourceMetadataEndpoint,
   serverMetadataPaths,
 } from "./well_known.ts";
 
-/** The parts of the doors and of the authorization server. */
+/** The parts of the authorization server, if there is one. */
 export interface SignInOptions
   extends Omit<AuthorizationServerOptions, "config" | "provider"> {
   auth: AuthConfig;
@@ -33,18 +29,14 @@ export interface SignInOptions
 }
 
 /** The sign-in of a server. */
-export interface SignIn {
+export interface SignIn extends Partial<AuthorizationServer> {
   /** The routes; without an authorization server they say that there is none. */
   app: Hono<Passing>;
-  /** The gate of `/mcp`, unless a comparison is enough to know a caller. */
-  gate?: Gate;
-  /** Ends background work, after the last request. */
-  close?(): Promise<void>;
 }
 
-/** Makes the routes and the gate. */
+/** Makes the routes. */
 export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
-  const { baseUrl, serverTitle: title, database, scopes } = options;
+  const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
   const server = oauth && authorizationServer({
     ...options,
@@ -64,27 +56,7 @@ export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
     : refusal(404, auth);
   app.get("/.well-known/oauth-protected-resource", metadata);
   app.get("/.well-known/oauth-protected-resource/*", metadata);
-  if (!server && !jwt) return { app };
-  const gate = gateOfDoors({
-    oauth: server && oauthDoor({ baseUrl, scopes, verify: server.verify }),
-    jwt: jwt && jwtDoor({
-      ...jwt,
-      baseUrl,
-      otherIds: oauth && subjectIds(oauth),
-      clock: database.clock,
-    }),
-    ...staticDoors(auth),
-  });
-  return {
-    app,
-    gate: auth.anonymous
-      ? anonymousGate(gate, {
-        keyHeader: auth.apiKey?.header,
-        ceiling: options.permissions?.everyones,
-      })
-      : gate,
-    close: server?.close,
-  };
+  return { ...server, app };
 }
 
 /** The steps of an attempt to connect. */

@@ -14,3 +14,22 @@ Deno.test("lateGate() loads its gate with the first request, and once", async ()
   }
   assert.equal(loads, 1);
 });
+
+Deno.test("lateGate() is one gate, however many requests are the first", async () => {
+  const authenticated: string[] = [];
+  let loads = 0;
+  const gate = lateGate(() => {
+    const name = `gate ${++loads}`;
+    return Promise.resolve({
+      ...openGate,
+      authenticate: (headers) => {
+        authenticated.push(name);
+        return openGate.authenticate(headers);
+      },
+    });
+  });
+  await Promise.all(
+    Array.from({ length: 3 }, () => gate.authenticate(new Headers())),
+  );
+  assert.deepEqual(new Set(authenticated), new Set(["gate 1"]));
+});

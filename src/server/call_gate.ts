@@ -1,0 +1,78 @@
+/**
+ * The gate of a server that people sign in to, or whose callers are proved by
+ * others' keys. It is loaded with the first call, without the routes and pages
+ * of the sign-in, which are ten times as many modules.
+ *
+ * @module
+ */
+import type { Upstream } from "../caller.ts";
+import type { Scopes } from "../authoring/scope.ts";
+import type { AuthConfig } from "../settings/auth.ts";
+import { subjectIds } from "../settings/oauth.ts";
+import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
+import { gateOfDoors } from "../auth/doors/doors.ts";
+import type { Gate } from "../auth/doors/gate.ts";
+import { oauthDoor } from "../auth/doors/oauth_door.ts";
+import { staticDoors } from "../auth/doors/static_doors.ts";
+import type { GrantKey } from "../auth/provider/provider_tokens.ts";
+import type { Permissions } from "../auth/rules/permissions.ts";
+import { accessTokenVerifier } from "../auth/server/access_token_verifier.ts";
+import { mayHoldOf } from "../auth/server/may_hold.ts";
+import { accessTokenStore } from "../store/access_tokens.ts";
+import type { Database } from "../store/database.ts";
+import { grantStore } from "../store/grants.ts";
+
+/** The parts of a gate. */
+export interface CallGateOptions {
+  auth: AuthConfig;
+  database: Database;
+  baseUrl: string;
+  scopes: Scopes;
+  permissions?: Permissions;
+  /** Loads the provider's API for the tools that a caller calls. */
+  upstream(key: GrantKey): Promise<Upstream>;
+}
+
+/** Makes the gate of the chosen strategies. */
+export async function callGate(
+  { auth, database, baseUrl, scopes, permissions, upstream }: CallGateOptions,
+): Promise<Gate> {
+  const { oauth, jwt } = auth;
+  const { clock } = database;
+  const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
+  const gate = gateOfDoors({
+    oauth: oauth && oauthDoor({
+      baseUrl,
+      scopes,
+      verify: accessTokenVerifier({
+        baseUrl,
+        mayHold: mayHoldOf({ config: oauth, baseUrl, permissions }),
+        accessTokens: accessTokenStore(database),
+        grants: grantStore(database),
+        providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },
+        clock,
+      }),
+    }),
+    jwt: jwt && jwtDoor?.({
+      ...jwt,
+      baseUrl,
+      otherIds: oauth && subjectIds(oauth),
+      clock,
+    }),
+    ...staticDoors(auth),
+  });
+  return auth.anonymous
+    ? anonymousGate(gate, {
+      keyHeader: auth.apiKey?.header,
+      ceiling: permissions?.everyones,
+    })
+    : gate;
+}
+
+/** Makes an API that is loaded when a tool uses it. */
+function lateApi(load: () => Promise<Upstream>): Upstream {
+  return {
+    token: async () => await (await load()).token(),
+    fetch: async (input, init) => await (await load()).fetch(input, init),
+  };
+}
