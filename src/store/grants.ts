@@ -5,12 +5,14 @@
  *
  * @module
  */
+import { shortClientId } from "../auth/rules/client_id.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../auth/rules/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,
   grantsOfSubjectKey,
   grantsOfSubjectRange,
+  grantsRange,
   ledgerKey,
   upstreamKey,
 } from "./keys.ts";
@@ -174,6 +176,26 @@ export function grantStore(database: Database) {
         );
       }
       return open;
+    },
+
+    /**
+     * Gives the open grants of a client by its short ID, some at a time. There
+     * is no list of them: every grant is read.
+     */
+    async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
+      for (let after = "", isLast = false; !isLast;) {
+        const { found, last } = await database.listSome<Grant>(
+          grantsRange(after),
+          GRANTS_PER_READ,
+        );
+        const open = found.filter(({ value: { clientId, status } }) =>
+          status !== "closed" && clientId !== "" &&
+          shortClientId(clientId) === shortId
+        );
+        if (open.length > 0) yield open;
+        isLast = last === undefined;
+        after = String(last?.at(-1));
+      }
     },
   };
 }

@@ -73,7 +73,7 @@ export type LimitedServices = Services & {
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, provider, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers, assertionIssuers } = config;
+  const { metadataDocuments, allowedUsers, blocked, assertionIssuers } = config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
@@ -96,6 +96,8 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     otherIds: otherIds.filter((id) => id !== ownId),
     /** People who may sign in; empty: everyone. */
     allowedUsers,
+    /** People and clients who may nothing. */
+    blocked,
     clients: clientDirectory({
       baseUrl,
       secrets,
@@ -133,6 +135,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Decides when the provider is asked who a person is now. */
     confirmation: confirmation({
       allowedUsers,
+      blocked,
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */
@@ -141,6 +144,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       resource: resourceOf(baseUrl),
       providerId: ownId,
       allowedUsers,
+      blocked,
       machines,
       isKnownClient: knownClients({
         configured: config.clients,
