@@ -137,6 +137,14 @@ export function accountSessionStore(database: Database) {
       );
     },
 
+    /** Lists the ends of a person's sessions, in epoch seconds. */
+    async listOf(subject: string): Promise<number[]> {
+      const listed = await database.list<Expiring>(
+        accountSessionsOfKey(subject),
+      );
+      return listed.map(({ value }) => value.expiresAt);
+    },
+
     /** Signs a person out of every browser. */
     async endAllOf(subject: string): Promise<void> {
       const listed = await database.list(accountSessionsOfKey(subject));

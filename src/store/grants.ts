@@ -58,6 +58,19 @@ export function grantStore(database: Database) {
     }
   }
 
+  /** The open grants of everyone, some at a time. */
+  async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
+    for (let after = "", isLast = false; !isLast;) {
+      const { found, last } = await database.listSome<Grant>(
+        grantsRange(after),
+        GRANTS_PER_READ,
+      );
+      yield found.filter(({ value }) => value.status !== "closed");
+      isLast = last === undefined;
+      after = String(last?.at(-1));
+    }
+  }
+
   async function hasLive(subject: string): Promise<boolean> {
     for await (const entries of entriesOf(subject)) {
       if (entries.some(({ value }) => value?.status === "active")) return true;
@@ -178,23 +191,46 @@ export function grantStore(database: Database) {
       return open;
     },
 
-    /**
-     * Gives the open grants of a client by its short ID, some at a time. There
-     * is no list of them: every grant is read.
-     */
+    /** Lists everything that is kept of a person's grants, ended or not. */
+    async listKept(subject: string): Promise<Grant[]> {
+      const kept: Grant[] = [];
+      for await (const entries of entriesOf(subject)) {
+        kept.push(...entries.filter(isFound).map(({ value }) => value));
+      }
+      return kept;
+    },
+
+    /** Takes the person out of the tombstones of their grants. */
+    async forget(subject: string): Promise<void> {
+      for await (const entries of entriesOf(subject)) {
+        for (const entry of entries.filter(isFound)) {
+          const { key, value } = entry;
+          if (value.status !== "closed") continue;
+          await database.commit((transaction) =>
+            transaction.check(entry)
+              .set<Grant>(key, {
+                ...value,
+                subject: "",
+                identity: { subject: "" },
+              })
+              .delete(
+                grantsOfSubjectKey(subject, value.id),
+                ledgerKey(ledgerIdOf(value)),
+              )
+          );
+        }
+      }
+    },
+
+    open: openGrants,
+
+    /** Gives the open grants of a client by its short ID, some at a time. */
     async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
-      for (let after = "", isLast = false; !isLast;) {
-        const { found, last } = await database.listSome<Grant>(
-          grantsRange(after),
-          GRANTS_PER_READ,
+      for await (const open of openGrants()) {
+        const own = open.filter(({ value: { clientId } }) =>
+          clientId !== "" && shortClientId(clientId) === shortId
         );
-        const open = found.filter(({ value: { clientId, status } }) =>
-          status !== "closed" && clientId !== "" &&
-          shortClientId(clientId) === shortId
-        );
-        if (open.length > 0) yield open;
-        isLast = last === undefined;
-        after = String(last?.at(-1));
+        if (own.length > 0) yield own;
       }
     },
   };
