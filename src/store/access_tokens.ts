@@ -163,6 +163,13 @@ export function accessTokenStore(database: Database) {
       }
     },
 
+    /** Deletes the trace that a person made tokens. */
+    async forget(subject: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(tokensOfKey(subject))
+      );
+    },
+
     /** Ends a token; its grant lives on. */
     async revoke(accessToken: string): Promise<void> {
       await database.commit((transaction) =>

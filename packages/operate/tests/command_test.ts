@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { Log, type LogEvent } from "../../../src/log/log.ts";
 import { Database } from "../../../src/store/database.ts";
+import { taskStore } from "../../../src/store/tasks.ts";
+import { bindingOf } from "../../../src/auth/rules/grant.ts";
+import { BASE_URL } from "../../../tests/kit/server.ts";
 import { Client } from "../../../tests/kit/client.ts";
 import { AccountVisitor } from "../../../tests/kit/account_visitor.ts";
 import { testOnDatabases } from "../../../tests/kit/databases.ts";
@@ -109,8 +112,19 @@ testOnDatabases(
     await using _server = server;
     await AccountVisitor.signIn(server);
     const it = operator(other);
+    const tasks = taskStore(new Database(kv));
+    const binding = bindingOf({
+      issuer: BASE_URL,
+      resource: `${BASE_URL}/mcp`,
+      subject: "github:42",
+    });
+    await tasks.create("done", { binding });
+    const outcome = { result: "private ".repeat(10_000) };
+    await tasks.end("done", { status: "completed", outcome });
+    await tasks.create("open", { binding });
     const exported = await it.run("people export github:42");
-    const { connections, accountSessions } = JSON.parse(exported);
+    const { connections, accountSessions, tasks: kept } = JSON.parse(exported);
+    assert.equal(kept.length, 2);
     assert.equal(connections[0].identity.email, "jo@example.com");
     assert.equal(accountSessions.length, 1);
     for (const secret of ["refreshKey", jo.tokens.refresh_token]) {
@@ -128,7 +142,7 @@ testOnDatabases(
         [key, value],
         (_, it) => typeof it === "bigint" ? String(it) : it,
       );
-      assert.doesNotMatch(text, /github:42|jo@example\.com/, text);
+      assert.doesNotMatch(text, /github:42|jo@example\.com|private/, text);
     }
     await using next = operator(other);
     assert.match(await next.run("people list"), /ada@example.org/);

@@ -274,7 +274,10 @@ function parseOwnName(text: string, known: Known): ListEntry {
     const domain = text.replace(/^\*\./, "");
     throw new EntryError(
       "a domain has an @ before it",
-      `Use @${domain} for everyone of that domain`,
+      `Use @${domain} for everyone of that domain` +
+        (known.provider in SUBJECT_FORMS
+          ? ""
+          : `, or ${providerId}:${text} for a person of that name`),
     );
   }
   checkName(text, providerId, known);
