@@ -63,6 +63,7 @@ export type Situation =
   | "not approved"
   | "interrupted"
   | "signed out"
+  | "blocked"
   | "sign in again"
   | "account sign-in expired"
   | "provider refused"

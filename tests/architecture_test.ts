@@ -80,7 +80,7 @@ const imports = (await Promise.all(files.map(readImports))).flat();
 
 /** The socket, the process, and the command line tools. */
 const MAY_TOUCH_DENO =
-  /^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|doctor\/mod\.ts$)/;
+  /^src\/(serve\.ts$|process\/|log\/standard_output\.ts$)|^packages\/(testing\/served\.ts$|create\/|call\/|operate\/mod\.ts$|doctor\/mod\.ts$)/;
 
 /** The files that people with a clone write themselves. */
 const AUTHORED = /^src\/(tools|resources|prompts)\/|^health\.ts$/;
@@ -133,6 +133,7 @@ const LAYERS: readonly (readonly string[])[] = [
     "src/view.ts",
     "src/skill.ts",
     "packages/create/",
+    "packages/operate/",
     "packages/testing/",
   ],
   ["src/tools/", "src/resources/", "src/prompts/"],

@@ -65,6 +65,10 @@ const CALL = "deno run --quiet --allow-net --allow-read --allow-write " +
   "--allow-run=xdg-open,open,rundll32 " +
   "--allow-env=BASE_URL,HOST,PORT,TOOL_SERVER_TOKEN,HOME,XDG_CONFIG_HOME,APPDATA,DISPLAY,WAYLAND_DISPLAY " +
   `--env-file=.env ${PACKAGE}/call`;
+const OPERATE = "deno run --quiet --unstable-kv " +
+  "--allow-env=KV_PATH,DENO_KV_ACCESS_TOKEN --allow-net --allow-read " +
+  "--allow-write --allow-sys=username,uid,gid,homedir,userInfo " +
+  `--env-file=.env ${PACKAGE}/operate`;
 const CHECK = "deno check --quiet --watch --no-clear-screen main.ts";
 // Not quiet, it would complain twice that there is no .env. The server tells
 // itself that it has started again.
@@ -101,6 +105,8 @@ function configuration({ link }: ProjectOptions) {
       "skills": `deno run -A ${PACKAGE}/create skills`,
       "call": CALL,
       "list": "deno task --quiet call --list",
+      "people": `${OPERATE} people`,
+      "clients": `${OPERATE} clients`,
       "doctor": `deno run --allow-net --allow-env=BASE_URL ${PACKAGE}/doctor`,
       "ci": "deno fmt --check && deno lint && deno task check && " +
         "deno task test && deno task settings --check && " +

@@ -184,6 +184,13 @@ function situationWords(
         move: "Sign in, then do it again.",
         button: account("Sign in"),
       };
+    case "blocked":
+      return {
+        title: "Blocked here",
+        happened: "The people who run this server have blocked this account " +
+          "or this app. Nothing was opened.",
+        move: "Ask them if you think that this is a mistake.",
+      };
     case "sign in again":
       return {
         title: "Sign in again first",

@@ -4,9 +4,18 @@
  *
  * @module
  */
+import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import type { Client } from "../auth/rules/client.ts";
 import type { ClientPolicy } from "../auth/rules/client_policy.ts";
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
+import {
+  EntryError,
+  type Known,
+  type ListEntry,
+  type ListKind,
+  parseListEntry,
+  prefixOf,
+} from "../auth/rules/list_entry.ts";
 import {
   parsePermissions,
   type PermissionRule,
@@ -14,21 +23,24 @@ import {
 import { issuerId, MACHINE_ID } from "../auth/rules/subject.ts";
 import {
   parseProvider,
+  PROVIDER,
   type ProviderConfig,
   providerId,
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import type { Reach } from "./server.ts";
-import { type Settings, settingsOf } from "./setting.ts";
-import { listOf, text, wholeNumber } from "./shapes.ts";
+import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
+import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
 
 /** `AUTH_STRATEGY=oauth`: our own authorization server in front of a provider. */
 export interface OAuthConfig {
   provider: ProviderConfig;
-  /** Subjects, verified e-mails and `@domain`s that may sign in; empty: all. */
-  allowedUsers: readonly string[];
-  /** The same notation, for people who may see everyone's grants. */
-  admins: readonly string[];
+  /** The people who may sign in; empty: everyone. */
+  allowedUsers: readonly ListEntry[];
+  /** The people who may see everyone's grants. */
+  admins: readonly ListEntry[];
+  /** The people and clients who may nothing. */
+  blocked: readonly ListEntry[];
   /**
    * The number of days for which a connection's latest calls are kept; 0: none.
    */
@@ -66,13 +78,22 @@ const USERS = {
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
     ...USERS,
-    words: "Who may sign in: subjects, verified e-mail addresses, `@domain`.",
+    words: "Who may sign in: subjects as `/account` and the log print them " +
+      "(`github:583231`), verified e-mail addresses, `@domain`.",
     unset: "everyone the provider knows",
   },
   OAUTH_ADMINS: {
     ...USERS,
     words: "Who sees everyone's connections on `/account`.",
     unset: "no one",
+  },
+  OAUTH_BLOCKED: {
+    shape: listOf("subjects, e-mail addresses, @domains or client:ID"),
+    default: [],
+    words: "People who may not sign in, written in the same way, and clients " +
+      "that no one may use, as `client:ID`.",
+    unset: "no one",
+    example: "jo@example.com,@example.org",
   },
   OAUTH_LEDGER_DAYS: {
     words: "For how many days `/account` shows the latest tool calls of a " +
@@ -98,19 +119,23 @@ export function parseOAuth(
   scopes: readonly string[],
 ): OAuthConfig {
   const provider = parseProvider(settings, reach);
+  const clients = parseClients(settings);
+  const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
+  const known = knownHere({ provider, clients, assertionIssuers });
   return {
     provider,
-    allowedUsers: settings.read(PEOPLE.OAUTH_ALLOWED_USERS),
-    admins: settings.read(PEOPLE.OAUTH_ADMINS),
+    allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
+    admins: readList(settings, PEOPLE.OAUTH_ADMINS, known),
+    blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, ["client"]),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
-    clients: parseClients(settings),
+    clients,
     policy: {
       registration: settings.read(CLIENTS.OAUTH_REGISTRATION),
       redirectHosts: settings.read(CLIENTS.OAUTH_REDIRECT_HOSTS),
       trusted: settings.read(CLIENTS.OAUTH_TRUSTED_CLIENTS),
     },
-    assertionIssuers: settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS),
-    permissions: readPermissions(settings, scopes),
+    assertionIssuers,
+    permissions: readPermissions(settings, scopes, known),
     metadataDocuments: {
       // Developers may be offline, and clients without a document can register
       // instead.
@@ -121,21 +146,107 @@ export function parseOAuth(
   };
 }
 
+/** The memberships that a provider tells of. */
+const TOLD: Readonly<
+  Record<ProviderConfig["provider"], readonly Membership[]>
+> = {
+  github: ["organizations", "teams"],
+  google: ["organizations"],
+  microsoft: ["groups", "roles"],
+  gitlab: ["groups"],
+  oidc: ["groups", "roles", "organizations"],
+  custom: ["groups", "roles", "organizations"],
+  dev: MEMBERSHIPS,
+};
+
+/** Lists the people and clients that there can be with these settings. */
+function knownHere(
+  { provider, clients, assertionIssuers }: Pick<
+    OAuthConfig,
+    "provider" | "clients" | "assertionIssuers"
+  >,
+): Known {
+  return {
+    provider: provider.provider,
+    providerId: idOf(provider),
+    otherIds: assertionIssuers.map(issuerId),
+    clientIds: clients.map(({ clientId }) => clientId),
+  };
+}
+
+/** Gives the prefix of subjects; none if an address is missing or wrong. */
+function idOf(provider: ProviderConfig): string {
+  try {
+    return providerId(provider);
+  } catch {
+    return provider.provider;
+  }
+}
+
+/** Reads a list of people, and complains of every entry that matches no one. */
+function readList(
+  settings: Settings,
+  setting: NamedSetting & {
+    shape: Shape<string[]>;
+    default: readonly string[];
+  },
+  known: Known,
+  takes: readonly ListKind[] = [],
+): ListEntry[] {
+  return settings.read(setting).flatMap((text) => {
+    try {
+      return [parseListEntry(text, known, takes)];
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error;
+      const { why, fix } = error;
+      const wants =
+        `${setting.shape.wants}; this matches no one, because ${why}`;
+      settings.complain(setting, { got: text, wants, fix });
+      return [];
+    }
+  });
+}
+
+/**
+ * Notes rules about memberships that no one tells the server of. They are no
+ * complaint: a provider that an app brings may tell of others.
+ */
+function doubtMemberships(
+  settings: Settings,
+  rules: readonly PermissionRule[],
+  { provider, otherIds }: Known,
+): void {
+  const told = new Set(TOLD[provider as ProviderConfig["provider"]]);
+  const isNamed = settings.text(PROVIDER.OAUTH_GROUPS_CLAIM) !== undefined;
+  if (isNamed && provider !== "github") told.add("groups");
+  // Assertions have the usual claims.
+  if (otherIds.length > 0) { for (const kind of TOLD.oidc) told.add(kind); }
+  for (const { who } of rules) {
+    if (!("name" in who) || told.has(who.kind)) continue;
+    settings.doubts.push(
+      `OAUTH_PERMISSIONS: ${prefixOf(who.kind)}:${who.name} matches no one, ` +
+        `because OAUTH_PROVIDER=${provider} tells of no ${who.kind}: use ` +
+        `${[...told].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
+        "name people",
+    );
+  }
+}
+
 /** Reads the permissions and complains of every wrong entry. */
 function readPermissions(
   settings: Settings,
   scopes: readonly string[],
+  known: Known,
 ): readonly PermissionRule[] | undefined {
   const got = settings.read(PEOPLE.OAUTH_PERMISSIONS);
   if (got === undefined) return undefined;
-  const { rules, complaints } = parsePermissions(got, scopes);
-  for (const got of complaints) {
-    settings.complain(PEOPLE.OAUTH_PERMISSIONS, {
-      got,
-      fix: scopes.length > 0
-        ? `There are these scopes: ${scopes.join(" ")}, and * for all`
-        : "Nothing here needs a scope: leave it unset",
-    });
+  const { rules, complaints } = parsePermissions(got, scopes, known);
+  const aboutScopes = scopes.length > 0
+    ? `There are these scopes: ${scopes.join(" ")}, and * for all`
+    : "Nothing here needs a scope: leave it unset";
+  for (const { got, fix = aboutScopes } of complaints) {
+    settings.complain(PEOPLE.OAUTH_PERMISSIONS, { got, fix });
   }
+  doubtMemberships(settings, rules, known);
   return rules;
 }

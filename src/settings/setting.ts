@@ -80,6 +80,8 @@ export interface SettingsOptions {
 /** Reads settings one by one and remembers what was wrong with them. */
 export class Settings {
   readonly complaints: Complaint[] = [];
+  /** Sentences about settings that are probably slips. */
+  readonly doubts: string[] = [];
   #misspellings?: ReturnType<typeof misspellings>;
 
   constructor(
@@ -170,9 +172,9 @@ export class Settings {
       : `Use ${name}=${example}, for example`;
   }
 
-  /** Lists names that are misspelt or were changed, a sentence each. */
+  /** Lists slips, and names that are misspelt or were changed, a sentence each. */
   notes(): string[] {
-    return (this.options.known ?? []).flatMap((setting) => {
+    const misspelt = (this.options.known ?? []).flatMap((setting) => {
       const { name, formerly } = setting;
       if (formerly !== undefined && this.text({ name: formerly })) {
         return [`${formerly} is now called ${name}: rename it`];
@@ -181,5 +183,6 @@ export class Settings {
       const misspelt = this.#misspelt(name);
       return misspelt ? [`${misspelt} is not read: is ${name} meant?`] : [];
     });
+    return [...this.doubts, ...misspelt];
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import { unwrapDataKey } from "../auth/rules/data_key.ts";
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import type { Database } from "./database.ts";
 import {
   type CredentialKind,
@@ -25,7 +26,14 @@ const IN_USE: readonly CredentialKind[] = ["access_token", "personal_token"];
 /** Longer than any token lives. */
 const TOKENS_SECONDS = 366 * 24 * 60 * 60;
 
-/** A live access token, with its grant. */
+/** The refusals of those who are blocked. */
+const BLOCKED_CODES = {
+  client: "unauthorized_client",
+  assertion: "invalid_grant",
+  token: "access_denied",
+} as const;
+
+/** A live access token's grant. */
 interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
@@ -44,6 +52,12 @@ export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
 
+  /**
+   * Saves a grant with its token; false if a check failed.
+   *
+   * @throws {import("../errors.ts").OAuthError} if its person or client is
+   * blocked
+   */
   async function save(
     grant: Grant,
     accessToken: string,
@@ -51,10 +65,13 @@ export function accessTokenStore(database: Database) {
   ): Promise<boolean> {
     const { expiresAt } = grant;
     const won = await database.commit((transaction) => {
-      setGrant(transaction, grant)
+      setGrant(unlessBlocked(transaction, grant), grant)
         .create(accessTokenKey(accessToken), { expiresAt });
       also(transaction);
     });
+    if (won === undefined) {
+      await checkBlocks(database, grant, BLOCKED_CODES[grant.kind ?? "token"]);
+    }
     return won !== undefined;
   }
 
@@ -144,6 +161,13 @@ export function accessTokenStore(database: Database) {
         });
         if (isDone) return personalToken;
       }
+    },
+
+    /** Deletes the trace that a person made tokens. */
+    async forget(subject: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(tokensOfKey(subject))
+      );
     },
 
     /** Ends a token; its grant lives on. */

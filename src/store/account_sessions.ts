@@ -5,6 +5,7 @@
  */
 import type { KnownPerson } from "../auth/rules/grant.ts";
 import { randomId } from "../crypto/crypto.ts";
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import type { Database, Expiring } from "./database.ts";
 import {
   accountSessionKey,
@@ -65,6 +66,7 @@ export function accountSessionStore(database: Database) {
      * Keeps a new session and gives its id: 43 characters, unguessable.
      *
      * @param tokens of the sign-in, where they are needed again
+     * @throws {import("../errors.ts").OAuthError} if they are blocked
      */
     async save(
       person: KnownPerson,
@@ -81,10 +83,12 @@ export function accountSessionStore(database: Database) {
         );
       }
       const expiresAt = database.now() + ACCOUNT_SESSION_SECONDS;
-      await database.commit((transaction) =>
-        transaction.create(accountSessionKey(id), { ...session, expiresAt })
+      const isSaved = await database.commit((transaction) =>
+        unlessBlocked(transaction, session)
+          .create(accountSessionKey(id), { ...session, expiresAt })
           .set(accountSessionsOfKey(session.subject, id), { expiresAt })
       );
+      if (!isSaved) await checkBlocks(database, session);
       return id;
     },
 
@@ -131,6 +135,14 @@ export function accountSessionStore(database: Database) {
       await database.commit((transaction) =>
         transaction.end(accountSessionKey(id))
       );
+    },
+
+    /** Lists the ends of a person's sessions, in epoch seconds. */
+    async listOf(subject: string): Promise<number[]> {
+      const listed = await database.list<Expiring>(
+        accountSessionsOfKey(subject),
+      );
+      return listed.map(({ value }) => value.expiresAt);
     },
 
     /** Signs a person out of every browser. */

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { checkBlocks, unlessBlocked } from "./blocks.ts";
 import { fingerprint, isSameSecret, randomId } from "../crypto/crypto.ts";
 import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
 import { mintCredential } from "../auth/rules/credential.ts";
@@ -199,6 +200,8 @@ export function authorizationRequestStore(database: Database) {
      *
      * @param outcome includes further writes of the same commit; undefined is
      * returned also if their checks fail
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the person
+     * or the client is blocked
      */
     async complete(
       found: FoundRequest,
@@ -227,12 +230,13 @@ export function authorizationRequestStore(database: Database) {
           isSignedIn: true,
           sealedCode,
         });
-        setGrant(transaction, grant)
+        setGrant(unlessBlocked(transaction, grant), grant)
           .create(codeKey(code), codeRecord)
           .set(upstreamKey(id), upstream);
         also?.(transaction);
       });
-      return completed === undefined ? undefined : code;
+      if (completed !== undefined) return code;
+      await checkBlocks(database, grant);
     },
   };
 }

@@ -10,6 +10,7 @@ import { USED_CODE_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import { deriveKey, unwrapDataKey } from "../auth/rules/data_key.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
+import { checkBlocks } from "./blocks.ts";
 import type { Database, Entry, Expiring } from "./database.ts";
 import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
@@ -80,6 +81,8 @@ export function codeStore(database: Database) {
      * Exchanges a code for tokens of its grant; undefined if another request
      * was faster.
      *
+     * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
+     * or the client is blocked
      * @param grant the grant in use
      * @param read the records of the code, as they were checked
      */
@@ -115,7 +118,8 @@ export function codeStore(database: Database) {
           // not rewrite it.
           .set(read.upstream.key, { ...upstream, expiresAt: endsAt })
       );
-      return won ? tokens : undefined;
+      if (won) return tokens;
+      await checkBlocks(database, grant, "invalid_grant");
     },
   };
 }

@@ -5,12 +5,14 @@
  *
  * @module
  */
+import { shortClientId } from "../auth/rules/client_id.ts";
 import { closeGrant, type Grant, ledgerIdOf } from "../auth/rules/grant.ts";
 import { type Database, type Entry, type Found, isFound } from "./database.ts";
 import {
   grantKey,
   grantsOfSubjectKey,
   grantsOfSubjectRange,
+  grantsRange,
   ledgerKey,
   upstreamKey,
 } from "./keys.ts";
@@ -51,6 +53,19 @@ export function grantStore(database: Database) {
       yield await database.getMany<Grant[]>(
         found.map(({ key }) => grantKey(key.at(-1) as string)),
       );
+      isLast = last === undefined;
+      after = String(last?.at(-1));
+    }
+  }
+
+  /** The open grants of everyone, some at a time. */
+  async function* openGrants(): AsyncGenerator<Found<Grant>[]> {
+    for (let after = "", isLast = false; !isLast;) {
+      const { found, last } = await database.listSome<Grant>(
+        grantsRange(after),
+        GRANTS_PER_READ,
+      );
+      yield found.filter(({ value }) => value.status !== "closed");
       isLast = last === undefined;
       after = String(last?.at(-1));
     }
@@ -183,6 +198,49 @@ export function grantStore(database: Database) {
         );
       }
       return open;
+    },
+
+    /** Lists everything that is kept of a person's grants, ended or not. */
+    async listKept(subject: string): Promise<Grant[]> {
+      const kept: Grant[] = [];
+      for await (const entries of entriesOf(subject)) {
+        kept.push(...entries.filter(isFound).map(({ value }) => value));
+      }
+      return kept;
+    },
+
+    /** Takes the person out of the tombstones of their grants. */
+    async forget(subject: string): Promise<void> {
+      for await (const entries of entriesOf(subject)) {
+        for (const entry of entries.filter(isFound)) {
+          const { key, value } = entry;
+          if (value.status !== "closed") continue;
+          await database.commit((transaction) =>
+            transaction.check(entry)
+              .set<Grant>(key, {
+                ...value,
+                subject: "",
+                identity: { subject: "" },
+              })
+              .delete(
+                grantsOfSubjectKey(subject, value.id),
+                ledgerKey(ledgerIdOf(value)),
+              )
+          );
+        }
+      }
+    },
+
+    open: openGrants,
+
+    /** Gives the open grants of a client by its short ID, some at a time. */
+    async *openOfClient(shortId: string): AsyncGenerator<Found<Grant>[]> {
+      for await (const open of openGrants()) {
+        const own = open.filter(({ value: { clientId } }) =>
+          clientId !== "" && shortClientId(clientId) === shortId
+        );
+        if (own.length > 0) yield own;
+      }
     },
   };
 }

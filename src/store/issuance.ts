@@ -9,6 +9,7 @@ import { ACCESS_TOKEN_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
 import { mintRefreshToken } from "../auth/rules/refresh_token.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
+import { unlessBlocked } from "./blocks.ts";
 import type { Expiring } from "./database.ts";
 import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
@@ -99,7 +100,8 @@ export async function issueTokens(
   return {
     tokens: { accessToken, refreshToken, scopes, expiresAt: access.expiresAt },
     write(transaction) {
-      setGrant(transaction, grant).create(accessTokenKey(accessToken), access);
+      setGrant(unlessBlocked(transaction, grant), grant)
+        .create(accessTokenKey(accessToken), access);
       if (refresh) transaction.set(refreshTokenKey(refreshToken!), refresh);
       return transaction;
     },

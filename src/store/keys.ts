@@ -328,6 +328,11 @@ export function attemptsKey(): Deno.KvKey {
   return ["attempts"];
 }
 
+/** The block of a person or a client · until it is lifted. */
+export function blockKey(...name: string[]): Deno.KvKey {
+  return ["block", ...name.map(fingerprint)];
+}
+
 /** The `BASE_URL` of the last start · for ever. */
 export function lastStartKey(): Deno.KvKey {
   return ["last-start"];

@@ -9,6 +9,7 @@ import { deriveKey } from "../auth/rules/data_key.ts";
 import { type Grant, useGrant } from "../auth/rules/grant.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
+import { checkBlocks } from "./blocks.ts";
 import type { Database, Entry } from "./database.ts";
 import {
   issueTokens,
@@ -83,6 +84,8 @@ export function refreshTokenStore(database: Database) {
     /**
      * Exchanges a token; undefined if another request was faster.
      *
+     * @throws {import("../errors.ts").OAuthError} `invalid_grant` if the person
+     * or the client is blocked
      * @param also writes of the same commit
      */
     async rotate(
@@ -123,7 +126,8 @@ export function refreshTokenStore(database: Database) {
             });
         }
       });
-      return won ? tokens : undefined;
+      if (won) return tokens;
+      await checkBlocks(database, grant, "invalid_grant");
     },
   };
 }

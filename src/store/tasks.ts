@@ -299,6 +299,39 @@ export function taskStore(
       };
     },
 
+    /** Lists the tasks of a person, without their results. */
+    async listOf(binding: string) {
+      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      const found = await database.getMany<TaskRecord[]>(
+        listed.map(({ key }) => taskKey(key[2] as string)),
+      );
+      return found.flatMap(({ value }) =>
+        value
+          ? [{
+            status: value.status,
+            createdMilliseconds: value.createdMilliseconds,
+          }]
+          : []
+      );
+    },
+
+    /** Ends the tasks of a person, and deletes them with their results. */
+    async forgetAllOf(binding: string): Promise<void> {
+      const listed = await database.list<TaskOfPerson>(tasksOfKey(binding));
+      for (const { key } of listed) {
+        const taskId = key[2] as string;
+        await end(taskId, { status: "cancelled" });
+        const found = await database.find<TaskRecord>(taskKey(taskId));
+        await database.commit((transaction) => {
+          // Its process may still look at it: it finds a task that is over.
+          if (found) transaction.end(found.key);
+          transaction.delete(key);
+        });
+        const ref = found?.value.outcome;
+        if (ref) await deleteText(database, ref);
+      }
+    },
+
     /**
      * Waits until a caller's task differs from the one `seen`; undefined if it
      * is gone.

@@ -7,6 +7,14 @@ import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/clock.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
+import { endOfAll } from "../../src/auth/grants/end_all.ts";
+import { grantsEnd } from "../../src/auth/grants/end_grant.ts";
+import { accountSessionStore } from "../../src/store/account_sessions.ts";
+import { blockStore } from "../../src/store/blocks.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { sessionStore } from "../../src/store/sessions.ts";
+import { taskStore } from "../../src/store/tasks.ts";
 import type { HeadersOf } from "../kit/message.ts";
 import { until } from "../kit/wait.ts";
 import { recordLog } from "../kit/log.ts";
@@ -201,6 +209,30 @@ const CHANGES: Record<
     to: { OAUTH_ASSERTION_ISSUERS: "https://id.example.com" },
     ends: ["assertion"],
   },
+  "OAUTH_BLOCKED with them": {
+    to: { OAUTH_BLOCKED: "github:42" },
+    ends: PEOPLE,
+  },
+  "OAUTH_BLOCKED with the domain of their address": {
+    to: { OAUTH_BLOCKED: "@example.com" },
+    ends: PEOPLE,
+  },
+  "OAUTH_BLOCKED with a configured client": {
+    to: { OAUTH_BLOCKED: "client:intranet" },
+    ends: ["connection of a configured client"],
+  },
+  "OAUTH_BLOCKED with the client of a document": {
+    to: { OAUTH_BLOCKED: `client:${DOCUMENT_URL}` },
+    ends: ["connection of a document"],
+  },
+  "OAUTH_BLOCKED with a client of assertions": {
+    to: { OAUTH_BLOCKED: "client:desk" },
+    ends: ["assertion"],
+  },
+  "OAUTH_BLOCKED with a machine": {
+    to: { OAUTH_BLOCKED: "client:machine" },
+    ends: ["machine"],
+  },
   "another BEARER_TOKEN": {
     to: { BEARER_TOKEN: SECRET.toUpperCase() },
     ends: ["static token"],
@@ -273,3 +305,81 @@ for (
     }
   });
 }
+
+/** The parts by which an operator blocks, on the database of a server. */
+function blocking(kv: Deno.Kv) {
+  const database = new Database(kv);
+  const grants = grantStore(database);
+  const end = endOfAll({
+    accountSessions: accountSessionStore(database),
+    grants,
+    endGrants: grantsEnd({
+      grants,
+      database,
+      sessions: sessionStore(database),
+      tasks: taskStore(database),
+    }),
+  });
+  return { blocks: blockStore(database), end };
+}
+
+const BLOCKS: Record<string, Opened[]> = {
+  "github:42": PEOPLE,
+  "client:intranet": ["connection of a configured client"],
+  [`client:${DOCUMENT_URL}`]: ["connection of a document"],
+  "client:desk": ["assertion"],
+  "client:machine": ["machine"],
+};
+
+for (const [name, ends] of Object.entries(BLOCKS)) {
+  Deno.test(`the block of ${name} while servers run ends what it is about, and nothing else`, async () => {
+    await using idp = await startAssertionProvider();
+    await using server = await start(settings(idp.issuer));
+    const opened = await openAll(server, idp);
+    const { blocks, end } = blocking(server.kv);
+    await blocks.block(name, { by: "ops" });
+    if (name.startsWith("client:")) await end.ofClient(name.slice(7));
+    else await end.ofSubject(name);
+    await using other = await start(settings(idp.issuer), server.kv);
+    for (const one of OPEN) {
+      const expected = ends.includes(one) ? "ends" : "stays";
+      assert.equal(await fate(other, opened[one]), expected, one);
+    }
+  });
+}
+
+/** The page that a person arrives at who approves a client. */
+async function arrivalOf(server: OAuthServer, client: Client) {
+  const browser = server.browser();
+  const page = await browser.open(client.authorizationUrl());
+  return await browser.press(page, "decision", "approve");
+}
+
+Deno.test("who is blocked is told so on a page, at every sign-in, until the block is lifted", async () => {
+  await using server = await start({});
+  const client = await Client.register(server);
+  const { blocks } = blocking(server.kv);
+  await blocks.block("github:42", { by: "ops" });
+  const { page: account } = await AccountVisitor.signIn(server);
+  assert.match(account.text, /Blocked here/);
+  const page = await arrivalOf(server, client);
+  assert.equal(page.status, 403);
+  assert.match(page.text, /Blocked here/);
+  await blocks.lift("github:42");
+  assert.equal((await client.connect()).token_type, "Bearer");
+  const visitor = await AccountVisitor.signIn(server);
+  assert.doesNotMatch(visitor.words, /Blocked here/);
+});
+
+Deno.test("who is in OAUTH_BLOCKED is told so on a page, and so is a client", async () => {
+  await using server = await start({ OAUTH_BLOCKED: "github:42" });
+  const client = await Client.register(server);
+  const page = await arrivalOf(server, client);
+  assert.match(page.text, /Blocked here/);
+  assert.match((await AccountVisitor.signIn(server)).page.text, /Blocked here/);
+  await using second = await start({ OAUTH_BLOCKED: `client:${DOCUMENT_URL}` });
+  const blocked = new Client(second, DOCUMENT_URL);
+  const shown = await second.browser().open(blocked.authorizationUrl());
+  assert.equal(shown.status, 403);
+  assert.match(shown.text, /Blocked here/);
+});

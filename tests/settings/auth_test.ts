@@ -77,8 +77,12 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
       groupsClaim: "roles",
       issuer: undefined,
     },
-    allowedUsers: ["jo@example.com", "@example.org"],
+    allowedUsers: [
+      { kind: "address", address: "jo@example.com" },
+      { kind: "domain", domain: "@example.org" },
+    ],
     admins: [],
+    blocked: [],
     ledgerDays: 30,
     assertionIssuers: [],
     clients: [],
@@ -107,16 +111,59 @@ Deno.test("OAUTH_LEDGER_DAYS is a number of days up to a year", () => {
 Deno.test("OAUTH_PERMISSIONS is complained of entry by entry", () => {
   assert.throws(
     () =>
-      parseConfig({ ...GITHUB, OAUTH_PERMISSIONS: "a=mail; b; c=mial" }, {
+      parseConfig({ ...GITHUB, OAUTH_PERMISSIONS: "1=mail; b; 2=mial" }, {
         scopes: ["mail"],
       }),
     ({ message }) => {
       assert.match(message, /OAUTH_PERMISSIONS: got "b: is not who=scopes"/);
-      assert.match(message, /"c: nothing needs the scope mial"/);
+      assert.match(message, /"2: nothing needs the scope mial"/);
       assert.match(message, /There are these scopes: mail, and \* for all/);
       return true;
     },
   );
+});
+
+Deno.test("parseAuth() complains of every entry of a list that matches no one", () => {
+  for (
+    const [setting, entry] of [
+      ["OAUTH_ALLOWED_USERS", "octocat"],
+      ["OAUTH_ALLOWED_USERS", "*"],
+      ["OAUTH_ADMINS", "example.com"],
+      ["OAUTH_BLOCKED", "group:admins"],
+      ["OAUTH_PERMISSIONS", "octocat"],
+    ]
+  ) {
+    const text = setting === "OAUTH_PERMISSIONS" ? `${entry}=*` : entry;
+    assert.throws(
+      () => parseConfig({ ...GITHUB, [setting]: text }),
+      ({ message }) => {
+        assert(message.includes(`${setting}: got "${entry}`), message);
+        assert.match(message, /matches no one, because .*Fix: /);
+        return true;
+      },
+    );
+  }
+});
+
+Deno.test("parseConfig() notes rules about memberships that no one tells of", () => {
+  const notes = (environment: Environment) =>
+    parseConfig({ ...GITHUB, ...environment }).notes;
+  const none = [
+    { OAUTH_PERMISSIONS: "org:acme=*; team:acme/dev=*" },
+    { OAUTH_PROVIDER: "microsoft", OAUTH_PERMISSIONS: "role:a=*" },
+    {
+      OAUTH_PERMISSIONS: "group:a=*; role:a=*",
+      OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
+    },
+    {
+      OAUTH_PROVIDER: "google",
+      OAUTH_GROUPS_CLAIM: "groups",
+      OAUTH_PERMISSIONS: "group:a=*",
+    },
+  ];
+  for (const environment of none) assert.deepEqual(notes(environment), []);
+  const [note] = notes({ OAUTH_PERMISSIONS: "group:admins=*" });
+  assert.match(note, /group:admins matches no one, .* no groups: use org:/);
 });
 
 Deno.test("parseAuth() needs nothing but its name for the dev provider", () => {

@@ -7,9 +7,12 @@
  */
 import type { Context } from "@hono/hono";
 import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
-import { HttpError } from "../../errors.ts";
+import { HttpError, OAuthError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
+import { isBlocked } from "../rules/allowed_users.ts";
 import type { Confirmation } from "../rules/confirmation.ts";
+import type { ListEntry } from "../rules/list_entry.ts";
+import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
 import { codeChallenge } from "../rules/pkce.ts";
 import {
@@ -46,6 +49,7 @@ export function accountSignIn(
     provider,
     providerId,
     otherIds,
+    blocked,
     confirmation,
     accountSessions,
     database,
@@ -59,6 +63,8 @@ export function accountSignIn(
     providerId: string;
     /** The prefixes of other issuers' subjects. */
     otherIds: readonly string[];
+    /** `OAUTH_BLOCKED`. */
+    blocked: readonly ListEntry[];
     confirmation: Confirmation;
     accountSessions: AccountSessionStore;
     database: Pick<Database, "background">;
@@ -116,6 +122,7 @@ export function accountSignIn(
         { forMilliseconds: SAVE_MILLISECONDS },
       );
     } catch (error) {
+      if (error instanceof OAuthError) throw error;
       throw signInInterrupted(error);
     }
   }
@@ -177,6 +184,9 @@ export function accountSignIn(
         }));
       if (isSubjectOfOther(identity.subject, otherIds)) throw refused();
       const subject = subjectOf(providerId, identity);
+      if (isBlocked({ subject, identity, clientId: "" }, blocked)) {
+        throw refusedByBlock();
+      }
       const id = await save({
         subject,
         provider: providerId,

@@ -10,6 +10,7 @@ import { type Clock, now } from "../../clock.ts";
 import { HttpError } from "../../errors.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { Logger } from "../../log/log.ts";
+import { endOfAll } from "../grants/end_all.ts";
 import type { EndGrants } from "../grants/end_grant.ts";
 import {
   type Grant,
@@ -26,9 +27,6 @@ import type {
 } from "../../store/account_sessions.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SignedInPeople } from "./signed_in.ts";
-
-/** Rounds of looking for what is open. */
-const MOST_ROUNDS = 5;
 
 /** Makes the endpoints of those forms. */
 export function connectionChanges(
@@ -108,15 +106,8 @@ export function connectionChanges(
     if (!signedIn.isOperator(session)) {
       throw new HttpError(403, "Only operators end everything of a person");
     }
-    let count = 0;
-    // Again until there is none: a client may get another one meanwhile.
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      await accountSessions.endAllOf(subject);
-      const open = await grants.listOpen(subject);
-      if (open.length === 0) break;
-      count += open.length;
-      await endGrants(open.map((read) => ({ grant: read.value, read })));
-    }
+    const count = await endOfAll({ accountSessions, grants, endGrants })
+      .ofSubject(subject);
     log.audit("Everything of a subject ended on the account page", {
       reference: c.get("reference"),
       subject: session.subject,

@@ -8,7 +8,8 @@ import { HttpError } from "../../errors.ts";
 import { readParameters } from "../../http/body.ts";
 import { readCookie } from "../../http/cookie.ts";
 import { isCsrf } from "../../http/csrf.ts";
-import { isAllowed } from "../rules/allowed_users.ts";
+import { isAllowed, isBlocked } from "../rules/allowed_users.ts";
+import type { ListEntry } from "../rules/list_entry.ts";
 import { isPersonOf } from "../rules/grant.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import type {
@@ -26,12 +27,14 @@ export type SignedInPeople = ReturnType<typeof signedInPeople>;
 
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, providerId, admins, accountSessions }: {
+  { baseUrl, providerId, admins, blocked, accountSessions }: {
     baseUrl: string;
     /** Of the provider that people sign in at: another's are strangers here. */
     providerId: string;
     /** `OAUTH_ADMINS`. */
-    admins: readonly string[];
+    admins: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`. */
+    blocked: readonly ListEntry[];
     accountSessions: Pick<AccountSessionStore, "find">;
   },
 ) {
@@ -40,6 +43,7 @@ export function signedInPeople(
     if (id === undefined) return undefined;
     const session = await accountSessions.find(id);
     if (!session || !isPersonOf(session, providerId)) return undefined;
+    if (isBlocked({ ...session, clientId: "" }, blocked)) return undefined;
     return { id, session };
   }
 

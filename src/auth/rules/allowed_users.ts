@@ -1,52 +1,34 @@
 /**
- * The list of people who may sign in.
+ * The lists of people who may sign in, and of people and clients who may not.
  *
  * @module
  */
-import type { Identity } from "../../caller.ts";
+import { isAbout, isAboutClient, type ListEntry } from "./list_entry.ts";
+
+type Person = Parameters<typeof isAbout>[1];
 
 /**
- * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
- * a k in an address.
- */
-export function lowerAscii(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
-}
-
-/** Returns true if an entry is about an e-mail address or a domain. */
-export function isAddressEntry(entry: string): boolean {
-  return entry.includes("@");
-}
-
-/**
- * True if `OAUTH_ALLOWED_USERS` lets the person in. An empty list lets everyone
- * in. An entry is one of:
- *
- * - `jo@example.com`: an e-mail address that the provider has verified, in any
- *   case of the letters A to Z;
- * - `@example.com`: any verified address of exactly that domain, in any case
- *   of letters; its subdomains are other domains;
- * - anything without an `@`: the provider's subject, letter by letter;
- * - `github:583231`: the subject here, as pages and the log print it.
- *
- * An entry with an `@` never matches the provider's subject: otherwise an
- * account name that looks like someone's address would get in.
+ * Returns true if `OAUTH_ALLOWED_USERS` lets a person in. An empty list lets
+ * everyone in.
  */
 export function isAllowed(
-  { subject: printed, identity }: { subject: string; identity: Identity },
-  allowed: readonly string[],
+  person: Person,
+  allowed: readonly ListEntry[],
 ): boolean {
-  if (allowed.length === 0) return true;
-  const { subject, email, emailVerified } = identity;
-  const address = emailVerified === true && email !== undefined
-    ? lowerAscii(email)
-    : undefined;
-  // Readers disagree about an address with a second @.
-  const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
-  return allowed.some((entry) =>
-    entry === printed ||
-    (isAddressEntry(entry)
-      ? lowerAscii(entry) === (entry.startsWith("@") ? domain : address)
-      : entry === subject)
+  return allowed.length === 0 ||
+    allowed.some((entry) => isAbout(entry, person));
+}
+
+/**
+ * Returns true if `OAUTH_BLOCKED` names a person, or their client. An address
+ * that no one has verified, or no longer, is blocked like any other.
+ */
+export function isBlocked(
+  { clientId, subject, identity }: Person & { clientId: string },
+  blocked: readonly ListEntry[],
+): boolean {
+  const person = { subject, identity: { ...identity, emailVerified: true } };
+  return blocked.some((entry) =>
+    isAbout(entry, person) || isAboutClient(entry, clientId)
   );
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { isAddressEntry } from "./allowed_users.ts";
+import { isAddressEntry, type ListEntry } from "./list_entry.ts";
 import type { Grant } from "./grant.ts";
 import { CONFIRMATION_TTL_SECONDS } from "./lifetimes.ts";
 import { type Permissions, withoutMemberships } from "./permissions.ts";
@@ -26,15 +26,17 @@ export interface Confirmation {
   reduce(identity: Identity): Identity;
 }
 
-/** Reads the questions out of `OAUTH_ALLOWED_USERS` and the permissions. */
+/** Reads the questions out of the lists of people and the permissions. */
 export function confirmation(
-  { allowedUsers, permissions }: {
-    allowedUsers: readonly string[];
+  { allowedUsers, blocked = [], permissions }: {
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`. */
+    blocked?: readonly ListEntry[];
     permissions?: Permissions;
   },
 ): Confirmation {
   const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
-  const looksAtAddresses = allowedUsers.some(isAddressEntry) ||
+  const looksAtAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.looksAtAddresses === true;
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {

@@ -5,9 +5,10 @@
  * @module
  */
 import type { Permissions } from "./permissions.ts";
-import { isAllowed } from "./allowed_users.ts";
+import { isAllowed, isBlocked } from "./allowed_users.ts";
 import { type Grant, isGrantOf, isPersonOf } from "./grant.ts";
 import type { IsKnownClient } from "./known_clients.ts";
+import type { ListEntry } from "./list_entry.ts";
 import { printIssuer, type TrustedIssuer } from "./identity_assertion.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
 
@@ -34,6 +35,7 @@ export function heldScopes(
     resource,
     providerId,
     allowedUsers,
+    blocked,
     machines,
     isKnownClient,
     assertionIssuers,
@@ -43,7 +45,9 @@ export function heldScopes(
     resource: string;
     /** Of the provider that people sign in at. */
     providerId: string;
-    allowedUsers: readonly string[];
+    allowedUsers: readonly ListEntry[];
+    /** `OAUTH_BLOCKED`: people and clients. */
+    blocked: readonly ListEntry[];
     /** Clients that act for themselves, with the scopes that they may have. */
     machines: ReadonlyMap<string, readonly string[]>;
     isKnownClient: IsKnownClient;
@@ -82,6 +86,7 @@ export function heldScopes(
 
   return (grant, scopes = grant.scopes) => {
     if (!isGrantOf(grant, { issuer, resource })) return undefined;
+    if (isBlocked(grant, blocked)) return undefined;
     // A token from before the person took scopes away still names those.
     if (scopes !== grant.scopes) scopes = cutScopes(scopes, grant.scopes);
     if (grant.kind === "client") {

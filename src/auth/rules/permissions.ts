@@ -5,19 +5,20 @@
  * @module
  */
 import { type Identity, type Membership, MEMBERSHIPS } from "../../caller.ts";
-import { isAddressEntry, isAllowed } from "./allowed_users.ts";
-
-/**
- * The people a rule is for: one person, everyone, or the members of a group.
- */
-type Who =
-  | { kind: "everyone" }
-  | { kind: "user"; entry: string }
-  | { kind: Membership; name: string };
+import {
+  EntryError,
+  isAbout,
+  isAddressEntry,
+  type Known,
+  type ListEntry,
+  membershipName,
+  parseListEntry,
+} from "./list_entry.ts";
 
 /** One entry of `OAUTH_PERMISSIONS`. */
 export interface PermissionRule {
-  who: Who;
+  /** The people that it is for. */
+  who: ListEntry;
   scopes: readonly string[] | "all";
 }
 
@@ -29,20 +30,20 @@ export interface Person {
   identity: Identity;
 }
 
+/** The fault of an entry. */
+interface RuleComplaint {
+  got: string;
+  /** The way to fix it, if it is not about scopes. */
+  fix?: string;
+}
+
 /** An author's own rule: the scopes that a person may be granted. */
 export type DecidePermissions = (
   person: Person,
 ) => readonly string[] | "all";
 
-const PREFIXES: Readonly<Record<string, Membership>> = {
-  group: "groups",
-  role: "roles",
-  org: "organizations",
-  team: "teams",
-};
-
-/** The word for everyone, or for every scope. */
-const EVERYONE = "*";
+/** The word for every scope. */
+const EVERY_SCOPE = "*";
 
 /**
  * Parses `OAUTH_PERMISSIONS`: entries between semicolons or line ends, each
@@ -54,68 +55,35 @@ export function parsePermissions(
   text: string,
   /** All scopes of the server. */
   supported: readonly string[],
-): { rules: PermissionRule[]; complaints: string[] } {
+  known: Known,
+): { rules: PermissionRule[]; complaints: RuleComplaint[] } {
   const rules: PermissionRule[] = [];
-  const complaints: string[] = [];
+  const complaints: RuleComplaint[] = [];
   for (const entry of text.split(/[;\n]/)) {
     if (entry.trim() === "") continue;
     const equals = entry.lastIndexOf("=");
     const name = entry.slice(0, Math.max(equals, 0)).trim();
-    const who = parseWho(name);
-    if (who === undefined) {
-      complaints.push(`${entry.trim()}: is not who=scopes`);
+    if (name === "") {
+      complaints.push({ got: `${entry.trim()}: is not who=scopes` });
       continue;
     }
     const scopes = entry.slice(equals + 1).split(/[\s,]+/).filter(Boolean);
     for (const scope of scopes) {
-      if (scope !== EVERYONE && !supported.includes(scope)) {
-        complaints.push(`${name}: nothing needs the scope ${scope}`);
+      if (scope !== EVERY_SCOPE && !supported.includes(scope)) {
+        complaints.push({ got: `${name}: nothing needs the scope ${scope}` });
       }
     }
-    rules.push({ who, scopes: scopes.includes(EVERYONE) ? "all" : scopes });
+    try {
+      const who = parseListEntry(name, known, ["everyone", "membership"]);
+      const isAll = scopes.includes(EVERY_SCOPE);
+      rules.push({ who, scopes: isAll ? "all" : scopes });
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error;
+      const { why, fix } = error;
+      complaints.push({ got: `${name}: matches no one, because ${why}`, fix });
+    }
   }
   return { rules, complaints };
-}
-
-function parseWho(text: string): Who | undefined {
-  if (text === "") return undefined;
-  if (text === EVERYONE) return { kind: "everyone" };
-  const { kind, name, isPrefixed } = parseMembership(text);
-  if (!isPrefixed) return { kind: "user", entry: text };
-  return { kind, name: nameOf(kind, name) };
-}
-
-/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
-export function parseMembership(
-  text: string,
-): { kind: Membership; name: string; isPrefixed: boolean } {
-  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
-  return Object.hasOwn(PREFIXES, prefix)
-    ? { kind: PREFIXES[prefix], name: name.trim(), isPrefixed: true }
-    : { kind: "groups", name: text, isPrefixed: false };
-}
-
-/**
- * Lowercases the names of organizations and teams, because GitHub ignores their
- * case.
- */
-function nameOf(kind: Membership, name: string): string {
-  return kind === "organizations" || kind === "teams"
-    ? name.toLowerCase()
-    : name;
-}
-
-function matches(who: Who, person: Person): boolean {
-  switch (who.kind) {
-    case "everyone":
-      return true;
-    case "user":
-      return isAllowed(person, [who.entry]);
-    default:
-      return person.identity[who.kind]?.some((name) =>
-        nameOf(who.kind as Membership, name) === who.name
-      ) ?? false;
-  }
 }
 
 /** Copies an identity without its memberships. */
@@ -181,7 +149,7 @@ export function permissionsOf(
   const named = new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
 
   function isKept(kind: Membership, name: string): boolean {
-    return names.has(`${kind} ${nameOf(kind, name)}`);
+    return names.has(`${kind} ${membershipName(kind, name)}`);
   }
 
   function allowed(
@@ -200,14 +168,11 @@ export function permissionsOf(
     ),
     ceiling(person) {
       const byRule = rules === undefined ? "all" : unionOf(
-        rules.filter(({ who }) => matches(who, person)),
+        rules.filter(({ who }) => isAbout(who, person)),
       );
       return allowed(byRule, decide?.(person) ?? "all");
     },
-    looksAtAddresses:
-      rules?.some(({ who }) =>
-        who.kind === "user" && isAddressEntry(who.entry)
-      ) ?? false,
+    looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
     memberships: decide ? new Set(MEMBERSHIPS) : named,
     named,
     reduce(identity) {

@@ -4,8 +4,9 @@
  * @module
  */
 import type { Identity } from "../../caller.ts";
-import { OAuthError } from "../../errors.ts";
-import { isAllowed } from "./allowed_users.ts";
+import { OAuthError, type OAuthErrorCode } from "../../errors.ts";
+import { isAllowed, isBlocked } from "./allowed_users.ts";
+import type { ListEntry } from "./list_entry.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Grant } from "./grant.ts";
@@ -21,9 +22,22 @@ export interface SignInRules {
   /** The prefixes of other issuers' subjects. */
   otherIds: readonly string[];
   /** People who may sign in; empty: everyone. */
-  allowedUsers: readonly string[];
+  allowedUsers: readonly ListEntry[];
+  /** People and clients who may not. */
+  blocked: readonly ListEntry[];
   permissions?: Permissions;
   confirmation: Pick<Confirmation, "reduce">;
+}
+
+/** Makes the refusal of people and clients that the operator has blocked. */
+export function refusedByBlock(
+  code: OAuthErrorCode = "access_denied",
+): OAuthError {
+  return new OAuthError(
+    code,
+    "The people who run this server have blocked this account or this app",
+    { situation: "blocked" },
+  );
 }
 
 /**
@@ -39,11 +53,21 @@ export function grantOfSignIn(
     clientName: string;
     consented?: readonly string[];
   },
-  { providerId, otherIds, allowedUsers, permissions, confirmation }:
-    SignInRules,
+  {
+    providerId,
+    otherIds,
+    allowedUsers,
+    blocked,
+    permissions,
+    confirmation,
+  }: SignInRules,
   { issuer, now }: { issuer: string; now: number },
 ): Grant {
   const subject = subjectOf(providerId, identity);
+  const { clientId } = request;
+  if (isBlocked({ subject, identity, clientId }, blocked)) {
+    throw refusedByBlock();
+  }
   // A rule about a person of another issuer must not match one of this
   // provider.
   const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);

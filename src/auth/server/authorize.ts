@@ -23,6 +23,8 @@ import {
 import { authorizationResponseUrl } from "../rules/authorization_response.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { shortClientId } from "../rules/client_id.ts";
+import { isAboutClient } from "../rules/list_entry.ts";
+import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { Parameters } from "../rules/parameters.ts";
 import { redirectKind } from "../rules/redirect_uri.ts";
 import { resourceOf } from "../rules/resource.ts";
@@ -47,6 +49,7 @@ export function authorizeEndpoint(
     approvals,
     requests,
     policy,
+    blocked,
     providerUrl,
     checkRate,
     log,
@@ -92,6 +95,9 @@ export function authorizeEndpoint(
     const client = await findClient(clientId);
     c.set("client", clientName(client));
     c.set("clientId", shortClientId(client.clientId));
+    if (blocked.some((entry) => isAboutClient(entry, client.clientId))) {
+      throw refusedByBlock();
+    }
 
     // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);

@@ -9,6 +9,7 @@ import { OAuthError } from "../../errors.ts";
 import { type Client, clientName } from "../rules/client.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { openClientGrant } from "../rules/new_grant.ts";
+import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { narrowScopes, parseScope } from "../rules/scope.ts";
 import type { GrantRequest, IssuedTokens } from "../rules/token_request.ts";
@@ -21,9 +22,9 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, clock }: Pick<
+  { baseUrl, accessTokens, mayHold, clock }: Pick<
     Services,
-    "baseUrl" | "accessTokens" | "clock"
+    "baseUrl" | "accessTokens" | "mayHold" | "clock"
   >,
 ) {
   return async function issueToMachine(
@@ -45,6 +46,7 @@ export function clientCredentialsGrant(
       resource: resourceOf(baseUrl),
       now: now(clock),
     });
+    if (!mayHold(grant)) throw refusedByBlock("unauthorized_client");
     // Nothing else in that commit can fail.
     return (await accessTokens.issue(grant))!;
   };

@@ -19,13 +19,15 @@ export function mayHoldOf(
     permissions?: Permissions;
   },
 ): MayHold {
-  const { clients, metadataDocuments, allowedUsers, assertionIssuers } = config;
+  const { clients, metadataDocuments, assertionIssuers } = config;
+  const { allowedUsers, blocked } = config;
   const [providerId] = subjectIds(config);
   return heldScopes({
     issuer: baseUrl,
     resource: resourceOf(baseUrl),
     providerId,
     allowedUsers,
+    blocked,
     machines: new Map(
       clients.filter(isMachine).map(({ clientId, metadata }) =>
         [clientId, parseScope(metadata.scope)] as const

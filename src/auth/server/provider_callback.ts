@@ -71,13 +71,13 @@ export function providerCallbackEndpoint(
     return redirect(c, authorizationResponseUrl(request, response, baseUrl));
   }
 
-  /** Ends the request, and tells its client why. */
-  async function refuse(
+  /** Ends the request, and tells the log why. */
+  async function end(
     c: Context,
     found: FoundRequest,
-    { code, description }: Pick<OAuthError, "code" | "description">,
-    facts: Record<string, unknown> = {},
-  ): Promise<Response> {
+    description: string,
+    facts: Record<string, unknown>,
+  ): Promise<void> {
     const { request, clientName } = found.value;
     log.warning("Sign-in failed", {
       reference: c.get("reference"),
@@ -87,7 +87,28 @@ export function providerCallbackEndpoint(
       ...facts,
     });
     if (!await requests.finish(found)) throw finishedAlready();
+  }
+
+  /** Ends the request, and tells its client why. */
+  async function refuse(
+    c: Context,
+    found: FoundRequest,
+    { code, description }: Pick<OAuthError, "code" | "description">,
+    facts: Record<string, unknown> = {},
+  ): Promise<Response> {
+    await end(c, found, description, facts);
     return answer(c, found, { error: code, error_description: description });
+  }
+
+  /** Ends the request, and tells its person on a page of ours. */
+  async function refuseBlocked(
+    c: Context,
+    found: FoundRequest,
+    refusal: OAuthError,
+    { subject }: { subject: string },
+  ): Promise<never> {
+    await end(c, found, refusal.description, { subject });
+    throw refusal;
   }
 
   /**
@@ -115,6 +136,7 @@ export function providerCallbackEndpoint(
         { forMilliseconds: COMPLETE_MILLISECONDS },
       );
     } catch (error) {
+      if (error instanceof OAuthError) throw error;
       throw signInInterrupted(error);
     }
   }
@@ -209,22 +231,31 @@ export function providerCallbackEndpoint(
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       const subject = subjectOf(providerId, identity);
+      if (error.situation === "blocked") {
+        return await refuseBlocked(c, leased, error, { subject });
+      }
       return await refuse(c, leased, error, { subject });
     }
 
     // The grant and its code, in one commit with the approval.
     const outcome = { grant, upstreamTokens: JSON.stringify(tokens) };
     const approval = approving.value;
-    const code = await complete(leased, { ...outcome, also: approval }) ??
-      // Unless the lease has expired, this browser has approved more meanwhile.
-      (approval && await complete(leased, {
-        ...outcome,
-        also: await persist(
-          () => approvalOf(leased, browser),
-          { forMilliseconds: COMPLETE_MILLISECONDS },
-        ),
-      })) ??
-      await completedAlready(leased, browser);
+    let code: string | undefined;
+    try {
+      code = await complete(leased, { ...outcome, also: approval }) ??
+        // Unless the lease has expired, this browser has approved more meanwhile.
+        (approval && await complete(leased, {
+          ...outcome,
+          also: await persist(
+            () => approvalOf(leased, browser),
+            { forMilliseconds: COMPLETE_MILLISECONDS },
+          ),
+        })) ??
+        await completedAlready(leased, browser);
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      return await refuseBlocked(c, leased, error, grant);
+    }
     if (code === undefined) throw finishedAlready();
     waiveRate(c);
     log.audit("Signed in", {

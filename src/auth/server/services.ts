@@ -70,7 +70,7 @@ export type LimitedServices = Services & {
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, provider, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers } = config;
+  const { metadataDocuments, allowedUsers, blocked } = config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(
@@ -90,6 +90,8 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     otherIds: otherIds.filter((id) => id !== ownId),
     /** People who may sign in; empty: everyone. */
     allowedUsers,
+    /** People and clients who may nothing. */
+    blocked,
     clients: clientDirectory({
       baseUrl,
       secrets,
@@ -127,6 +129,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Decides when the provider is asked who a person is now. */
     confirmation: confirmation({
       allowedUsers,
+      blocked,
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */

@@ -9,6 +9,7 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
     baseUrl: BASE_URL,
     providerId: "github",
     admins: [],
+    blocked: [],
     accountSessions: {
       find(id: string) {
         read.push(id);

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { isAllowed } from "../../../src/auth/rules/allowed_users.ts";
+import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
+import { known } from "../../kit/known.ts";
 
 const JO = { subject: "Ab42", email: "Jo@Example.com", emailVerified: true };
+
+function allows(identity: typeof JO, allowed: string[]): boolean {
+  return isAllowed(
+    { subject: `dev:${identity.subject}`, identity },
+    allowed.map((entry) => parseListEntry(entry, known())),
+  );
+}
 
 const IN: [string, typeof JO, string[]][] = [
   ["everyone when there is no list", { ...JO, emailVerified: false }, []],
@@ -16,23 +25,20 @@ const IN: [string, typeof JO, string[]][] = [
 
 for (const [what, identity, allowed] of IN) {
   Deno.test(`isAllowed() lets in ${what}`, () => {
-    assert.equal(
-      isAllowed({ subject: `dev:${identity.subject}`, identity }, allowed),
-      true,
-    );
+    assert.equal(allows(identity, allowed), true);
   });
 }
 
 const OUT: [string, typeof JO, string[]][] = [
   ["a subject in another case of letters", JO, ["ab42"]],
-  ["a subject of another provider", JO, ["github:Ab42", "dev:ab42"]],
+  ["a subject of another provider", JO, ["id.example.com:Ab42", "dev:ab42"]],
   ["a part of a subject", JO, ["Ab4", "Ab420"]],
   ["an address that is not verified", { ...JO, emailVerified: false }, [
     "jo@example.com",
     "@example.com",
   ]],
   ["another address of the domain", JO, ["o@example.com", "joo@example.com"]],
-  ["a part of a domain", JO, ["@ample.com", "@com", "@"]],
+  ["a part of a domain", JO, ["@ample.com", "@com"]],
   ["a subdomain", { ...JO, email: "jo@mail.example.com" }, ["@example.com"]],
   ["a domain around", { ...JO, email: "jo@example.com.evil.org" }, [
     "@example.com",
@@ -63,14 +69,11 @@ const OUT: [string, typeof JO, string[]][] = [
     ...JO,
     email: "\u212Aim@example.com",
   }, ["kim@example.com"]],
-  ["someone without an address", { ...JO, email: "" }, ["@", "@example.com"]],
+  ["someone without an address", { ...JO, email: "" }, ["@example.com"]],
 ];
 
 for (const [what, identity, allowed] of OUT) {
   Deno.test(`isAllowed() keeps out ${what}`, () => {
-    assert.equal(
-      isAllowed({ subject: `dev:${identity.subject}`, identity }, allowed),
-      false,
-    );
+    assert.equal(allows(identity, allowed), false);
   });
 }

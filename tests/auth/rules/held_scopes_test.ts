@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { heldScopes } from "../../../src/auth/rules/held_scopes.ts";
+import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
+import { known } from "../../kit/known.ts";
 import {
   parsePermissions,
   permissionsOf,
@@ -30,8 +32,14 @@ const GRANT: Grant = {
 };
 const MACHINE: Grant = { ...GRANT, kind: "client", clientId: "ci" };
 
+function listed(...entries: string[]) {
+  return entries.map((entry) =>
+    parseListEntry(entry, known("github"), ["client"])
+  );
+}
+
 function permitted(text: string) {
-  const { rules } = parsePermissions(text, SUPPORTED);
+  const { rules } = parsePermissions(text, SUPPORTED, known("github"));
   return permissionsOf({ rules, supported: SUPPORTED });
 }
 
@@ -41,6 +49,7 @@ function held(
   scopes?: readonly string[],
 ) {
   const mayHold = heldScopes({
+    blocked: [],
     ...HERE,
     allowedUsers: [],
     providerId: "github",
@@ -54,7 +63,7 @@ function held(
 
 Deno.test("heldScopes() leaves a grant all that it has where no one set rules", () => {
   assert.deepEqual(held(), { scopes: SUPPORTED });
-  assert.deepEqual(held({ allowedUsers: ["42"] }), {
+  assert.deepEqual(held({ allowedUsers: listed("42") }), {
     scopes: SUPPORTED,
   });
 });
@@ -86,12 +95,12 @@ Deno.test("heldScopes() leaves nothing to a grant of another server, or an ended
 });
 
 Deno.test("heldScopes() leaves nothing to a person who may not sign in any more", () => {
-  assert.equal(held({ allowedUsers: ["43"] }), undefined);
+  assert.equal(held({ allowedUsers: listed("43") }), undefined);
 });
 
 Deno.test("heldScopes() judges a machine by its client, and no one's rules", () => {
   const permissions = permitted("43=files");
-  const allowedUsers = ["43"];
+  const allowedUsers = listed("43");
   assert.deepEqual(held({ allowedUsers }, MACHINE), { scopes: SUPPORTED });
   assert.deepEqual(held({ permissions }, MACHINE), {
     scopes: SUPPORTED,
@@ -158,4 +167,35 @@ Deno.test("heldScopes() cuts a machine to the scopes of its entry", () => {
   assert.equal(held({ machines: machines() }, MACHINE), undefined);
   const bare = { ...MACHINE, scopes: [] };
   assert.deepEqual(held({ machines: machines() }, bare), { scopes: [] });
+});
+
+Deno.test("heldScopes() leaves nothing to who is blocked, or whose client is", () => {
+  for (
+    const entry of [
+      "github:42",
+      "client:app",
+      "jo@example.com",
+      "@example.com",
+    ]
+  ) {
+    const blocked = entry === "client:app"
+      ? [{ kind: "client", clientId: "app" } as const]
+      : listed(entry);
+    // Its address is not verified: it is blocked all the same.
+    const identity = { subject: "42", email: "Jo@example.com" };
+    assert.equal(held({ blocked }, { ...GRANT, identity }), undefined, entry);
+  }
+  for (const entry of ["github:43", "client:intranet"]) {
+    assert.deepEqual(held({ blocked: listed(entry) }), { scopes: SUPPORTED });
+  }
+  const blocked = [{ kind: "client", clientId: "ci" } as const];
+  assert.equal(held({ blocked }, MACHINE), undefined);
+  assert.deepEqual(
+    held({ blocked: [{ kind: "client", clientId: "" }] }, {
+      ...GRANT,
+      kind: "token",
+      clientId: "",
+    }),
+    { scopes: SUPPORTED },
+  );
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Identity } from "../../../src/caller.ts";
+import { parseMembership } from "../../../src/auth/rules/list_entry.ts";
+import { known } from "../../kit/known.ts";
 import {
-  parseMembership,
   parsePermissions,
   permissionsOf,
 } from "../../../src/auth/rules/permissions.ts";
@@ -19,7 +20,11 @@ const JO: Identity = {
 };
 
 function rulesOf(text: string) {
-  const { rules, complaints } = parsePermissions(text, SUPPORTED);
+  const { rules, complaints } = parsePermissions(
+    text,
+    SUPPORTED,
+    known("github"),
+  );
   assert.deepEqual(complaints, []);
   return permissionsOf({ rules, supported: SUPPORTED })!;
 }
@@ -56,7 +61,6 @@ for (
 for (
   const who of [
     "4",
-    "google:42",
     "o@example.com",
     "@ample.com",
     "group:staff",
@@ -65,8 +69,6 @@ for (
     "org:acm",
     "org:9919",
     "team:on-call",
-    "Staff",
-    "acme",
   ]
 ) {
   Deno.test(`ceiling() gives nothing to who is not ${who}`, () => {
@@ -76,7 +78,7 @@ for (
 
 Deno.test("ceiling() is what any entry about a person gives, in the server's order", () => {
   assert.deepEqual(
-    ceiling("role:editor=files; x=mail:send\n@example.com=mail:read files"),
+    ceiling("role:editor=files; 43=mail:send\n@example.com=mail:read files"),
     ["mail:read", "files"],
   );
   assert.deepEqual(ceiling("*="), []);
@@ -91,8 +93,9 @@ Deno.test("parsePermissions() tells everything that is wrong", () => {
   const { complaints } = parsePermissions(
     "mail:read; =files; a=mail:write files; ;\n",
     SUPPORTED,
+    known(),
   );
-  assert.deepEqual(complaints, [
+  assert.deepEqual(complaints.map(({ got }) => got), [
     "mail:read: is not who=scopes",
     "=files: is not who=scopes",
     "a: nothing needs the scope mail:write",
@@ -104,7 +107,7 @@ Deno.test("permissionsOf() has nothing to say where no one set any", () => {
 });
 
 Deno.test("an author's rule and an operator's allow what both allow", () => {
-  const { rules } = parsePermissions("*=mail:read files", SUPPORTED);
+  const { rules } = parsePermissions("*=mail:read files", SUPPORTED, known());
   const person = { subject: "x:1", identity: { subject: "1" } };
   const both = permissionsOf({
     rules,
@@ -152,7 +155,7 @@ Deno.test("parseMembership() takes no word before the kind", () => {
 });
 
 Deno.test("reduce() leaves to an author's rule what fits into a grant", () => {
-  const { rules } = parsePermissions("group:last=files", SUPPORTED);
+  const { rules } = parsePermissions("group:last=files", SUPPORTED, known());
   const permissions = permissionsOf({
     rules,
     decide: () => "all",

@@ -428,7 +428,7 @@ Deno.test("the rules of who may be granted what hold for assertions, by the grou
   await using idp = await startAssertionProvider();
   await using server = await start(idp, {
     environment: {
-      OAUTH_PERMISSIONS: "group:staff=mail:read; role:boss=*; ada=*",
+      OAUTH_PERMISSIONS: "group:staff=mail:read; role:boss=*; 7=*",
     },
   });
   const scopeFor = async (claims: Claims) => {
@@ -437,8 +437,8 @@ Deno.test("the rules of who may be granted what hold for assertions, by the grou
   };
   assert.equal(await scopeFor({ groups: ["staff"] }), "mail:read");
   assert.equal(await scopeFor({ roles: ["boss"] }), "mail:read mail:send");
-  // The rule for `ada` means a person of the sign-in provider.
-  assert.equal(await scopeFor({}), "400 invalid_scope");
+  // The rule for `7` means a person of the sign-in provider.
+  assert.equal(await scopeFor({ sub: "7" }), "400 invalid_scope");
   const { body } = await ask(
     server,
     await idp.assertion(BASE_URL, { groups: ["staff"] }),

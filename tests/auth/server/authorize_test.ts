@@ -142,6 +142,7 @@ async function authorizeWith(
         return stores.approved();
       },
     },
+    blocked: [],
     clients: {
       find() {
         asked.push("client");

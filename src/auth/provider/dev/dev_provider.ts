@@ -16,7 +16,7 @@ import {
   MEMBERSHIPS,
 } from "../../../caller.ts";
 import { fingerprint } from "../../../crypto/crypto.ts";
-import { parseMembership } from "../../rules/permissions.ts";
+import { parseMembership } from "../../rules/list_entry.ts";
 import { DevSignInPage } from "./dev_sign_in_page.tsx";
 import { page } from "../../../pages/respond.ts";
 import type { Database } from "../../../store/database.ts";

@@ -1,0 +1,61 @@
+/**
+ * `deno task people …` and `deno task clients …`: what an operator does about
+ * people and clients, on the database of a running server, without a browser.
+ * What was done is an audit event on standard error.
+ *
+ * @module
+ */
+import { userInfo } from "node:os";
+import { Log } from "../../src/log/log.ts";
+import { jsonLine } from "../../src/log/log_line.ts";
+import { openKv } from "../../src/process/kv.ts";
+import { StartError } from "../../src/process/start_error.ts";
+import type { Config } from "../../src/settings/config.ts";
+import { isRemote } from "../../src/settings/server.ts";
+import { Database } from "../../src/store/database.ts";
+import { runCommand, USAGE, UsageError } from "./command.ts";
+import { openRegister } from "./register.ts";
+
+/** Gives the path of a server's database. @throws {UsageError} */
+async function databasePath(): Promise<string> {
+  const path = Deno.env.get("KV_PATH")?.trim();
+  if (!path) {
+    throw new UsageError(
+      "KV_PATH is not set: use that of the server, such as data/tools.db",
+    );
+  }
+  if (path === ":memory:") {
+    throw new UsageError(
+      "KV_PATH=:memory: is within the server's process: sign in at /account " +
+        "as one of OAUTH_ADMINS, or give the server a file",
+    );
+  }
+  if (!isRemote(path) && !await Deno.stat(path).then(() => true, () => false)) {
+    throw new UsageError(`There is no database at KV_PATH=${path}`);
+  }
+  return path;
+}
+
+if (import.meta.main) {
+  const log = new Log({}, {
+    write: (event) => console.error(jsonLine(event).trimEnd()),
+  });
+  const logger = log.logger("operate");
+  try {
+    const kvPath = await databasePath();
+    using kv = await openKv({ kvPath } as Config, logger);
+    const database = new Database(kv, { isRemote: isRemote(kvPath) });
+    const register = openRegister(database, logger);
+    try {
+      const by = userInfo().username;
+      console.log(await runCommand(Deno.args, { register, log: logger, by }));
+    } finally {
+      await register.close();
+    }
+  } catch (error) {
+    const isMistake = error instanceof UsageError;
+    if (!isMistake && !(error instanceof StartError)) throw error;
+    console.error(isMistake ? `${error.message}\n\n${USAGE}` : error.message);
+    Deno.exit(isMistake ? 2 : 1);
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * An entry of an operator's list: people or a client, written as `/account` and
+ * the log print them. The one notation of `OAUTH_ALLOWED_USERS`, `OAUTH_ADMINS`,
+ * `OAUTH_BLOCKED` and `OAUTH_PERMISSIONS`.
+ *
+ * @module
+ */
+import type { Identity, Membership } from "../../caller.ts";
+import { isSealedClientId, shortClientId } from "./client_id.ts";
+import { namesDocument } from "./metadata_document.ts";
+import { MACHINE_ID, subjectOf } from "./subject.ts";
+
+/** The people that an entry is about, or the client. */
+export type ListEntry =
+  | { kind: "everyone" }
+  /** One person, by their subject here: `github:583231`. */
+  | { kind: "subject"; subject: string }
+  /** A verified e-mail address, in lower case. */
+  | { kind: "address"; address: string }
+  /** A domain with its `@`, in lower case. */
+  | { kind: "domain"; domain: string }
+  | { kind: Membership; name: string }
+  /** A client, by its short ID. */
+  | { kind: "client"; clientId: string };
+
+/** A kind of entry that not every list takes. */
+export type ListKind = "everyone" | "membership" | "client";
+
+/** The people and clients that there can be at a server. */
+export interface Known {
+  /** The value of `OAUTH_PROVIDER`. */
+  provider: string;
+  /** The prefix of the subjects of people who sign in. */
+  providerId: string;
+  /** The prefixes of the subjects of other people. */
+  otherIds: readonly string[];
+  /** The clients that the operator set up. */
+  clientIds: readonly string[];
+}
+
+/** A person that an entry is compared with. */
+interface KnownPerson {
+  /** Their subject here, as it is printed. */
+  subject: string;
+  identity: Identity;
+}
+
+/** The fault of an entry, and the way to fix it. */
+export class EntryError extends Error {
+  /** @param why the reason why it matches no one, as the end of a sentence */
+  constructor(readonly why: string, readonly fix: string) {
+    super(`${why}. ${fix}`);
+  }
+}
+
+/** The prefixes of memberships. */
+const MEMBERSHIP_OF: Readonly<Record<string, Membership>> = {
+  group: "groups",
+  role: "roles",
+  org: "organizations",
+  team: "teams",
+};
+
+/** Providers whose own names for people have one form. */
+const SUBJECT_FORMS: Readonly<
+  Record<string, { form: RegExp; name: string; example: string }>
+> = {
+  github: {
+    form: /^\d+$/,
+    name: "the number of an account, not its name",
+    example: "583231",
+  },
+  gitlab: {
+    form: /^\d+$/,
+    name: "the number of an account, not its name",
+    example: "42",
+  },
+  google: {
+    form: /^\d+$/,
+    name: "the number of an account",
+    example: "110169484474386276334",
+  },
+};
+
+/** A name that was probably meant for a domain. */
+const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
+
+/**
+ * Parses an entry.
+ *
+ * @param takes the kinds that this list takes besides people
+ * @throws {EntryError} if it can match no one
+ */
+export function parseListEntry(
+  text: string,
+  known: Known,
+  takes: readonly ListKind[] = [],
+): ListEntry {
+  if (text === "*") {
+    if (takes.includes("everyone")) return { kind: "everyone" };
+    throw new EntryError(
+      "* is no one's name",
+      "Name people one by one, or leave the setting unset",
+    );
+  }
+  if (text.startsWith(`${MACHINE_ID}:`)) {
+    return parseClient(text.slice(MACHINE_ID.length + 1), known, takes);
+  }
+  const membership = parseMembership(text);
+  if (membership.isPrefixed) return checkMembership(membership, takes);
+  const ids = [known.providerId, ...known.otherIds];
+  const id = ids.filter((id) => text.startsWith(`${id}:`))
+    .toSorted((one, other) => other.length - one.length).at(0);
+  if (id !== undefined) {
+    checkName(text.slice(id.length + 1), id, known);
+    return { kind: "subject", subject: text };
+  }
+  if (text.includes("@")) return parseAddress(text);
+  return parseOwnName(text, known);
+}
+
+/** Parses `role:editor`, `org:acme`, …; without a prefix it is a group. */
+export function parseMembership(
+  text: string,
+): { kind: Membership; name: string; isPrefixed: boolean } {
+  const [, prefix, name] = /^(\w+):(.+)/s.exec(text) ?? [];
+  return Object.hasOwn(MEMBERSHIP_OF, prefix)
+    ? { kind: MEMBERSHIP_OF[prefix], name: name.trim(), isPrefixed: true }
+    : { kind: "groups", name: text, isPrefixed: false };
+}
+
+/**
+ * Lowercases the names of organizations and teams, because GitHub ignores their
+ * case.
+ */
+export function membershipName(kind: Membership, name: string): string {
+  return kind === "organizations" || kind === "teams"
+    ? name.toLowerCase()
+    : name;
+}
+
+/** Returns true if an entry is about an e-mail address or a domain. */
+export function isAddressEntry({ kind }: ListEntry): boolean {
+  return kind === "address" || kind === "domain";
+}
+
+/**
+ * Returns true if an entry is about a person. An address counts when the
+ * provider has verified it, in any case of the letters A to Z; the subdomains
+ * of a domain are other domains.
+ */
+export function isAbout(
+  entry: ListEntry,
+  { subject, identity }: KnownPerson,
+): boolean {
+  switch (entry.kind) {
+    case "everyone":
+      return true;
+    case "subject":
+      return entry.subject === subject;
+    case "address":
+      return entry.address === verifiedAddress(identity);
+    case "domain":
+      // Readers disagree about an address with a second @.
+      return entry.domain ===
+        verifiedAddress(identity)?.match(/^[^@]+(@[^@]+)$/)?.[1];
+    case "client":
+      return false;
+    default:
+      return identity[entry.kind]?.some((name) =>
+        membershipName(entry.kind as Membership, name) === entry.name
+      ) ?? false;
+  }
+}
+
+/** Returns true if an entry is about a client. */
+export function isAboutClient(entry: ListEntry, clientId: string): boolean {
+  return entry.kind === "client" && clientId !== "" &&
+    entry.clientId === shortClientId(clientId);
+}
+
+function verifiedAddress(
+  { email, emailVerified }: Identity,
+): string | undefined {
+  return emailVerified === true && email !== undefined
+    ? lowerAscii(email)
+    : undefined;
+}
+
+/**
+ * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
+ * a k in an address.
+ */
+function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function parseClient(
+  clientId: string,
+  { clientIds }: Known,
+  takes: readonly ListKind[],
+): ListEntry {
+  if (!takes.includes("client")) {
+    throw new EntryError(
+      "a client is not a person",
+      "Clients have their scopes in OAUTH_CLIENTS, and are blocked by " +
+        "OAUTH_BLOCKED",
+    );
+  }
+  const isShort = /^[\w-]{22}$/.test(clientId);
+  const isClient = isShort || isSealedClientId(clientId) ||
+    namesDocument(clientId) || clientIds.includes(clientId);
+  if (isClient) return { kind: "client", clientId: shortClientId(clientId) };
+  throw new EntryError(
+    "no client has this ID",
+    "Copy it from /account or the log: client: and the ID of an entry of " +
+      "OAUTH_CLIENTS, the address of a metadata document, or 22 characters",
+  );
+}
+
+function checkMembership(
+  { kind, name }: { kind: Membership; name: string },
+  takes: readonly ListKind[],
+): ListEntry {
+  if (!takes.includes("membership")) {
+    throw new EntryError(
+      "this list is of people, not of groups",
+      "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
+        `OAUTH_PERMISSIONS=${prefixOf(kind)}:${name}=*`,
+    );
+  }
+  return { kind, name: membershipName(kind, name) };
+}
+
+/** Gives the prefix of a kind of membership, without its colon. */
+export function prefixOf(kind: Membership): string {
+  return Object.keys(MEMBERSHIP_OF).find((it) => MEMBERSHIP_OF[it] === kind)!;
+}
+
+function parseAddress(text: string): ListEntry {
+  const [, name, domain] = /^([^@]*)(@[^@]+)$/.exec(lowerAscii(text)) ?? [];
+  if (domain === undefined) {
+    throw new EntryError(
+      "it is neither an address nor a domain",
+      "Use jo@example.com, or @example.com for everyone there",
+    );
+  }
+  if (text.includes("*")) {
+    throw new EntryError(
+      "a * stands for nothing here",
+      `Use ${domain.replaceAll(/\*\.?/g, "")} for everyone of exactly that ` +
+        "domain; each subdomain is an entry of its own",
+    );
+  }
+  return name === ""
+    ? { kind: "domain", domain }
+    : { kind: "address", address: name + domain };
+}
+
+/** Parses the provider's own name for a person, which stands for theirs here. */
+function parseOwnName(text: string, known: Known): ListEntry {
+  const { providerId } = known;
+  if (text.includes(":")) {
+    throw new EntryError(
+      `no one here has a subject that begins with ${
+        text.slice(0, text.lastIndexOf(":") + 1)
+      }`,
+      `Subjects begin with ${
+        [providerId, ...known.otherIds].map((id) => `${id}:`).join(" or ")
+      }`,
+    );
+  }
+  if (LIKE_A_DOMAIN.test(text)) {
+    const domain = text.replace(/^\*\./, "");
+    throw new EntryError(
+      "a domain has an @ before it",
+      `Use @${domain} for everyone of that domain` +
+        (known.provider in SUBJECT_FORMS
+          ? ""
+          : `, or ${providerId}:${text} for a person of that name`),
+    );
+  }
+  checkName(text, providerId, known);
+  return {
+    kind: "subject",
+    subject: subjectOf(providerId, { subject: text }),
+  };
+}
+
+/** Checks the provider's own name for a person. @throws {EntryError} */
+function checkName(
+  name: string,
+  id: string,
+  { provider, providerId }: Known,
+): void {
+  const { form = /./s, ...wanted } = id === providerId
+    ? SUBJECT_FORMS[provider] ?? {}
+    : {};
+  if (form.test(name)) return;
+  if (!("name" in wanted)) {
+    throw new EntryError("nothing is behind the colon", `Use ${id}:NAME`);
+  }
+  throw new EntryError(
+    `a subject of OAUTH_PROVIDER=${provider} is ${wanted.name}`,
+    `Use ${id}:${wanted.example} as /account and the log print it, or a ` +
+      "verified e-mail address",
+  );
+}

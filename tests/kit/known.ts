@@ -1,0 +1,15 @@
+/**
+ * The people and clients that there can be at a server of a test.
+ *
+ * @module
+ */
+import type { Known } from "../../src/auth/rules/list_entry.ts";
+
+export function known(provider = "dev"): Known {
+  return {
+    provider,
+    providerId: provider,
+    otherIds: ["id.example.com"],
+    clientIds: ["intranet"],
+  };
+}

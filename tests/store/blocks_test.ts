@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { OAuthError } from "../../src/errors.ts";
+import {
+  openClientGrant,
+  openPersonalGrant,
+} from "../../src/auth/rules/new_grant.ts";
+import { now } from "../../src/clock.ts";
+import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { accountSessionStore } from "../../src/store/account_sessions.ts";
+import { blockStore } from "../../src/store/blocks.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
+import {
+  ISSUER,
+  newClient,
+  redeem,
+  refresh,
+  signIn,
+  VERIFIER,
+} from "../kit/records.ts";
+
+const WHOSE = { issuer: ISSUER, resource: `${ISSUER}/mcp`, scopes: [] };
+const OPS = { by: "ops", reason: "left" };
+
+function personal() {
+  return openPersonalGrant({
+    ...WHOSE,
+    subject: "dev:42",
+    identity: { subject: "42" },
+    name: "Backup",
+    seconds: 3600,
+    now: now(),
+  });
+}
+
+function machine() {
+  return openClientGrant({
+    ...WHOSE,
+    clientId: "ci",
+    clientName: "Build",
+    now: now(),
+  });
+}
+
+function isBlocked(code: string) {
+  return (error: unknown) =>
+    error instanceof OAuthError && error.situation === "blocked" &&
+    error.code === code;
+}
+
+testOnDatabases(
+  "block() keeps the first block, find() and list() give it, lift() ends it",
+  async (kv, other) => {
+    const blocks = blockStore(new Database(kv));
+    const others = blockStore(new Database(other));
+    const made = await blocks.block("dev:42", OPS);
+    assert.deepEqual({ ...made, at: 0 }, { name: "dev:42", ...OPS, at: 0 });
+    assert.deepEqual(await others.block("dev:42", { by: "else" }), made);
+    assert.deepEqual(await others.find("dev:42"), made);
+    assert.deepEqual(await others.list(), [made]);
+    assert.deepEqual(await others.lift("dev:42"), made);
+    assert.equal(await blocks.lift("dev:42"), undefined);
+    assert.deepEqual(await blocks.list(), []);
+  },
+);
+
+testOnDatabases(
+  "no commit makes a grant live while its person is blocked, and none is tried for ever",
+  async (kv, other) => {
+    const client = newClient();
+    const { clientId } = client;
+    const first = await signIn(kv, { client });
+    const good = { clientId, codeVerifier: VERIFIER, refreshable: true };
+    const database = new Database(other);
+    const held = await redeem(database, { ...good, code: first.code });
+    const { code } = await signIn(kv, { client });
+    const blocks = blockStore(new Database(kv));
+    await blocks.block("dev:42", OPS);
+
+    await assert.rejects(
+      redeem(database, { ...good, code }),
+      isBlocked("invalid_grant"),
+    );
+    await assert.rejects(
+      refresh(database, held.refreshToken!, clientId),
+      isBlocked("invalid_grant"),
+    );
+    await assert.rejects(
+      signIn(other, { client }),
+      isBlocked("access_denied"),
+    );
+    await assert.rejects(
+      accessTokenStore(database).issuePersonal(personal()),
+      isBlocked("access_denied"),
+    );
+    await assert.rejects(
+      accountSessionStore(database).save({
+        subject: "dev:42",
+        identity: { subject: "42" },
+      }),
+      isBlocked("access_denied"),
+    );
+    await blocks.lift("dev:42");
+    assert(await refresh(database, held.refreshToken!, clientId));
+  },
+);
+
+testOnDatabases(
+  "no commit makes a grant live while its client is blocked",
+  async (kv, other) => {
+    const client = newClient();
+    const blocks = blockStore(new Database(kv));
+    await blocks.block(`client:${client.clientId}`, OPS);
+    await blocks.block("client:ci", OPS);
+    await assert.rejects(
+      signIn(other, { client }),
+      isBlocked("access_denied"),
+    );
+    const tokens = accessTokenStore(new Database(other));
+    await assert.rejects(
+      tokens.issue(machine()),
+      isBlocked("unauthorized_client"),
+    );
+    // It is no one else's block.
+    assert(await tokens.issuePersonal(personal()));
+    assert(await signIn(other, { client: newClient() }));
+  },
+);
+
+testOnDatabases(
+  "a block that comes between fifty new tokens leaves none that its maker does not find",
+  async (kv, other) => {
+    const blocks = blockStore(new Database(other));
+    const grants = grantStore(new Database(other));
+    let seen: string[] = [];
+    const made = await fiftyAtOnce(
+      kv,
+      other,
+      accessTokenStore,
+      async (tokens, index) => {
+        if (index === 25) {
+          await blocks.block("dev:42", OPS);
+          const open = await grants.listOpen("dev:42");
+          seen = open.map(({ value: { id } }) => id);
+          return undefined;
+        }
+        const grant = personal();
+        try {
+          await tokens.issue(grant);
+          return grant.id;
+        } catch (error) {
+          assert(isBlocked("access_denied")(error));
+          return undefined;
+        }
+      },
+    );
+    for (const id of made) assert(id === undefined || seen.includes(id));
+    assert.equal((await grants.listOpen("dev:42")).length, seen.length);
+  },
+);
