@@ -56,6 +56,8 @@ export interface ConnectedClient {
   clientId: string;
   /** The client's name for itself; cleaned before it is shown. */
   name: string;
+  /** True if the operator set it up. */
+  isConfigured?: boolean;
   /** The verified domain of its metadata document. */
   domain?: string;
   /** Newest first. */
@@ -174,7 +176,9 @@ function ClientRow(
     <li>
       <div class="row-head">
         <h2 class="row-title">
-          “<bdi>{name}</bdi>” {client.domain
+          “<bdi>{name}</bdi>” {client.isConfigured
+            ? <span class="badge good">Set up by the operator</span>
+            : client.domain
             ? <span class="badge good">{client.domain}</span>
             : <span class="badge warn">Unverified</span>}
         </h2>

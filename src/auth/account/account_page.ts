@@ -97,6 +97,7 @@ export function accountPageEndpoint(
     );
     const clients = byClient(
       connections,
+      new Set(options.configured.map(({ clientId }) => clientId)),
       (grant) =>
         connectionInWords(grant, options, {
           sessions,
@@ -175,12 +176,14 @@ function filterOf(
 /** Groups grants under the client that holds them, newest first. */
 function byClient(
   grants: readonly Grant[],
+  configured: ReadonlySet<string>,
   inWords: (grant: Grant) => ConnectionInWords,
 ): ConnectedClient[] {
   const groups = Map.groupBy(grants, ({ clientId }) => clientId);
   return [...groups].map(([clientId, held]) => ({
     clientId,
     name: held[0].clientName,
+    isConfigured: configured.has(clientId),
     // Only a client with a metadata document has an address as its id.
     domain: clientId.startsWith("https:")
       ? URL.parse(clientId)?.hostname

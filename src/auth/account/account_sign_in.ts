@@ -18,6 +18,7 @@ import {
 } from "../../store/account_sessions.ts";
 import { persist } from "../../store/persist.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
@@ -98,8 +99,9 @@ export function accountSignIn(
     }
   }
 
-  function refused(): HttpError {
+  function refused(cause?: UpstreamError): HttpError {
     return new HttpError(403, `${provider.name} refused`, {}, {
+      cause,
       situation: "provider refused",
     });
   }
@@ -162,8 +164,10 @@ export function accountSignIn(
         );
       }
       if (error !== undefined || code === undefined) {
-        dropCookie(c, cookie);
-        throw refused();
+        const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+        // Not the provider's answer (RFC 9207 §2.4): its own may still come.
+        if (!other) dropCookie(c, cookie);
+        throw refused(other);
       }
       // The tokens are not revoked: some providers would end all other connections
       // of this person with them.

@@ -37,16 +37,24 @@ export function isAllowed(
   allowed: readonly string[],
 ): boolean {
   if (allowed.length === 0) return true;
-  const { subject, email, emailVerified } = identity;
-  const address = emailVerified === true && email !== undefined
-    ? lowerAscii(email)
-    : undefined;
+  const { subject } = identity;
+  const addresses = verifiedAddresses(identity);
   // Readers disagree about an address with a second @.
-  const domain = address?.match(/^[^@]+(@[^@]+)$/)?.[1];
+  const domains = addresses.map((it) => it.match(/^[^@]+(@[^@]+)$/)?.[1]);
   return allowed.some((entry) =>
     entry === printed ||
     (isAddressEntry(entry)
-      ? lowerAscii(entry) === (entry.startsWith("@") ? domain : address)
+      ? (entry.startsWith("@") ? domains : addresses)
+        .includes(lowerAscii(entry))
       : entry === subject)
   );
+}
+
+/** Lists the addresses that the provider has verified, in small letters. */
+function verifiedAddresses(
+  { email, emailVerified, otherEmails = [] }: Identity,
+): string[] {
+  if (emailVerified !== true) return [];
+  return [...email === undefined ? [] : [email], ...otherEmails]
+    .map(lowerAscii);
 }

@@ -22,27 +22,33 @@ export interface Confirmation {
    * that the address is theirs.
    */
   confirm(grant: Grant, identity: Identity | undefined, now: number): Grant;
-  /** Drops the memberships that no rule looks at. */
+  /** Drops the memberships and further addresses that no rule looks at. */
   reduce(identity: Identity): Identity;
 }
 
 /** Reads the questions out of `OAUTH_ALLOWED_USERS` and the permissions. */
 export function confirmation(
-  { allowedUsers, permissions }: {
+  { allowedUsers, admins = [], permissions }: {
     allowedUsers: readonly string[];
+    /** `OAUTH_ADMINS`. */
+    admins?: readonly string[];
     permissions?: Permissions;
   },
 ): Confirmation {
   const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
   const looksAtAddresses = allowedUsers.some(isAddressEntry) ||
     permissions?.looksAtAddresses === true;
+  const keepsAddresses = looksAtAddresses || admins.some(isAddressEntry);
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
   function reduce(identity: Identity): Identity {
-    return permissions?.reduce(identity) ?? withoutMemberships(identity);
+    const reduced = permissions?.reduce(identity) ??
+      withoutMemberships(identity);
+    if (!keepsAddresses) delete reduced.otherEmails;
+    return reduced;
   }
 
   return {

@@ -10,11 +10,7 @@
 import type { Context } from "@hono/hono";
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
-import {
-  checkRedirectHosts,
-  isSelfRegistered,
-  skipsConsent,
-} from "../rules/client_policy.ts";
+import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
   type AuthorizationRequest,
   parseAuthorizationRequest,
@@ -95,8 +91,9 @@ export function authorizeEndpoint(
 
     // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);
-    // Its ID may be older than the operator's rule about addresses.
-    if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
+    // Its ID, or its document, may be older than the operator's rule about
+    // addresses.
+    if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = parameters.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })

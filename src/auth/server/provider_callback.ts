@@ -23,6 +23,7 @@ import type {
 import type { Write } from "../../store/transaction.ts";
 import { now } from "../../clock.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
@@ -148,8 +149,13 @@ export function providerCallbackEndpoint(
     // Its answer is no other provider's business.
     if (from !== providerId) throw leftElsewhere();
 
-    // The provider's answer.
+    // The provider's answer, which may be another's (RFC 9207 §2.4).
     const error = parameters.get("error");
+    const issuer = parameters.get("iss");
+    if (error !== undefined) {
+      const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+      if (other) return await refuse(c, found, failed, { error: other });
+    }
     if (error === "access_denied") return await refuse(c, found, denied);
     if (error !== undefined) {
       const { description } = failed;
@@ -183,7 +189,7 @@ export function providerCallbackEndpoint(
         code: providerCode,
         ...upstreamSecrets(handle, browser),
         redirectUri: `${baseUrl}/oauth/provider-callback`,
-        issuer: parameters.get("iss"),
+        issuer,
       });
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;

@@ -62,11 +62,18 @@ export function refreshTokenGrant(
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 
-      // Exchanged before: the same pair again, while its access token is good.
-      const answer = presented && isOf(client, presented.grant.value) &&
-        await refreshTokens.answerAgain(presented);
+      // Exchanged before: the same pair again, while its access token is good
+      // and holds what this request may get.
+      const known = presented?.grant.value;
+      const answer = isOf(client, known) &&
+        await refreshTokens.answerAgain(presented!);
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
-      if (answer && answer.expiresAt > leastExpiresAt) return answer;
+      if (answer && answer.expiresAt > leastExpiresAt) {
+        const wanted = mayHold(known!, requestedScopes(scopes, known!));
+        if (!wanted || isSameScopes(wanted.scopes, answer.scopes)) {
+          return answer;
+        }
+      }
       // After that a new access token, with the refresh token of that pair.
       const read = answer
         ? await refreshTokens.read(answer.refreshToken!)
@@ -91,10 +98,7 @@ export function refreshTokenGrant(
         );
       }
 
-      // Scopes that the person has taken away since may be requested, and are
-      // left out below, as RFC 6749 §6 allows.
-      const { grantedScopes = grant.scopes } = grant;
-      const requested = narrowScopes(scopes, grantedScopes);
+      const requested = requestedScopes(scopes, grant);
 
       // The person as of now, where a rule looks at what may have changed. The
       // provider's new tokens are stored before that.
@@ -152,6 +156,23 @@ function isOf(
   grant: Grant | undefined,
 ): grant is Grant {
   return grant?.status === "active" && grant.clientId === clientId;
+}
+
+/**
+ * The scopes of a refresh. Those that the person has taken away since may be
+ * requested, and are left out later, as RFC 6749 §6 allows.
+ *
+ * @throws {OAuthError} `invalid_scope`
+ */
+function requestedScopes(
+  scopes: readonly string[],
+  { scopes: held, grantedScopes = held }: Grant,
+): readonly string[] {
+  return narrowScopes(scopes, grantedScopes);
+}
+
+function isSameScopes(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).symmetricDifference(new Set(b)).size === 0;
 }
 
 function unknown(): OAuthError {

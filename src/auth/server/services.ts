@@ -133,6 +133,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Decides when the provider is asked who a person is now. */
     confirmation: confirmation({
       allowedUsers,
+      admins: config.admins,
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */

@@ -141,7 +141,7 @@ Deno.test("GET /account says what was done only where its address does", async (
   assert.match(await visitor.look("?ended=x"), /had already ended/);
 });
 
-Deno.test("GET /account names the domain of a client with a metadata document, and of no other", async () => {
+Deno.test("GET /account names the domain of a client with a metadata document, and the operator's own as such", async () => {
   const documentUrl = "https://app.example.com/client.json";
   const metadata = { client_name: "App", redirect_uris: [REDIRECT_URI] };
   const configured = { client_id: "app://bank.example", ...metadata };
@@ -163,7 +163,11 @@ Deno.test("GET /account names the domain of a client with a metadata document, a
   }
   const { page } = await signIn(server);
   const badges = page.text.matchAll(/class="badge good">([^<]*)</g);
-  assert.deepEqual([...badges].map(([, text]) => text), ["app.example.com"]);
+  assert.deepEqual([...badges].map(([, text]) => text).sort(), [
+    "Set up by the operator",
+    "app.example.com",
+  ]);
+  assert.doesNotMatch(page.text, /Unverified/);
 });
 
 Deno.test("POST /account/end refuses a form that this server did not render for the session", async () => {
