@@ -7,7 +7,7 @@
  */
 import type { Child } from "@hono/hono/jsx";
 import { destinationOf } from "./destination.ts";
-import { ConnectionButtons, EndForm, NarrowForm } from "./connection_forms.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
@@ -51,7 +51,7 @@ export function isChanged(text: string | undefined): text is Changed {
   return text !== undefined && Object.hasOwn(CHANGED, text);
 }
 
-/** A client and all its grants. */
+/** A connection: a client, and all its sign-ins. */
 export interface ConnectedClient {
   clientId: string;
   /** The client's name for itself; cleaned before it is shown. */
@@ -60,7 +60,7 @@ export interface ConnectedClient {
   isConfigured?: boolean;
   /** The verified domain of its metadata document. */
   domain?: string;
-  /** Newest first. */
+  /** Its sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
 }
 
@@ -115,6 +115,10 @@ export function AccountPage(props: AccountProps) {
             <button class="quiet" type="submit">Sign out</button>
           </form>
         </div>
+        <p class="small soft">
+          Ending a connection tells {providerName}{" "}
+          nothing: what you allowed this server there is ended there.
+        </p>
         {props.ended !== undefined && (
           <p class="note good" role="status">
             {props.ended === 0
@@ -171,7 +175,12 @@ function ClientRow(
 ) {
   const { connections } = client;
   const name = displayName(client.name);
-  const isOne = connections.length === 1;
+  const [newest] = connections;
+  const removable = new Map(
+    connections.flatMap(({ removable = [] }) =>
+      removable.map((words) => [words.scope, words])
+    ),
+  );
   return (
     <li>
       <div class="row-head">
@@ -182,51 +191,46 @@ function ClientRow(
             ? <span class="badge good">{client.domain}</span>
             : <span class="badge warn">Unverified</span>}
         </h2>
-        {isOne
-          ? (
-            <ConnectionButtons
-              base={base}
-              connection={connections[0]}
-              csrf={csrf}
-              of={name}
-            />
-          )
-          : (
-            <EndForm
-              base={base}
-              grantIds={connections.map(({ grantId }) => grantId)}
-              csrf={csrf}
-              label={`End all ${connections.length}`}
-              of={name}
-            />
-          )}
+        <ConnectionButtons
+          base={base}
+          connection={{
+            ...newest,
+            pausedAt: connections.find((it) => it.pausedAt !== undefined)
+              ?.pausedAt,
+          }}
+          grantIds={newest.isPassing
+            ? connections.map(({ grantId }) => grantId)
+            : undefined}
+          csrf={csrf}
+          of={name}
+        />
       </div>
-      {connections.map((connection, index) => {
-        const of = isOne ? name : `${name}, connection ${index + 1}`;
-        return (
-          <>
-            <div class="row-head connection">
-              <ConnectionFacts connection={connection} now={now} />
-              {!isOne && (
-                <ConnectionButtons
-                  base={base}
-                  connection={connection}
-                  csrf={csrf}
-                  of={of}
-                />
-              )}
-            </div>
-            <LatestCalls calls={connection.calls} now={now} of={of} />
-            <NarrowForm
-              base={base}
-              grantId={connection.grantId}
-              removable={connection.removable}
-              csrf={csrf}
-              of={of}
-            />
-          </>
-        );
-      })}
+      {connections.length > 1 && (
+        <p class="small soft">
+          {connections.length}{" "}
+          sign-ins, of as many devices or windows. The buttons act on all of
+          them.
+        </p>
+      )}
+      {connections.map((connection, index) => (
+        <>
+          <ConnectionFacts connection={connection} now={now} />
+          <LatestCalls
+            calls={connection.calls}
+            now={now}
+            of={connections.length === 1
+              ? name
+              : `${name}, sign-in ${index + 1}`}
+          />
+        </>
+      ))}
+      <NarrowForm
+        base={base}
+        grantId={newest.grantId}
+        removable={[...removable.values()]}
+        csrf={csrf}
+        of={name}
+      />
     </li>
   );
 }

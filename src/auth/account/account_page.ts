@@ -173,21 +173,27 @@ function filterOf(
   };
 }
 
-/** Groups grants under the client that holds them, newest first. */
+/** Groups sign-ins under the connection that they are of, newest first. */
 function byClient(
   grants: readonly Grant[],
   configured: ReadonlySet<string>,
   inWords: (grant: Grant) => ConnectionInWords,
 ): ConnectedClient[] {
-  const groups = Map.groupBy(grants, ({ clientId }) => clientId);
-  return [...groups].map(([clientId, held]) => ({
-    clientId,
-    name: held[0].clientName,
-    isConfigured: configured.has(clientId),
-    // Only a client with a metadata document has an address as its id.
-    domain: clientId.startsWith("https:")
-      ? URL.parse(clientId)?.hostname
-      : undefined,
-    connections: held.map(inWords),
-  }));
+  const groups = Map.groupBy(
+    grants,
+    ({ kind = "", clientId }) => `${kind} ${clientId}`,
+  );
+  return [...groups.values()].map((held) => {
+    const [{ clientId, clientName: name }] = held;
+    return {
+      clientId,
+      name,
+      isConfigured: configured.has(clientId),
+      // Only a client with a metadata document has an address as its id.
+      domain: clientId.startsWith("https:")
+        ? URL.parse(clientId)?.hostname
+        : undefined,
+      connections: held.map(inWords),
+    };
+  });
 }

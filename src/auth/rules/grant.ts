@@ -57,6 +57,8 @@ export interface Grant {
   listedAs?: string;
   /** The address that its code was sent to; absent if it began without one. */
   redirectUri?: string;
+  /** The fingerprint of the browser's cookie; absent if it began without one. */
+  browserFingerprint?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { Identity } from "../../caller.ts";
 import { OAuthError } from "../../errors.ts";
 import {
   type AuthorizationResponse,
@@ -13,13 +14,13 @@ import {
 import { shortClientId } from "../rules/client_id.ts";
 import type { Grant } from "../rules/grant.ts";
 import { Parameters } from "../rules/parameters.ts";
+import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
 import { grantOfSignIn } from "../rules/sign_in_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
 import { persist } from "../../store/persist.ts";
-import type {
-  FoundRequest,
-  SignInOutcome,
-} from "../../store/authorization_requests.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import type { Connection, ConnectionState } from "../../store/connections.ts";
 import type { Write } from "../../store/transaction.ts";
 import { now } from "../../clock.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
@@ -44,12 +45,17 @@ import type { LimitedServices } from "./services.ts";
  */
 const COMPLETE_MILLISECONDS = 15_000;
 
+/** The most sign-ins and changes of one connection that may come first. */
+const MOST_TRIES = 50;
+
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
   {
     baseUrl,
     provider,
     approvals,
+    connections,
+    endGrants,
     requests,
     waiveRate,
     clock,
@@ -106,17 +112,73 @@ export function providerCallbackEndpoint(
     return await approvals.add(browser, approved, request.scopes);
   }
 
-  async function complete(
-    leased: FoundRequest,
-    outcome: SignInOutcome,
-  ): Promise<string | undefined> {
+  /** Keeps trying while a person waits. */
+  async function untilStored<T>(store: () => Promise<T>): Promise<T> {
     try {
-      return await persist(
-        () => requests.complete(leased, outcome),
-        { forMilliseconds: COMPLETE_MILLISECONDS },
-      );
+      return await persist(store, { forMilliseconds: COMPLETE_MILLISECONDS });
     } catch (error) {
       throw signInInterrupted(error);
+    }
+  }
+
+  /**
+   * Makes the grant of a person by the operator's rules of today, in their
+   * connection with the client.
+   *
+   * @throws {OAuthError} `access_denied`
+   */
+  function joined(
+    identity: Identity,
+    { value: record }: FoundRequest,
+    { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
+  ): { grant: Grant; state: ConnectionState } {
+    const { request, consented = request.scopes, named = request.scopes } =
+      record;
+    const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
+    const { redirectUri, scopes: offered } = request;
+    const scopes = scopesOfSignIn(
+      { approved: consented, offered, named, redirectUri },
+      {
+        had: scopesAt(open.map(({ value }) => value), redirectUri)
+          .filter((scope) => services.scopes.supported.includes(scope)),
+        withheld,
+        isOlder: withheldAt > beganAt,
+      },
+    );
+    const grant = grantOfSignIn(
+      identity,
+      { ...record, consented: scopes },
+      services,
+      { issuer: baseUrl, now: now(clock) },
+    );
+    const isPaused = pausedAt !== undefined && open.length > 0;
+    return {
+      grant: {
+        ...grant,
+        browserFingerprint: record.browserFingerprint,
+        ...isPaused && { pausedAt },
+      },
+      state: {
+        pausedAt: isPaused ? pausedAt : undefined,
+        withheld: withheld.filter((it) => !grant.scopes.includes(it)),
+        withheldAt,
+      },
+    };
+  }
+
+  /** Ends the sign-ins of a connection that one more leaves no room for. */
+  async function makeRoom(c: Context, { open }: Connection): Promise<void> {
+    const ended = leastUsed(open)
+      .map((read) => ({ grant: read.value, read }));
+    if (ended.length === 0) return;
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Sign-in ended, the least recently used of too many", {
+        reference: c.get("reference"),
+        subject,
+        grantId: id,
+        client: clientName,
+      });
     }
   }
 
@@ -204,33 +266,43 @@ export function providerCallbackEndpoint(
       throw providerUnavailable(provider.name, error);
     }
 
-    // The operator's rules of today.
+    // The grant and its code, in one commit with the approval and what holds
+    // for the whole connection. Another sign-in, or a change of the connection,
+    // may come first.
     const { tokens, identity } = signedIn;
+    const subject = subjectOf(providerId, identity);
+    const { clientId } = leased.value.request;
+    const upstreamTokens = JSON.stringify(tokens);
+    let approval = approving.value;
     let grant: Grant;
-    try {
-      grant = grantOfSignIn(identity, leased.value, services, {
-        issuer: baseUrl,
-        now: now(clock),
-      });
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      const subject = subjectOf(providerId, identity);
-      return await refuse(c, leased, error, { subject });
+    let code: string | undefined;
+    for (let tries = 0;; tries++) {
+      const connection = await untilStored(() =>
+        connections.read({ subject, clientId })
+      );
+      let state: ConnectionState;
+      try {
+        ({ grant, state } = joined(identity, leased, connection));
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error;
+        return await refuse(c, leased, error, { subject });
+      }
+      await untilStored(() => makeRoom(c, connection));
+      const join = connections.join(connection, state);
+      const also: Write = (transaction) => {
+        approval?.(transaction);
+        join(transaction);
+      };
+      const outcome = { grant, upstreamTokens, also };
+      code = await untilStored(() => requests.complete(leased, outcome));
+      if (code !== undefined) break;
+      code = await completedAlready(leased, browser);
+      if (code !== undefined || tries === MOST_TRIES) break;
+      const again = await untilStored(() => requests.find(handle, browser));
+      // The lease had expired, and another process was faster.
+      if (again?.versionstamp !== leased.versionstamp) break;
+      approval = await untilStored(() => approvalOf(leased, browser));
     }
-
-    // The grant and its code, in one commit with the approval.
-    const outcome = { grant, upstreamTokens: JSON.stringify(tokens) };
-    const approval = approving.value;
-    const code = await complete(leased, { ...outcome, also: approval }) ??
-      // Unless the lease has expired, this browser has approved more meanwhile.
-      (approval && await complete(leased, {
-        ...outcome,
-        also: await persist(
-          () => approvalOf(leased, browser),
-          { forMilliseconds: COMPLETE_MILLISECONDS },
-        ),
-      })) ??
-      await completedAlready(leased, browser);
     if (code === undefined) throw finishedAlready();
     waiveRate(c);
     log.audit("Signed in", {

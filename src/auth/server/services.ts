@@ -22,6 +22,7 @@ import { approvalStore } from "../../store/approvals.ts";
 import { attemptStore } from "../../store/attempts.ts";
 import { authorizationRequestStore } from "../../store/authorization_requests.ts";
 import { clientUseStore } from "../../store/client_uses.ts";
+import { connectionStore } from "../../store/connections.ts";
 import { codeStore } from "../../store/codes.ts";
 import type { Database } from "../../store/database.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
@@ -35,6 +36,7 @@ import { taskStore } from "../../store/tasks.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
+import { signedInPeople } from "../account/signed_in.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
 import { providerUrls } from "./provider_url.ts";
@@ -85,6 +87,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     ),
   );
   const [ownId, ...otherIds] = subjectIds(config);
+  const accountSessions = accountSessionStore(database);
   return {
     ...options,
     clock,
@@ -108,6 +111,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     secrets,
     assertions,
     approvals: approvalStore(database),
+    connections: connectionStore(database, grants),
     requests: authorizationRequestStore(database),
     grants,
     people: peopleStore(database, grants),
@@ -116,7 +120,14 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     clientUses: clientUseStore(database),
     codes: codeStore(database),
     refreshTokens: refreshTokenStore(database),
-    accountSessions: accountSessionStore(database),
+    accountSessions,
+    /** Finds who is signed in to the account page. */
+    signedIn: signedInPeople({
+      baseUrl,
+      providerId: ownId,
+      admins: config.admins,
+      accountSessions,
+    }),
     attempts: attemptStore(database, log),
     /** `OAUTH_ADMINS`. */
     admins: config.admins,
