@@ -6,6 +6,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import { destinationOf } from "./destination.ts";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
@@ -76,6 +77,8 @@ export interface AccountProps extends PageProps {
   csrf: string;
   /** Epoch seconds. */
   now: number;
+  /** By default those of a server where none are set. */
+  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The number of connections that were ended just now. */
   ended?: number;
   /** The change that was made just now. */
@@ -91,7 +94,7 @@ export interface AccountProps extends PageProps {
 /** The clients connected in a person's name. Send it with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", serverTitle, about, person, providerName } = props;
-  const { clients, csrf, now } = props;
+  const { clients, csrf, now, lifetimes = LIFETIMES } = props;
   return (
     <Layout
       title="Your connections"
@@ -117,7 +120,10 @@ export function AccountPage(props: AccountProps) {
         </div>
         <p class="small soft">
           Ending a connection tells {providerName}{" "}
-          nothing: what you allowed this server there is ended there.
+          nothing: what you allowed this server there is ended there. A
+          connection ends by itself {lifetimes.grantSeconds / 86_400}{" "}
+          days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
+          days after it was used last.
         </p>
         {props.ended !== undefined && (
           <p class="note good" role="status">

@@ -8,10 +8,7 @@
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
-import {
-  GRANT_IDLE_TTL_SECONDS,
-  GRANT_TTL_SECONDS,
-} from "../auth/rules/lifetimes.ts";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 import { TICK_SCRIPT } from "./scripts.ts";
@@ -60,6 +57,8 @@ export interface ConsentProps extends PageProps {
   redirectKind: "https" | "loopback" | "private-use";
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
+  /** By default those of a server where none are set. */
+  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The name of who is signed in to the account page in this browser. */
   person?: string;
   /** Empty: the client asks for no scope beyond calling tools. */
@@ -76,6 +75,7 @@ export interface ConsentProps extends PageProps {
  */
 export function ConsentPage(props: ConsentProps) {
   const { serverTitle, about, providerName, scopes } = props;
+  const { lifetimes = LIFETIMES } = props;
   const clientName = displayName(props.clientName);
   return (
     <Layout
@@ -109,9 +109,9 @@ export function ConsentPage(props: ConsentProps) {
             <div>
               <dt>For how long</dt>
               <dd>
-                For {days(GRANT_TTL_SECONDS)}{" "}
+                For {days(lifetimes.grantSeconds)}{" "}
                 days at most, or until it has not been used for{" "}
-                {days(GRANT_IDLE_TTL_SECONDS)}{" "}
+                {days(lifetimes.idleSeconds)}{" "}
                 days. You can end it at any time on your{" "}
                 <a href={`${props.base ?? ""}/account`}>account page</a>.
               </dd>

@@ -7,6 +7,7 @@
 import type { Client } from "../auth/rules/client.ts";
 import type { ClientPolicy } from "../auth/rules/client_policy.ts";
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   parsePermissions,
   type PermissionRule,
@@ -18,6 +19,7 @@ import {
   providerId,
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
+import { parseLifetimes } from "./lifetimes.ts";
 import type { Reach } from "./server.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import { listOf, text, wholeNumber } from "./shapes.ts";
@@ -36,6 +38,7 @@ export interface OAuthConfig {
   /** Clients that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
+  lifetimes: Lifetimes;
   /** Identity providers whose assertions let clients in without a page. */
   assertionIssuers: readonly TrustedIssuer[];
   /**
@@ -104,6 +107,7 @@ export function parseOAuth(
     admins: settings.read(PEOPLE.OAUTH_ADMINS),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
     clients: parseClients(settings),
+    lifetimes: parseLifetimes(settings),
     policy: {
       registration: settings.read(CLIENTS.OAUTH_REGISTRATION),
       redirectHosts: settings.read(CLIENTS.OAUTH_REDIRECT_HOSTS),

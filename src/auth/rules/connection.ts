@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Grant } from "./grant.ts";
+import { type Grant, withinLifetimes } from "./grant.ts";
+import type { Lifetimes } from "./lifetimes.ts";
 import { redirectKind } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
@@ -24,23 +25,36 @@ export function isSignInOf(
 }
 
 /**
- * Finds the grants that end for another sign-in, the least recently used first.
+ * Finds the grants that end for another sign-in, the least recently used first:
+ * those that still wait for their code are under way, and come last.
  */
 export function leastUsed<T extends { value: Grant }>(
   open: readonly T[],
 ): T[] {
-  return open.toSorted((a, b) => a.value.usedAt - b.value.usedAt)
+  const isWaiting = ({ value }: T) => Number(value.status === "pending");
+  return open.toSorted((a, b) =>
+    isWaiting(a) - isWaiting(b) || a.value.usedAt - b.value.usedAt
+  )
     .slice(0, Math.max(0, open.length + 1 - MOST_SIGN_INS));
 }
 
 /** Lists what a connection gives at an address of the client's. */
 export function scopesAt(
-  open: readonly Grant[],
-  redirectUri: string,
+  open: readonly { value: Grant }[],
+  { redirectUri, lifetimes, now }: {
+    redirectUri: string;
+    lifetimes: Lifetimes;
+    now: number;
+  },
 ): string[] {
-  return open.filter((grant) =>
-    grant.status === "active" && grant.redirectUri === redirectUri
-  ).reduce<string[]>((all, { scopes }) => unionOfScopes(all, scopes), []);
+  const alive = open.map(({ value }) => value).filter((grant) =>
+    grant.status === "active" && grant.redirectUri === redirectUri &&
+    withinLifetimes(grant, lifetimes).expiresAt > now
+  );
+  return alive.reduce<string[]>(
+    (all, { scopes }) => unionOfScopes(all, scopes),
+    [],
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import { isAllowed } from "./allowed_users.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Grant } from "./grant.ts";
+import type { Lifetimes } from "./lifetimes.ts";
 import { openGrant } from "./new_grant.ts";
 import type { Permissions } from "./permissions.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
@@ -23,6 +24,7 @@ export interface SignInRules {
   /** People who may sign in; empty: everyone. */
   allowedUsers: readonly string[];
   permissions?: Permissions;
+  lifetimes: Lifetimes;
   confirmation: Pick<Confirmation, "reduce">;
 }
 
@@ -39,8 +41,14 @@ export function grantOfSignIn(
     clientName: string;
     consented?: readonly string[];
   },
-  { providerId, otherIds, allowedUsers, permissions, confirmation }:
-    SignInRules,
+  {
+    providerId,
+    otherIds,
+    allowedUsers,
+    permissions,
+    lifetimes,
+    confirmation,
+  }: SignInRules,
   { issuer, now }: { issuer: string; now: number },
 ): Grant {
   const subject = subjectOf(providerId, identity);
@@ -66,6 +74,7 @@ export function grantOfSignIn(
     identity: kept,
     clientName,
     scopes,
+    lifetimes,
     now,
   });
 }

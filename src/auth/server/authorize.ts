@@ -8,6 +8,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import { now } from "../../clock.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
 import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
@@ -47,10 +48,12 @@ export function authorizeEndpoint(
     approvals,
     connections,
     signedIn,
+    lifetimes,
     requests,
     policy,
     providerUrl,
     checkRate,
+    clock,
     log,
   }: LimitedServices,
 ): (c: Context) => Promise<Response> {
@@ -150,7 +153,7 @@ export function authorizeEndpoint(
     const { state, open } = connected?.connection ?? { state: {}, open: [] };
     const had = unionOfScopes(
       approved?.scopes ?? [],
-      scopesAt(open.map(({ value }) => value), redirectUri),
+      scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
     );
     const away = unionOfScopes(approved?.withheld ?? [], state.withheld ?? []);
     const named = parseScope(parameters.get("scope"));
@@ -164,7 +167,7 @@ export function authorizeEndpoint(
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
-      named,
+      named: scopes.filter((scope) => named.includes(scope)),
       ...withheld.length > 0 && { withheld },
     };
     if (skipsConsent(client, redirectUri, policy)) {
@@ -190,6 +193,7 @@ export function authorizeEndpoint(
         redirectUri,
         redirectKind: redirectKind(redirectUri),
         providerName,
+        lifetimes,
         person: connected?.person,
         scopes: inWords(scopes).map((words) => ({
           ...words,

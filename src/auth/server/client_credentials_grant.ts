@@ -21,9 +21,9 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, clock }: Pick<
+  { baseUrl, accessTokens, lifetimes, clock }: Pick<
     Services,
-    "baseUrl" | "accessTokens" | "clock"
+    "baseUrl" | "accessTokens" | "lifetimes" | "clock"
   >,
 ) {
   return async function issueToMachine(
@@ -44,7 +44,7 @@ export function clientCredentialsGrant(
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       now: now(clock),
-    });
+    }, lifetimes);
     // Nothing else in that commit can fail.
     return (await accessTokens.issue(grant))!;
   };

@@ -139,8 +139,11 @@ export function providerCallbackEndpoint(
     const scopes = scopesOfSignIn(
       { approved: consented, offered, named, redirectUri },
       {
-        had: scopesAt(open.map(({ value }) => value), redirectUri)
-          .filter((scope) => services.scopes.supported.includes(scope)),
+        had: scopesAt(open, {
+          redirectUri,
+          lifetimes: services.lifetimes,
+          now: now(clock),
+        }).filter((scope) => services.scopes.supported.includes(scope)),
         withheld,
         isOlder: withheldAt > beganAt,
       },

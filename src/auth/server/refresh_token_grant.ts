@@ -12,7 +12,12 @@ import { now } from "../../clock.ts";
 import { ChallengeError, OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
-import { type Grant, isGrantOf } from "../rules/grant.ts";
+import {
+  endOfToken,
+  type Grant,
+  isGrantOf,
+  withinLifetimes,
+} from "../rules/grant.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";
@@ -39,6 +44,7 @@ export function refreshTokenGrant(
     providerTokens,
     confirmation,
     mayHold,
+    lifetimes,
     clock,
   }:
     & Pick<
@@ -48,6 +54,7 @@ export function refreshTokenGrant(
       | "grants"
       | "confirmation"
       | "mayHold"
+      | "lifetimes"
       | "clock"
     >
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
@@ -70,9 +77,10 @@ export function refreshTokenGrant(
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
       if (answer && answer.expiresAt > leastExpiresAt) {
         const wanted = mayHold(known!, requestedScopes(scopes, known!));
-        if (!wanted || isSameScopes(wanted.scopes, answer.scopes)) {
-          return answer;
-        }
+        const isOver = now(clock) >=
+          endOfToken(known!, answer.expiresAt, lifetimes);
+        const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
+        if (isSame && !isOver) return answer;
       }
       // After that a new access token, with the refresh token of that pair.
       const read = answer
@@ -82,8 +90,9 @@ export function refreshTokenGrant(
       if (answer && read?.successor.value) continue;
 
       // A token of a live grant of this client.
-      const grant = read?.grant.value;
-      if (!read || !isOf(client, grant)) throw unknown();
+      const stored = read?.grant.value;
+      if (!read || !isOf(client, stored)) throw unknown();
+      const grant = withinLifetimes(stored, lifetimes);
       const { token: { value: record } } = read;
       const { refreshKey } = grant;
       if (!record && !isMinted(read.refreshToken, refreshKey)) throw unknown();
@@ -102,7 +111,9 @@ export function refreshTokenGrant(
 
       // The person as of now, where a rule looks at what may have changed. The
       // provider's new tokens are stored before that.
-      if (!isGrantOf(grant, here)) throw ended();
+      if (!isGrantOf(grant, here) || grant.expiresAt <= now(clock)) {
+        throw ended();
+      }
       const credential = read.refreshToken;
       const { wrappedKey } = record;
       const dataKey = await unwrapDataKey(wrappedKey, grant.id, credential);

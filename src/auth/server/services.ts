@@ -75,7 +75,8 @@ export type LimitedServices = Services & {
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, provider, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers, assertionIssuers } = config;
+  const { metadataDocuments, allowedUsers, assertionIssuers, lifetimes } =
+    config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(database, options.fetchDocument);
@@ -118,8 +119,9 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     endGrants: grantsEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
     clientUses: clientUseStore(database),
-    codes: codeStore(database),
-    refreshTokens: refreshTokenStore(database),
+    codes: codeStore(database, lifetimes),
+    refreshTokens: refreshTokenStore(database, lifetimes),
+    lifetimes,
     accountSessions,
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({

@@ -6,6 +6,10 @@ import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
 const GRANT = {
+  createdAt: now(),
+  usedAt: now(),
+  endsAt: now() + 3600,
+  expiresAt: now() + 3600,
   id: "g",
   subject: "dev:42",
   identity: { subject: "42" },
