@@ -14,6 +14,8 @@ export interface Identity {
   email?: string;
   /** True if the provider says that it checked `email`. */
   emailVerified?: boolean;
+  /** Further addresses that the provider has checked, where it tells them. */
+  otherEmails?: readonly string[];
   /** The account's short name, if the provider has one. */
   login?: string;
   /** The URL of a picture. */

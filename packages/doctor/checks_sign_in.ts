@@ -62,7 +62,7 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
     async run(site) {
       switch (await askForProvider(site)) {
         case "ok":
-          return "answers the server";
+          return "answers the server; ending at /account tells it nothing";
         case "unavailable":
           throw new Fault(
             "does not answer the server, so no one can sign in",

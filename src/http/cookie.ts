@@ -5,11 +5,13 @@
  */
 import type { Context } from "@hono/hono";
 import { deleteCookie, getCookie, setCookie } from "@hono/hono/cookie";
+import { fingerprint } from "../crypto/crypto.ts";
+import { basePathOf } from "../net/base_path.ts";
 
 /** The form of every value we set: 32 random bytes. */
 const VALUE = /^[\w-]{43}$/;
 
-/** A cookie's name without the prefix for https, and the site it belongs to. */
+/** A cookie's name without prefix and path, and the site it belongs to. */
 export interface Cookie {
   name: string;
   baseUrl: string;
@@ -22,7 +24,7 @@ export function readCookie(
   c: Context,
   { name, baseUrl }: Cookie,
 ): string | undefined {
-  const value = getCookie(c, name, prefixFor(baseUrl));
+  const value = getCookie(c, nameAt(baseUrl, name), prefixFor(baseUrl));
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
@@ -33,12 +35,24 @@ export function keepCookie(
   value: string,
   maxAge: number,
 ): void {
-  setCookie(c, name, value, { ...attributes(baseUrl), maxAge });
+  setCookie(c, nameAt(baseUrl, name), value, {
+    ...attributes(baseUrl),
+    maxAge,
+  });
 }
 
 /** Removes a cookie. */
 export function dropCookie(c: Context, { name, baseUrl }: Cookie): void {
-  deleteCookie(c, name, attributes(baseUrl));
+  deleteCookie(c, nameAt(baseUrl, name), attributes(baseUrl));
+}
+
+/**
+ * Gives a cookie's name at a server. `__Host-` cookies are for a whole origin,
+ * so servers on one origin, under paths, have the path in the name.
+ */
+function nameAt(baseUrl: string, name: string): string {
+  const path = basePathOf(baseUrl);
+  return path === "" ? name : `${name}-${fingerprint(path).slice(0, 8)}`;
 }
 
 function attributes(baseUrl: string) {

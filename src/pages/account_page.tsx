@@ -6,8 +6,9 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import { destinationOf } from "./destination.ts";
-import { ConnectionButtons, EndForm, NarrowForm } from "./connection_forms.tsx";
+import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
 import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
@@ -51,14 +52,16 @@ export function isChanged(text: string | undefined): text is Changed {
   return text !== undefined && Object.hasOwn(CHANGED, text);
 }
 
-/** A client and all its grants. */
+/** A connection: a client, and all its sign-ins. */
 export interface ConnectedClient {
   clientId: string;
   /** The client's name for itself; cleaned before it is shown. */
   name: string;
+  /** True if the operator set it up. */
+  isConfigured?: boolean;
   /** The verified domain of its metadata document. */
   domain?: string;
-  /** Newest first. */
+  /** Its sign-ins, newest first. */
   connections: readonly ConnectionInWords[];
 }
 
@@ -74,6 +77,8 @@ export interface AccountProps extends PageProps {
   csrf: string;
   /** Epoch seconds. */
   now: number;
+  /** By default those of a server where none are set. */
+  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The number of connections that were ended just now. */
   ended?: number;
   /** The change that was made just now. */
@@ -89,7 +94,7 @@ export interface AccountProps extends PageProps {
 /** The clients connected in a person's name. Send it with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", serverTitle, about, person, providerName } = props;
-  const { clients, csrf, now } = props;
+  const { clients, csrf, now, lifetimes = LIFETIMES } = props;
   return (
     <Layout
       title="Your connections"
@@ -113,6 +118,13 @@ export function AccountPage(props: AccountProps) {
             <button class="quiet" type="submit">Sign out</button>
           </form>
         </div>
+        <p class="small soft">
+          Ending a connection tells {providerName}{" "}
+          nothing: what you allowed this server there is ended there. A
+          connection ends by itself {lifetimes.grantSeconds / 86_400}{" "}
+          days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
+          days after it was used last.
+        </p>
         {props.ended !== undefined && (
           <p class="note good" role="status">
             {props.ended === 0
@@ -169,60 +181,62 @@ function ClientRow(
 ) {
   const { connections } = client;
   const name = displayName(client.name);
-  const isOne = connections.length === 1;
+  const [newest] = connections;
+  const removable = new Map(
+    connections.flatMap(({ removable = [] }) =>
+      removable.map((words) => [words.scope, words])
+    ),
+  );
   return (
     <li>
       <div class="row-head">
         <h2 class="row-title">
-          “<bdi>{name}</bdi>” {client.domain
+          “<bdi>{name}</bdi>” {client.isConfigured
+            ? <span class="badge good">Set up by the operator</span>
+            : client.domain
             ? <span class="badge good">{client.domain}</span>
             : <span class="badge warn">Unverified</span>}
         </h2>
-        {isOne
-          ? (
-            <ConnectionButtons
-              base={base}
-              connection={connections[0]}
-              csrf={csrf}
-              of={name}
-            />
-          )
-          : (
-            <EndForm
-              base={base}
-              grantIds={connections.map(({ grantId }) => grantId)}
-              csrf={csrf}
-              label={`End all ${connections.length}`}
-              of={name}
-            />
-          )}
+        <ConnectionButtons
+          base={base}
+          connection={{
+            ...newest,
+            pausedAt: connections.find((it) => it.pausedAt !== undefined)
+              ?.pausedAt,
+          }}
+          grantIds={newest.isPassing
+            ? connections.map(({ grantId }) => grantId)
+            : undefined}
+          csrf={csrf}
+          of={name}
+        />
       </div>
-      {connections.map((connection, index) => {
-        const of = isOne ? name : `${name}, connection ${index + 1}`;
-        return (
-          <>
-            <div class="row-head connection">
-              <ConnectionFacts connection={connection} now={now} />
-              {!isOne && (
-                <ConnectionButtons
-                  base={base}
-                  connection={connection}
-                  csrf={csrf}
-                  of={of}
-                />
-              )}
-            </div>
-            <LatestCalls calls={connection.calls} now={now} of={of} />
-            <NarrowForm
-              base={base}
-              grantId={connection.grantId}
-              removable={connection.removable}
-              csrf={csrf}
-              of={of}
-            />
-          </>
-        );
-      })}
+      {connections.length > 1 && (
+        <p class="small soft">
+          {connections.length}{" "}
+          sign-ins, of as many devices or windows. The buttons act on all of
+          them.
+        </p>
+      )}
+      {connections.map((connection, index) => (
+        <>
+          <ConnectionFacts connection={connection} now={now} />
+          <LatestCalls
+            calls={connection.calls}
+            now={now}
+            of={connections.length === 1
+              ? name
+              : `${name}, sign-in ${index + 1}`}
+          />
+        </>
+      ))}
+      <NarrowForm
+        base={base}
+        grantId={newest.grantId}
+        removable={[...removable.values()]}
+        csrf={csrf}
+        of={name}
+      />
     </li>
   );
 }

@@ -54,8 +54,16 @@ export function EndForm(
 
 /** The buttons that a connection shows at once. */
 export function ConnectionButtons(
-  { base, connection: { grantId, pausedAt, isPassing }, csrf, of }: {
+  {
+    base,
+    connection: { grantId, pausedAt, isPassing },
+    grantIds = [grantId],
+    csrf,
+    of,
+  }: {
     base?: string;
+    /** The grants that end; by default one, with all of its connection. */
+    grantIds?: readonly string[];
     connection: {
       grantId: string;
       /** Undefined: it is not paused. */
@@ -80,7 +88,7 @@ export function ConnectionButtons(
       )}
       <EndForm
         base={base}
-        grantIds={[grantId]}
+        grantIds={grantIds}
         csrf={csrf}
         label="End"
         of={of}

@@ -8,10 +8,7 @@
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
-import {
-  GRANT_IDLE_TTL_SECONDS,
-  GRANT_TTL_SECONDS,
-} from "../auth/rules/lifetimes.ts";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 import { TICK_SCRIPT } from "./scripts.ts";
@@ -24,6 +21,8 @@ export interface ScopeInWords {
   opens?: readonly string[];
   /** True if every approval includes it and it cannot be left out. */
   isFixed?: boolean;
+  /** True if the person took it away before: its box is not ticked. */
+  isWithheld?: boolean;
 }
 
 /**
@@ -58,6 +57,10 @@ export interface ConsentProps extends PageProps {
   redirectKind: "https" | "loopback" | "private-use";
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
+  /** By default those of a server where none are set. */
+  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
+  /** The name of who is signed in to the account page in this browser. */
+  person?: string;
   /** Empty: the client asks for no scope beyond calling tools. */
   scopes: readonly ScopeInWords[];
   /** Hidden fields of the form, the CSRF token of this rendering among them. */
@@ -72,6 +75,7 @@ export interface ConsentProps extends PageProps {
  */
 export function ConsentPage(props: ConsentProps) {
   const { serverTitle, about, providerName, scopes } = props;
+  const { lifetimes = LIFETIMES } = props;
   const clientName = displayName(props.clientName);
   return (
     <Layout
@@ -105,9 +109,9 @@ export function ConsentPage(props: ConsentProps) {
             <div>
               <dt>For how long</dt>
               <dd>
-                For {days(GRANT_TTL_SECONDS)}{" "}
+                For {days(lifetimes.grantSeconds)}{" "}
                 days at most, or until it has not been used for{" "}
-                {days(GRANT_IDLE_TTL_SECONDS)}{" "}
+                {days(lifetimes.idleSeconds)}{" "}
                 days. You can end it at any time on your{" "}
                 <a href={`${props.base ?? ""}/account`}>account page</a>.
               </dd>
@@ -118,6 +122,14 @@ export function ConsentPage(props: ConsentProps) {
                 If you approve, you sign in with{" "}
                 <strong>{providerName}</strong>. The app sees neither your
                 password nor your {providerName} token.
+                {props.person !== undefined && (
+                  <p class="small soft">
+                    You are signed in here as{" "}
+                    <bdi>{displayName(props.person)}</bdi>. The app gets the
+                    account that {providerName}{" "}
+                    names, which may be another one of yours.
+                  </p>
+                )}
               </dd>
             </div>
           </dl>
@@ -176,7 +188,8 @@ function ScopeGroup(
       <summary>
         {name}
         <span class="badge" data-ticked>
-          {scopes.length} of {scopes.length}
+          {scopes.filter(({ isWithheld }) => !isWithheld).length} of{" "}
+          {scopes.length}
         </span>
         <span class="small soft">
           {scopes.map(({ words }) => words).join(" ")}
@@ -210,15 +223,24 @@ function TickButtons({ of }: { of: string }) {
 /** The most titles that are shown for one scope. */
 const TITLES = 6;
 
-function ScopeBox({ scope, words, opens = [], isFixed }: ScopeInWords) {
+function ScopeBox(
+  { scope, words, opens = [], isFixed, isWithheld }: ScopeInWords,
+) {
   const more = opens.length - TITLES;
   return (
     <li>
       {isFixed ? words : (
         <label class="scope">
-          <input type="checkbox" name="scope" value={scope} checked /> {words}
+          <input
+            type="checkbox"
+            name="scope"
+            value={scope}
+            checked={!isWithheld}
+          />{" "}
+          {words}
         </label>
       )} <code>{scope}</code>
+      {isWithheld && <p class="small soft">You took this away before.</p>}
       {opens.length > 0 && (
         <p class="small soft">
           Opens {opens.slice(0, TITLES).join(", ")}

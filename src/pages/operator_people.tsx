@@ -15,6 +15,8 @@ import { Table } from "./table.tsx";
 /** A connection of someone. */
 interface OperatorGrant extends ConnectionInWords {
   clientName: string;
+  /** The number of its sign-ins; one by default. */
+  signIns?: number;
 }
 
 /** Someone who has connections. */
@@ -89,6 +91,9 @@ export function OperatorPeople(
             “<bdi>{displayName(grant.clientName)}</bdi>”
             {grant.redirectUri && (
               <div class="small soft">{destinationOf(grant.redirectUri)}</div>
+            )}
+            {(grant.signIns ?? 1) > 1 && (
+              <div class="small soft">{grant.signIns} sign-ins</div>
             )}
           </>,
           <>

@@ -49,6 +49,7 @@ export async function callGate(
         mayHold: mayHoldOf({ config: oauth, baseUrl, permissions }),
         accessTokens: accessTokenStore(database),
         grants: grantStore(database),
+        lifetimes: oauth.lifetimes,
         providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },
         clock,
       }),

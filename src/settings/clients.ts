@@ -44,7 +44,7 @@ export const CLIENTS = settingsOf({
     default: true,
   },
   OAUTH_REDIRECT_HOSTS: {
-    words: "Where clients that register themselves may send answers: host " +
+    words: "Where clients that you did not set up may send answers: host " +
       "names, `localhost` for loopback addresses, schemes of apps.",
     shape: lowerCase(listOf(
       "host names, localhost, or schemes with a colon",

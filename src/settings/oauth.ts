@@ -8,6 +8,7 @@ import { type Membership, MEMBERSHIPS } from "../caller.ts";
 import type { Client } from "../auth/rules/client.ts";
 import type { ClientPolicy } from "../auth/rules/client_policy.ts";
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   EntryError,
   type Known,
@@ -28,6 +29,7 @@ import {
   providerId,
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
+import { parseLifetimes } from "./lifetimes.ts";
 import type { Reach } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
@@ -48,6 +50,7 @@ export interface OAuthConfig {
   /** Clients that the operator set up. */
   clients: readonly Client[];
   policy: ClientPolicy;
+  lifetimes: Lifetimes;
   /** Identity providers whose assertions let clients in without a page. */
   assertionIssuers: readonly TrustedIssuer[];
   /**
@@ -129,6 +132,7 @@ export function parseOAuth(
     blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, ["client"]),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
     clients,
+    lifetimes: parseLifetimes(settings),
     policy: {
       registration: settings.read(CLIENTS.OAUTH_REGISTRATION),
       redirectHosts: settings.read(CLIENTS.OAUTH_REDIRECT_HOSTS),

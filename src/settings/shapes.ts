@@ -37,11 +37,17 @@ export function oneOf<T extends string>(words: readonly T[]): Shape<T> {
   };
 }
 
-/** A number from 0 on, in decimal digits. */
-export function wholeNumber(what: string, max: number): Shape<number> {
+/** A number from 0 on, or from `min`, in decimal digits. */
+export function wholeNumber(
+  what: string,
+  max: number,
+  min = 0,
+): Shape<number> {
   const parse = (text: string) =>
-    /^\d{1,9}$/.test(text) && Number(text) <= max ? Number(text) : refuse();
-  return { wants: `${what} from 0 to ${max}`, parse };
+    /^\d{1,9}$/.test(text) && Number(text) <= max && Number(text) >= min
+      ? Number(text)
+      : refuse();
+  return { wants: `${what} from ${min} to ${max}`, parse };
 }
 
 /** `true` or `false`. */

@@ -7,6 +7,7 @@ import { PROVIDER } from "./application.ts";
 import { AUTH } from "./auth.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS } from "./credentials.ts";
+import { LIFETIMES } from "./lifetimes.ts";
 import { JWT } from "./jwt.ts";
 import { PEOPLE } from "./oauth.ts";
 import { SERVER } from "./server.ts";
@@ -19,6 +20,7 @@ export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "AUTH_STRATEGY=oauth: the provider": Object.values(PROVIDER),
   "AUTH_STRATEGY=oauth: people": Object.values(PEOPLE),
   "AUTH_STRATEGY=oauth: clients": Object.values(CLIENTS),
+  "AUTH_STRATEGY=oauth: lifetimes": Object.values(LIFETIMES),
   "AUTH_STRATEGY=bearer or api_key": Object.values(CREDENTIALS),
   "AUTH_STRATEGY=jwt": Object.values(JWT),
 };

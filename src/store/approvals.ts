@@ -8,13 +8,20 @@
 import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
+import type { Grant } from "../auth/rules/grant.ts";
+import { fingerprint } from "../crypto/crypto.ts";
 import type { Database, Expiring } from "./database.ts";
 import { approvalKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
 interface ApprovalRecord extends Expiring {
   scopes: string[];
+  /** The scopes that the person has taken away since. */
+  withheld?: string[];
 }
+
+/** The scopes that a browser approved before. */
+export type Approval = Pick<ApprovalRecord, "scopes" | "withheld">;
 
 /** The client that was approved, and the address of its answers. */
 type Approved = Pick<
@@ -27,19 +34,42 @@ export type ApprovalStore = ReturnType<typeof approvalStore>;
 /** Approvals of browsers. `browser` is the value of its cookie. */
 export function approvalStore(database: Database) {
   // The redirect URI is part of the approval: its answers go there.
-  function keyOf(browser: string, what: Approved): Deno.KvKey {
+  function keyOf(browserFingerprint: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
     return approvalKey(
-      browser,
+      browserFingerprint,
       JSON.stringify([clientId, redirectUri, resource]),
     );
   }
 
   return {
-    /** Finds the scopes approved before; undefined if there are none. */
-    async find(browser: string, what: Approved): Promise<string[] | undefined> {
-      const key = keyOf(browser, what);
-      return (await database.find<ApprovalRecord>(key))?.value.scopes;
+    /** Finds what was approved before; undefined if nothing was. */
+    async find(
+      browser: string,
+      what: Approved,
+    ): Promise<Approval | undefined> {
+      const key = keyOf(fingerprint(browser), what);
+      return (await database.find<ApprovalRecord>(key))?.value;
+    },
+
+    /** Takes scopes out of the approvals that grants were made with. */
+    async withhold(
+      grants: readonly Grant[],
+      scopes: readonly string[],
+    ): Promise<void> {
+      for (const { browserFingerprint, redirectUri, ...grant } of grants) {
+        if (!browserFingerprint || !redirectUri) continue;
+        const key = keyOf(browserFingerprint, { ...grant, redirectUri });
+        for (let isDone = false; !isDone;) {
+          const entry = await database.get<ApprovalRecord>(key);
+          const { value: record } = entry;
+          if (!record) break;
+          const withheld = unionOfScopes(record.withheld ?? [], scopes);
+          isDone = await database.commit((transaction) =>
+            transaction.check(entry).set(key, { ...record, withheld })
+          ) !== undefined;
+        }
+      }
     },
 
     /**
@@ -54,13 +84,15 @@ export function approvalStore(database: Database) {
       request: Approved & { scopes: readonly string[] },
       offered: readonly string[] = [],
     ): Promise<Write> {
-      const key = keyOf(browser, request);
+      const key = keyOf(fingerprint(browser), request);
       const entry = await database.get<ApprovalRecord>(key);
+      const { scopes = [], withheld = [] } = entry.value ?? {};
       const record: ApprovalRecord = {
         scopes: unionOfScopes(
-          (entry.value?.scopes ?? []).filter((it) => !offered.includes(it)),
+          scopes.filter((it) => !offered.includes(it)),
           request.scopes,
         ),
+        withheld: withheld.filter((it) => !request.scopes.includes(it)),
         expiresAt: database.now() + APPROVAL_TTL_SECONDS,
       };
       return (transaction) => transaction.check(entry).set(key, record);

@@ -28,6 +28,10 @@ import type { UpstreamRecord } from "./upstream_tokens.ts";
 interface RequestRecord extends Expiring {
   request: AuthorizationRequest;
   clientName: string;
+  /** The scopes that the client named; absent in requests from before 0.3. */
+  named?: readonly string[];
+  /** The offered scopes that the person took away before. */
+  withheld?: readonly string[];
   /** The requested scopes that the person approved. */
   consented?: readonly string[];
   /** The fingerprint of the cookie of the browser in which it began. */
@@ -100,7 +104,10 @@ export function authorizationRequestStore(database: Database) {
      */
     async save(
       browser: string,
-      request: Pick<RequestRecord, "request" | "clientName">,
+      request: Pick<
+        RequestRecord,
+        "request" | "clientName" | "named" | "withheld"
+      >,
       provider?: string,
     ): Promise<string> {
       const handle = randomId();

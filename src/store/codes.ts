@@ -6,7 +6,11 @@
  */
 import { parseCredential } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
-import { USED_CODE_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import {
+  LIFETIMES,
+  type Lifetimes,
+  USED_CODE_TTL_SECONDS,
+} from "../auth/rules/lifetimes.ts";
 import { deriveKey, unwrapDataKey } from "../auth/rules/data_key.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
@@ -39,7 +43,10 @@ export interface ReadCode {
 export type CodeStore = ReturnType<typeof codeStore>;
 
 /** Opens the authorization codes of a database. */
-export function codeStore(database: Database) {
+export function codeStore(
+  database: Database,
+  lifetimes: Lifetimes = LIFETIMES,
+) {
   return {
     /** Reads all records of a code; undefined if it is not one. */
     async read(code: string): Promise<ReadCode | undefined> {
@@ -102,6 +109,7 @@ export function codeStore(database: Database) {
         dataKey: await unwrapDataKey(record.wrappedKey, grantId, code),
         scopes,
         now: time,
+        lifetimes,
       });
       const used: CodeRecord = {
         ...record,

@@ -132,8 +132,8 @@ export function grantStore(database: Database) {
     },
 
     /**
-     * Changes a live grant, and gives the changed grant; undefined if it has
-     * ended.
+     * Changes a grant that is live or waits for its code, and gives the changed
+     * grant; undefined if it has ended.
      *
      * @param found the grant as it was just read
      */
@@ -141,7 +141,7 @@ export function grantStore(database: Database) {
       found: Entry<Grant> | undefined,
       to: (grant: Grant) => Grant,
     ): Promise<Grant | undefined> {
-      while (found?.value?.status === "active") {
+      while (found?.value && found.value.status !== "closed") {
         const entry = found;
         const changed = to(found.value);
         const isDone = await database.commit((transaction) =>

@@ -5,7 +5,7 @@
  */
 import { mintCredential } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
-import { ACCESS_TOKEN_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
 import { mintRefreshToken } from "../auth/rules/refresh_token.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
@@ -69,7 +69,8 @@ export interface KeptRefreshToken {
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, now, kept, obsolete, answer }: {
+  { dataKey, scopes, now, lifetimes = LIFETIMES, kept, obsolete, answer }: {
+    lifetimes?: Pick<Lifetimes, "accessTokenSeconds">;
     dataKey: Uint8Array;
     scopes: readonly string[];
     now: number;
@@ -82,7 +83,7 @@ export async function issueTokens(
   const accessToken = mintCredential("access_token", grantId);
   const access: TokenRecord = {
     wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
-    expiresAt: Math.min(now + ACCESS_TOKEN_TTL_SECONDS, grant.expiresAt),
+    expiresAt: Math.min(now + lifetimes.accessTokenSeconds, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
     ...answer && { answer },
   };

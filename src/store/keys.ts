@@ -135,8 +135,16 @@ export function assertionKey(issuer: string, jti: string): Deno.KvKey {
 }
 
 /** The approval of a client in this browser, after a sign-in · 90 days. */
-export function approvalKey(browser: string, what: string): Deno.KvKey {
-  return ["approval", fingerprint(browser), fingerprint(what)];
+export function approvalKey(
+  browserFingerprint: string,
+  what: string,
+): Deno.KvKey {
+  return ["approval", browserFingerprint, fingerprint(what)];
+}
+
+/** The state of a person's connection with a client · 366 days. */
+export function connectionKey(subject: string, clientId: string): Deno.KvKey {
+  return ["connection", fingerprint(subject), fingerprint(clientId)];
 }
 
 /** Authorization request, from the consent page to the code · 10 min. */

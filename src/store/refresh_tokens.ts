@@ -7,6 +7,7 @@
 import { parseCredential } from "../auth/rules/credential.ts";
 import { deriveKey } from "../auth/rules/data_key.ts";
 import { type Grant, useGrant } from "../auth/rules/grant.ts";
+import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { checkBlocks } from "./blocks.ts";
@@ -51,7 +52,10 @@ export interface LiveRefreshToken {
 export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 
 /** Opens the refresh tokens of a database. */
-export function refreshTokenStore(database: Database) {
+export function refreshTokenStore(
+  database: Database,
+  lifetimes: Lifetimes = LIFETIMES,
+) {
   return {
     /** Reads all records of a refresh token; undefined if it is not one. */
     async read(refreshToken: string): Promise<ReadRefreshToken | undefined> {
@@ -94,13 +98,14 @@ export function refreshTokenStore(database: Database) {
       also: Write = () => {},
     ): Promise<IssuedTokens | undefined> {
       const time = database.now();
-      const used = useGrant(grant, { refreshable: true, now: time });
+      const used = useGrant(grant, { refreshable: true, now: time, lifetimes });
       const { expiresAt } = used;
       const presented = repeated ?? read;
       const { tokens, write } = await issueTokens(used, {
         dataKey,
         scopes,
         now: time,
+        lifetimes,
         kept: repeated && { refreshToken: read.refreshToken, record },
         answer: presented.successor.key,
         obsolete: [presented.token.key, presented.successor.key],

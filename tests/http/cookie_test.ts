@@ -60,3 +60,21 @@ Deno.test("dropCookie() removes what keepCookie() set", async () => {
   const set = (await app.request("/drop")).headers.get("set-cookie")!;
   assert.match(set, /^__Host-account=; Max-Age=0/);
 });
+
+Deno.test("keepCookie() keeps two servers apart that share an origin", async () => {
+  const [root, one, other] = await Promise.all(
+    ["", "/one", "/other"].map(async (path) => {
+      const baseUrl = `https://tools.example${path}`;
+      const app = appOf({ name: "account", baseUrl });
+      const set = (await app.request("/keep")).headers.get("set-cookie")!;
+      return { app, sent: set.split(";")[0] };
+    }),
+  );
+  const { app, sent } = one;
+  assert.match(sent, /^__Host-account-/);
+  assert.equal(await read(app, sent), VALUE);
+  for (const another of [root, other]) {
+    assert.equal(await read(app, another.sent), "none");
+    assert.equal(await read(another.app, sent), "none");
+  }
+});

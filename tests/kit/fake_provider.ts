@@ -72,6 +72,13 @@ export class FakeProvider implements Provider {
     return url;
   }
 
+  checkIssuer(issuer = PROVIDER_URL): Promise<void> {
+    const kind = this.failure ?? "misbehaved";
+    return this.failure === undefined && issuer === PROVIDER_URL
+      ? Promise.resolve()
+      : Promise.reject(new UpstreamError(kind, "As told"));
+  }
+
   async redeem(
     request: { code: string; codeVerifier: string; nonce: string },
   ) {

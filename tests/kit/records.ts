@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { randomId } from "../../src/crypto/crypto.ts";
 import { type Client, registerClient } from "../../src/auth/rules/client.ts";
 import type { AuthorizationRequest } from "../../src/auth/rules/authorization_request.ts";
@@ -57,6 +58,7 @@ export function redeem(
     },
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
+    lifetimes: LIFETIMES,
     codes: codeStore(database),
     grants: grantStore(database),
     mayHold,
@@ -78,6 +80,7 @@ export function refresh(
   clientId: string,
 ): Promise<IssuedTokens> {
   const exchange = refreshTokenGrant({
+    lifetimes: LIFETIMES,
     baseUrl: ISSUER,
     refreshTokens: refreshTokenStore(database),
     grants: grantStore(database),

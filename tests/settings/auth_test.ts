@@ -86,6 +86,12 @@ Deno.test("parseAuth() reads a provider with our application there", () => {
     ledgerDays: 30,
     assertionIssuers: [],
     clients: [],
+    lifetimes: {
+      accessTokenSeconds: 3600,
+      idleSeconds: 30 * 86_400,
+      grantSeconds: 90 * 86_400,
+      personalTokenSeconds: 365 * 86_400,
+    },
     policy: { registration: true, redirectHosts: [], trusted: [] },
     permissions: [{ who: { kind: "everyone" }, scopes: "all" }],
     metadataDocuments: {

@@ -78,7 +78,7 @@ testBudgets("signing in, refreshing and revoking", walkSignIn, {
   register: ["2 (2)", "2 (2)"],
   authorize: ["2 (2)", "1 (1)"],
   approve: ["2 (2)", "2 (2)"],
-  callback: ["3 (4)", "3 (4)"],
+  callback: ["5 (6)", "5 (6)"],
   token: ["2 (3)", "2 (2)"],
   refresh: ["2 (3)", "2 (2)"],
   "refresh whose answer was lost": ["1 (2)", "1 (1)"],
@@ -106,9 +106,9 @@ testBudgets("the account page", walkAccount, {
   callback: ["1 (1)", "1 (1)"],
   page: ["4 (5)", "4 (5)"],
   "page with a new token": ["5 (6)", "5 (6)"],
-  pause: ["3 (3)", "3 (3)"],
-  resume: ["3 (3)", "3 (3)"],
-  narrow: ["3 (3)", "3 (3)"],
+  pause: ["9 (9)", "9 (9)"],
+  resume: ["9 (9)", "9 (9)"],
+  narrow: ["10 (10)", "10 (10)"],
   "make a token": ["6 (6)", "6 (6)"],
   end: ["4 (10)", "4 (10)"],
 });
@@ -127,7 +127,7 @@ testBudgets("tokens by assertions", walkAssertions, {
 });
 
 testBudgets("a person who may call because of a group", walkMemberships, {
-  callback: ["3 (4)", "3 (4)"],
+  callback: ["5 (6)", "5 (6)"],
   // The provider's new tokens are stored before it is asked for the identity.
   refresh: ["4 (5)", "4 (4)"],
   call: ["1 (1)", "1 (1)"],

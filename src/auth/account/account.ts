@@ -13,26 +13,19 @@ import { accountSignIn } from "./account_sign_in.ts";
 import { personConfirmation } from "./confirmed_person.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
-import { signedInPeople } from "./signed_in.ts";
 
 /** The parts of the page and of its forms. */
 type AccountOptions =
-  & Parameters<typeof signedInPeople>[0]
   & Parameters<typeof accountSignIn>[0]
   & Parameters<typeof personConfirmation>[0]
-  & Omit<Parameters<typeof accountPageEndpoint>[0], "signedIn">
-  & Omit<Parameters<typeof connectionChanges>[0], "signedIn">
-  & Omit<
-    Parameters<typeof personalTokenEndpoint>[0],
-    "signedIn" | "confirmPerson"
-  >;
+  & Parameters<typeof accountPageEndpoint>[0]
+  & Parameters<typeof connectionChanges>[0]
+  & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
 
 /** Makes the routes of the account page, and its way back from the provider. */
 export function accountRoutes(options: AccountOptions) {
   const { baseUrl, accountSessions, checkRate } = options;
-  const signedIn = signedInPeople(options);
-  const parts = { ...options, signedIn };
-  const change = connectionChanges(parts);
+  const change = connectionChanges(options);
   const { start, ...signIn } = accountSignIn(options);
   const rated: MiddlewareHandler = async (c, next) => {
     await checkRate(c);
@@ -40,14 +33,14 @@ export function accountRoutes(options: AccountOptions) {
   };
 
   async function signOut(c: Context): Promise<Response> {
-    const { id } = await signedIn.findForm(c);
+    const { id } = await options.signedIn.findForm(c);
     await accountSessions.end(id);
     dropCookie(c, { name: "account", baseUrl });
     return redirect(c, `${baseUrl}/account`);
   }
 
   const app = new Hono<Passing>();
-  app.get("/account", rated, accountPageEndpoint(parts));
+  app.get("/account", rated, accountPageEndpoint(options));
   app.post("/account/sign-in", start);
   app.post("/account/sign-out", rated, signOut);
   app.post("/account/end", rated, change.end);
@@ -55,7 +48,7 @@ export function accountRoutes(options: AccountOptions) {
   app.post("/account/resume", rated, change.resume);
   app.post("/account/narrow", rated, change.narrow);
   const confirmPerson = personConfirmation(options);
-  const makeToken = personalTokenEndpoint({ ...parts, confirmPerson });
+  const makeToken = personalTokenEndpoint({ ...options, confirmPerson });
   app.post("/account/tokens", rated, makeToken);
   return { ...signIn, app };
 }

@@ -8,7 +8,8 @@ import type { Context } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { basePathOf } from "../../net/base_path.ts";
-import { type Grant, ledgerIdOf } from "../rules/grant.ts";
+import { type Grant, ledgerIdOf, withinLifetimes } from "../rules/grant.ts";
+import type { Lifetimes } from "../rules/lifetimes.ts";
 import type { Permissions } from "../rules/permissions.ts";
 import { nameOf } from "../rules/person.ts";
 import {
@@ -29,7 +30,7 @@ import {
   tokenInWords,
 } from "./grant_words.ts";
 import { type OperatorSources, operatorView } from "./operator_view.ts";
-import { TOKEN_DAYS } from "./personal_tokens.ts";
+import { tokenDays } from "./personal_tokens.ts";
 import type { SignedIn, SignedInPeople } from "./signed_in.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -55,6 +56,7 @@ interface AccountPageOptions extends OperatorSources {
   permissions?: Permissions;
   signedIn: SignedInPeople;
   accountSessions: Pick<AccountSessionStore, "findMade">;
+  lifetimes: Lifetimes;
   clock: Clock;
 }
 
@@ -63,7 +65,7 @@ export function accountPageEndpoint(
   options: AccountPageOptions,
 ): (c: Context) => Promise<Response> {
   const { baseUrl, serverTitle, about, providerName, signedIn } = options;
-  const { accountSessions, grants, ledger, clock } = options;
+  const { accountSessions, grants, ledger, lifetimes, clock } = options;
   const base = basePathOf(baseUrl);
   const pages = new Buckets(PAGES);
 
@@ -83,7 +85,9 @@ export function accountPageEndpoint(
     refuseFor(pages.take(fingerprint(session.subject), clock()));
     const csrf = mintCsrf(id);
     const time = now(clock);
-    const own = await grants.listOfSubject(session.subject, MOST_SHOWN);
+    const own = (await grants.listOfSubject(session.subject, MOST_SHOWN))
+      .filter((grant) => withinLifetimes(grant, lifetimes).expiresAt > time)
+      .map((grant) => withinLifetimes(grant, lifetimes));
     const [calls, sessions] = await Promise.all([
       ledger?.list(own.map(ledgerIdOf)),
       countSessions(own, options),
@@ -97,6 +101,7 @@ export function accountPageEndpoint(
     );
     const clients = byClient(
       connections,
+      new Set(options.configured.map(({ clientId }) => clientId)),
       (grant) =>
         connectionInWords(grant, options, {
           sessions,
@@ -118,6 +123,7 @@ export function accountPageEndpoint(
         clients,
         csrf,
         now: time,
+        lifetimes,
         ended,
         changed,
         most: own.length < MOST_SHOWN ? undefined : MOST_SHOWN,
@@ -129,7 +135,7 @@ export function accountPageEndpoint(
           scopes: options.inWords(
             options.permissions?.ceiling(session) ?? options.scopes.supported,
           ),
-          days: TOKEN_DAYS,
+          days: tokenDays(lifetimes),
           made: made && {
             name: made.clientName,
             token: await accountSessions.findMade(id, made.id),
@@ -172,19 +178,27 @@ function filterOf(
   };
 }
 
-/** Groups grants under the client that holds them, newest first. */
+/** Groups sign-ins under the connection that they are of, newest first. */
 function byClient(
   grants: readonly Grant[],
+  configured: ReadonlySet<string>,
   inWords: (grant: Grant) => ConnectionInWords,
 ): ConnectedClient[] {
-  const groups = Map.groupBy(grants, ({ clientId }) => clientId);
-  return [...groups].map(([clientId, held]) => ({
-    clientId,
-    name: held[0].clientName,
-    // Only a client with a metadata document has an address as its id.
-    domain: clientId.startsWith("https:")
-      ? URL.parse(clientId)?.hostname
-      : undefined,
-    connections: held.map(inWords),
-  }));
+  const groups = Map.groupBy(
+    grants,
+    ({ kind = "", clientId }) => `${kind} ${clientId}`,
+  );
+  return [...groups.values()].map((held) => {
+    const [{ clientId, clientName: name }] = held;
+    return {
+      clientId,
+      name,
+      isConfigured: configured.has(clientId),
+      // Only a client with a metadata document has an address as its id.
+      domain: clientId.startsWith("https:")
+        ? URL.parse(clientId)?.hostname
+        : undefined,
+      connections: held.map(inWords),
+    };
+  });
 }

@@ -22,6 +22,7 @@ import {
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
@@ -107,8 +108,9 @@ export function accountSignIn(
     }
   }
 
-  function refused(): HttpError {
+  function refused(cause?: UpstreamError): HttpError {
     return new HttpError(403, `${provider.name} refused`, {}, {
+      cause,
       situation: "provider refused",
     });
   }
@@ -172,8 +174,10 @@ export function accountSignIn(
         );
       }
       if (error !== undefined || code === undefined) {
-        dropCookie(c, cookie);
-        throw refused();
+        const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+        // Not the provider's answer (RFC 9207 §2.4): its own may still come.
+        if (!other) dropCookie(c, cookie);
+        throw refused(other);
       }
       const { tokens, identity } = await ask(c, () =>
         provider.redeem({

@@ -20,29 +20,59 @@ import {
   resumeGrant,
 } from "../rules/grant.ts";
 import type { Parameters } from "../rules/parameters.ts";
+import { OFFLINE_ACCESS } from "../rules/scope.ts";
 import type { Changed } from "../../pages/account_page.tsx";
 import type {
   AccountSession,
   AccountSessionStore,
 } from "../../store/account_sessions.ts";
+import type { ApprovalStore } from "../../store/approvals.ts";
+import type { ConnectionStore } from "../../store/connections.ts";
+import type { Found } from "../../store/database.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { SignedInPeople } from "./signed_in.ts";
 
 /** Makes the endpoints of those forms. */
 export function connectionChanges(
-  { baseUrl, signedIn, accountSessions, grants, endGrants, clock, log }: {
+  {
+    baseUrl,
+    signedIn,
+    accountSessions,
+    approvals,
+    connections,
+    grants,
+    endGrants,
+    clock,
+    log,
+  }: {
     baseUrl: string;
     signedIn: SignedInPeople;
     accountSessions: Pick<AccountSessionStore, "endAllOf">;
+    approvals: Pick<ApprovalStore, "withhold">;
+    connections: Pick<ConnectionStore, "read" | "pause" | "withhold">;
     grants: GrantStore;
     endGrants: EndGrants;
     clock: Clock;
     log: Logger;
   },
 ) {
+  /**
+   * Reads what a form is about: all sign-ins of the connection that a grant
+   * belongs to, or a grant that is in none.
+   */
+  async function sharing(grant: Found<Grant>): Promise<Found<Grant>[]> {
+    if (grant.value.kind !== undefined) return [grant];
+    return (await connections.read(grant.value)).open;
+  }
+
   function changing(
     changed: Changed,
     change: (grant: Grant, form: Parameters) => Grant,
+    /** Changes what holds for the sign-ins to come. */
+    changeConnection: (
+      of: Grant,
+      form: Parameters,
+    ) => Promise<void>,
   ): (c: Context) => Promise<Response> {
     return async (c) => {
       const { session: { subject }, form } = await signedIn.findForm(c);
@@ -50,11 +80,15 @@ export function connectionChanges(
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
         !isPassing(found.value);
-      const after = await grants.change(
-        isOwn ? found : undefined,
-        (grant) => change(grant, form),
-      );
-      if (after) {
+      // First the connection: a sign-in at this moment sees it, or is seen.
+      if (isOwn && found.value.kind === undefined) {
+        await changeConnection(found.value, form);
+      }
+      let isDone = false;
+      for (const one of isOwn ? await sharing(found) : []) {
+        const after = await grants.change(one, (grant) => change(grant, form));
+        if (!after) continue;
+        isDone = true;
         log.audit(`Connection ${changed} on the account page`, {
           reference: c.get("reference"),
           subject,
@@ -62,24 +96,32 @@ export function connectionChanges(
           client: after.clientName,
         });
       }
-      const what = after ? `changed=${changed}` : "ended=0";
+      const what = isDone ? `changed=${changed}` : "ended=0";
       return redirect(c, `${baseUrl}/account?${what}`);
     };
   }
 
-  /** Ends those of these grants that a person has, and gives their number. */
+  /**
+   * Ends those of these grants that a person has, with the other sign-ins of
+   * their connections, and gives their number.
+   */
   async function endSome(
     c: Context,
     grantIds: ReadonlySet<string>,
     session: AccountSession,
   ): Promise<number> {
-    const found = await Promise.all([...grantIds].map(grants.find));
-    const ended = found.filter((one) => one?.value.status === "active")
-      .map((read) => ({ grant: read!.value, read }))
+    const named = await Promise.all([...grantIds].map(grants.find));
+    const own = named.filter((one) => one !== undefined)
       // Another person's grant is treated like one that does not exist.
-      .filter(({ grant: { subject } }) =>
+      .filter(({ value: { subject } }) =>
         subject === session.subject || signedIn.isOperator(session)
       );
+    const shared = (await Promise.all(own.map(sharing))).flat()
+      .filter(({ value }) => value.status !== "closed");
+    const ended = [
+      ...new Map(shared.map((one) => [one.value.id, one])).values(),
+    ]
+      .map((read) => ({ grant: read.value, read }));
     await endGrants(ended);
     for (const { grant: { id, subject, clientName } } of ended) {
       log.audit("Connection ended on the account page", {
@@ -119,20 +161,36 @@ export function connectionChanges(
 
   return {
     /** Refuses the connection until it is resumed. */
-    pause: changing("paused", (grant) => pauseGrant(grant, now(clock))),
+    pause: changing(
+      "paused",
+      (grant) => pauseGrant(grant, now(clock)),
+      (of) => connections.pause(of, now(clock)),
+    ),
 
-    resume: changing("resumed", resumeGrant),
+    resume: changing(
+      "resumed",
+      resumeGrant,
+      (of) => connections.pause(of, undefined),
+    ),
 
     /** Keeps the scopes whose boxes are ticked. */
     narrow: changing(
       "narrowed",
-      (grant, form) =>
-        narrowGrant(
-          grant,
-          grant.scopes.filter((scope) =>
-            form.get(`scope.${scope}`) !== undefined
-          ),
-        ),
+      (grant, form) => narrowGrant(grant, keptScopes(grant, form)),
+      async (of, form) => {
+        const held = (await connections.read(of)).open.map(({ value }) =>
+          value
+        );
+        const taken = held.flatMap((grant) => {
+          const kept = keptScopes(grant, form);
+          return grant.scopes.filter((scope) =>
+            scope !== OFFLINE_ACCESS && !kept.includes(scope)
+          );
+        });
+        if (taken.length === 0) return;
+        await connections.withhold(of, taken);
+        await approvals.withhold(held, taken);
+      },
     ),
 
     /** Ends the grants that the form names, or all of a subject. */
@@ -145,6 +203,11 @@ export function connectionChanges(
       return redirect(c, `${baseUrl}/account?ended=${count}`);
     },
   };
+}
+
+/** Lists the scopes of a grant whose boxes are ticked. */
+function keptScopes({ scopes }: Grant, form: Parameters): string[] {
+  return scopes.filter((scope) => form.get(`scope.${scope}`) !== undefined);
 }
 
 /** A subject as our form has it. @throws {HttpError} 400 */

@@ -122,17 +122,29 @@ async function personInWords(
   { subject, grants }: Person,
   sources: WordSources,
 ) {
-  const shown = grants.slice(0, CONNECTIONS);
+  // The newest sign-in of each connection stands for all of them.
+  const signIns = Map.groupBy(
+    grants,
+    ({ id, kind, clientId }) => kind === undefined ? clientId : id,
+  );
+  const connections = [...signIns.values()];
+  const shown = connections.slice(0, CONNECTIONS).flat();
   const sessions = await countSessions(shown, sources, SESSIONS);
   return {
     subject,
     name: nameOf(grants[0]),
     email: grants[0].identity.email,
-    count: grants.length,
+    count: connections.length,
     isMore: grants.length >= GRANTS_READ,
-    grants: shown.map((grant) => ({
-      ...connectionInWords(grant, sources, { sessions }),
-      clientName: clientNameOf(grant),
+    grants: connections.slice(0, CONNECTIONS).map((held) => ({
+      ...connectionInWords(held[0], sources, { sessions }),
+      usedAt: Math.max(...held.map(({ usedAt }) => usedAt)),
+      sessions: held.reduce(
+        (sum, { id }) => sum + (sessions.of.get(id) ?? 0),
+        0,
+      ),
+      clientName: clientNameOf(held[0]),
+      signIns: held.length,
     })),
   };
 }

@@ -8,6 +8,7 @@ import type { Context } from "@hono/hono";
 import type { Scopes } from "../../authoring/scope.ts";
 import { HttpError } from "../../errors.ts";
 import { openPersonalGrant } from "../rules/new_grant.ts";
+import type { Lifetimes } from "../rules/lifetimes.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import { resourceOf } from "../rules/resource.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -18,8 +19,16 @@ import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { Logger } from "../../log/log.ts";
 
-/** The lifetimes that a token may have, in days. */
-export const TOKEN_DAYS = [7, 30, 90, 365] as const;
+/** The lifetimes that are offered for a token, in days. */
+const TOKEN_DAYS = [7, 30, 90];
+
+/** Lists the lifetimes that a token may have, in days; the most is the last. */
+export function tokenDays(
+  { personalTokenSeconds }: Pick<Lifetimes, "personalTokenSeconds">,
+): number[] {
+  const most = personalTokenSeconds / DAY_SECONDS;
+  return [...TOKEN_DAYS.filter((days) => days < most), most];
+}
 
 /**
  * The most tokens of one person; more would mean that old ones are never ended.
@@ -42,6 +51,7 @@ export function personalTokenEndpoint(
     mayHold,
     accessTokens,
     accountSessions,
+    lifetimes,
     clock,
     log,
   }: {
@@ -53,10 +63,13 @@ export function personalTokenEndpoint(
     mayHold: MayHold;
     accessTokens: Pick<AccessTokenStore, "issuePersonal">;
     accountSessions: Pick<AccountSessionStore, "stays" | "keepMade">;
+    lifetimes: Lifetimes;
     clock: Clock;
     log: Logger;
   },
 ): (c: Context) => Promise<Response> {
+  const offered = tokenDays(lifetimes);
+
   return async function makeToken(c) {
     const { form, ...person } = await signedIn.findForm(c);
     const { id, session: { subject, provider } } = person;
@@ -64,9 +77,9 @@ export function personalTokenEndpoint(
     if (!NAME.test(name)) {
       throw new HttpError(400, "name must be 1 to 80 characters");
     }
-    const days = TOKEN_DAYS.find((days) => String(days) === form.get("days"));
+    const days = offered.find((days) => String(days) === form.get("days"));
     if (days === undefined) {
-      throw new HttpError(400, `days must be one of ${TOKEN_DAYS.join(", ")}`);
+      throw new HttpError(400, `days must be one of ${offered.join(", ")}`);
     }
     const grant = openPersonalGrant({
       issuer: baseUrl,

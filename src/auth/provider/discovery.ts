@@ -10,8 +10,17 @@ import { SIGNATURE_ALGORITHMS } from "../rules/algorithms.ts";
 import { UpstreamError } from "./upstream_error.ts";
 import { readObject, type UpstreamFetch } from "./upstream_fetch.ts";
 
-/** The time for which a provider's metadata is cached, in seconds. */
-const METADATA_TTL_SECONDS = 3600;
+/** The time after which a provider's metadata is fetched again, in seconds. */
+const METADATA_FRESH_SECONDS = 3600;
+
+/**
+ * The time for which metadata serves while it cannot be fetched again, in
+ * seconds.
+ */
+const METADATA_TTL_SECONDS = 24 * 3600;
+
+/** The time between two fetches while metadata is there, in seconds. */
+const METADATA_PAUSE_SECONDS = 60;
 
 /** The supported ways of client authentication, the preferred one first. */
 const AUTH_METHODS = ["client_secret_post", "client_secret_basic"];
@@ -32,7 +41,8 @@ export interface Metadata extends AuthorizationServer {
 
 /**
  * Fetches a provider's metadata when it is first needed, and again after an
- * hour; a failure is not cached.
+ * hour. What is there serves for a day while the next fetch fails; a failure is
+ * not cached.
  *
  * @param isIssuer true if the document may name this issuer
  */
@@ -41,15 +51,30 @@ export function discovery(
   issuer: string,
   isIssuer: (named: string) => boolean = (named) => named === issuer,
 ): () => Promise<Metadata> {
-  let metadata: Promise<Metadata> | undefined;
-  let staleAt = 0;
-  return function discover() {
-    if (metadata === undefined || Date.now() >= staleAt) {
-      staleAt = Date.now() + METADATA_TTL_SECONDS * 1000;
-      metadata = fetchMetadata(fetchUpstream, issuer, isIssuer);
-      metadata.catch(() => metadata = undefined);
+  let kept: { metadata: Metadata; endsAt: number } | undefined;
+  let fetching: Promise<Metadata> | undefined;
+  let nextAt = 0;
+
+  async function fetchAgain(): Promise<Metadata> {
+    const began = Date.now();
+    try {
+      const metadata = await fetchMetadata(fetchUpstream, issuer, isIssuer);
+      kept = { metadata, endsAt: began + METADATA_TTL_SECONDS * 1000 };
+      nextAt = began + METADATA_FRESH_SECONDS * 1000;
+      return metadata;
+    } catch (error) {
+      if (!kept || Date.now() >= kept.endsAt) throw error;
+      nextAt = Date.now() + METADATA_PAUSE_SECONDS * 1000;
+      return kept.metadata;
+    } finally {
+      fetching = undefined;
     }
-    return metadata;
+  }
+
+  return async function discover() {
+    const time = Date.now();
+    if (kept && time < nextAt && time < kept.endsAt) return kept.metadata;
+    return await (fetching ??= fetchAgain());
   };
 }
 

@@ -19,7 +19,7 @@ import {
   ORGANIZATION_SCOPES,
 } from "./github_memberships.ts";
 import type { Wanted } from "../rules/permissions.ts";
-import { parseIdentity } from "./identity.ts";
+import { MAX_LENGTH, parseIdentity } from "./identity.ts";
 import { basic, oauthClient, type Server } from "./oauth_client.ts";
 import type { Provider } from "./provider.ts";
 import { isTokenAlive, requestUserinfo } from "./userinfo.ts";
@@ -89,6 +89,10 @@ export function gitHubProvider(
     return { ...identity, ...memberships };
   }
 
+  // Enterprise instances give a wrong one.
+  const checkable = (issuer: string | undefined) =>
+    origin === PUBLIC_ORIGIN ? issuer : undefined;
+
   const authorization = {
     endpoint: `${origin}/login/oauth/authorize`,
     clientId,
@@ -102,11 +106,11 @@ export function gitHubProvider(
     apiUrl,
     authorizationUrl: (request) =>
       Promise.resolve(buildAuthorizationUrl(authorization, request)),
+    checkIssuer: (issuer) => client.checkIssuer(server, checkable(issuer)),
     async redeem(response) {
       const { tokens } = await client.redeem(server, {
         ...response,
-        // Enterprise instances give a wrong one.
-        issuer: origin === PUBLIC_ORIGIN ? response.issuer : undefined,
+        issuer: checkable(response.issuer),
       });
       const identity = await afterCode(() => whoIs(tokens.accessToken));
       return { tokens, identity };
@@ -157,14 +161,19 @@ async function identify(
     `${apiUrl}/user`,
     accessToken,
   );
-  const email = await verifiedEmail(fetchUpstream, apiUrl, accessToken);
+  const [email, ...otherEmails] = await verifiedEmails(
+    fetchUpstream,
+    apiUrl,
+    accessToken,
+  );
   // The login of an account may pass to another person, its number never does.
-  return parseIdentity({
+  const identity = parseIdentity({
     ...user,
     sub: user.id,
     email: email ?? user.email,
     email_verified: email !== undefined,
   });
+  return otherEmails.length > 0 ? { ...identity, otherEmails } : identity;
 }
 
 /**
@@ -178,12 +187,18 @@ function isTooMuch({ status, headers }: Response): boolean {
       headers.get("x-ratelimit-remaining") === "0");
 }
 
-/** Finds the primary address, if it is verified and we may read it. */
-async function verifiedEmail(
+/** The most addresses of a person that are looked at. */
+const MOST_ADDRESSES = 30;
+
+/**
+ * Lists the verified addresses, the primary one first; none if we may not read
+ * them.
+ */
+async function verifiedEmails(
   fetchUpstream: UpstreamFetch,
   apiUrl: string,
   accessToken: string,
-): Promise<string | undefined> {
+): Promise<string[]> {
   const response = await fetchUpstream(`${apiUrl}/user/emails`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
@@ -192,11 +207,15 @@ async function verifiedEmail(
     throw new UpstreamError("unavailable", `${host} answers no more for now`);
   }
   // 403 and 404: user:email was not granted.
-  if (!response.ok) return undefined;
+  if (!response.ok) return [];
   const addresses: unknown = await response.json().catch(() => undefined);
-  if (!Array.isArray(addresses)) return undefined;
-  const primary = addresses.filter(isObject).find(({ primary, verified }) =>
-    primary === true && verified === true
-  );
-  return typeof primary?.email === "string" ? primary.email : undefined;
+  if (!Array.isArray(addresses)) return [];
+  return addresses.filter(isObject)
+    .filter(({ verified }) => verified === true)
+    .sort((a, b) => Number(b.primary === true) - Number(a.primary === true))
+    .map(({ email }) => email)
+    .filter((email) =>
+      typeof email === "string" && email !== "" && email.length <= MAX_LENGTH
+    )
+    .slice(0, MOST_ADDRESSES) as string[];
 }

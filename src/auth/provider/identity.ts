@@ -9,7 +9,7 @@ import { type MembershipClaims, membershipsIn } from "./memberships.ts";
 import { UpstreamError } from "./upstream_error.ts";
 
 /** The longest name or address; a longer one is left out. */
-const MAX_LENGTH = 2048;
+export const MAX_LENGTH = 2048;
 
 /** A provider's own claim names, if they are not OpenID's. */
 export interface ClaimNames {

@@ -22,6 +22,8 @@ export type Server = AuthorizationServer & { readonly token_endpoint: string };
 
 /** The use of a provider as our application. Throws {@linkcode UpstreamError}. */
 export interface OAuthClient {
+  /** Checks the `iss` parameter of a response without a code. */
+  checkIssuer(server: Server, issuer: string | undefined): Promise<void>;
   /** Exchanges a code, if the response is from `server`, and is not for another. */
   redeem(server: Server, response: UpstreamResponse): Promise<TokenAnswer>;
   /**
@@ -119,15 +121,31 @@ export function oauthClient(
     return parseAnswer(await readObject(response, host), host);
   }
 
+  /** Checks a response as far as its issuer goes. */
+  async function validate(
+    server: Server,
+    { code, issuer }: { code?: string; issuer?: string },
+  ): Promise<URLSearchParams> {
+    const { oauth, client } = await load();
+    return await checked("answer", () =>
+      oauth.validateAuthResponse(
+        server,
+        client,
+        new URLSearchParams({
+          ...code !== undefined && { code },
+          ...issuer && { iss: issuer },
+        }),
+      ));
+  }
+
   return {
+    async checkIssuer(server, issuer) {
+      await validate(server, { issuer });
+    },
+
     async redeem(server, { code, codeVerifier, redirectUri, issuer }) {
       const { oauth, client, options } = await load();
-      const response = await checked("answer", () =>
-        oauth.validateAuthResponse(
-          server,
-          client,
-          new URLSearchParams({ code, ...issuer && { iss: issuer } }),
-        ));
+      const response = await validate(server, { code, issuer });
       return await grant(
         server,
         (authentication) =>

@@ -118,6 +118,14 @@ export function openIdProvider(
     );
   }
 
+  /** Gives another name of the provider's as its own; a stranger's as it is. */
+  function ownName(
+    { issuer: own }: Metadata,
+    issuer: string | undefined,
+  ): string | undefined {
+    return issuers.isFrom(own, issuer ?? "") ? own : issuer;
+  }
+
   return {
     name,
     apiUrl,
@@ -130,15 +138,15 @@ export function openIdProvider(
         ...askFor(metadata, options),
       }, request);
     },
+    async checkIssuer(issuer) {
+      const metadata = await discover();
+      await client.checkIssuer(metadata, ownName(metadata, issuer));
+    },
     async redeem(response) {
       const metadata = await discover();
-      const { issuer = "" } = response;
       const { tokens, idToken } = await client.redeem(metadata, {
         ...response,
-        // Another name of the provider's counts as its own.
-        issuer: issuers.isFrom(metadata.issuer, issuer)
-          ? metadata.issuer
-          : response.issuer,
+        issuer: ownName(metadata, response.issuer),
       });
       const identity = await afterCode(() =>
         identify(metadata, idToken, tokens.accessToken, response.nonce)

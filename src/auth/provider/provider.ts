@@ -67,6 +67,13 @@ export interface Provider {
   readonly apiUrl?: string;
   /** Makes the address to send the person to. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
+  /**
+   * Checks the `iss` of an answer that is an error; of one with a code,
+   * {@linkcode redeem} checks it. Without this method the provider sends none.
+   *
+   * @see RFC 9207 §2.4
+   */
+  checkIssuer?(issuer: string | undefined): Promise<void>;
   /** Exchanges a code, and identifies its person. */
   redeem(
     response: UpstreamResponse,

@@ -78,6 +78,8 @@ export function watchProvider(
       revokesOne: watched.revokesOne,
       authorizationUrl: (request) =>
         noted("authorization_url", () => watched.authorizationUrl(request)),
+      // Most need no request for it, which would prove nothing.
+      checkIssuer: watched.checkIssuer?.bind(watched),
       redeem: (response) => noted("redeem", () => watched.redeem(response)),
       refresh: (token) => noted("refresh", () => watched.refresh(token)),
       identify: watched.identify &&

@@ -55,3 +55,19 @@ export async function afterCode<T>(step: () => Promise<T>): Promise<T> {
     throw new UpstreamError(kind, message, { cause, code, isCodeSpent: true });
   }
 }
+
+/**
+ * Gives the error with which a provider's answer is refused, undefined for one
+ * that is taken. While the provider cannot be asked, none is refused: an answer
+ * without a code opens nothing.
+ */
+export async function refusalOf(
+  check: () => Promise<void> | undefined,
+): Promise<UpstreamError | undefined> {
+  try {
+    await check();
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    return error.kind === "unavailable" ? undefined : error;
+  }
+}

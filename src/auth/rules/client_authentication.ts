@@ -195,8 +195,13 @@ export async function verifyClientAssertion(
         currentDate: new Date(now * 1000),
       },
     );
-    const { jti, exp } = payload as { jti: string; exp: number };
-    const isGood = typeof jti === "string" &&
+    const { jti, exp, aud } = payload as {
+      jti: string;
+      exp: number;
+      aud: string | string[];
+    };
+    // Another server that it names too could present it here (RFC 7523 §3).
+    const isGood = [aud].flat().length === 1 && typeof jti === "string" &&
       exp <= now + ASSERTION_MAX_TTL_SECONDS &&
       ASSERTION_TYPES.includes(protectedHeader.typ?.toLowerCase());
     if (!isGood) refuse();

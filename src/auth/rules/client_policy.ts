@@ -14,9 +14,9 @@ export interface ClientPolicy {
   /** True if clients may register themselves. */
   registration: boolean;
   /**
-   * The places to which self-registered clients may send responses: host names,
-   * `localhost` for every loopback address, and schemes of apps (`cursor:`).
-   * Empty: any place.
+   * The places to which clients that the operator did not set up may send
+   * responses: host names, `localhost` for every loopback address, and schemes
+   * of apps (`cursor:`). Empty: any place.
    */
   redirectHosts: readonly string[];
   /** Client IDs, and domains of metadata documents, that need no consent. */
@@ -37,7 +37,7 @@ function isAllowedRedirect(uri: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Checks the redirect URIs of a client that registers, or registered, itself.
+ * Checks the redirect URIs of a client that the operator did not set up.
  *
  * @throws {OAuthError} `invalid_redirect_uri`
  */

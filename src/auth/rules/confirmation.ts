@@ -22,29 +22,35 @@ export interface Confirmation {
    * that the address is theirs.
    */
   confirm(grant: Grant, identity: Identity | undefined, now: number): Grant;
-  /** Drops the memberships that no rule looks at. */
+  /** Drops the memberships and further addresses that no rule looks at. */
   reduce(identity: Identity): Identity;
 }
 
 /** Reads the questions out of the lists of people and the permissions. */
 export function confirmation(
-  { allowedUsers, blocked = [], permissions }: {
+  { allowedUsers, blocked = [], admins = [], permissions }: {
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`. */
     blocked?: readonly ListEntry[];
+    /** `OAUTH_ADMINS`. */
+    admins?: readonly ListEntry[];
     permissions?: Permissions;
   },
 ): Confirmation {
   const looksAtMemberships = (permissions?.memberships.size ?? 0) > 0;
   const looksAtAddresses = [...allowedUsers, ...blocked].some(isAddressEntry) ||
     permissions?.looksAtAddresses === true;
+  const keepsAddresses = looksAtAddresses || admins.some(isAddressEntry);
 
   function isStale({ confirmedAt, createdAt }: Grant, now: number): boolean {
     return now >= (confirmedAt ?? createdAt) + CONFIRMATION_TTL_SECONDS;
   }
 
   function reduce(identity: Identity): Identity {
-    return permissions?.reduce(identity) ?? withoutMemberships(identity);
+    const reduced = permissions?.reduce(identity) ??
+      withoutMemberships(identity);
+    if (!keepsAddresses) delete reduced.otherEmails;
+    return reduced;
   }
 
   return {

@@ -5,10 +5,7 @@
  */
 import type { Caller, Identity } from "../../caller.ts";
 import { newRefreshKey } from "./refresh_token.ts";
-import {
-  ACCESS_TOKEN_TTL_SECONDS,
-  GRANT_IDLE_TTL_SECONDS,
-} from "./lifetimes.ts";
+import { LIFETIMES, type Lifetimes } from "./lifetimes.ts";
 import { cutScopes } from "./scope.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -57,6 +54,8 @@ export interface Grant {
   listedAs?: string;
   /** The address that its code was sent to; absent if it began without one. */
   redirectUri?: string;
+  /** The fingerprint of the browser's cookie; absent if it began without one. */
+  browserFingerprint?: string;
   /** `pending` until its code is redeemed. */
   status: "pending" | "active" | "closed";
   createdAt: number;
@@ -82,11 +81,15 @@ export interface Grant {
  */
 export function useGrant(
   grant: Grant,
-  { refreshable, now }: { refreshable: boolean; now: number },
+  { refreshable, now, lifetimes = LIFETIMES }: {
+    refreshable: boolean;
+    now: number;
+    lifetimes?: Lifetimes;
+  },
 ): Grant {
   const ttlSeconds = refreshable
-    ? GRANT_IDLE_TTL_SECONDS
-    : ACCESS_TOKEN_TTL_SECONDS;
+    ? lifetimes.idleSeconds
+    : lifetimes.accessTokenSeconds;
   return {
     ...grant,
     ...refreshable && { refreshKey: grant.refreshKey ?? newRefreshKey() },
@@ -94,6 +97,41 @@ export function useGrant(
     usedAt: now,
     expiresAt: Math.min(now + ttlSeconds, grant.endsAt),
   };
+}
+
+/** Shortens a grant to the lifetimes of today; it may be over by them. */
+export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
+  const { kind, createdAt, usedAt, refreshKey } = grant;
+  const seconds = kind === "token"
+    ? lifetimes.personalTokenSeconds
+    : kind === undefined
+    ? lifetimes.grantSeconds
+    : lifetimes.accessTokenSeconds;
+  const endsAt = Math.min(grant.endsAt, createdAt + seconds);
+  const idleAt = kind === undefined && refreshKey !== undefined
+    ? usedAt + lifetimes.idleSeconds
+    : endsAt;
+  return {
+    ...grant,
+    endsAt,
+    expiresAt: Math.min(grant.expiresAt, endsAt, idleAt),
+  };
+}
+
+/**
+ * Gives the end of a grant's access token by the lifetimes of today. None was
+ * issued after the grant's last token response.
+ */
+export function endOfToken(
+  grant: Grant,
+  expiresAt: number,
+  lifetimes: Lifetimes,
+): number {
+  const latest = grant.kind === "token"
+    ? Infinity
+    : grant.usedAt + lifetimes.accessTokenSeconds;
+  const { expiresAt: ended } = withinLifetimes(grant, lifetimes);
+  return Math.min(expiresAt, ended, latest);
 }
 
 /** Pauses a grant: it opens nothing until its person resumes it. */

@@ -81,3 +81,23 @@ export const REFRESH_STORE_SECONDS = 10 * MINUTE;
  * A provider token that expires within this time is refreshed before its use.
  */
 export const UPSTREAM_MARGIN_SECONDS = MINUTE;
+
+/** The lifetimes that an operator may set, in seconds. */
+export interface Lifetimes {
+  /** An access token of a client. */
+  accessTokenSeconds: number;
+  /** A grant whose refresh token is not used. */
+  idleSeconds: number;
+  /** A grant, even if it is refreshed. */
+  grantSeconds: number;
+  /** An access token that a person makes, at most. */
+  personalTokenSeconds: number;
+}
+
+/** The lifetimes where none are set. */
+export const LIFETIMES: Readonly<Lifetimes> = {
+  accessTokenSeconds: ACCESS_TOKEN_TTL_SECONDS,
+  idleSeconds: GRANT_IDLE_TTL_SECONDS,
+  grantSeconds: GRANT_TTL_SECONDS,
+  personalTokenSeconds: 365 * DAY,
+};

@@ -159,11 +159,12 @@ export function isAbout(
     case "subject":
       return entry.subject === subject;
     case "address":
-      return entry.address === verifiedAddress(identity);
+      return verifiedAddresses(identity).includes(entry.address);
     case "domain":
       // Readers disagree about an address with a second @.
-      return entry.domain ===
-        verifiedAddress(identity)?.match(/^[^@]+(@[^@]+)$/)?.[1];
+      return verifiedAddresses(identity).some((address) =>
+        address.match(/^[^@]+(@[^@]+)$/)?.[1] === entry.domain
+      );
     case "client":
       return false;
     default:
@@ -179,12 +180,13 @@ export function isAboutClient(entry: ListEntry, clientId: string): boolean {
     entry.clientId === shortClientId(clientId);
 }
 
-function verifiedAddress(
-  { email, emailVerified }: Identity,
-): string | undefined {
-  return emailVerified === true && email !== undefined
-    ? lowerAscii(email)
-    : undefined;
+/** Lists the addresses that the provider has verified, in small letters. */
+function verifiedAddresses(
+  { email, emailVerified, otherEmails = [] }: Identity,
+): string[] {
+  if (emailVerified !== true) return [];
+  return [...email === undefined ? [] : [email], ...otherEmails]
+    .map(lowerAscii);
 }
 
 /**

@@ -8,18 +8,23 @@ import type { Identity } from "../../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { newGrantId } from "./credential.ts";
 import type { Grant } from "./grant.ts";
-import {
-  ACCESS_TOKEN_TTL_SECONDS,
-  CODE_TTL_SECONDS,
-  GRANT_TTL_SECONDS,
-} from "./lifetimes.ts";
+import { CODE_TTL_SECONDS, LIFETIMES, type Lifetimes } from "./lifetimes.ts";
 import { newPersonalGrantId } from "./personal_token.ts";
 import { machineSubject, subjectOf } from "./subject.ts";
 
 /** Makes the grant of an approved request, whose code is not redeemed yet. */
 export function openGrant(
   request: AuthorizationRequest,
-  { issuer, provider, identity, clientName, scopes = request.scopes, now }: {
+  {
+    issuer,
+    provider,
+    identity,
+    clientName,
+    scopes = request.scopes,
+    lifetimes = LIFETIMES,
+    now,
+  }: {
+    lifetimes?: Lifetimes;
     issuer: string;
     /** The `providerId` of the provider that the person signed in at. */
     provider: string;
@@ -47,7 +52,7 @@ export function openGrant(
     status: "pending",
     createdAt: now,
     usedAt: now,
-    endsAt: now + GRANT_TTL_SECONDS,
+    endsAt: now + lifetimes.grantSeconds,
     expiresAt: now + CODE_TTL_SECONDS,
   };
 }
@@ -85,9 +90,10 @@ export function openClientGrant(
   client:
     & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
     & { now: number },
+  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds"> = LIFETIMES,
 ): Grant {
   const { clientId, clientName } = client;
-  return openFor(ACCESS_TOKEN_TTL_SECONDS, {
+  return openFor(accessTokenSeconds, {
     ...client,
     kind: "client",
     subject: machineSubject(clientId),
@@ -101,8 +107,9 @@ export function openClientGrant(
  */
 export function openAssertedGrant(
   asserted: Granted & { assertedBy: string; now: number },
+  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds"> = LIFETIMES,
 ): Grant {
-  return openFor(ACCESS_TOKEN_TTL_SECONDS, { ...asserted, kind: "assertion" });
+  return openFor(accessTokenSeconds, { ...asserted, kind: "assertion" });
 }
 
 /** Makes the grant of an access token that a person makes for a program. */

@@ -10,6 +10,7 @@ import type { ListEntry } from "./list_entry.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import type { Confirmation } from "./confirmation.ts";
 import type { Grant } from "./grant.ts";
+import type { Lifetimes } from "./lifetimes.ts";
 import { openGrant } from "./new_grant.ts";
 import type { Permissions } from "./permissions.ts";
 import { cutScopes, opensNothing } from "./scope.ts";
@@ -26,6 +27,7 @@ export interface SignInRules {
   /** People and clients who may not. */
   blocked: readonly ListEntry[];
   permissions?: Permissions;
+  lifetimes: Lifetimes;
   confirmation: Pick<Confirmation, "reduce">;
 }
 
@@ -59,6 +61,7 @@ export function grantOfSignIn(
     allowedUsers,
     blocked,
     permissions,
+    lifetimes,
     confirmation,
   }: SignInRules,
   { issuer, now }: { issuer: string; now: number },
@@ -90,6 +93,7 @@ export function grantOfSignIn(
     identity: kept,
     clientName,
     scopes,
+    lifetimes,
     now,
   });
 }

@@ -6,7 +6,13 @@
 import type { Authenticated } from "../../caller.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import { callerOf, type Grant } from "../rules/grant.ts";
+import {
+  callerOf,
+  endOfToken,
+  type Grant,
+  withinLifetimes,
+} from "../rules/grant.ts";
+import type { Lifetimes } from "../rules/lifetimes.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import type { GrantStore } from "../../store/grants.ts";
@@ -31,7 +37,16 @@ interface Verified {
  * @throws {HttpError} 403 while the person has paused the connection
  */
 export function accessTokenVerifier(
-  { baseUrl, mayHold, accessTokens, grants, providerTokens, clock }: {
+  {
+    baseUrl,
+    mayHold,
+    accessTokens,
+    grants,
+    providerTokens,
+    lifetimes,
+    clock,
+  }: {
+    lifetimes: Lifetimes;
     baseUrl: string;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
@@ -54,15 +69,17 @@ export function accessTokenVerifier(
     scopes: readonly string[],
   ): Promise<boolean> {
     const grant = await live.find(grantId);
-    if (grant?.pausedAt !== undefined) return false;
-    const held = grant && mayHold(grant, scopes);
-    return held !== undefined && held.scopes.length === scopes.length;
+    if (!grant || grant.pausedAt !== undefined) return false;
+    const { expiresAt } = withinLifetimes(grant, lifetimes);
+    const held = expiresAt > now(clock) && mayHold(grant, scopes);
+    return !!held && held.scopes.length === scopes.length;
   }
 
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
-    const { grant, expiresAt, dataKey } = access;
+    const { grant, dataKey } = access;
+    const expiresAt = endOfToken(grant, access.expiresAt, lifetimes);
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
     const isPaused = grant.pausedAt !== undefined;

@@ -46,6 +46,7 @@ export function assertionGrant(
     verifyAssertion,
     assertions,
     accessTokens,
+    lifetimes,
     clock,
   }: Services & { verifyAssertion: VerifyAssertion },
 ) {
@@ -95,7 +96,7 @@ export function assertionGrant(
       scopes: wanted,
       assertedBy: printIssuer(by),
       now: now(clock),
-    });
+    }, lifetimes);
 
     // The operator's rules, and the ceiling of the identity provider.
     if (!mayHold({ ...wish, scopes: [] })) {

@@ -21,9 +21,9 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `invalid_grant`
  */
 export function authorizationCodeGrant(
-  { codes, grants, mayHold, clock }: Pick<
+  { codes, grants, mayHold, lifetimes, clock }: Pick<
     Services,
-    "codes" | "grants" | "mayHold" | "clock"
+    "codes" | "grants" | "mayHold" | "lifetimes" | "clock"
   >,
 ) {
   return async function redeem(
@@ -58,6 +58,7 @@ export function authorizationCodeGrant(
       const grant = useGrant(pending, {
         refreshable: metadata.grant_types.includes("refresh_token"),
         now: now(clock),
+        lifetimes,
       });
       const held = mayHold(grant);
       if (!held) throw unknown();

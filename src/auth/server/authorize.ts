@@ -8,13 +8,10 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import { now } from "../../clock.ts";
 import { basePathOf } from "../../net/base_path.ts";
 import { OAuthError } from "../../errors.ts";
-import {
-  checkRedirectHosts,
-  isSelfRegistered,
-  skipsConsent,
-} from "../rules/client_policy.ts";
+import { checkRedirectHosts, skipsConsent } from "../rules/client_policy.ts";
 import {
   type AuthorizationRequest,
   parseAuthorizationRequest,
@@ -28,7 +25,11 @@ import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { Parameters } from "../rules/parameters.ts";
 import { redirectKind } from "../rules/redirect_uri.ts";
 import { resourceOf } from "../rules/resource.ts";
-import { unionOfScopes } from "../rules/scope.ts";
+import { parseScope, unionOfScopes } from "../rules/scope.ts";
+import { scopesAt } from "../rules/connection.ts";
+import { nameOf } from "../rules/person.ts";
+import type { Approval } from "../../store/approvals.ts";
+import type { Connection } from "../../store/connections.ts";
 import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
@@ -47,11 +48,15 @@ export function authorizeEndpoint(
     inWords,
     clients,
     approvals,
+    connections,
+    signedIn,
+    lifetimes,
     requests,
     policy,
     blocked,
     providerUrl,
     checkRate,
+    clock,
     log,
   }: LimitedServices,
 ): (c: Context) => Promise<Response> {
@@ -70,15 +75,31 @@ export function authorizeEndpoint(
     }
   }
 
-  /** Finds the scopes that the browser has approved for a client before. */
+  /** Finds what the browser has approved for a client before. */
   async function findApproved(
     c: Context,
     { clientId, redirectUri }: { clientId: string; redirectUri?: string },
-  ): Promise<string[] | undefined> {
+  ): Promise<Approval | undefined> {
     const browser = browserOf(c, baseUrl);
     if (browser === undefined || redirectUri === undefined) return undefined;
     const resource = resourceOf(baseUrl);
     return await approvals.find(browser, { clientId, redirectUri, resource });
+  }
+
+  /**
+   * Finds who is signed in to the account page in this browser, and what they
+   * have allowed the client. They may sign in as someone else at the provider.
+   */
+  async function findConnected(
+    c: Context,
+    clientId: string,
+  ): Promise<{ person: string; connection: Connection } | undefined> {
+    const found = await signedIn.find(c);
+    if (!found) return undefined;
+    const { session } = found;
+    const { subject } = session;
+    const connection = await connections.read({ subject, clientId });
+    return { person: nameOf(session), connection };
   }
 
   return async function authorize(c) {
@@ -101,8 +122,9 @@ export function authorizeEndpoint(
 
     // The address of its answers.
     const redirectUri = parseRedirectUri(parameters, client);
-    // Its ID may be older than the operator's rule about addresses.
-    if (isSelfRegistered(client)) checkRedirectHosts([redirectUri], policy);
+    // Its ID, or its document, may be older than the operator's rule about
+    // addresses.
+    if (!client.isConfigured) checkRedirectHosts([redirectUri], policy);
     const browser = keepBrowser(c, baseUrl);
     const approved = parameters.get("redirect_uri") === undefined
       ? await findApproved(c, { clientId, redirectUri })
@@ -132,16 +154,27 @@ export function authorizeEndpoint(
     }
 
     // A step-up: a request for one more scope does not lose those approved
-    // before.
+    // before. What the person has taken away stays away until it is named.
+    const connected = await findConnected(c, clientId);
+    const { state, open } = connected?.connection ?? { state: {}, open: [] };
+    const had = unionOfScopes(
+      approved?.scopes ?? [],
+      scopesAt(open, { redirectUri, lifetimes, now: now(clock) }),
+    );
+    const away = unionOfScopes(approved?.withheld ?? [], state.withheld ?? []);
+    const named = parseScope(parameters.get("scope"));
     const scopes = unionOfScopes(
       request.scopes,
-      (approved ?? []).filter((scope) => known.supported.includes(scope)),
-    );
+      had.filter((scope) => known.supported.includes(scope)),
+    ).filter((scope) => named.includes(scope) || !away.includes(scope));
+    const withheld = scopes.filter((scope) => away.includes(scope));
 
     // A client that the operator trusts goes on without consent.
     const pending = {
       request: { ...request, scopes },
       clientName: clientName(client),
+      named: scopes.filter((scope) => named.includes(scope)),
+      ...withheld.length > 0 && { withheld },
     };
     if (skipsConsent(client, redirectUri, policy)) {
       const handle = await requests.save(browser, pending, providerId);
@@ -166,7 +199,12 @@ export function authorizeEndpoint(
         redirectUri,
         redirectKind: redirectKind(redirectUri),
         providerName,
-        scopes: inWords(scopes),
+        lifetimes,
+        person: connected?.person,
+        scopes: inWords(scopes).map((words) => ({
+          ...words,
+          ...withheld.includes(words.scope) && { isWithheld: true },
+        })),
         fields: { request: handle },
         action: `${base}/authorize`,
         base,

@@ -22,9 +22,9 @@ import type { Services } from "./services.ts";
  * @throws {OAuthError} `unauthorized_client` or `invalid_scope`
  */
 export function clientCredentialsGrant(
-  { baseUrl, accessTokens, mayHold, clock }: Pick<
+  { baseUrl, accessTokens, lifetimes, mayHold, clock }: Pick<
     Services,
-    "baseUrl" | "accessTokens" | "mayHold" | "clock"
+    "baseUrl" | "accessTokens" | "lifetimes" | "mayHold" | "clock"
   >,
 ) {
   return async function issueToMachine(
@@ -45,7 +45,7 @@ export function clientCredentialsGrant(
       issuer: baseUrl,
       resource: resourceOf(baseUrl),
       now: now(clock),
-    });
+    }, lifetimes);
     if (!mayHold(grant)) throw refusedByBlock("unauthorized_client");
     // Nothing else in that commit can fail.
     return (await accessTokens.issue(grant))!;

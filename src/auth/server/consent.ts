@@ -84,8 +84,8 @@ export function consentEndpoint(
     if (found.value.phase === "done") throw answeredAlready();
     switch (parameters.get("decision")) {
       case "approve": {
-        const { scopes: asked } = found.value.request;
-        const scopes = chosenScopes(asked, parameters);
+        const { request: { scopes: asked }, withheld } = found.value;
+        const scopes = chosenScopes(asked, parameters, withheld);
         return opensNothing(scopes) && !opensNothing(asked)
           ? await deny(c, found)
           : await approve(c, found, { browser, scopes });
@@ -103,15 +103,17 @@ export function consentEndpoint(
 
 /**
  * Finds the scopes that a person left ticked. A form without boxes, sent by a
- * program that copies only its hidden fields, approves all requested scopes.
+ * program that copies only its hidden fields, approves all requested scopes but
+ * those that were taken away before.
  */
 function chosenScopes(
   asked: readonly string[],
   parameters: Parameters,
+  withheld: readonly string[] = [],
 ): readonly string[] {
   const { scopes: ticked } = parameters;
   const hasBoxes = parameters.get(BOXES) !== undefined || ticked.length > 0;
-  if (!hasBoxes) return asked;
+  if (!hasBoxes) return asked.filter((scope) => !withheld.includes(scope));
   return asked.filter((scope) =>
     scope === OFFLINE_ACCESS || ticked.includes(scope)
   );

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context } from "@hono/hono";
+import type { Identity } from "../../caller.ts";
 import { OAuthError } from "../../errors.ts";
 import {
   type AuthorizationResponse,
@@ -13,16 +14,17 @@ import {
 import { shortClientId } from "../rules/client_id.ts";
 import type { Grant } from "../rules/grant.ts";
 import { Parameters } from "../rules/parameters.ts";
+import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
 import { grantOfSignIn } from "../rules/sign_in_grant.ts";
 import { subjectOf } from "../rules/subject.ts";
 import { persist } from "../../store/persist.ts";
-import type {
-  FoundRequest,
-  SignInOutcome,
-} from "../../store/authorization_requests.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import type { Connection, ConnectionState } from "../../store/connections.ts";
 import type { Write } from "../../store/transaction.ts";
 import { now } from "../../clock.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
   signInInterrupted,
@@ -43,12 +45,17 @@ import type { LimitedServices } from "./services.ts";
  */
 const COMPLETE_MILLISECONDS = 15_000;
 
+/** The most sign-ins and changes of one connection that may come first. */
+const MOST_TRIES = 50;
+
 /** Finishes a sign-in. */
 export function providerCallbackEndpoint(
   {
     baseUrl,
     provider,
     approvals,
+    connections,
+    endGrants,
     requests,
     waiveRate,
     clock,
@@ -126,18 +133,77 @@ export function providerCallbackEndpoint(
     return await approvals.add(browser, approved, request.scopes);
   }
 
-  async function complete(
-    leased: FoundRequest,
-    outcome: SignInOutcome,
-  ): Promise<string | undefined> {
+  /** Keeps trying while a person waits. */
+  async function untilStored<T>(store: () => Promise<T>): Promise<T> {
     try {
-      return await persist(
-        () => requests.complete(leased, outcome),
-        { forMilliseconds: COMPLETE_MILLISECONDS },
-      );
+      return await persist(store, { forMilliseconds: COMPLETE_MILLISECONDS });
     } catch (error) {
       if (error instanceof OAuthError) throw error;
       throw signInInterrupted(error);
+    }
+  }
+
+  /**
+   * Makes the grant of a person by the operator's rules of today, in their
+   * connection with the client.
+   *
+   * @throws {OAuthError} `access_denied`
+   */
+  function joined(
+    identity: Identity,
+    { value: record }: FoundRequest,
+    { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
+  ): { grant: Grant; state: ConnectionState } {
+    const { request, consented = request.scopes, named = request.scopes } =
+      record;
+    const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
+    const { redirectUri, scopes: offered } = request;
+    const scopes = scopesOfSignIn(
+      { approved: consented, offered, named, redirectUri },
+      {
+        had: scopesAt(open, {
+          redirectUri,
+          lifetimes: services.lifetimes,
+          now: now(clock),
+        }).filter((scope) => services.scopes.supported.includes(scope)),
+        withheld,
+        isOlder: withheldAt > beganAt,
+      },
+    );
+    const grant = grantOfSignIn(
+      identity,
+      { ...record, consented: scopes },
+      services,
+      { issuer: baseUrl, now: now(clock) },
+    );
+    const isPaused = pausedAt !== undefined && open.length > 0;
+    return {
+      grant: {
+        ...grant,
+        browserFingerprint: record.browserFingerprint,
+        ...isPaused && { pausedAt },
+      },
+      state: {
+        pausedAt: isPaused ? pausedAt : undefined,
+        withheld: withheld.filter((it) => !grant.scopes.includes(it)),
+        withheldAt,
+      },
+    };
+  }
+
+  /** Ends the sign-ins of a connection that one more leaves no room for. */
+  async function makeRoom(c: Context, { open }: Connection): Promise<void> {
+    const ended = leastUsed(open)
+      .map((read) => ({ grant: read.value, read }));
+    if (ended.length === 0) return;
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Sign-in ended, the least recently used of too many", {
+        reference: c.get("reference"),
+        subject,
+        grantId: id,
+        client: clientName,
+      });
     }
   }
 
@@ -170,8 +236,13 @@ export function providerCallbackEndpoint(
     // Its answer is no other provider's business.
     if (from !== providerId) throw leftElsewhere();
 
-    // The provider's answer.
+    // The provider's answer, which may be another's (RFC 9207 §2.4).
     const error = parameters.get("error");
+    const issuer = parameters.get("iss");
+    if (error !== undefined) {
+      const other = await refusalOf(() => provider.checkIssuer?.(issuer));
+      if (other) return await refuse(c, found, failed, { error: other });
+    }
     if (error === "access_denied") return await refuse(c, found, denied);
     if (error !== undefined) {
       const { description } = failed;
@@ -205,7 +276,7 @@ export function providerCallbackEndpoint(
         code: providerCode,
         ...upstreamSecrets(handle, browser),
         redirectUri: `${baseUrl}/oauth/provider-callback`,
-        issuer: parameters.get("iss"),
+        issuer,
       });
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
@@ -220,41 +291,49 @@ export function providerCallbackEndpoint(
       throw providerUnavailable(provider.name, error);
     }
 
-    // The operator's rules of today.
+    // The grant and its code, in one commit with the approval and what holds
+    // for the whole connection. Another sign-in, or a change of the connection,
+    // may come first.
     const { tokens, identity } = signedIn;
+    const subject = subjectOf(providerId, identity);
+    const { clientId } = leased.value.request;
+    const upstreamTokens = JSON.stringify(tokens);
+    let approval = approving.value;
     let grant: Grant;
-    try {
-      grant = grantOfSignIn(identity, leased.value, services, {
-        issuer: baseUrl,
-        now: now(clock),
-      });
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      const subject = subjectOf(providerId, identity);
-      if (error.situation === "blocked") {
-        return await refuseBlocked(c, leased, error, { subject });
-      }
-      return await refuse(c, leased, error, { subject });
-    }
-
-    // The grant and its code, in one commit with the approval.
-    const outcome = { grant, upstreamTokens: JSON.stringify(tokens) };
-    const approval = approving.value;
     let code: string | undefined;
-    try {
-      code = await complete(leased, { ...outcome, also: approval }) ??
-        // Unless the lease has expired, this browser has approved more meanwhile.
-        (approval && await complete(leased, {
-          ...outcome,
-          also: await persist(
-            () => approvalOf(leased, browser),
-            { forMilliseconds: COMPLETE_MILLISECONDS },
-          ),
-        })) ??
-        await completedAlready(leased, browser);
-    } catch (error) {
-      if (!(error instanceof OAuthError)) throw error;
-      return await refuseBlocked(c, leased, error, grant);
+    for (let tries = 0;; tries++) {
+      const connection = await untilStored(() =>
+        connections.read({ subject, clientId })
+      );
+      let state: ConnectionState;
+      try {
+        ({ grant, state } = joined(identity, leased, connection));
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error;
+        return error.situation === "blocked"
+          ? await refuseBlocked(c, leased, error, { subject })
+          : await refuse(c, leased, error, { subject });
+      }
+      await untilStored(() => makeRoom(c, connection));
+      const join = connections.join(connection, state);
+      const also: Write = (transaction) => {
+        approval?.(transaction);
+        join(transaction);
+      };
+      const outcome = { grant, upstreamTokens, also };
+      try {
+        code = await untilStored(() => requests.complete(leased, outcome));
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error;
+        return await refuseBlocked(c, leased, error, grant);
+      }
+      if (code !== undefined) break;
+      code = await completedAlready(leased, browser);
+      if (code !== undefined || tries === MOST_TRIES) break;
+      const again = await untilStored(() => requests.find(handle, browser));
+      // The lease had expired, and another process was faster.
+      if (again?.versionstamp !== leased.versionstamp) break;
+      approval = await untilStored(() => approvalOf(leased, browser));
     }
     if (code === undefined) throw finishedAlready();
     waiveRate(c);

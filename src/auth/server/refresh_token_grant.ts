@@ -12,7 +12,12 @@ import { now } from "../../clock.ts";
 import { ChallengeError, OAuthError } from "../../errors.ts";
 import type { Client } from "../rules/client.ts";
 import { unwrapDataKey } from "../rules/data_key.ts";
-import { type Grant, isGrantOf } from "../rules/grant.ts";
+import {
+  endOfToken,
+  type Grant,
+  isGrantOf,
+  withinLifetimes,
+} from "../rules/grant.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";
@@ -44,6 +49,7 @@ export function refreshTokenGrant(
     providerTokens,
     confirmation,
     mayHold,
+    lifetimes,
     clock,
   }:
     & Pick<
@@ -53,6 +59,7 @@ export function refreshTokenGrant(
       | "grants"
       | "confirmation"
       | "mayHold"
+      | "lifetimes"
       | "clock"
     >
     & { providerTokens: Pick<ProviderTokens, "identify" | "refreshIfDue"> },
@@ -68,11 +75,19 @@ export function refreshTokenGrant(
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 
-      // Exchanged before: the same pair again, while its access token is good.
-      const answer = presented && isOf(client, presented.grant.value) &&
-        await refreshTokens.answerAgain(presented);
+      // Exchanged before: the same pair again, while its access token is good
+      // and holds what this request may get.
+      const known = presented?.grant.value;
+      const answer = isOf(client, known) &&
+        await refreshTokens.answerAgain(presented!);
       const leastExpiresAt = now(clock) + SUCCESSOR_MARGIN_SECONDS;
-      if (answer && answer.expiresAt > leastExpiresAt) return answer;
+      if (answer && answer.expiresAt > leastExpiresAt) {
+        const wanted = mayHold(known!, requestedScopes(scopes, known!));
+        const isOver = now(clock) >=
+          endOfToken(known!, answer.expiresAt, lifetimes);
+        const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
+        if (isSame && !isOver) return answer;
+      }
       // After that a new access token, with the refresh token of that pair.
       const read = answer
         ? await refreshTokens.read(answer.refreshToken!)
@@ -81,8 +96,9 @@ export function refreshTokenGrant(
       if (answer && read?.successor.value) continue;
 
       // A token of a live grant of this client.
-      const grant = read?.grant.value;
-      if (!read || !isOf(client, grant)) throw unknown();
+      const stored = read?.grant.value;
+      if (!read || !isOf(client, stored)) throw unknown();
+      const grant = withinLifetimes(stored, lifetimes);
       const { token: { value: record } } = read;
       const { refreshKey } = grant;
       if (!record && !isMinted(read.refreshToken, refreshKey)) throw unknown();
@@ -97,14 +113,13 @@ export function refreshTokenGrant(
         );
       }
 
-      // Scopes that the person has taken away since may be requested, and are
-      // left out below, as RFC 6749 §6 allows.
-      const { grantedScopes = grant.scopes } = grant;
-      const requested = narrowScopes(scopes, grantedScopes);
+      const requested = requestedScopes(scopes, grant);
 
       // The person as of now, where a rule looks at what may have changed. The
       // provider's new tokens are stored before that.
-      if (!isGrantOf(grant, here)) throw ended();
+      if (!isGrantOf(grant, here) || grant.expiresAt <= now(clock)) {
+        throw ended();
+      }
       const credential = read.refreshToken;
       const { wrappedKey } = record;
       const dataKey = await unwrapDataKey(wrappedKey, grant.id, credential);
@@ -159,6 +174,23 @@ function isOf(
   grant: Grant | undefined,
 ): grant is Grant {
   return grant?.status === "active" && grant.clientId === clientId;
+}
+
+/**
+ * The scopes of a refresh. Those that the person has taken away since may be
+ * requested, and are left out later, as RFC 6749 §6 allows.
+ *
+ * @throws {OAuthError} `invalid_scope`
+ */
+function requestedScopes(
+  scopes: readonly string[],
+  { scopes: held, grantedScopes = held }: Grant,
+): readonly string[] {
+  return narrowScopes(scopes, grantedScopes);
+}
+
+function isSameScopes(a: readonly string[], b: readonly string[]): boolean {
+  return new Set(a).symmetricDifference(new Set(b)).size === 0;
 }
 
 function unknown(): OAuthError {

@@ -17,6 +17,7 @@ import { approvalStore } from "../../store/approvals.ts";
 import { attemptStore } from "../../store/attempts.ts";
 import { authorizationRequestStore } from "../../store/authorization_requests.ts";
 import { clientUseStore } from "../../store/client_uses.ts";
+import { connectionStore } from "../../store/connections.ts";
 import { codeStore } from "../../store/codes.ts";
 import type { Database } from "../../store/database.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
@@ -31,6 +32,7 @@ import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
 import { boundedFetch } from "../clients/fetch_bounds.ts";
+import { signedInPeople } from "../account/signed_in.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
 import { mayHoldOf } from "./may_hold.ts";
@@ -70,7 +72,7 @@ export type LimitedServices = Services & {
 export function authorizationServices(options: AuthorizationServerOptions) {
   const { config, log, database, baseUrl, provider, permissions } = options;
   const { clock } = database;
-  const { metadataDocuments, allowedUsers, blocked } = config;
+  const { metadataDocuments, allowedUsers, blocked, lifetimes } = config;
   const grants = grantStore(database);
   const secrets = secretStore(database);
   const documents = documentStore(
@@ -80,6 +82,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const upstreamTokens = upstreamTokenStore(database);
   const assertions = assertionStore(database);
   const [ownId, ...otherIds] = subjectIds(config);
+  const accountSessions = accountSessionStore(database);
   return {
     ...options,
     clock,
@@ -104,15 +107,25 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     secrets,
     assertions,
     approvals: approvalStore(database),
+    connections: connectionStore(database, grants),
     requests: authorizationRequestStore(database),
     grants,
     people: peopleStore(database, grants),
     endGrants: grantsEnd({ ...options, grants, tasks: taskStore(database) }),
     accessTokens: accessTokenStore(database),
     clientUses: clientUseStore(database),
-    codes: codeStore(database),
-    refreshTokens: refreshTokenStore(database),
-    accountSessions: accountSessionStore(database),
+    codes: codeStore(database, lifetimes),
+    refreshTokens: refreshTokenStore(database, lifetimes),
+    lifetimes,
+    accountSessions,
+    /** Finds who is signed in to the account page. */
+    signedIn: signedInPeople({
+      baseUrl,
+      providerId: ownId,
+      admins: config.admins,
+      blocked,
+      accountSessions,
+    }),
     attempts: attemptStore(database, log),
     /** `OAUTH_ADMINS`. */
     admins: config.admins,
@@ -130,6 +143,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     confirmation: confirmation({
       allowedUsers,
       blocked,
+      admins: config.admins,
       permissions,
     }),
     /** Tells what a grant's tokens may still be used for. */

@@ -231,6 +231,17 @@ for (
   });
 }
 
+Deno.test("signing in to the account page goes on after an error of another issuer", async () => {
+  await using server = await startOAuthServer();
+  const { come } = await returning(server);
+  const refused = await come({
+    error: "access_denied",
+    iss: "https://evil.example",
+  });
+  assert.equal(refused.status, 403);
+  assert.equal(refused.headers.get("set-cookie"), null);
+});
+
 Deno.test("signing in to the account page lets no one in whose name looks like another issuer's subject", async () => {
   await using server = await startOAuthServer({
     environment: {

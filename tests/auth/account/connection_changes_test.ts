@@ -142,21 +142,6 @@ Deno.test("POST /account/pause ends what a connection has running", async () => 
   await (await response).body?.cancel();
 });
 
-Deno.test("POST /account/pause pauses one connection of a client, and the second press changes nothing", async () => {
-  await using server = await start();
-  const client = await Client.register(server);
-  const tokens = [await client.connect(), await client.connect()];
-  const visitor = await AccountVisitor.signIn(server);
-  const { page } = visitor;
-  await visitor.press("/account/pause");
-  visitor.page = page;
-  await visitor.press("/account/pause");
-  const statuses = await Promise.all(
-    tokens.map(({ access_token }) => statusOf(client, access_token, "hello")),
-  );
-  assert.deepEqual(statuses.sort(), [200, 403]);
-});
-
 Deno.test("POST /account/narrow takes scopes from the tokens there are, and from those that follow", async () => {
   using time = new FakeTime();
   await using server = await start();

@@ -23,16 +23,19 @@ const tools = [
   tool({ name: "send", scopes: ["mail:send"], run: () => "sent" }),
 ];
 
-/** Connects a client of someone's, and gives its tokens. */
+/** Connects clients of someone's, and gives their tokens. */
 async function connect(server: OAuthServer, as: string, times = 1) {
   server.provider.subject = as;
   server.provider.email = `${as}@example.com`;
-  const client = await Client.register(server, { client_name: `App of ${as}` });
+  const clients: Client[] = [];
   const tokens = [];
   for (let count = 0; count < times; count++) {
-    tokens.push(await client.connect());
+    clients.push(
+      await Client.register(server, { client_name: `App of ${as}` }),
+    );
+    tokens.push(await clients[count].connect());
   }
-  return { client, tokens };
+  return { client: clients[0], clients, tokens };
 }
 
 /** The rows of the table of people, without markup. */
@@ -96,7 +99,7 @@ Deno.test("an operator ends everything of a person, and no one else does", async
     [],
   );
   const { refresh_token } = eve.tokens[17];
-  assert.equal((await eve.client.refresh(refresh_token)).status, 400);
+  assert.equal((await eve.clients[17].refresh(refresh_token)).status, 400);
   assert.equal(
     (await bob.client.refresh(bob.tokens[0].refresh_token)).status,
     200,

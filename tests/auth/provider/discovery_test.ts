@@ -121,6 +121,33 @@ Deno.test("discover() asks again after an hour", async () => {
   assert.equal(fake.asked.length, 2);
 });
 
+Deno.test("discover() keeps what it has for a day while it cannot fetch it again", async () => {
+  using time = new FakeTime();
+  let status = 200;
+  await using fake = serveProvider((origin) => ({
+    [`GET ${origin}/.well-known/openid-configuration`]: () =>
+      Response.json({ ...DOCUMENT, issuer: origin }, { status }),
+  }));
+  const discover = discovery(upstreamFetch(fetch), fake.origin);
+  const first = await discover();
+  status = 503;
+  time.tick(3600);
+  assert.equal(await discover(), first);
+  const asked = fake.asked.length;
+  // Not with every sign-in.
+  assert.equal(await discover(), first);
+  assert.equal(fake.asked.length, asked);
+  status = 200;
+  time.tick(60);
+  const second = await discover();
+  assert.notEqual(second, first);
+  status = 503;
+  time.tick(24 * 3600 - 1);
+  assert.equal(await discover(), second);
+  time.tick(1);
+  await assertRefused(discover(), "unavailable", /503/);
+});
+
 Deno.test("discover() asks again after a failure", async () => {
   let status = 503;
   await using fake = serveProvider((origin) => ({

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { parseListEntry } from "../../../src/auth/rules/list_entry.ts";
+import { known } from "../../kit/known.ts";
 import { gitHubApiUrl } from "../../../src/auth/provider/github.ts";
 import type { Provider } from "../../../src/auth/provider/provider.ts";
 import { createProvider } from "../../../src/auth/provider/create_provider.ts";
+import { isAllowed } from "../../../src/auth/rules/allowed_users.ts";
 import { SIGN_IN } from "./fake_openid.ts";
 import {
   type Answers,
@@ -94,6 +97,7 @@ Deno.test("github names people by number, with their verified address", async ()
     name: "The Octocat",
     email: "octo@example.com",
     emailVerified: true,
+    otherEmails: ["old@example.com"],
     login: "octocat",
     picture: "https://avatars.githubusercontent.com/u/583231",
   });
@@ -102,6 +106,30 @@ Deno.test("github names people by number, with their verified address", async ()
   for (const { headers } of fake.asked) {
     assert.equal(headers.get("user-agent"), "tool-server");
     assert.equal(headers.get("accept"), "application/json");
+  }
+});
+
+Deno.test("github's addresses all count that are verified, and no other", async () => {
+  await using fake = serveGitHub({
+    [EMAILS]: () =>
+      Response.json([
+        { email: "claimed@example.org", primary: true, verified: false },
+        { email: "work@example.com", primary: false, verified: true },
+        { email: "Home@example.net", primary: false, verified: true },
+      ]),
+  });
+  const { identity } = await gitHub(fake).redeem(SIGN_IN);
+  const allows = (entry: string) =>
+    isAllowed({ subject: "github:583231", identity }, [
+      parseListEntry(entry, known("github")),
+    ]);
+  for (
+    const entry of ["work@example.com", "home@example.net", "@example.net"]
+  ) {
+    assert(allows(entry), entry);
+  }
+  for (const entry of ["claimed@example.org", "@example.org"]) {
+    assert(!allows(entry), entry);
   }
 });
 
@@ -123,10 +151,9 @@ const UNVERIFIED: [string, () => Response][] = [
     Response.json([
       { email: "octo@example.com", primary: true, verified: true },
     ], { status: 404 })],
-  ["the primary one is not verified", () =>
+  ["no one is verified", () =>
     Response.json([
       { email: "octo@example.com", primary: true, verified: false },
-      { email: "old@example.com", primary: false, verified: true },
     ])],
   ["there are none", () => Response.json([])],
   ["they are no list", () => Response.json({ email: "a@b" })],

@@ -353,6 +353,17 @@ Deno.test("redeem() refuses an answer from another issuer before it spends the c
   assert(fake.asked.every(({ url }) => url.pathname !== "/token"));
 });
 
+Deno.test("checkIssuer() refuses an error from another issuer, or from none where there is always one", async () => {
+  await using fake = serveOpenId({
+    metadata: { authorization_response_iss_parameter_supported: true },
+  });
+  const provider = oidc(fake);
+  await provider.checkIssuer!(fake.origin);
+  for (const issuer of ["https://evil.example", undefined]) {
+    await assertRefused(provider.checkIssuer!(issuer), "misbehaved", /iss/);
+  }
+});
+
 Deno.test("redeem() refuses an empty code", async () => {
   await using fake = serveOpenId();
   await assertRefused(

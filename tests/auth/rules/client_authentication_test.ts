@@ -209,6 +209,7 @@ async function verify(
 Deno.test("verifyClientAssertion() takes an assertion for us and gives its jti", async () => {
   assert.deepEqual(await verify(), { jti: "once", expiresAt: NOW + 120 });
   await verify({ aud: `${AUDIENCE}/token` });
+  await verify({ aud: [AUDIENCE] });
   for (const typ of ["JWT", "client-authentication+jwt"]) {
     await verify({}, { typ });
   }
@@ -224,6 +225,8 @@ const BAD_CLAIMS: [string, JWTPayload][] = [
   ["of another issuer", { iss: "other" }],
   ["of another client", { sub: "other" }],
   ["for another server", { aud: "https://other.example.com" }],
+  ["for another server too", { aud: [AUDIENCE, "https://other.example"] }],
+  ["for two names of ours", { aud: [AUDIENCE, `${AUDIENCE}/token`] }],
   ["that has expired", { exp: NOW - 61 }],
   ["that never expires", { exp: undefined }],
   ["that is good for a day", { exp: NOW + 86400 }],

@@ -25,5 +25,11 @@ Deno.test("everything lives as long as it is said to", () => {
     REFRESH_WAIT_SECONDS: 15,
     REFRESH_STORE_SECONDS: 600,
     UPSTREAM_MARGIN_SECONDS: 60,
+    LIFETIMES: {
+      accessTokenSeconds: hour,
+      idleSeconds: 30 * day,
+      grantSeconds: 90 * day,
+      personalTokenSeconds: 365 * day,
+    },
   });
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import type { Authenticated, Upstream } from "../../../src/caller.ts";
 import { now, systemClock } from "../../../src/clock.ts";
 import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
@@ -6,6 +7,10 @@ import type { Grant } from "../../../src/auth/rules/grant.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
 
 const GRANT = {
+  createdAt: now(),
+  usedAt: now(),
+  endsAt: now() + 3600,
+  expiresAt: now() + 3600,
   id: "g",
   subject: "dev:42",
   identity: { subject: "42" },
@@ -26,6 +31,7 @@ function start({ grant = GRANT, dataKey }: {
   const verify = accessTokenVerifier({
     baseUrl: "https://tools.example.com",
     mayHold: () => state.held && { scopes: state.held },
+    lifetimes: LIFETIMES,
     accessTokens: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
     } as unknown as Parts["accessTokens"],

@@ -1,5 +1,6 @@
 /** The authorization server alone, in an app that is not ours. */
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { Hono } from "@hono/hono";
 import { accessTokenVerifier } from "../../../src/auth/server/access_token_verifier.ts";
 import { authorizationServer } from "../../../src/auth/server/authorization_server.ts";
@@ -50,6 +51,7 @@ function start() {
     mayHold: mayHoldOf({ config, baseUrl: BASE_URL }),
     accessTokens: accessTokenStore(database),
     grants: grantStore(database),
+    lifetimes: LIFETIMES,
     providerTokens: server,
     clock: database.clock,
   });

@@ -78,7 +78,7 @@ Deno.test("OAUTH_REGISTRATION=false keeps the promise to those who registered be
   }
 });
 
-Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who registered before", async () => {
+Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who registered before or has a document", async () => {
   const kv = await Deno.openKv(":memory:");
   const hosts = { OAUTH_REDIRECT_HOSTS: "claude.ai,localhost" };
   try {
@@ -97,10 +97,22 @@ Deno.test("OAUTH_REDIRECT_HOSTS counts at /register, and at /authorize for who r
     assert.equal(shown.status, 400);
     assert.equal(shown.headers.get("location"), null);
     await shown.body?.cancel();
-    // The list is only for self-registered clients.
-    const vouched = await authorize(server, new Client(server, DOCUMENT_URL));
-    assert.equal(vouched.status, 200);
-    await vouched.body?.cancel();
+    // A document of any domain would get round it.
+    const documented = new Client(server, DOCUMENT_URL);
+    const elsewhere = await authorize(server, documented);
+    assert.equal(elsewhere.status, 400);
+    await elsewhere.body?.cancel();
+    // The operator's own clients are on no other list.
+    for (
+      const client of [
+        new Client(server, DOCUMENT_URL, "http://localhost:1/callback"),
+        new Client(server, "intranet", REDIRECT_URI, SECRET),
+      ]
+    ) {
+      const vouched = await authorize(server, client);
+      assert.equal(vouched.status, 200);
+      await vouched.body?.cancel();
+    }
   } finally {
     kv.close();
   }

@@ -153,6 +153,31 @@ for (
   });
 }
 
+Deno.test("GET /oauth/provider-callback takes no error of another issuer for the provider's", async () => {
+  await using flow = await approved();
+  const { browser, url } = flow;
+  const arrival = await browser.open(url.replace(
+    /code=.*/,
+    `error=access_denied&iss=${encodeURIComponent("https://evil.example")}`,
+  ));
+  const { searchParams } = new URL(arrival.url);
+  assert.equal(searchParams.get("error"), "server_error");
+});
+
+Deno.test("GET /oauth/provider-callback passes an error on while the provider is away", async () => {
+  await using flow = await approved();
+  const { browser, url, server } = flow;
+  server.provider.failure = "unavailable";
+  const arrival = await browser.open(
+    url.replace(
+      /code=.*/,
+      "error=access_denied&iss=https%3A%2F%2Fevil.example",
+    ),
+  );
+  const { searchParams } = new URL(arrival.url);
+  assert.equal(searchParams.get("error"), "access_denied");
+});
+
 for (
   const [kind, error] of [
     ["denied", "access_denied"],

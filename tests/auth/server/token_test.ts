@@ -353,6 +353,27 @@ Deno.test("POST /token narrows scopes for one token and not for the grant", asyn
   assert.equal(wide.body.scope, "mail:read mail:send");
 });
 
+Deno.test("POST /token answers a lost refresh as its scope says", async () => {
+  const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
+  const send = tool({ name: "send", scopes: ["mail:send"], run: () => "" });
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server);
+  const { refresh_token } = await client.connect();
+  const wide = await client.refresh(refresh_token);
+  const unknown = await client.refresh(refresh_token, { scope: "zzz" });
+  assert.equal(unknown.status, 400);
+  assert.equal(unknown.body.error, "invalid_scope");
+  const narrow = await client.refresh(refresh_token, { scope: "mail:read" });
+  assert.equal(narrow.body.scope, "mail:read");
+  assert.equal(narrow.body.refresh_token, wide.body.refresh_token);
+  // Lost again: the same pair for the same scope.
+  const again = await client.refresh(refresh_token, { scope: "mail:read" });
+  assert.equal(again.body.access_token, narrow.body.access_token);
+  const { access_token } = narrow.body;
+  assert.equal(await status(client.call(access_token, "mail")), 200);
+  assert.equal(await status(client.call(access_token, "send")), 403);
+});
+
 Deno.test("POST /token tells the scope, because less was granted than was asked for", async () => {
   const mail = tool({ name: "mail", scopes: ["mail:read"], run: () => "" });
   await using server = await startOAuthServer({ tools: [mail] });

@@ -1,0 +1,94 @@
+/**
+ * A connection: everything that one person allowed one client, over all its
+ * sign-ins. Each sign-in has a grant of its own.
+ *
+ * @module
+ */
+import { type Grant, withinLifetimes } from "./grant.ts";
+import type { Lifetimes } from "./lifetimes.ts";
+import { redirectKind } from "./redirect_uri.ts";
+import { unionOfScopes } from "./scope.ts";
+
+/** The person and the client of a connection. */
+export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
+
+/** The most live grants of one connection: one for each place it is used at. */
+export const MOST_SIGN_INS = 20;
+
+/** Returns true if a grant is one of the sign-ins of a connection. */
+export function isSignInOf(
+  { subject, clientId }: ConnectionOf,
+  grant: Grant,
+): boolean {
+  return grant.kind === undefined && grant.subject === subject &&
+    grant.clientId === clientId;
+}
+
+/**
+ * Finds the grants that end for another sign-in, the least recently used first:
+ * those that still wait for their code are under way, and come last.
+ */
+export function leastUsed<T extends { value: Grant }>(
+  open: readonly T[],
+): T[] {
+  const isWaiting = ({ value }: T) => Number(value.status === "pending");
+  return open.toSorted((a, b) =>
+    isWaiting(a) - isWaiting(b) || a.value.usedAt - b.value.usedAt
+  )
+    .slice(0, Math.max(0, open.length + 1 - MOST_SIGN_INS));
+}
+
+/** Lists what a connection gives at an address of the client's. */
+export function scopesAt(
+  open: readonly { value: Grant }[],
+  { redirectUri, lifetimes, now }: {
+    redirectUri: string;
+    lifetimes: Lifetimes;
+    now: number;
+  },
+): string[] {
+  const alive = open.map(({ value }) => value).filter((grant) =>
+    grant.status === "active" && grant.redirectUri === redirectUri &&
+    withinLifetimes(grant, lifetimes).expiresAt > now
+  );
+  return alive.reduce<string[]>(
+    (all, { scopes }) => unionOfScopes(all, scopes),
+    [],
+  );
+}
+
+/**
+ * Computes the scopes of a sign-in to a connection.
+ *
+ * What the client already has at this address is added where that is an https
+ * address, which no one else receives. Any program can listen on loopback, or
+ * open links of an app: there nothing is added that was on no page.
+ */
+export function scopesOfSignIn(
+  { approved, offered, named, redirectUri }: {
+    /** The scopes that the person left ticked. */
+    approved: readonly string[];
+    /** The scopes that the page showed. */
+    offered: readonly string[];
+    /** The scopes that the client named. */
+    named: readonly string[];
+    redirectUri: string;
+  },
+  { had, withheld, isOlder }: {
+    /** The scopes that the client has at this address. */
+    had: readonly string[];
+    /** The scopes that the person has taken away. */
+    withheld: readonly string[];
+    /** True if the page is older than that. */
+    isOlder: boolean;
+  },
+): string[] {
+  const kept = approved.filter((scope) =>
+    !withheld.includes(scope) || !isOlder && named.includes(scope)
+  );
+  if (redirectKind(redirectUri) !== "https") return kept;
+  const added = had.filter((scope) =>
+    !offered.includes(scope) && !withheld.includes(scope)
+  );
+  return unionOfScopes(kept, added);
+}

@@ -1,0 +1,105 @@
+/**
+ * Connections: the sign-ins of one client by one person, and what holds for all
+ * of them. Every sign-in and every change of a connection writes its record, so
+ * that two at once see each other: a change writes it before it changes grants,
+ * a sign-in rests on it.
+ *
+ * @module
+ */
+import type { ConnectionOf } from "../auth/rules/connection.ts";
+import { isSignInOf } from "../auth/rules/connection.ts";
+import type { Grant } from "../auth/rules/grant.ts";
+import { unionOfScopes } from "../auth/rules/scope.ts";
+import type { Database, Entry, Expiring, Found } from "./database.ts";
+import type { GrantStore } from "./grants.ts";
+import { connectionKey } from "./keys.ts";
+import type { Write } from "./transaction.ts";
+
+/** Longer than any grant lives. */
+const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
+
+/** The state that holds for all sign-ins of a connection. */
+export interface ConnectionState {
+  /** The time at which it was paused; it counts while there is a sign-in. */
+  pausedAt?: number;
+  /** The scopes that the person has taken away and not given again. */
+  withheld?: readonly string[];
+  /** The time at which they last took any away. */
+  withheldAt?: number;
+}
+
+type ConnectionRecord = ConnectionState & Expiring;
+
+/** A connection as it was read. */
+export interface Connection {
+  state: ConnectionState;
+  /** Its grants that are live, or wait for their code. */
+  open: Found<Grant>[];
+  entry: Entry<ConnectionRecord>;
+}
+
+export type ConnectionStore = ReturnType<typeof connectionStore>;
+
+/** Opens the connections of a database. */
+export function connectionStore(
+  database: Database,
+  grants: Pick<GrantStore, "listOpen">,
+) {
+  const keyOf = ({ subject, clientId }: ConnectionOf) =>
+    connectionKey(subject, clientId);
+
+  function writeOf(
+    entry: Entry<ConnectionRecord>,
+    { pausedAt, withheld, withheldAt }: ConnectionState,
+  ): Write {
+    const record: ConnectionRecord = {
+      ...pausedAt !== undefined && { pausedAt },
+      ...withheld?.length && { withheld, withheldAt },
+      expiresAt: database.now() + CONNECTION_SECONDS,
+    };
+    return (transaction) => transaction.check(entry).set(entry.key, record);
+  }
+
+  async function change(
+    of: ConnectionOf,
+    to: (state: ConnectionState) => ConnectionState,
+  ): Promise<void> {
+    for (;;) {
+      const entry = await database.get<ConnectionRecord>(keyOf(of));
+      const write = writeOf(entry, to(entry.value ?? {}));
+      if (await database.commit(write)) return;
+    }
+  }
+
+  return {
+    /** Reads a connection: first its record, on which a sign-in rests. */
+    async read(of: ConnectionOf): Promise<Connection> {
+      const entry = await database.get<ConnectionRecord>(keyOf(of));
+      const open = await grants.listOpen(of.subject);
+      return {
+        state: entry.value ?? {},
+        open: open.filter(({ value }) => isSignInOf(of, value)),
+        entry,
+      };
+    },
+
+    /**
+     * Makes the write of a sign-in, for a commit that fails if anything else
+     * changes the connection meanwhile.
+     */
+    join: ({ entry }: Connection, state: ConnectionState): Write =>
+      writeOf(entry, state),
+
+    /** Pauses the sign-ins to come, too; undefined: resumes them. */
+    pause: (of: ConnectionOf, pausedAt: number | undefined) =>
+      change(of, (state) => ({ ...state, pausedAt })),
+
+    /** Takes scopes away from the sign-ins to come, too. */
+    withhold: (of: ConnectionOf, scopes: readonly string[]) =>
+      change(of, (state) => ({
+        ...state,
+        withheld: unionOfScopes(state.withheld ?? [], scopes),
+        withheldAt: database.now(),
+      })),
+  };
+}
