@@ -14,6 +14,7 @@ import {
 } from "../../src/auth/rules/grant.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
+import { connectionStore } from "../../src/store/connections.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
 import { blockStore } from "../../src/store/blocks.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -96,6 +97,7 @@ export function openRegister(database: Database, log: Logger) {
       for (const binding of bindingsOf(kept)) await tasks.forgetAllOf(binding);
       await grants.unlist(kept.filter(({ kind }) => kind !== "client"));
       await grants.forget(subject);
+      await connectionStore(database, grants).forget(subject);
       await accessTokenStore(database).forget(subject);
       return count;
     },

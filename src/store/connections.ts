@@ -18,6 +18,9 @@ import type { Write } from "./transaction.ts";
 /** Longer than any grant lives. */
 const CONNECTION_SECONDS = 366 * 24 * 60 * 60;
 
+/** A commit takes a thousand. */
+const DELETIONS_PER_COMMIT = 500;
+
 /** The state that holds for all sign-ins of a connection. */
 export interface ConnectionState {
   /** The time at which it was paused; it counts while there is a sign-in. */
@@ -72,6 +75,19 @@ export function connectionStore(
   }
 
   return {
+    /** Deletes what is kept of the connections of a person without any. */
+    async forget(subject: string): Promise<void> {
+      const kept = await database.list<ConnectionRecord>(
+        connectionKey(subject),
+      );
+      while (kept.length > 0) {
+        const some = kept.splice(-DELETIONS_PER_COMMIT);
+        await database.commit((transaction) =>
+          transaction.delete(...some.map(({ key }) => key))
+        );
+      }
+    },
+
     /** Reads a connection: first its record, on which a sign-in rests. */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));

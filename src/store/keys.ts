@@ -142,9 +142,12 @@ export function approvalKey(
   return ["approval", browserFingerprint, fingerprint(what)];
 }
 
-/** The state of a person's connection with a client · 366 days. */
-export function connectionKey(subject: string, clientId: string): Deno.KvKey {
-  return ["connection", fingerprint(subject), fingerprint(clientId)];
+/** The state of a person's connection with a client, or of all · 366 days. */
+export function connectionKey(
+  subject: string,
+  ...clientId: string[]
+): Deno.KvKey {
+  return ["connection", fingerprint(subject), ...clientId.map(fingerprint)];
 }
 
 /** Authorization request, from the consent page to the code · 10 min. */

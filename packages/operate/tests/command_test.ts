@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connectionKey } from "../../../src/store/keys.ts";
 import { Log, type LogEvent } from "../../../src/log/log.ts";
 import { Database } from "../../../src/store/database.ts";
 import { taskStore } from "../../../src/store/tasks.ts";
@@ -138,6 +139,7 @@ testOnDatabases(
     await it[Symbol.asyncDispose]();
     for await (const { key, value } of kv.list({ prefix: [] })) {
       if (key[0] === "authorization-request") continue;
+      assert.notDeepEqual(key.slice(0, 2), connectionKey("github:42"));
       const text = JSON.stringify(
         [key, value],
         (_, it) => typeof it === "bigint" ? String(it) : it,

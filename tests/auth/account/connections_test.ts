@@ -208,10 +208,12 @@ Deno.test("clients of the same name that registered themselves are not one conne
 });
 
 Deno.test("an operator ends a connection with all its sign-ins", async () => {
-  await using server = await start({ environment: { OAUTH_ADMINS: "boss" } });
+  await using server = await start({
+    environment: { OAUTH_ADMINS: "github:7" },
+  });
   const client = await Client.register(server);
   const tokens = [await client.connect(), await client.connect()];
-  const boss = await AccountVisitor.signIn(server, { as: "boss" });
+  const boss = await AccountVisitor.signIn(server, { as: "7" });
   assert.match(boss.words, /2 sign-ins/);
   const [, grant] = /name="grants" value="([^"]*)"/.exec(boss.page.text)!;
   await boss.press("/account/end", { grants: grant });

@@ -113,6 +113,7 @@ Deno.test("1,200 made-up documents at /token open 16 fetches, and a registered c
     ends.splice(0).forEach((end) => end());
     await new Promise((resolve) => setTimeout(resolve));
   }
-  assert.deepEqual([...new Set(await answered)], [503]);
+  // Beyond the burst of a network they are refused before anything is fetched.
+  for (const status of await answered) assert.match(`${status}`, /^(503|429)$/);
   assert.ok(most <= 16, `${most}`);
 });
