@@ -263,11 +263,12 @@ Deno.test(`${KILLS} kills of one of two processes under mixed load cost nothing 
   );
   await Promise.all([processes.start(), processes.start()]);
   const line = new Line(processes, provider);
-  const client = await Client.register(line);
   const people = await Promise.all(
     Object.values(LOADS).map(async (load) => {
+      // A client's own: of too many sign-ins of one, the oldest end.
+      const client = await Client.register(line);
       const tokens = await signIn(line, client);
-      return { tokens, load: load(line, client, tokens), rounds: 0 };
+      return { client, tokens, load: load(line, client, tokens), rounds: 0 };
     }),
   );
 
@@ -294,9 +295,11 @@ Deno.test(`${KILLS} kills of one of two processes under mixed load cost nothing 
   }
 
   for (const [index, name] of Object.keys(LOADS).entries()) {
-    const { tokens, rounds } = people[index];
+    const { client, tokens, rounds } = people[index];
     assert(rounds > 0, `there was no ${name}`);
+    // Its many sign-ins may have ended the first.
+    if (name === "signingIn") continue;
     await refreshing(line, client, tokens)();
   }
-  await signingIn(line, client, {})();
+  await signingIn(line, people[0].client, {})();
 });

@@ -13,7 +13,7 @@ import { unionOfScopes } from "./scope.ts";
 export type ConnectionOf = Pick<Grant, "subject" | "clientId">;
 
 /** The most live grants of one connection: one for each place it is used at. */
-export const MOST_SIGN_INS = 20;
+export const MOST_SIGN_INS = 100;
 
 /** Returns true if a grant is one of the sign-ins of a connection. */
 export function isSignInOf(
