@@ -6,7 +6,10 @@
 import { randomId } from "../src/crypto/crypto.ts";
 import { bindingOf, useGrant } from "../src/auth/rules/grant.ts";
 import { openGrant } from "../src/auth/rules/new_grant.ts";
-import { APPROVAL_TTL_SECONDS } from "../src/auth/rules/lifetimes.ts";
+import {
+  APPROVAL_TTL_SECONDS,
+  LIFETIMES,
+} from "../src/auth/rules/lifetimes.ts";
 import { seal } from "../src/crypto/seal.ts";
 import { CALLS, type NotedCall } from "../src/store/call_list.ts";
 import { Database } from "../src/store/database.ts";
@@ -132,12 +135,22 @@ async function saveConnection(kvPath: string, calls: number): Promise<void> {
       emailVerified: true,
     },
     clientName: "Bench",
+    lifetimes: LIFETIMES,
     now,
   });
-  const grant = useGrant(opened, { refreshable: true, now });
+  const grant = useGrant(opened, {
+    refreshable: true,
+    now,
+    lifetimes: LIFETIMES,
+  });
   const { id: grantId, scopes } = grant;
   const dataKey = crypto.getRandomValues(new Uint8Array(32));
-  const { write } = await issueTokens(grant, { dataKey, scopes, now });
+  const { write } = await issueTokens(grant, {
+    dataKey,
+    scopes,
+    now,
+    lifetimes: LIFETIMES,
+  });
   const sealed = await seal(dataKey, UPSTREAM_TOKENS, grantId);
   await database.commit((transaction) => {
     write(transaction);

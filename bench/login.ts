@@ -4,6 +4,7 @@
  * @module
  */
 import { useGrant } from "../src/auth/rules/grant.ts";
+import { LIFETIMES } from "../src/auth/rules/lifetimes.ts";
 import { openGrant } from "../src/auth/rules/new_grant.ts";
 import type { IssuedTokens } from "../src/auth/rules/token_request.ts";
 import { issueTokens } from "../src/store/issuance.ts";
@@ -72,10 +73,16 @@ export async function saveGrant(
     provider: "dev",
     identity: { subject: "bench" },
     clientName: "bench",
+    lifetimes: LIFETIMES,
     now: now(),
   });
-  const grant = useGrant(opened, { refreshable: true, now: now() });
+  const grant = useGrant(opened, {
+    refreshable: true,
+    now: now(),
+    lifetimes: LIFETIMES,
+  });
   const { tokens, write } = await issueTokens(grant, {
+    lifetimes: LIFETIMES,
     dataKey: crypto.getRandomValues(new Uint8Array(32)),
     scopes: grant.scopes,
     now: now(),

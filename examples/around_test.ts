@@ -21,7 +21,7 @@ Deno.test("each call is written down, with its end", async () => {
   await ada.call("fail");
   assert.match(lines[0], /^ada greet answered \d+ ms$/);
   assert.match(lines[1], /^ada fail no answer \d+ ms$/);
-  // What its schema refuses never comes so far.
+  // Input that the schema refuses never comes so far.
   await ada.call("greet", {});
   assert.equal(lines.length, 2);
 });

@@ -10,6 +10,7 @@ import { MACHINE_ID, machineSubject } from "../../src/auth/rules/subject.ts";
 import type { Logger } from "../../src/log/log.ts";
 import { visible } from "../../src/log/log_line.ts";
 import type { Block } from "../../src/store/blocks.ts";
+import { parsePlace, printPlace } from "../../src/store/people.ts";
 import type { Register } from "./register.ts";
 
 /** The people of a page. */
@@ -73,14 +74,13 @@ export async function runCommand(
     log.audit(`${did} on the command line`, { operator: by, ...facts });
 
   async function listPeople(): Promise<string> {
-    const [, person, place] = /^([\w-]{16})(.{0,60})$/su.exec(after ?? "") ??
-      [];
-    if (after !== undefined && person === undefined) {
+    const place = parsePlace(after);
+    if (after !== undefined && !place) {
       throw new UsageError("--after is not a place that a list gave");
     }
     const page = await register.list({
       search: named || undefined,
-      after: person === undefined ? undefined : { person, text: place },
+      after: place,
       most: PAGE,
     });
     const people = page.people.map(({ subject, grants }) => ({
@@ -90,7 +90,7 @@ export async function runCommand(
       connections: grants.length,
       lastUse: day(Math.max(...grants.map(({ usedAt }) => usedAt))),
     }));
-    const next = page.next && `${page.next.person}${page.next.text}`;
+    const next = page.next && printPlace(page.next);
     const more = next ? `\nMore: --after '${next}'` : "";
     return print({ people, next }, table(people) + more);
   }

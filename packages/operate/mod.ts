@@ -1,7 +1,7 @@
 /**
  * `deno task people …` and `deno task clients …`: what an operator does about
  * people and clients, on the database of a running server, without a browser.
- * What was done is an audit event on standard error.
+ * Each change is an audit event on standard error.
  *
  * @module
  */

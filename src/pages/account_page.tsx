@@ -6,7 +6,7 @@
  * @module
  */
 import type { Child } from "@hono/hono/jsx";
-import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { destinationOf } from "./destination.ts";
 import { ConnectionButtons, NarrowForm } from "./connection_forms.tsx";
 import type { ScopeInWords } from "./consent_page.tsx";
@@ -78,7 +78,7 @@ export interface AccountProps extends PageProps {
   /** Epoch seconds. */
   now: number;
   /** By default those of a server where none are set. */
-  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
+  lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The number of connections that were ended just now. */
   ended?: number;
   /** The change that was made just now. */
@@ -94,7 +94,7 @@ export interface AccountProps extends PageProps {
 /** The clients connected in a person's name. Send it with `forms: "self"`. */
 export function AccountPage(props: AccountProps) {
   const { base = "", serverTitle, about, person, providerName } = props;
-  const { clients, csrf, now, lifetimes = LIFETIMES } = props;
+  const { clients, csrf, now, lifetimes } = props;
   return (
     <Layout
       title="Your connections"

@@ -8,7 +8,7 @@
  * @module
  * @see MCP 2026-07-28 basic/security_best_practices, confused deputy
  */
-import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 import { TICK_SCRIPT } from "./scripts.ts";
@@ -58,7 +58,7 @@ export interface ConsentProps extends PageProps {
   /** "GitHub", "Google" or the host of the provider. */
   providerName: string;
   /** By default those of a server where none are set. */
-  lifetimes?: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
+  lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
   /** The name of who is signed in to the account page in this browser. */
   person?: string;
   /** Empty: the client asks for no scope beyond calling tools. */
@@ -75,7 +75,7 @@ export interface ConsentProps extends PageProps {
  */
 export function ConsentPage(props: ConsentProps) {
   const { serverTitle, about, providerName, scopes } = props;
-  const { lifetimes = LIFETIMES } = props;
+  const { lifetimes } = props;
   const clientName = displayName(props.clientName);
   return (
     <Layout

@@ -1,7 +1,7 @@
 /**
  * Blocks: people and clients that an operator shut out while servers run. Every
  * commit that makes a grant live, or signs someone in to the account page,
- * rests on the absence of theirs; whoever blocks ends what is open after that.
+ * rests on the absence of theirs. The open ones are ended after the block.
  *
  * @module
  */

@@ -7,7 +7,6 @@
 import { parseCredential } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import {
-  LIFETIMES,
   type Lifetimes,
   USED_CODE_TTL_SECONDS,
 } from "../auth/rules/lifetimes.ts";
@@ -45,7 +44,7 @@ export type CodeStore = ReturnType<typeof codeStore>;
 /** Opens the authorization codes of a database. */
 export function codeStore(
   database: Database,
-  lifetimes: Lifetimes = LIFETIMES,
+  lifetimes: Lifetimes,
 ) {
   return {
     /** Reads all records of a code; undefined if it is not one. */

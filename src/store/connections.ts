@@ -74,7 +74,15 @@ export function connectionStore(
     }
   }
 
+  /** Lists the sign-ins that are live, or wait for their code. */
+  async function signInsOf(of: ConnectionOf): Promise<Found<Grant>[]> {
+    const open = await grants.listOpen(of.subject);
+    return open.filter(({ value }) => isSignInOf(of, value));
+  }
+
   return {
+    signInsOf,
+
     /** Deletes what is kept of the connections of a person without any. */
     async forget(subject: string): Promise<void> {
       const kept = await database.list<ConnectionRecord>(
@@ -91,10 +99,9 @@ export function connectionStore(
     /** Reads a connection: first its record, on which a sign-in rests. */
     async read(of: ConnectionOf): Promise<Connection> {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
-      const open = await grants.listOpen(of.subject);
       return {
         state: entry.value ?? {},
-        open: open.filter(({ value }) => isSignInOf(of, value)),
+        open: await signInsOf(of),
         entry,
       };
     },

@@ -5,7 +5,7 @@
  */
 import { mintCredential } from "../auth/rules/credential.ts";
 import type { Grant } from "../auth/rules/grant.ts";
-import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import { wrapDataKey } from "../auth/rules/data_key.ts";
 import { mintRefreshToken } from "../auth/rules/refresh_token.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
@@ -69,8 +69,8 @@ export interface KeptRefreshToken {
  */
 export async function issueTokens(
   grant: Grant,
-  { dataKey, scopes, now, lifetimes = LIFETIMES, kept, obsolete, answer }: {
-    lifetimes?: Pick<Lifetimes, "accessTokenSeconds">;
+  { dataKey, scopes, now, lifetimes, kept, obsolete, answer }: {
+    lifetimes: Pick<Lifetimes, "accessTokenSeconds">;
     dataKey: Uint8Array;
     scopes: readonly string[];
     now: number;

@@ -64,6 +64,17 @@ interface PeoplePage {
   gathering?: number;
 }
 
+/** Prints the place where a page begins, for a link or a command. */
+export function printPlace({ person, text }: PersonPlace): string {
+  return person + text;
+}
+
+/** Parses a printed place; undefined if it is none. */
+export function parsePlace(printed = ""): PersonPlace | undefined {
+  const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(printed) ?? [];
+  return person === undefined ? undefined : { person, text };
+}
+
 /** The query for a page of people. */
 interface PeopleQuery {
   /** Words that a person's words begin with; everyone by default. */

@@ -7,7 +7,7 @@
 import { parseCredential } from "../auth/rules/credential.ts";
 import { deriveKey } from "../auth/rules/data_key.ts";
 import { type Grant, useGrant } from "../auth/rules/grant.ts";
-import { LIFETIMES, type Lifetimes } from "../auth/rules/lifetimes.ts";
+import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
 import { checkBlocks } from "./blocks.ts";
@@ -54,7 +54,7 @@ export type RefreshTokenStore = ReturnType<typeof refreshTokenStore>;
 /** Opens the refresh tokens of a database. */
 export function refreshTokenStore(
   database: Database,
-  lifetimes: Lifetimes = LIFETIMES,
+  lifetimes: Lifetimes,
 ) {
   return {
     /** Reads all records of a refresh token; undefined if it is not one. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { Hono } from "@hono/hono";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import type { About } from "../../src/authoring/about.ts";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import {
@@ -47,6 +48,7 @@ const LONG_NAME = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" +
 const RTL_NAME = "مساعد البريد 👩‍👩‍👧‍👦 لشركة المثال";
 
 const CONSENT: ConsentProps = {
+  lifetimes: LIFETIMES,
   serverTitle,
   about: ABOUT,
   host: "tools.example.com",
@@ -108,6 +110,7 @@ const CALLS: readonly CallInWords[] = [
 ];
 
 const ACCOUNT: AccountProps = {
+  lifetimes: LIFETIMES,
   serverTitle,
   about: ABOUT,
   person: "octocat",

@@ -59,7 +59,7 @@ export function redeem(
 ): Promise<IssuedTokens> {
   const redeemCode = authorizationCodeGrant({
     lifetimes: LIFETIMES,
-    codes: codeStore(database),
+    codes: codeStore(database, LIFETIMES),
     grants: grantStore(database),
     mayHold,
     clock: database.clock,
@@ -82,13 +82,13 @@ export function refresh(
   const exchange = refreshTokenGrant({
     lifetimes: LIFETIMES,
     baseUrl: ISSUER,
-    refreshTokens: refreshTokenStore(database),
+    refreshTokens: refreshTokenStore(database, LIFETIMES),
     grants: grantStore(database),
     providerTokens: {
       identify: () => Promise.resolve(undefined),
       refreshIfDue: (_key, commit) => commit(),
     },
-    confirmation: confirmation({ allowedUsers: [] }),
+    confirmation: confirmation({ allowedUsers: [], blocked: [], admins: [] }),
     mayHold: (grant, scopes = grant.scopes) => ({ scopes }),
     clock: database.clock,
   });
@@ -116,6 +116,7 @@ export async function signIn(
   );
   const leased = await requests.lease((await requests.find(handle, browser))!);
   const grant = openGrant(request, {
+    lifetimes: LIFETIMES,
     issuer: ISSUER,
     provider: "dev",
     identity: { subject, name: "Jo" },

@@ -2,6 +2,7 @@
 import { Hono } from "@hono/hono";
 import type { JSX } from "@hono/hono/jsx/jsx-runtime";
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { createHash } from "node:crypto";
 import type { About } from "../../src/authoring/about.ts";
 import { AccountPage, SignInPage } from "../../src/pages/account_page.tsx";
@@ -25,6 +26,7 @@ async function send(content: JSX.Element, options?: PageOptions) {
 }
 
 const CONSENT: ConsentProps = {
+  lifetimes: LIFETIMES,
   serverTitle: "Tool Server",
   clientName: "Example Client",
   clientVerification: { kind: "self-asserted" },
@@ -219,6 +221,7 @@ Deno.test("every page says who runs the server, and links to its policies", asyn
     <CallbackPage {...props} origins={[]} />,
     <SignInPage {...props} providerName="GitHub" />,
     <AccountPage
+      lifetimes={LIFETIMES}
       {...props}
       person="octocat"
       providerName="GitHub"
@@ -276,6 +279,7 @@ Deno.test("AccountPage tells clients of one name apart by where answers go", asy
   ];
   const { html } = await send(
     <AccountPage
+      lifetimes={LIFETIMES}
       serverTitle="Tool Server"
       person="octocat"
       providerName="GitHub"

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { OAuthError } from "../../src/errors.ts";
 import {
   openClientGrant,
@@ -40,7 +41,7 @@ function machine() {
     clientId: "ci",
     clientName: "Build",
     now: now(),
-  });
+  }, LIFETIMES);
 }
 
 function isBlocked(code: string) {

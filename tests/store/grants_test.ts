@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
@@ -18,7 +19,7 @@ const MACHINE = openClientGrant({
   clientId: "ci",
   clientName: "Nightly build",
   now: NOW,
-});
+}, LIFETIMES);
 
 const PERSONAL = openPersonalGrant({
   ...WHOSE,

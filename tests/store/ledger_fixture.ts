@@ -4,6 +4,7 @@
  * @module
  */
 import { silentLogger } from "../kit/log.ts";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import {
   openClientGrant,
   openPersonalGrant,
@@ -52,7 +53,7 @@ export async function newMachineGrant(kv: Deno.Kv) {
     clientId: "ci",
     clientName: "Nightly build",
     now: database.now(),
-  });
+  }, LIFETIMES);
   await database.commit((transaction) => setGrant(transaction, grant));
   return grant;
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import { silentLogger } from "../kit/log.ts";
 import { useGrant } from "../../src/auth/rules/grant.ts";
 import {
@@ -278,7 +279,12 @@ testOnDatabases(
       one.change(found, (grant) => ({ ...grant, pausedAt: NOW })),
       two.change(
         found,
-        (grant) => useGrant(grant, { refreshable: true, now: NOW + 5 }),
+        (grant) =>
+          useGrant(grant, {
+            lifetimes: LIFETIMES,
+            refreshable: true,
+            now: NOW + 5,
+          }),
       ),
     ]);
     const { pausedAt, usedAt } = (await two.find(grant.id))!.value;

@@ -11,6 +11,7 @@ import { now } from "../../src/clock.ts";
 import { upstreamTokenStore } from "../../src/store/upstream_tokens.ts";
 import { openGrant } from "../../src/auth/rules/new_grant.ts";
 import {
+  LIFETIMES,
   REFRESH_LEASE_SECONDS,
   SIGN_IN_LEASE_SECONDS,
 } from "../../src/auth/rules/lifetimes.ts";
@@ -406,6 +407,7 @@ Deno.test("complete() ends its request, and does nothing once someone else had t
     });
     const grantOf = (subject: string) =>
       openGrant(request, {
+        lifetimes: LIFETIMES,
         issuer: ISSUER,
         provider: "dev",
         identity: { subject, name: "Jo" },

@@ -106,9 +106,9 @@ testBudgets("the account page", walkAccount, {
   callback: ["1 (1)", "1 (1)"],
   page: ["4 (5)", "4 (5)"],
   "page with a new token": ["5 (6)", "5 (6)"],
-  pause: ["9 (9)", "9 (9)"],
-  resume: ["9 (9)", "9 (9)"],
-  narrow: ["10 (10)", "10 (10)"],
+  pause: ["8 (8)", "8 (8)"],
+  resume: ["8 (8)", "8 (8)"],
+  narrow: ["8 (8)", "8 (8)"],
   "make a token": ["6 (6)", "6 (6)"],
   end: ["4 (10)", "4 (10)"],
 });

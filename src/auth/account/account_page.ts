@@ -86,8 +86,8 @@ export function accountPageEndpoint(
     const csrf = mintCsrf(id);
     const time = now(clock);
     const own = (await grants.listOfSubject(session.subject, MOST_SHOWN))
-      .filter((grant) => withinLifetimes(grant, lifetimes).expiresAt > time)
-      .map((grant) => withinLifetimes(grant, lifetimes));
+      .map((grant) => withinLifetimes(grant, lifetimes))
+      .filter(({ expiresAt }) => expiresAt > time);
     const [calls, sessions] = await Promise.all([
       ledger?.list(own.map(ledgerIdOf)),
       countSessions(own, options),

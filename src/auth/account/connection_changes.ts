@@ -49,7 +49,7 @@ export function connectionChanges(
     signedIn: SignedInPeople;
     accountSessions: Pick<AccountSessionStore, "endAllOf">;
     approvals: Pick<ApprovalStore, "withhold">;
-    connections: Pick<ConnectionStore, "read" | "pause" | "withhold">;
+    connections: Pick<ConnectionStore, "signInsOf" | "pause" | "withhold">;
     grants: GrantStore;
     endGrants: EndGrants;
     clock: Clock;
@@ -62,7 +62,7 @@ export function connectionChanges(
    */
   async function sharing(grant: Found<Grant>): Promise<Found<Grant>[]> {
     if (grant.value.kind !== undefined) return [grant];
-    return (await connections.read(grant.value)).open;
+    return await connections.signInsOf(grant.value);
   }
 
   function changing(
@@ -118,9 +118,9 @@ export function connectionChanges(
       );
     const shared = (await Promise.all(own.map(sharing))).flat()
       .filter(({ value }) => value.status !== "closed");
-    const ended = [
-      ...new Map(shared.map((one) => [one.value.id, one])).values(),
-    ]
+    // Several of one connection may have been named.
+    const once = new Map(shared.map((one) => [one.value.id, one]));
+    const ended = [...once.values()]
       .map((read) => ({ grant: read.value, read }));
     await endGrants(ended);
     for (const { grant: { id, subject, clientName } } of ended) {
@@ -178,9 +178,8 @@ export function connectionChanges(
       "narrowed",
       (grant, form) => narrowGrant(grant, keptScopes(grant, form)),
       async (of, form) => {
-        const held = (await connections.read(of)).open.map(({ value }) =>
-          value
-        );
+        const held = (await connections.signInsOf(of))
+          .map(({ value }) => value);
         const taken = held.flatMap((grant) => {
           const kept = keptScopes(grant, form);
           return grant.scopes.filter((scope) =>

@@ -21,8 +21,10 @@ import type { GrantStore } from "../../store/grants.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
 import {
   GRANTS_READ,
+  parsePlace,
   type PeopleStore,
   type Person,
+  printPlace,
 } from "../../store/people.ts";
 import { isFailure } from "../../log/outcome.ts";
 import {
@@ -92,7 +94,7 @@ export async function operatorView(
       people: inWords,
       search: filter.person,
       isFirst: after === undefined,
-      next: next && `${next.person}${next.text}`,
+      next: next && printPlace(next),
       gathering,
     },
     machines,
@@ -110,12 +112,6 @@ export async function operatorView(
       redirectUris: client.metadata.redirect_uris,
     })),
   };
-}
-
-/** The place that an address names; undefined: the first. */
-function parsePlace(after = "") {
-  const [, person, text] = /^([\w-]{16})(.{0,60})$/su.exec(after) ?? [];
-  return person === undefined ? undefined : { person, text };
 }
 
 async function personInWords(

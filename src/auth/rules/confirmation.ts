@@ -28,12 +28,12 @@ export interface Confirmation {
 
 /** Reads the questions out of the lists of people and the permissions. */
 export function confirmation(
-  { allowedUsers, blocked = [], admins = [], permissions }: {
+  { allowedUsers, blocked, admins, permissions }: {
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`. */
-    blocked?: readonly ListEntry[];
+    blocked: readonly ListEntry[];
     /** `OAUTH_ADMINS`. */
-    admins?: readonly ListEntry[];
+    admins: readonly ListEntry[];
     permissions?: Permissions;
   },
 ): Confirmation {

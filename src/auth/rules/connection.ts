@@ -60,8 +60,8 @@ export function scopesAt(
 /**
  * Computes the scopes of a sign-in to a connection.
  *
- * What the client already has at this address is added where that is an https
- * address, which no one else receives. Any program can listen on loopback, or
+ * The scopes that the client already has at this address are added where that
+ * is an https address, which no one else receives. Any program can listen on loopback, or
  * open links of an app: there nothing is added that was on no page.
  */
 export function scopesOfSignIn(

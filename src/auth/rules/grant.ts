@@ -5,7 +5,7 @@
  */
 import type { Caller, Identity } from "../../caller.ts";
 import { newRefreshKey } from "./refresh_token.ts";
-import { LIFETIMES, type Lifetimes } from "./lifetimes.ts";
+import type { Lifetimes } from "./lifetimes.ts";
 import { cutScopes } from "./scope.ts";
 import { subjectOf } from "./subject.ts";
 
@@ -81,10 +81,10 @@ export interface Grant {
  */
 export function useGrant(
   grant: Grant,
-  { refreshable, now, lifetimes = LIFETIMES }: {
+  { refreshable, now, lifetimes }: {
     refreshable: boolean;
     now: number;
-    lifetimes?: Lifetimes;
+    lifetimes: Lifetimes;
   },
 ): Grant {
   const ttlSeconds = refreshable

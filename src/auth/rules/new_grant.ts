@@ -8,7 +8,7 @@ import type { Identity } from "../../caller.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
 import { newGrantId } from "./credential.ts";
 import type { Grant } from "./grant.ts";
-import { CODE_TTL_SECONDS, LIFETIMES, type Lifetimes } from "./lifetimes.ts";
+import { CODE_TTL_SECONDS, type Lifetimes } from "./lifetimes.ts";
 import { newPersonalGrantId } from "./personal_token.ts";
 import { machineSubject, subjectOf } from "./subject.ts";
 
@@ -21,10 +21,10 @@ export function openGrant(
     identity,
     clientName,
     scopes = request.scopes,
-    lifetimes = LIFETIMES,
+    lifetimes,
     now,
   }: {
-    lifetimes?: Lifetimes;
+    lifetimes: Lifetimes;
     issuer: string;
     /** The `providerId` of the provider that the person signed in at. */
     provider: string;
@@ -90,7 +90,7 @@ export function openClientGrant(
   client:
     & Pick<Grant, "clientId" | "clientName" | "scopes" | "issuer" | "resource">
     & { now: number },
-  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds"> = LIFETIMES,
+  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds">,
 ): Grant {
   const { clientId, clientName } = client;
   return openFor(accessTokenSeconds, {
@@ -107,7 +107,7 @@ export function openClientGrant(
  */
 export function openAssertedGrant(
   asserted: Granted & { assertedBy: string; now: number },
-  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds"> = LIFETIMES,
+  { accessTokenSeconds }: Pick<Lifetimes, "accessTokenSeconds">,
 ): Grant {
   return openFor(accessTokenSeconds, { ...asserted, kind: "assertion" });
 }

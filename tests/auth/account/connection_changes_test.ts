@@ -6,7 +6,10 @@ import { openAssertedGrant } from "../../../src/auth/rules/new_grant.ts";
 import { Database } from "../../../src/store/database.ts";
 import { grantStore, setGrant } from "../../../src/store/grants.ts";
 import { grantKey } from "../../../src/store/keys.ts";
-import { ACCESS_TOKEN_TTL_SECONDS } from "../../../src/auth/rules/lifetimes.ts";
+import {
+  ACCESS_TOKEN_TTL_SECONDS,
+  LIFETIMES,
+} from "../../../src/auth/rules/lifetimes.ts";
 import { BASE_URL } from "../../kit/server.ts";
 import { Client } from "../../kit/client.ts";
 import { startOAuthServer } from "../../kit/sign_in.ts";
@@ -316,7 +319,7 @@ Deno.test("what an identity provider allowed is not paused or narrowed: its clie
     scopes: ["read"],
     assertedBy: "https://id.example.com",
     now: database.now(),
-  });
+  }, LIFETIMES);
   await database.commit((transaction) => setGrant(transaction, grant));
   const visitor = await AccountVisitor.signIn(server);
   assert.match(visitor.words, /Desk/);

@@ -174,7 +174,7 @@ Deno.test("pausing, narrowing and ending a connection act on all its sign-ins, t
   time.tick(1);
   assert.deepEqual(await statuses(), [401, 401, 401, 401]);
   assert.match(visitor.words, /No app is connected/);
-  // What comes after the end is another connection: it is not paused.
+  // A sign-in after the end is another connection: it is not paused.
   await visitor.look();
   tokens.splice(0, 4, await client.connect());
   assert.deepEqual(await statuses(), [200]);

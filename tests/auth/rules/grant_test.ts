@@ -28,6 +28,7 @@ import {
   ACCESS_TOKEN_TTL_SECONDS,
   GRANT_IDLE_TTL_SECONDS,
   GRANT_TTL_SECONDS,
+  LIFETIMES,
 } from "../../../src/auth/rules/lifetimes.ts";
 
 const NOW = 1_800_000_000;
@@ -43,13 +44,18 @@ const pending = openGrant({
   resource: HERE.resource,
   codeChallenge: "x",
 }, {
+  lifetimes: LIFETIMES,
   issuer: HERE.issuer,
   provider: "github",
   identity: { subject: "42" },
   clientName: "App",
   now: NOW,
 });
-const active = useGrant(pending, { refreshable: true, now: NOW });
+const active = useGrant(pending, {
+  lifetimes: LIFETIMES,
+  refreshable: true,
+  now: NOW,
+});
 
 Deno.test("isGrantOf() wants a grant that is active, and made here for it", () => {
   assert(isGrantOf(active, HERE));
@@ -63,6 +69,7 @@ Deno.test("isGrantOf() wants a grant that is active, and made here for it", () =
 Deno.test("useGrant() keeps a grant for a month, but never past its end", () => {
   assert.equal(active.expiresAt, NOW + GRANT_IDLE_TTL_SECONDS);
   const late = useGrant(active, {
+    lifetimes: LIFETIMES,
     refreshable: true,
     now: NOW + GRANT_TTL_SECONDS - 60,
   });
@@ -70,7 +77,11 @@ Deno.test("useGrant() keeps a grant for a month, but never past its end", () => 
 });
 
 Deno.test("useGrant() keeps a grant without refresh tokens as long as its access token", () => {
-  const once = useGrant(pending, { refreshable: false, now: NOW });
+  const once = useGrant(pending, {
+    lifetimes: LIFETIMES,
+    refreshable: false,
+    now: NOW,
+  });
   assert.equal(once.expiresAt, NOW + ACCESS_TOKEN_TTL_SECONDS);
 });
 
@@ -108,7 +119,11 @@ Deno.test("pauseGrant() tells since when, and resumeGrant() leaves nothing of it
   assert.equal(pauseGrant(paused, NOW + 9).pausedAt, NOW + 5);
   assert.deepEqual(resumeGrant(paused), active);
   // A refresh does not end a pause.
-  const used = useGrant(paused, { refreshable: true, now: NOW + 20 });
+  const used = useGrant(paused, {
+    lifetimes: LIFETIMES,
+    refreshable: true,
+    now: NOW + 20,
+  });
   assert.equal(used.pausedAt, NOW + 5);
 });
 
@@ -127,7 +142,10 @@ Deno.test("ledgerIdOf() is a grant's own, and one for all of a machine's", () =>
   assert.equal(ledgerIdOf(active), active.id);
   const [one, other] = ["ci", "other"].map((clientId) => {
     const machine = { ...HERE, clientId, clientName: "", scopes: [], now: NOW };
-    return [openClientGrant(machine), openClientGrant(machine)].map(ledgerIdOf);
+    return [
+      openClientGrant(machine, LIFETIMES),
+      openClientGrant(machine, LIFETIMES),
+    ].map(ledgerIdOf);
   });
   assert.equal(one[0], one[1]);
   assert.notEqual(one[0], other[0]);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { LIFETIMES } from "../../../src/auth/rules/lifetimes.ts";
 import { mintCredential } from "../../../src/auth/rules/credential.ts";
 import { Database } from "../../../src/store/database.ts";
 import { accessTokenStore } from "../../../src/store/access_tokens.ts";
@@ -34,7 +35,9 @@ async function readLive(
   kv: Deno.Kv,
   refreshToken: string,
 ): Promise<LiveRefreshToken> {
-  const read = await refreshTokenStore(new Database(kv)).read(refreshToken);
+  const read = await refreshTokenStore(new Database(kv), LIFETIMES).read(
+    refreshToken,
+  );
   const record = read!.token.value!;
   const grant = read!.grant.value!;
   const { wrappedKey } = record;
@@ -304,7 +307,9 @@ testOnDatabases(
     const live = await readLive(kv, refreshToken);
     await grantStore(new Database(kv)).close(grantId);
     assert.equal(
-      await refreshTokenStore(new Database(kv)).rotate(live, ["mail:read"]),
+      await refreshTokenStore(new Database(kv), LIFETIMES).rotate(live, [
+        "mail:read",
+      ]),
       undefined,
     );
     assert.equal(
