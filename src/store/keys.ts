@@ -344,6 +344,11 @@ export function blockKey(...name: string[]): Deno.KvKey {
   return ["block", ...name.map(fingerprint)];
 }
 
+/** A head that changes with every block and its end · for ever. */
+export function blockHeadKey(): Deno.KvKey {
+  return ["block-head"];
+}
+
 /** The `BASE_URL` of the last start · for ever. */
 export function lastStartKey(): Deno.KvKey {
   return ["last-start"];
