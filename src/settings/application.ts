@@ -4,7 +4,7 @@
  * @module
  */
 import { issuerId } from "../auth/rules/subject.ts";
-import type { Reach } from "./server.ts";
+import type { Exposure } from "./server.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import { listOf, matching, oneOf, SERVER_URL, text } from "./shapes.ts";
 
@@ -132,7 +132,7 @@ function endpoint(name: string) {
 /** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProvider(
   settings: Settings,
-  { deployed, loopback }: Reach,
+  { deployed, loopback }: Exposure,
 ): ProviderConfig {
   const provider = settings.require(PROVIDER.OAUTH_PROVIDER);
   if (provider === undefined || provider === "dev") {

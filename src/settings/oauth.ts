@@ -30,7 +30,7 @@ import {
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parseLifetimes } from "./lifetimes.ts";
-import type { Reach } from "./server.ts";
+import type { Exposure } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
 
@@ -118,10 +118,10 @@ export const PEOPLE = settingsOf({
 /** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
-  reach: Reach,
+  exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  const provider = parseProvider(settings, reach);
+  const provider = parseProvider(settings, exposure);
   const clients = parseClients(settings);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
   const known = knownHere({ provider, clients, assertionIssuers });

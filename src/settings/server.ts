@@ -39,7 +39,7 @@ export function isRemote(path = ""): boolean {
 }
 
 /** The machines that can reach the server. */
-export interface Reach {
+export interface Exposure {
   /** True on a public platform. */
   deployed: boolean;
   /** True if only this machine can. */
