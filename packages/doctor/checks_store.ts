@@ -7,7 +7,8 @@
 import { checkSkills } from "./checks_skills.ts";
 import { introduce, type Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
 /** A directory. */
 export type Store = "claude" | "chatgpt";

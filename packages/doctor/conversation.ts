@@ -7,7 +7,8 @@
 import { isObject } from "../../src/json.ts";
 import type { ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Json, Site } from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import type { Site } from "./site.ts";
 
 /** The server's description of itself. */
 export interface Introduction {

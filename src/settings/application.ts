@@ -155,29 +155,23 @@ export function parseProvider(
   };
   const needed = (setting: typeof PROVIDER.OAUTH_TOKEN_URL) =>
     settings.require(setting) ?? "";
-  switch (provider) {
-    case "oidc":
-      return {
-        ...application,
-        provider,
-        issuer: needed(PROVIDER.OAUTH_ISSUER),
-      };
-    case "custom":
-      return {
-        ...application,
-        provider,
-        authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
-        tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
-        userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
-        revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
-      };
-    default:
-      return {
-        ...application,
-        provider,
-        issuer: settings.read(PROVIDER.OAUTH_ISSUER),
-      };
+  if (provider === "custom") {
+    return {
+      ...application,
+      provider,
+      authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
+      tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
+      userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
+      revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
+    };
   }
+  return provider === "oidc"
+    ? { ...application, provider, issuer: needed(PROVIDER.OAUTH_ISSUER) }
+    : {
+      ...application,
+      provider,
+      issuer: settings.read(PROVIDER.OAUTH_ISSUER),
+    };
 }
 
 /**
@@ -186,38 +180,29 @@ export function parseProvider(
  * the settings spell the address makes no difference.
  */
 export function providerId(config: ProviderConfig): string {
-  switch (config.provider) {
-    case "dev":
-      return "dev";
-    case "custom":
-      return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  if (config.provider === "custom") {
+    return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  }
+  if (config.provider === "dev" || config.issuer === undefined) {
+    return config.provider;
+  }
+  const { provider, issuer } = config;
+  switch (provider) {
     case "github":
       // Only the origin of the issuer is used.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: new URL(config.issuer).origin });
+      return issuerId({ issuer: new URL(issuer).origin });
     case "microsoft":
       // The names of tenants are not case-sensitive.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer.toLowerCase() });
+      return issuerId({ issuer: issuer.toLowerCase() });
     default:
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer });
+      return issuerId({ issuer });
   }
 }
 
 /** The setting that says where the provider is, as it is set. */
 export function providerSetting(config: ProviderConfig): string {
-  switch (config.provider) {
-    case "dev":
-      return "OAUTH_PROVIDER=dev";
-    case "custom":
-      return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
-    default:
-      return config.issuer === undefined
-        ? `OAUTH_PROVIDER=${config.provider}`
-        : `OAUTH_ISSUER=${config.issuer}`;
-  }
+  if (config.provider === "custom") return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
+  return config.provider === "dev" || config.issuer === undefined
+    ? `OAUTH_PROVIDER=${config.provider}`
+    : `OAUTH_ISSUER=${config.issuer}`;
 }
