@@ -18,7 +18,6 @@ export interface Running extends Endpoint {
   stop(): Promise<void>;
 }
 
-/** Options of a start. */
 export interface StartOptions {
   /** The number of tools it serves; by default those that it ships. */
   tools?: number;

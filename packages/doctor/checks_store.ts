@@ -10,13 +10,11 @@ import { Fault, Skipped } from "./finding.ts";
 import type { Json } from "../client/mod.ts";
 import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
-/** A directory. */
 export type Store = "claude" | "chatgpt";
 
 /** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
-/** A check that reviewers make. */
 export interface StoreCheck {
   name: string;
   /** The directories whose reviewers make it. */
@@ -193,7 +191,6 @@ export function meeting(
   return () => met ??= token().then((it) => introduce(site, it));
 }
 
-/** Makes a check of each tool. */
 function eachTool(
   name: string,
   stores: readonly Store[],

@@ -21,7 +21,6 @@ export interface Introduction {
   isOnePage: boolean;
   /** Reads a resource. */
   read(uri: string): Promise<Json>;
-  /** Lists the skills. */
   skills(): Promise<readonly Json[]>;
 }
 

@@ -19,10 +19,8 @@ export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
 
-/** The most of an answer that is read. */
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
-/** An answer, read. */
 export interface Answer {
   status: number;
   headers: Headers;

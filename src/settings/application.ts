@@ -55,7 +55,6 @@ const PROVIDERS = [
 const REGISTER = "Register an application at the provider, with the callback " +
   "address BASE_URL/oauth/provider-callback";
 
-/** The settings of the provider. */
 export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +

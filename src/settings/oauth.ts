@@ -77,7 +77,6 @@ const USERS = {
   example: "jo@example.com,@example.org",
 } as const;
 
-/** The settings of people who sign in. */
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
     ...USERS,
@@ -150,7 +149,6 @@ export function parseOAuth(
   };
 }
 
-/** The memberships that a provider tells of. */
 const TOLD: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {

@@ -46,7 +46,6 @@ export interface Exposure {
   loopback: boolean;
 }
 
-/** The settings of the server. */
 export const SERVER = settingsOf({
   HOST: {
     words: "Address to listen on; `0.0.0.0` for every network.",

@@ -60,7 +60,6 @@ export interface Introduction {
   skills: Pages;
 }
 
-/** A compiled catalogue. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
