@@ -240,13 +240,12 @@ Deno.test("prompts list their arguments and which of them they need", () => {
 Deno.test("lists of 2026 say how long they may be kept, on every page", () => {
   const catalogue = compile({ tools: [rich, bare] }, {
     pageSize: 1,
-    listTtlSeconds: 7,
   });
   const { tools } = catalogue.stateless;
   const decode = (cursor?: string) => JSON.parse(tools.at(cursor));
   const first = decode();
   for (const page of [first, decode(first.nextCursor)]) {
-    assert.deepEqual([page.ttlMs, page.cacheScope], [7000, "public"]);
+    assert.deepEqual([page.ttlMs, page.cacheScope], [300_000, "public"]);
     assert.equal(page.resultType, "complete");
   }
 });
