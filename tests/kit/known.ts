@@ -7,8 +7,7 @@ import type { Known } from "../../src/auth/rules/list_entry.ts";
 
 export function known(provider = "dev"): Known {
   return {
-    provider,
-    providerId: provider,
+    providers: [{ id: provider, kind: provider }],
     otherIds: ["id.example.com"],
     clientIds: ["intranet"],
   };

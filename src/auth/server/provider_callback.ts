@@ -24,6 +24,7 @@ import type { Connection, ConnectionState } from "../../store/connections.ts";
 import type { Write } from "../../store/transaction.ts";
 import { now } from "../../clock.ts";
 import { type Provider, UpstreamError } from "../provider/provider.ts";
+import type { SignInProvider } from "../provider/sign_in_providers.ts";
 import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
@@ -52,7 +53,7 @@ const MOST_TRIES = 50;
 export function providerCallbackEndpoint(
   {
     baseUrl,
-    provider,
+    providers,
     approvals,
     connections,
     endGrants,
@@ -63,13 +64,6 @@ export function providerCallbackEndpoint(
     ...services
   }: LimitedServices,
 ): (c: Context) => Promise<Response> {
-  const { providerId } = services;
-  const denied = new OAuthError("access_denied", `${provider.name} refused`);
-  const failed = new OAuthError(
-    "server_error",
-    `Signing in with ${provider.name} failed`,
-  );
-
   function answer(
     c: Context,
     { value: { request } }: FoundRequest,
@@ -151,6 +145,7 @@ export function providerCallbackEndpoint(
    */
   function joined(
     identity: Identity,
+    { id: providerId }: SignInProvider,
     { value: record }: FoundRequest,
     { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
   ): { grant: Grant; state: ConnectionState } {
@@ -172,7 +167,7 @@ export function providerCallbackEndpoint(
     );
     const grant = grantOfSignIn(
       identity,
-      { ...record, consented: scopes },
+      { ...record, providerId, consented: scopes },
       services,
       { issuer: baseUrl, now: now(clock) },
     );
@@ -224,7 +219,7 @@ export function providerCallbackEndpoint(
       baseUrl,
       requests,
     });
-    const { phase, provider: from = providerId } = found.value;
+    const { phase, provider: sentTo } = found.value;
     if (phase === "done") {
       // This page was answered with 503 a moment ago.
       const code = await requests.answerAgain(found);
@@ -233,8 +228,20 @@ export function providerCallbackEndpoint(
       return answer(c, found, { code });
     }
     if (phase === "consent") throw notApproved();
-    // Its answer is no other provider's business.
-    if (from !== providerId) throw leftElsewhere();
+    // Its answer is no other provider's business. Each has its own address, so
+    // one that was chosen before, or that lies, is not taken for another.
+    const from = providers.at(c.req.param("provider"));
+    const isSentThere = from?.id === sentTo ||
+      // A request from before 0.3 names none: there was only one.
+      sentTo === undefined && from?.key === undefined;
+    if (!from || !isSentThere) throw leftElsewhere();
+    const { id: providerId, provider } = from;
+    const { name } = provider;
+    const denied = new OAuthError("access_denied", `${name} refused`);
+    const failed = new OAuthError(
+      "server_error",
+      `Signing in with ${name} failed`,
+    );
 
     // The provider's answer, which may be another's (RFC 9207 §2.4).
     const error = parameters.get("error");
@@ -274,8 +281,8 @@ export function providerCallbackEndpoint(
     try {
       signedIn = await provider.redeem({
         code: providerCode,
-        ...upstreamSecrets(handle, browser),
-        redirectUri: `${baseUrl}/oauth/provider-callback`,
+        ...upstreamSecrets(handle, browser, from),
+        redirectUri: from.redirectUri,
         issuer,
       });
     } catch (error) {
@@ -307,7 +314,7 @@ export function providerCallbackEndpoint(
       );
       let state: ConnectionState;
       try {
-        ({ grant, state } = joined(identity, leased, connection));
+        ({ grant, state } = joined(identity, from, leased, connection));
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
         return error.situation === "blocked"

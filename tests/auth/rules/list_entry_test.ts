@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   EntryError,
+  isAbout,
   isAboutClient,
   type ListEntry,
   type ListKind,
@@ -90,4 +91,84 @@ Deno.test("isAboutClient() knows a client by its whole ID and by its short one",
   assert(isAboutClient(entry, `${SHORT}.sealed`));
   assert(!isAboutClient(entry, `${SHORT}x`));
   assert(!isAboutClient({ kind: "client", clientId: "" }, ""));
+});
+
+const SEVERAL = {
+  ...known(),
+  providers: [
+    { id: "github", key: "github", kind: "github" },
+    { id: "id.partner.example", key: "partner", kind: "oidc" },
+  ],
+};
+
+for (
+  const [text, entry] of [
+    ["github:583231", { kind: "subject", subject: "github:583231" }],
+    ["id.partner.example:jo", {
+      kind: "subject",
+      subject: "id.partner.example:jo",
+    }],
+    ["jo@example.com", { kind: "address", address: "jo@example.com" }],
+    ["partner/group:staff", {
+      kind: "groups",
+      name: "staff",
+      provider: "id.partner.example",
+    }],
+    ["github/org:ACME", {
+      kind: "organizations",
+      name: "acme",
+      provider: "github",
+    }],
+    ["*", { kind: "everyone" }],
+  ] as [string, ListEntry][]
+) {
+  Deno.test(`parseListEntry() reads ${text} with several providers`, () => {
+    assert.deepEqual(
+      parseListEntry(text, SEVERAL, ["everyone", "membership"]),
+      entry,
+    );
+  });
+}
+
+for (
+  const [text, why, fix] of [
+    [
+      "583231",
+      /which provider/,
+      /Use github:583231 or id.partner.example:583231$/,
+    ],
+    ["octocat", /which provider/, /github:octocat or/],
+    ["example.com", /@ before it/, /id.partner.example:example.com for a/],
+    ["github:octocat", /OAUTH_PROVIDER=github/, /github:583231/],
+    ["gitlab:42", /begins with gitlab:/, /github: or id.partner.example:/],
+    [
+      "group:staff",
+      /which provider's word/,
+      /github\/group:staff or partner\/group:staff/,
+    ],
+    ["gitlab/group:staff", /begins with gitlab\/group:/, /github:/],
+  ] as [string, RegExp, RegExp][]
+) {
+  Deno.test(`parseListEntry() refuses ${text} with several providers`, () => {
+    assert.throws(
+      () => parseListEntry(text, SEVERAL, ["everyone", "membership"]),
+      (error) => {
+        assert(error instanceof EntryError);
+        assert.match(error.why, why);
+        assert.match(error.fix, fix);
+        return true;
+      },
+    );
+  });
+}
+
+Deno.test("isAbout() takes a membership for that of its provider alone", () => {
+  const entry = parseListEntry("partner/group:staff", SEVERAL, ["membership"]);
+  const person = (id: string, groups: string[]) => ({
+    subject: `${id}:42`,
+    identity: { subject: "42", groups },
+  });
+  assert(isAbout(entry, person("id.partner.example", ["staff"])));
+  assert(!isAbout(entry, person("id.partner.example", ["others"])));
+  assert(!isAbout(entry, person("github", ["staff"])));
 });
