@@ -7,6 +7,7 @@ import { issuerId } from "../auth/rules/subject.ts";
 import type { Reach } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import {
+  ISSUER_URL,
   listOf,
   lowerCase,
   matching,
@@ -136,7 +137,7 @@ export const PROVIDER = settingsOf({
   OAUTH_ISSUER: {
     words: "The issuer of an `oidc` provider; of a tenant or an instance of " +
       "your own at `microsoft` and `gitlab`.",
-    shape: SERVER_URL,
+    shape: ISSUER_URL,
     example: "https://id.example.com",
   },
   OAUTH_PROVIDER_DOMAINS: {

@@ -146,9 +146,9 @@ function idOf(config: ProviderConfig): string {
 /** Gives the name that pages have for a provider; a host for one of many. */
 function labelOf({ id, config }: ListedProvider): string {
   if (config.provider === "dev") return "dev";
-  const isKnownByName = !["oidc", "custom"].includes(config.provider);
-  return (config.name ?? (isKnownByName ? config.provider : id.split("/")[0]))
-    .toLowerCase();
+  const host = ["oidc", "custom"].includes(config.provider) &&
+    URL.parse(id)?.host;
+  return (config.name ?? (host || config.provider)).toLowerCase();
 }
 
 /** Complains of two that people, or we, could not tell apart. */

@@ -92,7 +92,7 @@ Deno.test("a person at both providers is two people, and neither hears of the ot
       [atPartner.tokens, partner],
     ] as const
   ) {
-    const subject = `${hostOf(own)}:jo of ${hostOf(own)}`;
+    const subject = `${own.issuer}#jo of ${own.issuer}`;
     assert((await call(tokens)).includes(subject));
   }
   assert.notEqual(
@@ -160,8 +160,8 @@ Deno.test("a rule names one provider's person and group, and is not about the ot
   work.claims = partner.claims = claims;
   await using server = await start(kv, {
     ...two.environment,
-    OAUTH_PERMISSIONS: `work/group:staff=*; ${hostOf(partner)}:ann=*; *=`,
-    OAUTH_BLOCKED: `${hostOf(partner)}:eve`,
+    OAUTH_PERMISSIONS: `work/group:staff=*; ${partner.issuer}#ann=*; *=`,
+    OAUTH_BLOCKED: `${partner.issuer}#eve`,
   });
   const scopeOf = async (key: "work" | "partner", name: string) => {
     const browser = two.browser(server);
@@ -469,7 +469,7 @@ Deno.test("who chose another provider meanwhile is not signed in by the first, w
   const back = await signInAt(two.partner.issuer, watching, second);
   const { body } = await client.redeem(client.codeFrom(back));
   const told = await textOf(client.call(body.access_token, "whoami"));
-  assert(told.includes(`${hostOf(two.partner)}:jo`), told);
+  assert(told.includes(`${two.partner.issuer}#jo`), told);
 });
 
 /** Signs in to the account page. */
@@ -489,7 +489,7 @@ Deno.test("the account page of a person is of the provider that they chose, and 
   await using two = await startTwoProviders();
   await using server = await start(kv, {
     ...two.environment,
-    OAUTH_ADMINS: `${hostOf(two.work)}:jo`,
+    OAUTH_ADMINS: `${two.work.issuer}#jo`,
   });
   const { tokens, client } = await connectAt(server, two, "work");
   const at = {

@@ -8,7 +8,7 @@ import type { Known } from "../../src/auth/rules/list_entry.ts";
 export function known(provider = "dev"): Known {
   return {
     providers: [{ id: provider, kind: provider }],
-    otherIds: ["id.example.com"],
+    otherIds: ["https://id.example.com"],
     clientIds: ["intranet"],
   };
 }

@@ -502,15 +502,15 @@ Deno.test("providerId() keeps the subjects of different providers apart", () => 
       OAUTH_PROVIDER: "oidc",
       OAUTH_ISSUER: "https://id.example.com/t1/",
     }),
-    "id.example.com/t1",
+    "https://id.example.com/t1",
   );
   assert.equal(
     idOf({ OAUTH_PROVIDER: "gitlab", OAUTH_ISSUER: "https://git.example.com" }),
-    "git.example.com",
+    "https://git.example.com",
   );
   assert.equal(
     idOf({ ...CUSTOM, OAUTH_USERINFO_URL: "https://api.example.com/me" }),
-    "api.example.com",
+    "https://api.example.com",
   );
 });
 
@@ -522,19 +522,23 @@ Deno.test("providerId() does not change with how the settings spell a provider",
   const tenant = "https://login.microsoftonline.com/72f988bf-86f1-41af";
   for (
     const [OAUTH_PROVIDER, id, ...issuers] of [
-      ["oidc", "id.example.com/T1", [
+      ["oidc", "https://id.example.com/T1", [
         "https://id.example.com/T1",
         "https://id.example.com/T1/",
         "https://ID.example.com:443/T1",
       ]],
-      ["github", "git.example.com", [
+      ["github", "https://git.example.com", [
         "https://git.example.com",
         "https://GIT.example.com/login",
       ]],
-      ["microsoft", "login.microsoftonline.com/72f988bf-86f1-41af/v2.0", [
-        `${tenant}/v2.0`,
-        `${tenant.toUpperCase().replace("HTTPS", "https")}/v2.0/`,
-      ]],
+      [
+        "microsoft",
+        "https://login.microsoftonline.com/72f988bf-86f1-41af/v2.0",
+        [
+          `${tenant}/v2.0`,
+          `${tenant.toUpperCase().replace("HTTPS", "https")}/v2.0/`,
+        ],
+      ],
     ] as const
   ) {
     for (const OAUTH_ISSUER of issuers.flat()) {

@@ -73,8 +73,8 @@ Deno.test("parseProviders() takes names of one's own for OpenID providers, unles
       provider,
     ]),
     [
-      ["login.microsoftonline.com/one/v2.0", "work", "microsoft"],
-      ["id.partner.example", "partner", "oidc"],
+      ["https://login.microsoftonline.com/one/v2.0", "work", "microsoft"],
+      ["https://id.partner.example", "partner", "oidc"],
     ],
   );
 });

@@ -8,7 +8,7 @@
 import type { Identity, Membership } from "../../caller.ts";
 import { isSealedClientId, shortClientId } from "./client_id.ts";
 import { namesDocument } from "./metadata_document.ts";
-import { MACHINE_ID, subjectOf } from "./subject.ts";
+import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The people that an entry is about, or the client. */
 export type ListEntry =
@@ -124,9 +124,7 @@ export function parseListEntry(
   if (membership.isPrefixed) {
     return checkMembership(membership, of, known, takes);
   }
-  const ids = [...known.providers.map(({ id }) => id), ...known.otherIds];
-  const id = ids.filter((id) => text.startsWith(`${id}:`))
-    .toSorted((one, other) => other.length - one.length).at(0);
+  const id = idOfSubject(text, idsOf(known));
   if (id !== undefined) {
     checkName(text.slice(id.length + 1), id, known);
     return { kind: "subject", subject: text };
@@ -297,16 +295,20 @@ function parseAddress(text: string): ListEntry {
 
 /** Parses the provider's own name for a person, which stands for theirs here. */
 function parseOwnName(text: string, known: Known): ListEntry {
-  const { providers: [provider, ...others], otherIds } = known;
-  const ids = known.providers.map(({ id }) => id);
+  const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {
+    const ids = idsOf(known);
+    const begins = ids.includes(text)
+      ? `${text}, and no more`
+      : /^.*[:#]/s.exec(text)![0];
+    const hint = ids.some((id) => id.includes("/"))
+      ? "; in .env a value with # goes between two '"
+      : "";
     throw new EntryError(
-      `no one here has a subject that begins with ${
-        text.slice(0, text.lastIndexOf(":") + 1)
-      }`,
+      `no one here has a subject that begins with ${begins}`,
       `Subjects begin with ${
-        [...ids, ...otherIds].map((id) => `${id}:`).join(" or ")
-      }`,
+        ids.map((id) => subjectOf(id, { subject: "" })).join(" or ")
+      }${hint}`,
     );
   }
   const namedAt = (those: typeof known.providers) =>
@@ -335,13 +337,21 @@ function parseOwnName(text: string, known: Known): ListEntry {
   };
 }
 
+/** Lists the prefixes of the subjects of people. */
+function idsOf({ providers, otherIds }: Known): string[] {
+  return [...providers.map(({ id }) => id), ...otherIds];
+}
+
 /** Checks the provider's own name for a person. @throws {EntryError} */
 function checkName(name: string, id: string, { providers }: Known): void {
   const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
   const { form = /./s, ...wanted } = SUBJECT_FORMS[kind] ?? {};
   if (form.test(name)) return;
   if (!("name" in wanted)) {
-    throw new EntryError("nothing is behind the colon", `Use ${id}:NAME`);
+    throw new EntryError(
+      "no name is behind the issuer",
+      `Use ${subjectOf(id, { subject: "NAME" })}`,
+    );
   }
   throw new EntryError(
     `a subject of OAUTH_PROVIDER=${kind} is ${wanted.name}`,

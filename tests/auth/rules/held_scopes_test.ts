@@ -130,7 +130,7 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
     assert.equal(held({ providerIds: ["gitlab"] }, grant), undefined);
     // One tenant is not all of them.
     assert.equal(
-      held({ providerIds: ["github.example.com"] }, grant),
+      held({ providerIds: ["https://github.example.com"] }, grant),
       undefined,
     );
   }
@@ -141,9 +141,12 @@ Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and
   assert.deepEqual(held({}, former), { scopes: SUPPORTED });
   assert.equal(held({ providerIds: ["gitlab"] }, former), undefined);
   const at = (subject: string): Grant => ({ ...former, subject });
-  const ported = at("id.example.com:8443:42");
-  assert(held({ providerIds: ["id.example.com:8443"] }, ported));
-  assert.equal(held({ providerIds: ["id.example.com"] }, ported), undefined);
+  const ported = at("https://id.example.com:8443#42");
+  assert(held({ providerIds: ["https://id.example.com:8443"] }, ported));
+  assert.equal(
+    held({ providerIds: ["https://id.example.com"] }, ported),
+    undefined,
+  );
 });
 
 Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {
