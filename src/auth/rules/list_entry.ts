@@ -24,6 +24,9 @@ export type ListEntry =
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
 
+/** The way to fix an entry about a group, in a list that takes none. */
+export type GroupFix = (entry: string) => string;
+
 /** A kind of entry that not every list takes. */
 export type ListKind = "everyone" | "membership" | "client";
 
@@ -97,13 +100,17 @@ const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 /**
  * Parses an entry.
  *
- * @param takes the kinds that this list takes besides people
+ * @param list `takes`: the kinds that this list takes besides people;
+ * `groupFix`: what to say of groups, where it takes none
  * @throws {EntryError} if it can match no one
  */
 export function parseListEntry(
   text: string,
   known: Known,
-  takes: readonly ListKind[] = [],
+  { takes = [], groupFix = permitGroup }: {
+    takes?: readonly ListKind[];
+    groupFix?: GroupFix;
+  } = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -122,7 +129,7 @@ export function parseListEntry(
     of ? text.slice(of.key!.length + 1) : text,
   );
   if (membership.isPrefixed) {
-    return checkMembership(membership, of, known, takes);
+    return checkMembership(membership, of, known, { takes, groupFix });
   }
   const id = idOfSubject(text, idsOf(known));
   if (id !== undefined) {
@@ -244,15 +251,14 @@ function checkMembership(
   { kind, name }: { kind: Membership; name: string },
   of: KnownProvider | undefined,
   { providers }: Known,
-  takes: readonly ListKind[],
+  { takes, groupFix }: { takes: readonly ListKind[]; groupFix: GroupFix },
 ): ListEntry {
   const entry = `${prefixOf(kind)}:${name}`;
   const written = of ? `${of.key}/${entry}` : entry;
   if (!takes.includes("membership")) {
     throw new EntryError(
       "this list is of people, not of groups",
-      "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
-        `OAUTH_PERMISSIONS=${written}=*`,
+      groupFix(written),
     );
   }
   if (!of && providers.length > 1) {
@@ -266,6 +272,11 @@ function checkMembership(
     name: membershipName(kind, name),
     ...of && { provider: of.id },
   };
+}
+
+function permitGroup(entry: string): string {
+  return "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
+    `OAUTH_PERMISSIONS=${entry}=*`;
 }
 
 /** Gives the prefix of a kind of membership, without its colon. */

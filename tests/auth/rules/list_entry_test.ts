@@ -42,7 +42,7 @@ const READ: [text: string, provider: string, entry: ListEntry][] = [
 for (const [text, provider, entry] of READ) {
   Deno.test(`parseListEntry() reads ${text} with ${provider}`, () => {
     const takes = ["everyone", "membership", "client"] as const;
-    assert.deepEqual(parseListEntry(text, known(provider), takes), entry);
+    assert.deepEqual(parseListEntry(text, known(provider), { takes }), entry);
   });
 }
 
@@ -81,7 +81,7 @@ const REFUSED: [
 for (const [text, provider, why, fix, takes] of REFUSED) {
   Deno.test(`parseListEntry() tells why ${text} matches no one with ${provider}`, () => {
     assert.throws(
-      () => parseListEntry(text, known(provider), takes),
+      () => parseListEntry(text, known(provider), { takes }),
       (error) => {
         assert(error instanceof EntryError);
         assert.match(error.why, why);
@@ -93,7 +93,9 @@ for (const [text, provider, why, fix, takes] of REFUSED) {
 }
 
 Deno.test("isAboutClient() knows a client by its whole ID and by its short one", () => {
-  const entry = parseListEntry(`client:${SHORT}`, known(), ["client"]);
+  const entry = parseListEntry(`client:${SHORT}`, known(), {
+    takes: ["client"],
+  });
   assert(isAboutClient(entry, `${SHORT}.sealed`));
   assert(!isAboutClient(entry, `${SHORT}x`));
   assert(!isAboutClient({ kind: "client", clientId: "" }, ""));
@@ -130,7 +132,7 @@ for (
 ) {
   Deno.test(`parseListEntry() reads ${text} with several providers`, () => {
     assert.deepEqual(
-      parseListEntry(text, SEVERAL, ["everyone", "membership"]),
+      parseListEntry(text, SEVERAL, { takes: ["everyone", "membership"] }),
       entry,
     );
   });
@@ -165,7 +167,8 @@ for (
 ) {
   Deno.test(`parseListEntry() refuses ${text} with several providers`, () => {
     assert.throws(
-      () => parseListEntry(text, SEVERAL, ["everyone", "membership"]),
+      () =>
+        parseListEntry(text, SEVERAL, { takes: ["everyone", "membership"] }),
       (error) => {
         assert(error instanceof EntryError);
         assert.match(error.why, why);
@@ -177,7 +180,9 @@ for (
 }
 
 Deno.test("isAbout() takes a membership for that of its provider alone", () => {
-  const entry = parseListEntry("partner/group:staff", SEVERAL, ["membership"]);
+  const entry = parseListEntry("partner/group:staff", SEVERAL, {
+    takes: ["membership"],
+  });
   const person = (id: string, groups: string[]) => ({
     subject: subjectOf(id, { subject: "42" }),
     identity: { subject: "42", groups },
