@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Arrival, Browser } from "../kit/browser.ts";
+import { FakeProvider } from "../kit/fake_provider.ts";
 import { formOf } from "../kit/account_visitor.ts";
 import { Client } from "../kit/client.ts";
 import {
@@ -718,4 +719,46 @@ Deno.test("a second provider changes nothing for people of the first", async () 
     await stateOf(work, { two, server: after, key: "work" }),
     AS_BEFORE,
   );
+});
+
+Deno.test("an app's own provider takes the place of one, not of several", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using two = await startTwoProviders();
+  await assert.rejects(
+    startServer({
+      kv,
+      tools,
+      env: two.environment,
+      provider: new FakeProvider(),
+    }),
+    /OAUTH_PROVIDER: got "work,partner", wants one provider/,
+  );
+});
+
+Deno.test("the development provider may be one of several, with its own address", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using two = await startTwoProviders();
+  await using server = await start(kv, {
+    ...two.environment,
+    OAUTH_PROVIDER: "work,dev",
+    OAUTH_PARTNER_CLIENT_ID: "",
+  });
+  const browser = two.browser(server);
+  const client = await Client.register(server);
+  const page = await choose(browser, client, "dev");
+  const back = await browser.press(page, "", "", { name: "Ada" });
+  const { body } = await client.redeem(client.codeFrom(back));
+  const told = await textOf(client.call(body.access_token, "whoami"));
+  assert(told.includes("dev:ada of dev"), told);
+});
+
+Deno.test("a person who is asked to a page chooses their provider there too", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using two = await startTwoProviders();
+  await using server = await start(kv, two.environment);
+  const browser = two.browser(server);
+  const page = await browser.open(`${BASE_URL}/wait/${"w".repeat(43)}`);
+  assert.equal(page.text.match(/Sign in with/g)?.length, 2);
+  const away = await browser.press(page, "provider", "partner");
+  assert(away.url.startsWith(two.partner.issuer), away.url);
 });
