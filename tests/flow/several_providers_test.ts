@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import type { Arrival, Browser } from "../kit/browser.ts";
+import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
+import { startAssertionProvider } from "../kit/assertion_provider.ts";
 import { FakeProvider } from "../kit/fake_provider.ts";
 import { formOf } from "../kit/account_visitor.ts";
 import { Client } from "../kit/client.ts";
@@ -761,4 +763,42 @@ Deno.test("a person who is asked to a page chooses their provider there too", as
   assert.equal(page.text.match(/Sign in with/g)?.length, 2);
   const away = await browser.press(page, "provider", "partner");
   assert(away.url.startsWith(two.partner.issuer), away.url);
+});
+
+Deno.test("an assertion vouches for no address of a provider's domain", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await using two = await startTwoProviders();
+  await using idp = await startAssertionProvider();
+  const statusWith = async (domains: string) => {
+    await using server = await start(kv, {
+      ...two.environment,
+      OAUTH_WORK_PROVIDER_DOMAINS: domains,
+      OAUTH_ALLOWED_USERS: "@example.com",
+      OAUTH_ASSERTION_ISSUERS: idp.issuer,
+      OAUTH_CLIENTS: JSON.stringify([{
+        client_id: "desk",
+        grant_types: [JWT_BEARER_GRANT_TYPE],
+        client_secret_env: "DESK_SECRET",
+      }]),
+      DESK_SECRET: "a-secret-of-many-letters",
+    });
+    const email = "ada@example.com";
+    const { status, body } = await server.fetch("/token", {
+      method: "POST",
+      body: new URLSearchParams({
+        grant_type: JWT_BEARER_GRANT_TYPE,
+        assertion: await idp.assertion(BASE_URL, {
+          email,
+          email_verified: true,
+          scope: "secret",
+        }),
+        client_id: "desk",
+        client_secret: "a-secret-of-many-letters",
+      }),
+    });
+    await body?.cancel();
+    return status;
+  };
+  assert.equal(await statusWith("example.org"), 200);
+  assert.equal(await statusWith("example.com"), 400);
 });
