@@ -89,3 +89,9 @@ export const SERVER_URL: Shape<string> = {
     return isGood ? text : refuse();
   },
 };
+
+/** An issuer, which has no query (RFC 8414 §2). */
+export const ISSUER_URL: Shape<string> = {
+  wants: "an https URL without ?",
+  parse: (text) => text.includes("?") ? refuse() : SERVER_URL.parse(text),
+};
