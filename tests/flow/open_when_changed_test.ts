@@ -74,8 +74,8 @@ interface Change {
   /** The address of the server from then on. */
   baseUrl?: string;
   /**
-   * What happens while the server runs. Settings that it gives are those of a
-   * restart.
+   * Does the change while the server runs. Settings that it gives are those of
+   * a restart.
    */
   happen?(things: Things): void | Promise<Settings | void>;
   cells: Readonly<Record<Column, Cell>>;
@@ -417,7 +417,7 @@ function bearer(token: string): HeadersOf {
   return { authorization: `Bearer ${token}` };
 }
 
-/** What ends when its process hears of it, by no clock of a test. */
+/** The columns that end when their process hears of it, by no test's clock. */
 const HEARS: readonly Column[] = ["call", "stream", "task"];
 
 for (const [name, change] of Object.entries(CHANGES)) {
