@@ -30,41 +30,51 @@ import {
   type Directory,
   skillsPerPage,
 } from "./skill_manifest.ts";
+import {
+  isAlwaysTask,
+  listTaskTools,
+  mayOutlast,
+  TASK_TOOLS,
+} from "./task_tools.ts";
 import { isTemplate } from "./uri_template.ts";
 
 /** Settings of a catalogue's lists and introduction. */
 export interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
+  /** The seconds after which calls are handed over; as of `serve`. */
+  handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
-  /**
-   * The seconds for which a 2026 client may keep lists and discovery; 300 by
-   * default.
-   */
-  listTtlSeconds?: number;
   /** True if callers see different lists: then no shared cache may keep one. */
   listsVary?: boolean;
   /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
 }
 
+/** The seconds for which a 2026 client may keep lists and discovery. */
+const LIST_TTL_SECONDS = 300;
+
 /** The description of the catalogue for one generation, printed beforehand. */
 export interface Introduction {
   printer: Printer;
   capabilities: JsonObject;
+  /** The tools of authors. */
   tools: Pages;
+  /** The same and, where they can be needed, the server's own. */
+  allTools: Pages;
   resources: Pages;
   resourceTemplates: Pages;
   prompts: Pages;
   skills: Pages;
 }
 
-/** A compiled catalogue. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
+  /** The names of the server's own tools, where they can be needed. */
+  taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
@@ -116,28 +126,28 @@ export function compileCatalogue(
   {
     serverInfo,
     instructions,
+    handOver,
     pageSize = 1000,
-    listTtlSeconds = 300,
     listsVary = false,
     anonymous = false,
   }: CatalogueOptions,
 ): Catalogue {
-  const compiled = compileDefinitions(definitions, { anonymous });
+  const compiled = compileDefinitions(definitions, { anonymous, handOver });
   const { listed } = compiled;
   const capabilities = capabilitiesOf(definitions, {
     hasViews: compiled.views.length > 0,
+    hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
   });
   const printer = statelessPrinter(serverInfo);
-  const ttlMs = listTtlSeconds * 1000;
   const listCache: CacheHint = {
-    ttlMs,
+    ttlMs: LIST_TTL_SECONDS * 1000,
     cacheScope: listsVary ? "private" : "public",
   };
   const discovery = printer.result({
     supportedVersions: REVISIONS,
     capabilities: capabilities.stateless,
     ...(instructions && { instructions }),
-  }, { ttlMs, cacheScope: "public" });
+  }, { ...listCache, cacheScope: "public" });
   const { tools = [], resources = [], prompts = [] } = definitions;
   const scopes = collectScopes([
     ...tools,
@@ -177,19 +187,24 @@ export function compileCatalogue(
         member: string,
         items: readonly JsonObject[],
         size = pageSize,
+        cache = listCache,
       ) =>
         printPages(
           member,
           items,
           size,
-          (result) => printer.result(result, listCache),
+          (result) => printer.result(result, cache),
         );
+      const tools = pages("tools", toolList, pageSize, toolCache);
       const listOf = (items: readonly Described[]) =>
         items.map((item) => listed.get(item)!);
       return {
         printer,
         capabilities,
-        tools: pages("tools", toolList),
+        tools,
+        allTools: taskTools.length === 0
+          ? tools
+          : pages("tools", [...toolList, ...taskTools], pageSize, toolCache),
         resources: pages("resources", listOf(seen.resources)),
         resourceTemplates: pages(
           "resourceTemplates",
@@ -203,12 +218,20 @@ export function compileCatalogue(
         ),
       };
     };
+    const taskTools = seenTools.some(mayOutlast)
+      ? listTaskTools({ anonymous })
+      : [];
+    // The client's own capabilities decide which list it is given.
+    const toolCache: CacheHint = taskTools.length === 0
+      ? listCache
+      : { ...listCache, cacheScope: "private" };
     const skillList = seenSkills.map(({ entry }) => entry);
     const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
     return {
       serverInfo,
       instructions,
       tools: byName(seen.tools),
+      taskTools: taskTools.length === 0 ? NONE : TASK_TOOLS,
       prompts: byName(seen.prompts),
       resources: new Map(
         [
@@ -228,7 +251,7 @@ export function compileCatalogue(
         sessionPrinter,
         // A 2025 client has no tasks, so it could not call the others.
         toolList
-          .filter((_, index) => seen.tools[index].task !== "required")
+          .filter((_, index) => isForAll(seen.tools[index]))
           .map(withObjectOutput),
         capabilities.session,
       ),
@@ -238,7 +261,7 @@ export function compileCatalogue(
     };
   }
 
-  const reaches = new Map<string, Catalogue>();
+  const narrowed = new Map<string, Catalogue>();
   const whole = select(() => true);
 
   function within(ceiling: readonly string[] | undefined): Catalogue {
@@ -246,17 +269,19 @@ export function compileCatalogue(
     const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
     if (reachable.length === scopes.size) return whole;
     const key = reachable.join(" ");
-    const reach = reaches.get(key) ?? {
+    const seen = narrowed.get(key) ?? {
       ...select(({ scopes = [] }) =>
         scopes.every((scope) => reachable.includes(scope))
       ),
       whole,
     };
     // The set asked for last is the last one to be dropped.
-    reaches.delete(key);
-    reaches.set(key, reach);
-    if (reaches.size > REACHES) reaches.delete(reaches.keys().next().value!);
-    return reach;
+    narrowed.delete(key);
+    narrowed.set(key, seen);
+    if (narrowed.size > MOST_NARROWED) {
+      narrowed.delete(narrowed.keys().next().value!);
+    }
+    return seen;
   }
 
   return whole;
@@ -266,7 +291,14 @@ export function compileCatalogue(
  * The most sets of scopes whose printed lists are kept; others are printed
  * again when needed.
  */
-const REACHES = 64;
+const MOST_NARROWED = 64;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** True for a tool that clients without tasks can call. */
+function isForAll(tool: CompiledTool): boolean {
+  return !isAlwaysTask(tool) || mayOutlast(tool);
+}
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));
