@@ -1,10 +1,14 @@
 /**
- * The time an operator waits for `/account` among few people and among many.
+ * The time an operator waits for `/account` and for `deno task people`, without
+ * its start, among few people and among many.
  *
  *     deno run --allow-all bench/people.ts [people]
  *
  * @module
  */
+import { runCommand } from "../packages/operate/command.ts";
+import { openRegister } from "../packages/operate/register.ts";
+import { Log } from "../src/log/log.ts";
 import { openPersonalGrant } from "../src/auth/rules/new_grant.ts";
 import { createServer } from "../src/server.ts";
 import { accountSessionStore } from "../src/store/account_sessions.ts";
@@ -56,6 +60,7 @@ async function measure(count: number): Promise<Record<string, number>> {
       OAUTH_ADMINS: "root@example.com",
     },
     kv,
+    log: { level: "off" },
   });
   const id = await accountSessionStore(database).save({
     subject: "dev:root",
@@ -88,6 +93,38 @@ async function measure(count: number): Promise<Record<string, number>> {
     }
     medians[what] = times.toSorted((a, b) => a - b)[LOADS >> 1];
   }
+  const log = new Log({}, { write() {} }).logger("bench");
+  const register = openRegister(database, log);
+  const last = `github:${count - 1}`;
+  for (
+    const line of [
+      "list",
+      `list family${count - 1}`,
+      `show ${last}`,
+      "block github:0",
+      "unblock github:0",
+      "blocked",
+    ]
+  ) {
+    const times = [];
+    for (let time = 0; time < LOADS; time++) {
+      const started = performance.now();
+      if (line.startsWith("unblock")) {
+        await register.blocks.block("github:0", {
+          by: "bench",
+        });
+      }
+      await runCommand(["people", ...line.split(" ")], {
+        register,
+        log,
+        by: "bench",
+      });
+      times.push(performance.now() - started);
+    }
+    const name = `people ${line.replaceAll(/\d+/g, "N")}`;
+    medians[name] = times.toSorted((a, b) => a - b)[LOADS >> 1];
+  }
+  await register.close();
   server.stop();
   await server.close();
   kv.close();
@@ -100,7 +137,7 @@ const [few, all] = [await measure(100), await measure(many)];
 console.log(`ms              100 people   ${many} people   ratio`);
 for (const [what, time] of Object.entries(few)) {
   console.log(
-    `${what.padEnd(20)} ${time.toFixed(1)}   ${all[what].toFixed(1)}   ` +
+    `${what.padEnd(24)} ${time.toFixed(1)}   ${all[what].toFixed(1)}   ` +
       (all[what] / time).toFixed(2),
   );
 }

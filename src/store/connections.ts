@@ -8,10 +8,10 @@
  */
 import type { ConnectionOf } from "../auth/rules/connection.ts";
 import { isSignInOf } from "../auth/rules/connection.ts";
-import type { Grant } from "../auth/rules/grant.ts";
+import { type Grant, pauseGrant, resumeGrant } from "../auth/rules/grant.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Database, Entry, Expiring, Found } from "./database.ts";
-import type { GrantStore } from "./grants.ts";
+import { type GrantStore, setGrant } from "./grants.ts";
 import { connectionKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
@@ -63,14 +63,16 @@ export function connectionStore(
     return (transaction) => transaction.check(entry).set(entry.key, record);
   }
 
+  /** Changes what holds for a connection, and gives its new version. */
   async function change(
     of: ConnectionOf,
     to: (state: ConnectionState) => ConnectionState,
-  ): Promise<void> {
+  ): Promise<Entry<ConnectionState>> {
     for (;;) {
       const entry = await database.get<ConnectionRecord>(keyOf(of));
-      const write = writeOf(entry, to(entry.value ?? {}));
-      if (await database.commit(write)) return;
+      const value = to(entry.value ?? {});
+      const versionstamp = await database.commit(writeOf(entry, value));
+      if (versionstamp) return { key: entry.key, value, versionstamp };
     }
   }
 
@@ -113,16 +115,48 @@ export function connectionStore(
     join: ({ entry }: Connection, state: ConnectionState): Write =>
       writeOf(entry, state),
 
-    /** Pauses the sign-ins to come, too; undefined: resumes them. */
-    pause: (of: ConnectionOf, pausedAt: number | undefined) =>
-      change(of, (state) => ({ ...state, pausedAt })),
+    /**
+     * Pauses all sign-ins, those to come too; undefined: resumes them. Of two
+     * changes at once the later one holds for every sign-in, whichever of them
+     * is slower. Gives the sign-ins that are open.
+     */
+    async pause(
+      of: ConnectionOf,
+      pausedAt: number | undefined,
+    ): Promise<Grant[]> {
+      let holding = await change(of, (state) => ({ ...state, pausedAt }));
+      const open: Grant[] = [];
+      for (const signIn of await signInsOf(of)) {
+        let read: Entry<Grant> = signIn;
+        while (read.value && read.value.status !== "closed") {
+          const { pausedAt: since } = holding.value ?? {};
+          const grant = since === undefined
+            ? resumeGrant(read.value)
+            : pauseGrant(read.value, since);
+          const rests = [holding, read];
+          const isDone = await database.commit((transaction) =>
+            setGrant(transaction.check(...rests), grant)
+          );
+          if (isDone) open.push(grant);
+          if (isDone) break;
+          [holding, read] = await database.getMany<[ConnectionState, Grant]>(
+            rests.map(({ key }) => key),
+          );
+        }
+      }
+      return open;
+    },
 
     /** Takes scopes away from the sign-ins to come, too. */
-    withhold: (of: ConnectionOf, scopes: readonly string[]) =>
-      change(of, (state) => ({
+    async withhold(
+      of: ConnectionOf,
+      scopes: readonly string[],
+    ): Promise<void> {
+      await change(of, (state) => ({
         ...state,
         withheld: unionOfScopes(state.withheld ?? [], scopes),
         withheldAt: database.now(),
-      })),
+      }));
+    },
   };
 }

@@ -65,38 +65,64 @@ export function connectionChanges(
     return await connections.signInsOf(grant.value);
   }
 
+  /** Keeps the scopes that a form leaves to a connection, in all sign-ins. */
+  async function narrowAll(of: Grant, form: Parameters): Promise<Grant[]> {
+    const held = (await connections.signInsOf(of)).map(({ value }) => value);
+    const taken = held.flatMap((grant) => {
+      const kept = keptScopes(grant, form);
+      return grant.scopes.filter((scope) =>
+        scope !== OFFLINE_ACCESS && !kept.includes(scope)
+      );
+    });
+    // First what holds for the connection: a sign-in at this moment sees it, or
+    // is seen.
+    if (taken.length > 0) {
+      await connections.withhold(of, taken);
+      await approvals.withhold(held, taken);
+    }
+    const narrowed: Grant[] = [];
+    for (const one of await connections.signInsOf(of)) {
+      const after = await grants.change(one, (grant) => narrow(grant, form));
+      if (after) narrowed.push(after);
+    }
+    return narrowed;
+  }
+
+  /** Makes the endpoint of a change of one's own connection or token. */
   function changing(
     changed: Changed,
-    change: (grant: Grant, form: Parameters) => Grant,
-    /** Changes what holds for the sign-ins to come. */
-    changeConnection: (
-      of: Grant,
-      form: Parameters,
-    ) => Promise<void>,
+    { connection, token }: {
+      /** Changes all sign-ins, and what holds for those to come. */
+      connection(of: Grant, form: Parameters): Promise<Grant[]>;
+      token(grant: Grant, form: Parameters): Grant;
+    },
   ): (c: Context) => Promise<Response> {
+    async function change(
+      found: Found<Grant>,
+      form: Parameters,
+    ): Promise<Grant[]> {
+      const { kind } = found.value;
+      if (kind === undefined) return await connection(found.value, form);
+      const after = await grants.change(found, (grant) => token(grant, form));
+      return after ? [after] : [];
+    }
+
     return async (c) => {
       const { session: { subject }, form } = await signedIn.findForm(c);
       const found = await grants.find(form.require("grant"));
       // Another person's grant is treated like one that does not exist.
       const isOwn = found?.value.subject === subject &&
         !isPassing(found.value);
-      // First the connection: a sign-in at this moment sees it, or is seen.
-      if (isOwn && found.value.kind === undefined) {
-        await changeConnection(found.value, form);
-      }
-      let isDone = false;
-      for (const one of isOwn ? await sharing(found) : []) {
-        const after = await grants.change(one, (grant) => change(grant, form));
-        if (!after) continue;
-        isDone = true;
+      const after = isOwn ? await change(found, form) : [];
+      for (const { id: grantId, clientName } of after) {
         log.audit(`Connection ${changed} on the account page`, {
           reference: c.get("reference"),
           subject,
-          grantId: after.id,
-          client: after.clientName,
+          grantId,
+          client: clientName,
         });
       }
-      const what = isDone ? `changed=${changed}` : "ended=0";
+      const what = after.length > 0 ? `changed=${changed}` : "ended=0";
       return redirect(c, `${baseUrl}/account?${what}`);
     };
   }
@@ -161,36 +187,18 @@ export function connectionChanges(
 
   return {
     /** Refuses the connection until it is resumed. */
-    pause: changing(
-      "paused",
-      (grant) => pauseGrant(grant, now(clock)),
-      (of) => connections.pause(of, now(clock)),
-    ),
+    pause: changing("paused", {
+      connection: (of) => connections.pause(of, now(clock)),
+      token: (grant) => pauseGrant(grant, now(clock)),
+    }),
 
-    resume: changing(
-      "resumed",
-      resumeGrant,
-      (of) => connections.pause(of, undefined),
-    ),
+    resume: changing("resumed", {
+      connection: (of) => connections.pause(of, undefined),
+      token: resumeGrant,
+    }),
 
     /** Keeps the scopes whose boxes are ticked. */
-    narrow: changing(
-      "narrowed",
-      (grant, form) => narrowGrant(grant, keptScopes(grant, form)),
-      async (of, form) => {
-        const held = (await connections.signInsOf(of))
-          .map(({ value }) => value);
-        const taken = held.flatMap((grant) => {
-          const kept = keptScopes(grant, form);
-          return grant.scopes.filter((scope) =>
-            scope !== OFFLINE_ACCESS && !kept.includes(scope)
-          );
-        });
-        if (taken.length === 0) return;
-        await connections.withhold(of, taken);
-        await approvals.withhold(held, taken);
-      },
-    ),
+    narrow: changing("narrowed", { connection: narrowAll, token: narrow }),
 
     /** Ends the grants that the form names, or all of a subject. */
     async end(c: Context): Promise<Response> {
@@ -202,6 +210,11 @@ export function connectionChanges(
       return redirect(c, `${baseUrl}/account?ended=${count}`);
     },
   };
+}
+
+/** Reduces a grant to the scopes whose boxes are ticked. */
+function narrow(grant: Grant, form: Parameters): Grant {
+  return narrowGrant(grant, keptScopes(grant, form));
 }
 
 /** Lists the scopes of a grant whose boxes are ticked. */

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { connectionStore } from "../../src/store/connections.ts";
+import { Database } from "../../src/store/database.ts";
+import { grantStore } from "../../src/store/grants.ts";
+import { testOnDatabases } from "../kit/databases.ts";
+import { atomicWith, kvWith } from "../kit/kv.ts";
+import { newClient, signIn } from "../kit/records.ts";
+
+function connectionsOf(kv: Deno.Kv) {
+  const database = new Database(kv);
+  return connectionStore(database, grantStore(database));
+}
+
+/** Makes a handle like `kv`; `between` happens before its nth commit. */
+function interrupted(
+  kv: Deno.Kv,
+  nth: number,
+  between: () => Promise<unknown>,
+): Deno.Kv {
+  let commits = 0;
+  return kvWith(kv, {
+    atomic: atomicWith(kv, async (commit) => {
+      if (++commits === nth) await between();
+      return await commit();
+    }),
+  });
+}
+
+for (
+  const [what, first, second] of [
+    ["a resume that comes between", 100, undefined],
+    ["a pause that comes between", undefined, 100],
+  ] as const
+) {
+  testOnDatabases(
+    `pause() leaves no sign-in behind ${what}, for any of them`,
+    async (kv, other) => {
+      const client = newClient();
+      const [one, two] = [
+        await signIn(kv, { client }),
+        await signIn(kv, { client }),
+      ];
+      const of = one.grant;
+      const others = connectionsOf(other);
+      // The connection's record is written first, then one sign-in, then both.
+      for (const nth of [1, 2, 3]) {
+        await others.pause(of, second);
+        const slow = interrupted(kv, nth, () => others.pause(of, second));
+        await connectionsOf(slow).pause(of, first);
+        const { state, open } = await others.read(of);
+        const holds = nth === 1 ? first : second;
+        assert.equal(state.pausedAt, holds);
+        assert.deepEqual(
+          open.map(({ value }) => value.pausedAt),
+          [holds, holds],
+        );
+      }
+      assert.notEqual(one.grant.id, two.grant.id);
+    },
+  );
+}
