@@ -42,12 +42,12 @@ function formOf(page: Arrival, action: string): Arrival {
 
 async function signIn(
   server: OAuthServer,
-  { as = "42", email = "jo@example.com" } = {},
+  { as = "42", email = "jo@example.com", at = "/tokens" } = {},
 ): Promise<{ browser: Browser; page: Arrival }> {
   server.provider.subject = as;
   server.provider.email = email;
   const browser = server.browser();
-  const page = await browser.open(`${BASE_URL}/account`);
+  const page = await browser.open(`${BASE_URL}/account${at}`);
   return {
     browser,
     page: await browser.press(formOf(page, "/account/sign-in"), "", ""),
@@ -92,11 +92,12 @@ Deno.test("POST /account/tokens makes a token that is shown on its page alone an
   });
   assert.equal((await call(server, token, "mail")).text, "mail");
   assert.equal((await call(server, token, "send")).status, 403);
-  const again = await signedIn.browser.open(`${BASE_URL}/account`);
+  const again = await signedIn.browser.open(`${BASE_URL}/account/tokens`);
   assert.match(again.text, /Backup/);
   assert(!again.text.includes(token));
   // It is the person's own, and belongs to no app.
-  assert.match(again.text, /No app is connected/);
+  const apps = await signedIn.browser.open(`${BASE_URL}/account`);
+  assert.match(apps.text, /No app is connected/);
 });
 
 Deno.test("loading the page of a new token again makes no other, and shows it to its browser alone", async () => {
@@ -104,7 +105,7 @@ Deno.test("loading the page of a new token again makes no other, and shows it to
   const { browser, page } = await signIn(server);
   const { page: made, token } = await make({ browser, page });
   const { pathname, searchParams } = new URL(made.url);
-  assert.equal(pathname, "/account");
+  assert.equal(pathname, "/account/tokens");
   const again = await browser.open(made.url);
   assert(again.text.includes("Backup"));
   assert(again.text.includes(token));
@@ -196,7 +197,7 @@ Deno.test("the last use of a made token is written once a minute", async () => {
     return value.usedAt;
   };
   const madeAt = await usedAt();
-  const shown = await browser.open(`${BASE_URL}/account`);
+  const shown = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(shown.text, /never used/);
   time.tick(59);
   await call(server, token);
@@ -204,7 +205,7 @@ Deno.test("the last use of a made token is written once a minute", async () => {
   time.tick(2);
   await call(server, token);
   await until(async () => await usedAt() === madeAt + 61);
-  const after = await browser.open(`${BASE_URL}/account`);
+  const after = await browser.open(`${BASE_URL}/account/tokens`);
   assert.match(after.text, /last used/);
 });
 
@@ -217,6 +218,7 @@ Deno.test("an operator sees whose tokens there are, and ends them", async () => 
   const { browser, page } = await signIn(server, {
     as: "1",
     email: "ops@example.com",
+    at: "/people",
   });
   assert.match(page.text, /Backup \(access token\)/);
   await browser.press(formOf(page, "/account/end"), "", "");
