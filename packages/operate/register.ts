@@ -22,6 +22,7 @@ import { ledgerStore } from "../../src/store/ledger.ts";
 import { peopleStore } from "../../src/store/people.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { taskStore } from "../../src/store/tasks.ts";
+import { waitStore } from "../../src/store/waits.ts";
 
 /** Longer than `OAUTH_LEDGER_DAYS` may be. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
@@ -40,6 +41,7 @@ export function openRegister(database: Database, log: Logger) {
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
   const accountSessions = accountSessionStore(database);
+  const waits = waitStore(database);
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const endGrants = grantsEnd({ grants, sessions, tasks, database });
@@ -52,6 +54,7 @@ export function openRegister(database: Database, log: Logger) {
     tasks,
     accountSessions,
     blocks,
+    waits,
     connections: connectionStore(database, grants),
     accessTokens: accessTokenStore(database),
     ledger: ledgerStore(database, { keepSeconds: LEDGER_SECONDS, log }),

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { Child } from "@hono/hono/jsx";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   ConnectionButtons,
@@ -57,6 +58,8 @@ export interface ConnectionsProps extends FormPage {
   clients: readonly ConnectedClient[];
   /** The lifetimes that a connection has here. */
   lifetimes: Pick<Lifetimes, "grantSeconds" | "idleSeconds">;
+  /** The questions that wait for the person. */
+  waiting?: Child;
   /** The number of sign-ins shown, where there may be more. */
   most?: number;
   now: number;
@@ -64,37 +67,42 @@ export interface ConnectionsProps extends FormPage {
 
 /** The clients connected in a person's name. */
 export function ConnectionsSection(
-  { providerName, clients, lifetimes, most, now, ...form }: ConnectionsProps,
+  { providerName, clients, lifetimes, waiting, most, now, ...form }:
+    ConnectionsProps,
 ) {
   return (
-    <section>
-      <p class="small soft">
-        Ending a connection tells {providerName}{" "}
-        nothing: what you allowed this server there is ended there. A connection
-        ends by itself {lifetimes.grantSeconds / 86_400}{" "}
-        days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
-        days after it was used last.
-      </p>
-      <CutNote most={most} />
-      <div class="card">
-        {clients.length === 0
-          ? (
-            <>
-              <p>No app is connected in your name.</p>
-              <p>
-                <a class="button" href={`${form.base ?? ""}/`}>Connect one</a>
-              </p>
-            </>
-          )
-          : (
-            <ul class="rows">
-              {clients.map((client) => (
-                <ClientRow {...form} client={client} now={now} />
-              ))}
-            </ul>
-          )}
-      </div>
-    </section>
+    <>
+      {waiting}
+      <section>
+        {waiting && <h2>Connected</h2>}
+        <p class="small soft">
+          Ending a connection tells {providerName}{" "}
+          nothing: what you allowed this server there is ended there. A
+          connection ends by itself {lifetimes.grantSeconds / 86_400}{" "}
+          days after its sign-in, or {lifetimes.idleSeconds / 86_400}{" "}
+          days after it was used last.
+        </p>
+        <CutNote most={most} />
+        <div class="card">
+          {clients.length === 0
+            ? (
+              <>
+                <p>No app is connected in your name.</p>
+                <p>
+                  <a class="button" href={`${form.base ?? ""}/`}>Connect one</a>
+                </p>
+              </>
+            )
+            : (
+              <ul class="rows">
+                {clients.map((client) => (
+                  <ClientRow {...form} client={client} now={now} />
+                ))}
+              </ul>
+            )}
+        </div>
+      </section>
+    </>
   );
 }
 

@@ -44,6 +44,8 @@ interface TokenProps extends FormPage {
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
+  /** True if the person may be granted no scope of those that there are. */
+  isBare: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
   /** The token that was made just now; without its text once that is over. */
@@ -55,7 +57,7 @@ interface TokenProps extends FormPage {
 
 /** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
-  const { tokens, scopes, days, made, most, now, ...form } = props;
+  const { tokens, scopes, isBare, days, made, most, now, ...form } = props;
   return (
     <section>
       {made && <MadeToken {...made} />}
@@ -106,6 +108,12 @@ export function TokenSection(props: TokenProps) {
                 </label>
               ))}
             </fieldset>
+          )}
+          {isBare && (
+            <p class="soft">
+              You may use nothing here that needs a permission, and nor may a
+              token of yours. Ask the people who run this server.
+            </p>
           )}
           <div class="actions">
             <button type="submit">Make a token</button>

@@ -16,6 +16,7 @@ import { ownDataEndpoints } from "./own_data.ts";
 import { accountParts, type PartOptions } from "./parts.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
 import { accountPlaces } from "./places.ts";
+import { waitEndpoints } from "./waits.ts";
 
 /** The parts of the pages and of their forms. */
 type AccountOptions =
@@ -25,6 +26,7 @@ type AccountOptions =
   & Parameters<typeof accountPages>[0]
   & Omit<Parameters<typeof connectionChanges>[0], "places">
   & Parameters<typeof ownDataEndpoints>[0]
+  & Parameters<typeof waitEndpoints>[0]
   & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
 
 /** Makes the routes of the account, and its way back from the provider. */
@@ -64,5 +66,8 @@ export function accountRoutes(options: AccountOptions) {
   const data = ownDataEndpoints(options);
   app.post("/account/export", rated, data.download);
   app.post("/account/erase", rated, data.erase);
+  const wait = waitEndpoints(options);
+  app.get("/wait/:id", rated, wait.show);
+  app.post("/wait/:id", rated, wait.answer);
   return { ...signIn, app };
 }

@@ -12,13 +12,16 @@ import {
   type ConnectionInWords,
   ConnectionsSection,
 } from "../../pages/connections_section.tsx";
+import { WaitingSection } from "../../pages/waiting_section.tsx";
 import type { LedgerStore } from "../../store/ledger.ts";
+import type { WaitStore } from "../../store/waits.ts";
 import {
   connectionInWords,
   sessionCounts,
   type WordSources,
 } from "./grant_words.ts";
 import { callsHref } from "./calls_part.ts";
+import { waitsInWords } from "./waits.ts";
 import { ownGrants, type OwnGrantSources } from "./own_grants.ts";
 import type { AccountPart } from "./account_part.ts";
 
@@ -31,6 +34,8 @@ export function connectionsPart(
     configured: readonly Client[];
     /** Absent where no calls are kept. */
     ledger?: LedgerStore;
+    /** The questions that wait for people. */
+    waits: Pick<WaitStore, "listOf">;
     lifetimes: Lifetimes;
   },
 ): AccountPart {
@@ -50,11 +55,15 @@ export function connectionsPart(
       counts.begin(
         bindingOf({ issuer: baseUrl, resource: resourceOf(baseUrl), subject }),
       );
-      const { own, most } = await ownGrants(subject, options);
+      const [{ own, most }, waits] = await Promise.all([
+        ownGrants(subject, options),
+        waitsInWords(subject, options),
+      ]);
       const connections = own.filter(({ kind }) => kind !== "token");
       const sessions = await counts.of(connections);
       return ConnectionsSection({
         ...form,
+        waiting: WaitingSection({ base: form.base, waits, now }),
         providerName,
         clients: byClient(
           connections,

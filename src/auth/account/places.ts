@@ -1,5 +1,5 @@
 /**
- * Places on the account page: a part, and what is asked of it. A form and a
+ * Places of the account: a part, and what is asked of it, or a wait. A form and a
  * sign-in carry the place that they lead back to.
  *
  * @module
@@ -8,6 +8,9 @@ import type { PartLink } from "../../pages/account_page.tsx";
 
 /** A longer one is cut to its part: it travels through the provider. */
 const MOST_CHARACTERS = 200;
+
+/** The page of a wait: `wait/` and an id that the store of waits made. */
+const WAIT = /^wait\/[\w-]{43}$/;
 
 /** A part by its name, and the parameters that are kept on the way. */
 export interface PlacedPart extends Pick<PartLink, "name"> {
@@ -37,6 +40,7 @@ export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
 
     /** Gives a place that is short and known; the first part for another. */
     check(place = ""): string {
+      if (WAIT.test(place)) return place;
       const [part] = place.split("?", 1);
       if (!known.has(part)) return "";
       return place.length <= MOST_CHARACTERS ? place : part;
@@ -47,6 +51,7 @@ export function accountPlaces(baseUrl: string, parts: readonly PlacedPart[]) {
      * Only this server's own parts are places.
      */
     addressOf(place = "", message: Record<string, string> = {}): string {
+      if (WAIT.test(place)) return `${baseUrl}/${place}`;
       const [named, query = ""] = place.split("?", 2);
       const part = known.has(named) ? named : "";
       const params = asked(part, new URLSearchParams(query));

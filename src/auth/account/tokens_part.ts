@@ -39,15 +39,15 @@ export function tokensPart(
       ]);
       const tokens = own.filter(({ kind }) => kind === "token");
       const made = tokens.find((grant) => grant.id === madeId);
+      const grantable = permissions?.ceiling(session) ?? scopes.supported;
       return TokenSection({
         ...form,
         tokens: tokens.map((grant) => ({
           ...tokenInWords(grant, options),
           callsHref: options.ledger && callsHref(visit, grant.clientName),
         })),
-        scopes: options.inWords(
-          permissions?.ceiling(session) ?? scopes.supported,
-        ),
+        scopes: options.inWords(grantable),
+        isBare: grantable.length === 0 && scopes.supported.length > 0,
         days: tokenDays(lifetimes),
         made: made && { name: made.clientName, token: madeToken },
         most,

@@ -15,6 +15,7 @@ import type { NotedCall } from "../../store/call_list.ts";
 import type { LedgerStore } from "../../store/ledger.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import type { TaskStore } from "../../store/tasks.ts";
+import type { WaitStore } from "../../store/waits.ts";
 import { bindingOf, type Grant, ledgerIdOf } from "../rules/grant.ts";
 import { endOfAll } from "./end_all.ts";
 import type { EndGrants } from "./end_grant.ts";
@@ -38,6 +39,7 @@ interface PersonStores {
   ledger: Pick<LedgerStore, "list">;
   sessions: Pick<SessionStore, "countsOf" | "forgetAllOf">;
   tasks: Pick<TaskStore, "forgetAllOf" | "listOf">;
+  waits: Pick<WaitStore, "forgetAllOf" | "listKept">;
   endGrants: EndGrants;
   /** Names what sessions and tasks are bound to where no grant tells it. */
   bindingsOf(subject: string): Promise<string[]>;
@@ -48,7 +50,7 @@ export type PersonData = ReturnType<typeof personData>;
 /** Makes the reader and the eraser of what is kept about people. */
 export function personData(stores: PersonStores) {
   const { database, grants, ledger, sessions, tasks, connections } = stores;
-  const { accountSessions, accessTokens, blocks } = stores;
+  const { accountSessions, accessTokens, blocks, waits } = stores;
   const end = endOfAll(stores);
 
   /** Copies the grants of a person with their calls, some at a time. */
@@ -75,6 +77,9 @@ export function personData(stores: PersonStores) {
       ),
       tasks: (await Promise.all([...bindings].map(tasks.listOf))).flat(),
       accountSessions: await accountSessions.listOf(subject),
+      waits: (await waits.listKept(subject)).map((
+        { key: _key, id: _id, ...wait },
+      ) => wait),
     };
   }
 
@@ -132,6 +137,7 @@ export function personData(stores: PersonStores) {
       }
       await connections.forget(subject);
       await accessTokens.forget(subject);
+      await waits.forgetAllOf(subject);
       await grants.unlist([{ subject }]);
       await grants.forget(subject);
       // Someone may have signed in as them meanwhile.

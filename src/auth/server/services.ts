@@ -29,6 +29,7 @@ import { peopleStore } from "../../store/people.ts";
 import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import { taskStore } from "../../store/tasks.ts";
+import { waitStore } from "../../store/waits.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -88,6 +89,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   const [ownId, ...otherIds] = subjectIds(config);
   const accountSessions = accountSessionStore(database);
   const tasks = taskStore(database);
+  const waits = waitStore(database);
   const connections = connectionStore(database, grants);
   const accessTokens = accessTokenStore(database);
   const endGrants = grantsEnd({ ...options, grants, tasks });
@@ -132,6 +134,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
       // Where none is kept now, some may have been before.
       ledger: options.ledger ?? ledgerStore(database, { keepSeconds: 0, log }),
       tasks,
+      waits,
       bindingsOf: (subject) =>
         Promise.resolve([
           bindingOf({
@@ -145,6 +148,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     codes: codeStore(database, lifetimes),
     refreshTokens: refreshTokenStore(database, lifetimes),
     lifetimes,
+    waits,
     accountSessions,
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({

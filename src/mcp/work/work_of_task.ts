@@ -17,7 +17,18 @@ import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
+import type { Link, Visits } from "../exchange/visits.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
+
+/** A call that brought answers to questions. */
+export interface Recalled {
+  /** Finds the answer that it brought to a question. */
+  recall(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): JsonObject | undefined;
+}
 
 /** The surroundings of a task's work. */
 export interface Surroundings {
@@ -29,6 +40,8 @@ export interface Surroundings {
   log: Logger;
   /** Notes that the task waits for a person; what it gives, that it does not. */
   wait(): () => void;
+  /** The call that became the task while it ran. */
+  begun?: Recalled & { readonly authored: AuthoredRun };
 }
 
 /** The work that a task's context speaks for. */
@@ -39,6 +52,7 @@ export class WorkOfTask implements Work {
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
+  readonly visits?: Visits;
   readonly signal: AbortSignal;
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
@@ -54,7 +68,7 @@ export class WorkOfTask implements Work {
     surroundings: Surroundings,
   ) {
     const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log } = surroundings;
+    const { tasks, clock, signal, log, begun } = surroundings;
     this.#countedAs = countedAs;
     this.#surroundings = surroundings;
     this.signal = signal;
@@ -63,10 +77,12 @@ export class WorkOfTask implements Work {
     this.client = client;
     this.meta = meta;
     this.changes = changes;
+    this.visits = request.visits?.within(requestId);
     this.advise = (message) => request.advise?.(message);
-    this.authored = new AuthoredRun((message) =>
-      log.warning(message, { reference: requestId })
-    );
+    this.authored = begun?.authored ??
+      new AuthoredRun((message) =>
+        log.warning(message, { reference: requestId })
+      );
     this.status = new StatusMessage(
       // Only words: the work goes on without them.
       (message) => tidy(() => tasks.setMessage(requestId, message)),
@@ -76,6 +92,11 @@ export class WorkOfTask implements Work {
 
   get progressToken(): string {
     return this.requestId;
+  }
+
+  /** Tells the client in the status, which its model reads; the task goes on. */
+  async showLink({ message, address }: Link): Promise<void> {
+    await this.status.tell(`${message}\n${address}`);
   }
 
   /** Tasks have no notifications; progress becomes the status. */
@@ -90,7 +111,9 @@ export class WorkOfTask implements Work {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { questions, tasks, signal, wait } = this.#surroundings;
+    const { questions, tasks, signal, wait, begun } = this.#surroundings;
+    const known = begun?.recall(method, params, key);
+    if (known) return known;
     questions.take(this.#countedAs);
     const goOn = wait();
     try {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -322,4 +323,17 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
   assert.equal((await making).page.status, 403);
   const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
   assert.deepEqual(grants, []);
+});
+
+Deno.test("the page says that a token opens nothing that needs a permission, to who may have none", async () => {
+  const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
+  const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
+  await using server = await startOAuthServer({ tools, environment });
+  const none = /You may use nothing here that needs a permission/;
+  const at = "/tokens";
+  assert.match((await AccountVisitor.signIn(server, { at })).words, none);
+  server.provider.memberships = { organizations: ["acme"] };
+  const member = await AccountVisitor.signIn(server, { at });
+  assert.match(member.words, /It may use/);
+  assert.doesNotMatch(member.words, none);
 });
