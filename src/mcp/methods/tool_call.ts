@@ -22,8 +22,15 @@ import { parseBy } from "../wire/json_schema.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
+import { isTerminal } from "../../store/task_record.ts";
 import type { Task } from "../../store/tasks.ts";
-import { checkKnowsTasks, knowsTasks } from "../work/task_methods.ts";
+import { isAlwaysTask, mayOutlast } from "../catalogue/task_tools.ts";
+import { LastingTool } from "../work/hand_over.ts";
+import { checkKnowsTasks, hasTasks } from "../work/task_methods.ts";
+import { TaskRelay } from "../work/task_relay.ts";
+import { callTaskTool } from "../work/task_tools.ts";
+import { waitForTask } from "../work/task_wait.ts";
+import { resultOfTask, unknownTask } from "../work/task_words.ts";
 import {
   errorResult,
   inputErrorText,
@@ -32,13 +39,30 @@ import {
 } from "../wire/tool_result.ts";
 
 /** A call of a tool, with its parsed input. */
-interface ToolCall {
-  tool: CompiledTool;
-  input: JsonObject;
-  call: Call;
+class ToolCall extends LastingTool {
   /** Gives back its place among the running calls of a limited tool. */
   leave?: () => void;
   prepared?: unknown;
+  isInTask = false;
+
+  constructor(
+    readonly tool: CompiledTool,
+    readonly input: JsonObject,
+    readonly call: Call,
+  ) {
+    super();
+  }
+
+  /** Runs the tool in the request, as long as that lasts. */
+  run(): MaybePromise<Result> {
+    const { tool, call } = this;
+    const running = runAround(this, call.context);
+    if (running instanceof Promise && mayOutlast(tool)) {
+      this.result = running;
+      call.lasting = this;
+    }
+    return follow(running, (result) => print(call, result));
+  }
 }
 
 /**
@@ -49,12 +73,16 @@ export function callTool(call: Call): MaybePromise<Answer> {
   const { catalogue, params } = call;
   const { name } = params;
   const tool = catalogue.tools.get(name as string);
-  if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
+  if (tool === undefined) {
+    const isOurs = catalogue.taskTools.has(name as string);
+    if (isOurs) return callTaskTool(call, name as string);
+    throw invalidParams(`Unknown tool: ${quoted(name)}`);
+  }
   const input = argumentsOf(params);
-  if (!tool.input) return start({ tool, input, call });
+  if (!tool.input) return start(new ToolCall(tool, input, call));
   const next = (parsed: ParsedInput): MaybePromise<Answer> =>
     parsed.success
-      ? start({ tool, input: parsed.data as JsonObject, call })
+      ? start(new ToolCall(tool, parsed.data as JsonObject, call))
       : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
   return follow(parseInput(tool.input, input), next);
 }
@@ -69,24 +97,21 @@ function print(
 
 /** Starts a call: most of them run at once. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
-  const { tool, call } = toolCall;
+  const { tool } = toolCall;
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);
-  const running = runAround(toolCall, call.context);
-  return follow(running, (result) => print(call, result));
+  return toolCall.run();
 }
 
 /** Runs a tool within its own limit. A task keeps the place of its call. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.countedAs);
-  let isTask = false;
+  toolCall.leave = leave;
   try {
-    const answer = await prepare({ ...toolCall, leave });
-    isTask = "task" in answer;
-    return answer;
+    return await prepare(toolCall);
   } finally {
-    if (!isTask) leave();
+    if (!toolCall.isInTask) leave();
   }
 }
 
@@ -97,7 +122,9 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call } = toolCall;
   const { client, stateless, context } = call;
-  if (tool.task === "required") {
+  const isForClient = tool.task !== undefined && hasTasks(call);
+  const isForServer = isAlwaysTask(tool) && !isForClient;
+  if (isForServer && !mayOutlast(tool)) {
     if (!stateless) {
       throw invalidParams(
         `${tool.name} runs as a task, which this client does not support`,
@@ -105,29 +132,64 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
     }
     checkKnowsTasks(client);
   }
-  const prepared = await CallContext.follow(
+  toolCall.prepared = await CallContext.follow(
     context,
     tool.prepare?.(input, context),
     (prepared) => prepared,
   );
-  const ready = { ...toolCall, prepared };
-  return tool.task && stateless && knowsTasks(client)
-    ? { task: await startTask(ready) }
-    : print(call, await runAround(ready, context));
+  if (isForClient) return { task: await startTask(toolCall) };
+  return isForServer ? await runAsTask(toolCall) : await toolCall.run();
 }
 
+/**
+ * Begins a task for a client that knows none, and waits for its end as long as
+ * the client would: else the call is handed over.
+ */
+async function runAsTask(toolCall: ToolCall): Promise<Answer> {
+  const { tool, call } = toolCall;
+  const task = await startTask(toolCall);
+  const { taskId } = task;
+  call.taskId = taskId;
+  let seen: Task | undefined = task;
+  try {
+    seen = await waitForTask(call, task, {
+      untilMilliseconds: call.startedMilliseconds + tool.handOverMilliseconds,
+      // A 2026 client would send this call again, and begin another task.
+      relay: call.stateless
+        ? undefined
+        : new TaskRelay(call, tool.handOverMilliseconds),
+    });
+  } catch (error) {
+    if (!call.signal.aborted) throw error;
+    // Where the server stops, the task may go on elsewhere.
+    if (call.hasEnded) await call.engine.tasks.end(taskId, CANCELLED);
+  }
+  if (seen === undefined) return print(call, unknownTask());
+  return isTerminal(seen.status)
+    ? print(call, resultOfTask(seen, call))
+    : { task: seen };
+}
+
+const CANCELLED = { status: "cancelled" } as const;
+
 /** Begins a task, which gives back the place of its call. */
-function startTask(toolCall: ToolCall): Promise<Task> {
+async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
   const { taskRunner } = call.engine;
-  return taskRunner.start(call, tool.scopes ?? [], async (context) => {
-    const run = async () => await runAround(toolCall, context);
-    try {
-      return await (telemetry ? telemetry.task(tool.name, run) : run());
-    } finally {
-      leave?.();
-    }
-  });
+  const task = await taskRunner.start(
+    call,
+    tool.scopes ?? [],
+    async (context) => {
+      const run = async () => await runAround(toolCall, context);
+      try {
+        return await (telemetry ? telemetry.task(tool.name, run) : run());
+      } finally {
+        leave?.();
+      }
+    },
+  );
+  toolCall.isInTask = true;
+  return task;
 }
 
 /** Runs a tool's function, within the author's hook if there is one. */
