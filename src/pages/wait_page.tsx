@@ -232,10 +232,8 @@ export function WaitSignInPage(
           Sign in to see what waits for you here. The link shows nothing to
           anyone else.
         </p>
-        <form
-          method="post"
-          action={`${base}/account/sign-in?wait=${encodeURIComponent(id)}`}
-        >
+        <form method="post" action={`${base}/account/sign-in`}>
+          <input type="hidden" name="back" value={`wait/${id}`} />
           <ProviderButtons options={options} />
         </form>
       </main>

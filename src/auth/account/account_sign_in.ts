@@ -7,10 +7,12 @@
  */
 import type { Context } from "@hono/hono";
 import { fingerprint, isSameSecret, randomId } from "../../crypto/crypto.ts";
+import { seal, unseal } from "../../crypto/seal.ts";
 import { HttpError, OAuthError } from "../../errors.ts";
 import type { Logger } from "../../log/log.ts";
 import { isBlocked } from "../rules/allowed_users.ts";
 import type { Confirmation } from "../rules/confirmation.ts";
+import { deriveKey } from "../rules/data_key.ts";
 import type { ListEntry } from "../rules/list_entry.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
@@ -35,6 +37,7 @@ import { dropCookie, keepCookie, readCookie } from "../../http/cookie.ts";
 import { checkSameSite } from "../doors/origin.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
+import type { AccountPlaces } from "./places.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
 import { readParameters } from "../../http/body.ts";
 import type { ProviderChoice } from "../grants/provider_choice.ts";
@@ -43,19 +46,20 @@ import { providerUrl } from "../grants/provider_url.ts";
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
 
+/** Our `state`, and the sealed place after it. */
+const STATE = /^(account\.[\w-]+\.[\w-]+)(?:\.([\w.-]+))?$/;
+
 /** The time a person has at the provider, in seconds. */
 const SIGN_IN_SECONDS = 10 * 60;
 
 /** The time for which storing a session is tried while a person waits. */
 const SAVE_MILLISECONDS = 15_000;
 
-/** An id that the store of waits made. */
-const WAIT_ID = /^[\w-]{43}$/;
-
 /** Signs people in to the account page. */
 export function accountSignIn(
   {
     baseUrl,
+    places,
     providers,
     choice,
     subjectIds,
@@ -68,6 +72,8 @@ export function accountSignIn(
     log,
   }: {
     baseUrl: string;
+    /** Leads back to the part that someone came for. */
+    places: AccountPlaces;
     providers: SignInProviders;
     choice: Pick<ProviderChoice, "find" | "remember">;
     /** The prefixes of all subjects. */
@@ -83,12 +89,37 @@ export function accountSignIn(
   },
 ) {
   const cookie = { name: "account-sign-in", baseUrl };
-  /** The wait whose page someone came from. */
-  const waitCookie = { name: "account-wait", baseUrl };
 
   // It names the provider, whose answer is no other provider's business.
   const stateOf = (handle: string, { id }: SignInProvider) =>
     `${STATE_PREFIX}${handle}.${fingerprint(id).slice(0, 8)}`;
+
+  const placeKey = (handle: string, browser: string) =>
+    deriveKey(`${browser} ${handle}`, "account place");
+
+  /** Adds to our `state` the place to come back to, for this browser alone. */
+  async function stateWith(
+    own: string,
+    { handle, browser, place }: {
+      handle: string;
+      browser: string;
+      place: string;
+    },
+  ): Promise<string> {
+    if (place === "") return own;
+    return `${own}.${await seal(placeKey(handle, browser), place)}`;
+  }
+
+  async function placeOf(
+    sealed: string,
+    handle: string,
+    browser: string,
+  ): Promise<string | undefined> {
+    if (sealed === "") return undefined;
+    // It only says where to go on: the sign-in does not fail with it.
+    return await unseal(placeKey(handle, browser), sealed)
+      .catch(() => undefined);
+  }
 
   async function ask<T>(
     c: Context,
@@ -145,11 +176,6 @@ export function accountSignIn(
     }
   }
 
-  async function readKey(c: Context): Promise<string | undefined> {
-    if (providers.all.length === 1) return undefined;
-    return (await readParameters(c.req.raw)).get("provider");
-  }
-
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
@@ -160,14 +186,19 @@ export function accountSignIn(
       // others.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
-      const wait = c.req.query("wait");
-      if (wait === undefined || !WAIT_ID.test(wait)) dropCookie(c, waitCookie);
-      else keepCookie(c, waitCookie, wait, SIGN_IN_SECONDS);
       const browser = keepBrowser(c, baseUrl);
-      const chosen = choice.find({ key: await readKey(c) });
+      const form = c.req.header("content-type") === undefined
+        ? undefined
+        : await readParameters(c.req.raw);
+      const place = places.check(form?.get("back"));
+      const chosen = choice.find({ key: form?.get("provider") });
       // Several, and a form that names none: the page has a button for each.
-      if (!chosen) return redirect(c, `${baseUrl}/account`);
-      const state = stateOf(handle, chosen);
+      if (!chosen) return redirect(c, places.addressOf(place));
+      const state = await stateWith(stateOf(handle, chosen), {
+        handle,
+        browser,
+        place,
+      });
       const url = await ask(
         c,
         chosen,
@@ -187,11 +218,12 @@ export function accountSignIn(
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
+      const [, own = "", sealed = ""] = STATE.exec(state) ?? [];
       // Each has its own address: no answer is taken for another's.
       const from = providers.at(c.req.param("provider"));
       if (
         !handle || !browser || !from ||
-        !isSameSecret(state, stateOf(handle, from))
+        !isSameSecret(own, stateOf(handle, from))
       ) {
         throw new HttpError(
           400,
@@ -238,10 +270,8 @@ export function accountSignIn(
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      const wait = readCookie(c, waitCookie);
-      if (wait === undefined) return redirect(c, `${baseUrl}/account`);
-      dropCookie(c, waitCookie);
-      return redirect(c, `${baseUrl}/wait/${wait}`);
+      const place = await placeOf(sealed, handle, browser);
+      return redirect(c, places.addressOf(place));
     },
   };
 }
