@@ -10,6 +10,7 @@ import type { App } from "./app.ts";
 import { basePathOf } from "../net/base_path.ts";
 import { isStranger } from "../caller.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import { subjectIds } from "../settings/oauth.ts";
 import { isRemote } from "../settings/server.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
@@ -17,6 +18,7 @@ import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls } from "../mcp/exchange/running.ts";
 import { Subscriptions } from "../mcp/exchange/subscriptions.ts";
+import type { WaitPages } from "../mcp/exchange/visits.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
 import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
@@ -39,6 +41,7 @@ import { replyStore } from "../store/replies.ts";
 import { stateStore } from "../store/request_states.ts";
 import { sessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
+import { waitStore } from "../store/waits.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { isHost } from "../net/host.ts";
 import { isTwin, loopbackOriginOf } from "../net/loopback.ts";
@@ -115,12 +118,20 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       gateOf(config.auth, () => loadGate(baseUrl, app));
     const addressed: AddressedServer = {
       gate,
-      mcp: mcpEndpoint({ ...engine, gate }),
+      mcp: mcpEndpoint({ ...engine, gate, waitPages: waitPagesAt(baseUrl) }),
       app,
       close: async () => await loading?.then((app) => app.close(), () => {}),
     };
     servers.set(baseUrl, addressed);
     return addressed;
+  }
+
+  /** The pages on which people answer at one public address. */
+  function waitPagesAt(baseUrl: string | undefined): WaitPages | undefined {
+    const { oauth } = config.auth;
+    if (!oauth || baseUrl === undefined) return undefined;
+    const [providerId] = subjectIds(oauth);
+    return { waits, baseUrl, providerId };
   }
 
   /**
@@ -200,6 +211,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
+  const waits = waitStore(database);
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
   const ledger = ledgerDays > 0

@@ -6,12 +6,7 @@
 import type { Authenticated } from "../../caller.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import {
-  callerOf,
-  endOfToken,
-  type Grant,
-  withinLifetimes,
-} from "../rules/grant.ts";
+import { callerOf, endOfToken, withinLifetimes } from "../rules/grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
@@ -50,18 +45,14 @@ export function accessTokenVerifier(
     baseUrl: string;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
-    accessTokens: Pick<AccessTokenStore, "find">;
-    grants: Pick<GrantStore, "find" | "touch">;
+    accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
+    grants: Pick<GrantStore, "touch">;
     providerTokens: Pick<ProviderTokens, "upstream">;
     clock: Clock;
   },
 ) {
   const verified = recent(read, { clock });
-  const live = recent(readGrant, { clock });
-
-  async function readGrant(grantId: string): Promise<Grant | undefined> {
-    return (await grants.find(grantId))?.value;
-  }
+  const live = recent(accessTokens.findGrant, { clock });
 
   /** True if a grant still allows everything that it did. */
   async function isStillHeld(
@@ -79,7 +70,7 @@ export function accessTokenVerifier(
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, dataKey } = access;
-    const expiresAt = endOfToken(grant, access.expiresAt, lifetimes);
+    const expiresAt = endOfToken(grant, access, lifetimes);
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
     const isPaused = grant.pausedAt !== undefined;

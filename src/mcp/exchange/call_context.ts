@@ -16,6 +16,7 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type {
   AnswerTo,
   Context,
+  Elicited,
   McpClient,
   Question,
 } from "../../authoring/context.ts";
@@ -33,6 +34,11 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../wire/request_meta.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
+import { type AskingWork, askOnPage } from "./page_question.ts";
+import type { Visits } from "./visits.ts";
+
+const NO_PAGE =
+  "This caller cannot sign in to a page of this server, on which a person says that it is done.";
 
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
@@ -41,26 +47,23 @@ const EMPTY_FORM =
  * The work that a context belongs to: a request, or a task that goes on after
  * it.
  */
-export interface Work {
+export interface Work extends AskingWork {
   readonly caller: Caller;
   readonly upstream?: Upstream;
   readonly requestId: string;
   readonly client: McpClient;
-  /** True if the client belongs to the generation without sessions. */
-  readonly stateless: boolean;
   readonly meta: JsonObject;
   /** The token for progress; undefined if the client did not ask for it. */
   readonly progressToken?: RequestId;
   /** The least severe level the client wants; undefined: no messages at all. */
   readonly logLevel?: LoggingLevel;
-  readonly signal: AbortSignal;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
+  /** Questions on pages of ours; undefined: its caller has none. */
+  readonly visits?: Visits;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
-  /** Sends a notification that belongs to the request. */
-  notify(method: string, params: JsonObject): Promise<void>;
   /**
    * Asks the client and gives its result. `key` names the question if the tool
    * gave it one; otherwise its position does.
@@ -183,14 +186,11 @@ export class CallContext implements Context {
 
   get ask(): Context["ask"] {
     return async <const Q extends Question>(question: Q) => {
-      const url = "url" in question;
-      this.#requireCapability(
-        "elicitation",
-        (elicitation) =>
-          url ? "url" in elicitation : !("url" in elicitation) ||
-            "form" in elicitation,
-        { [url ? "url" : "form"]: {} },
-      );
+      if ("url" in question) {
+        const answer = await this.#askOnPage(question);
+        if (answer) return answer as AnswerTo<Q>;
+      }
+      this.#requireElicitation("url" in question);
       let mistake: FormError | undefined;
       for (let attempt = 1;; attempt++) {
         const { key } = question;
@@ -209,6 +209,47 @@ export class CallContext implements Context {
         }
       }
     };
+  }
+
+  /**
+   * Asks on a page of ours: what has to be done there, and what a client cannot
+   * show. Undefined where the client opens the address itself, or no page is
+   * the caller's.
+   */
+  async #askOnPage(
+    question: Extract<Question, { url: string }>,
+  ): Promise<Elicited<undefined> | undefined> {
+    const work = this.#work;
+    const { visits, client: { capabilities: { elicitation } } } = work;
+    const isOpener = isObject(elicitation) && "url" in elicitation;
+    const mustBeDone = question.until === "done";
+    if (isOpener && !mustBeDone) return undefined;
+    if (!visits) {
+      if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
+      return undefined;
+    }
+    return await this.#orCut(() =>
+      askOnPage(
+        work,
+        visits,
+        question,
+        isOpener
+          ? (params, key) => this.#request("elicitation/create", params, key)
+          : undefined,
+      )
+    );
+  }
+
+  /** Checks that the client asks in the form that is needed. */
+  #requireElicitation(url: boolean): void {
+    this.#requireCapability(
+      "elicitation",
+      (elicitation) =>
+        url
+          ? "url" in elicitation
+          : !("url" in elicitation) || "form" in elicitation,
+      { [url ? "url" : "form"]: {} },
+    );
   }
 
   get sample(): Context["sample"] {
@@ -259,6 +300,11 @@ export class CallContext implements Context {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
+    return await this.#orCut(() => this.#work.request(method, params, key));
+  }
+
+  /** Waits for the person, unless the run has ended. */
+  async #orCut<T>(ask: () => Promise<T>): Promise<T> {
     const { authored } = this.#work;
     if (authored?.reason !== undefined) {
       authored.goesOn();
@@ -266,7 +312,7 @@ export class CallContext implements Context {
       return await new Promise(() => {});
     }
     try {
-      return await this.#work.request(method, params, key);
+      return await ask();
     } catch (error) {
       if (error instanceof QuestionError) throw error;
       return await this.#cut(error);

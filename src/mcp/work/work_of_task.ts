@@ -17,6 +17,7 @@ import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
+import type { Link, Visits } from "../exchange/visits.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
 /** A call that brought answers to questions. */
@@ -51,6 +52,7 @@ export class WorkOfTask implements Work {
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
+  readonly visits?: Visits;
   readonly signal: AbortSignal;
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
@@ -75,6 +77,7 @@ export class WorkOfTask implements Work {
     this.client = client;
     this.meta = meta;
     this.changes = changes;
+    this.visits = request.visits?.within(requestId);
     this.advise = (message) => request.advise?.(message);
     this.authored = begun?.authored ??
       new AuthoredRun((message) =>
@@ -89,6 +92,11 @@ export class WorkOfTask implements Work {
 
   get progressToken(): string {
     return this.requestId;
+  }
+
+  /** Tells the client in the status, which its model reads; the task goes on. */
+  async showLink({ message, address }: Link): Promise<void> {
+    await this.status.tell(`${message}\n${address}`);
   }
 
   /** Tasks have no notifications; progress becomes the status. */
