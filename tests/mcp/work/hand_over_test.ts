@@ -4,6 +4,10 @@ import { LimitError, StorageError } from "../../../src/errors.ts";
 import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_definitions.ts";
 import type { Call } from "../../../src/mcp/exchange/call.ts";
 import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
+import {
+  CallContext,
+  type Work,
+} from "../../../src/mcp/exchange/call_context.ts";
 import { LastingTool } from "../../../src/mcp/work/hand_over.ts";
 import type { Begun } from "../../../src/mcp/work/task_runner.ts";
 import { settled } from "../../kit/wait.ts";
@@ -15,7 +19,7 @@ class Running extends LastingTool {
   readonly tried: Begun[] = [];
   readonly logged: string[] = [];
   adopt = (_begun: Begun): Promise<void> => Promise.resolve();
-  readonly state = { hasEnded: false, isStopped: false, isAsking: false };
+  readonly state = { hasEnded: false, isStopped: false };
   readonly call: Call;
 
   constructor() {
@@ -39,7 +43,6 @@ class Running extends LastingTool {
     }, {
       hasEnded: { get: () => state.hasEnded },
       isStopped: { get: () => state.isStopped },
-      isAsking: { get: () => state.isAsking },
     }) as unknown as Call;
     this.result = new Promise<CallToolResult>(() => {});
   }
@@ -58,7 +61,7 @@ Deno.test("a call is handed over when its time has come, and not before", async 
   assert.equal(await running.at(45), 1);
 });
 
-for (const why of ["hasEnded", "isStopped", "isAsking"] as const) {
+for (const why of ["hasEnded", "isStopped"] as const) {
   Deno.test(`a call that ${why} is not handed over, nor if it is so meanwhile`, async () => {
     const running = new Running();
     running.state[why] = true;
@@ -77,6 +80,23 @@ for (const why of ["hasEnded", "isStopped", "isAsking"] as const) {
     assert.equal(await running.at(46), 2);
   });
 }
+
+Deno.test("a call is handed over once its person has answered, and no sooner", async () => {
+  const answered = Promise.withResolvers<{ action: string }>();
+  const running = new Running();
+  const context = new CallContext({
+    stateless: true,
+    client: { capabilities: { elicitation: { url: {} } } },
+    request: () => answered.promise,
+  } as unknown as Work);
+  Object.assign(running.call, { context });
+  const asked = context.ask({ message: "Pay", url: "https://example.com/" });
+  await settled();
+  assert.equal(await running.at(45), 0);
+  answered.resolve({ action: "decline" });
+  await asked;
+  assert.equal(await running.at(46), 1);
+});
 
 Deno.test("a hand-over that the database kept is tried again after a while, one at a time", async () => {
   const running = new Running();
