@@ -68,6 +68,11 @@ export interface Caller {
   /** The person, if a provider identified them. */
   identity?: Identity;
   /**
+   * The provider that they signed in at, by the beginning of its subjects:
+   * `github`. Names of `identity` are unique at one provider only.
+   */
+  provider?: string;
+  /**
    * The name that sessions, tasks and request states are bound to: the person,
    * under OAuth as issuer, resource and subject, so that nothing is lost when
    * the client asks for more scopes, signs in again or registers anew.

@@ -5,14 +5,10 @@
  */
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
 import type { Check } from "./check.ts";
+import { isObject } from "../../src/json.ts";
 import { Fault, Skipped } from "./finding.ts";
-import {
-  baseUrlFix,
-  type Json,
-  OTHER_ORIGIN,
-  parseObject,
-  type Site,
-} from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import { baseUrlFix, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
 /** The redirect URIs with which the known clients register. */
 const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {
@@ -60,12 +56,19 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   {
     name: "Sign-in provider (everyone)",
     async run(site) {
-      switch (await askForProvider(site)) {
+      const states = Object.entries(await askForProviders(site));
+      const worst = ["misbehaved", "unavailable", "ok"]
+        .find((state) => states.some(([, is]) => is === state));
+      // The only one has no name.
+      const who = states.filter(([name, is]) => name && is === worst)
+        .map(([name]) => `${name}: `).join("");
+      const there = who && " there";
+      switch (worst) {
         case "ok":
-          return "answers the server; ending at /account tells it nothing";
+          return `${who}answers the server; ending at /account tells it nothing`;
         case "unavailable":
           throw new Fault(
-            "does not answer the server, so no one can sign in",
+            `${who}does not answer the server, so no one can sign in${there}`,
             "Look for “No one can sign in” in the server's log: it names the " +
               "setting and the reason. Check OAUTH_PROVIDER and OAUTH_ISSUER, " +
               "and that the machine reaches that address (DNS, firewall, " +
@@ -73,7 +76,8 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
           );
         case "misbehaved":
           throw new Fault(
-            "answers the server with what is no sign-in, so no one can",
+            `${who}answers the server with what is no sign-in, so no one ` +
+              `can${there}`,
             "Check OAUTH_ISSUER: “No one can sign in” in the server's log " +
               "says what it found there.",
           );
@@ -324,14 +328,23 @@ export const SIGN_IN_CHECKS: readonly Check[] = [
   },
 ];
 
-/** Asks the server for the state of its provider, until it knows it. */
-async function askForProvider(site: Site): Promise<unknown> {
+/**
+ * Asks the server for the states of its providers, until it knows them; the only
+ * one has no name.
+ */
+async function askForProviders(site: Site): Promise<Record<string, unknown>> {
   for (let left = PROVIDER_LOOKS;; left--) {
     const { status, text } = await site.send(`${site.base}/ready`);
     // Nothing of ours, or told already.
-    if (status !== 200 || !text.startsWith("{")) return undefined;
-    const { provider } = parseObject("/ready", text, "Answer with JSON.");
-    if (provider !== "unknown" || left === 0) return provider;
+    if (status !== 200 || !text.startsWith("{")) return {};
+    const { provider, providers = { "": provider } } = parseObject(
+      "/ready",
+      text,
+      "Answer with JSON.",
+    );
+    const states = isObject(providers) ? providers : {};
+    const isKnown = !Object.values(states).includes("unknown");
+    if (isKnown || left === 0) return states;
     await new Promise((resolve) =>
       setTimeout(resolve, PROVIDER_PAUSE_MILLISECONDS)
     );

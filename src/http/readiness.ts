@@ -17,10 +17,19 @@ const FRESH_MILLISECONDS = 1000;
 export interface ReadinessOptions {
   /** Reads or writes something. @throws when the database does not answer */
   probeDatabase(): Promise<unknown>;
-  /** Tells the state of the provider, if there is one. */
-  provider(): string | undefined;
+  /** Tells the states of the providers, with their names if there are several. */
+  providers(): readonly { key?: string; is: string }[];
   /** True if the process is about to end. */
   isStopping(): boolean;
+}
+
+/** Tells the state of the only provider, or of each by its name. */
+function told(providers: readonly { key?: string; is: string }[]) {
+  const [only, ...others] = providers;
+  if (others.length === 0) return { provider: only?.is };
+  return {
+    providers: Object.fromEntries(providers.map(({ key, is }) => [key, is])),
+  };
 }
 
 /**
@@ -29,7 +38,7 @@ export interface ReadinessOptions {
  * process that is about to end answers 503 too, for as long as it can.
  */
 export function readiness(
-  { probeDatabase, provider, isStopping }: ReadinessOptions,
+  { probeDatabase, providers, isStopping }: ReadinessOptions,
 ): (c: Context<Passing>) => Promise<Response> {
   let checkedMilliseconds = -Infinity;
   let checking = Promise.resolve();
@@ -62,6 +71,6 @@ export function readiness(
         { cause },
       );
     }
-    return c.json({ status: "ok", database: "ok", provider: provider() });
+    return c.json({ status: "ok", database: "ok", ...told(providers()) });
   };
 }

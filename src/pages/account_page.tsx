@@ -14,6 +14,7 @@ import { displayName } from "./display_name.ts";
 import { type CallInWords, LatestCalls } from "./latest_calls.tsx";
 import { Layout, type PageProps } from "./layout.tsx";
 import { Moment } from "./moment.tsx";
+import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
 import { COPY_SCRIPT } from "./scripts.ts";
 
 /** One grant, for the page of its person. Times are epoch seconds. */
@@ -302,9 +303,9 @@ export function MayUse({ scopes }: { scopes: readonly ScopeInWords[] }) {
 
 /** The account page for a person who has not signed in. `forms: "any"`. */
 export function SignInPage(
-  { base = "", serverTitle, about, providerName }: PageProps & {
+  { base = "", serverTitle, about, options }: PageProps & {
     base?: string;
-    providerName: string;
+    options: readonly ProviderOption[];
   },
 ) {
   return (
@@ -320,11 +321,7 @@ export function SignInPage(
           of them.
         </p>
         <form method="post" action={`${base}/account/sign-in`}>
-          <div class="actions">
-            <button class="primary" type="submit">
-              Sign in with {providerName}
-            </button>
-          </div>
+          <ProviderButtons options={options} />
         </form>
       </main>
     </Layout>

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
 import { displayName } from "./display_name.ts";
 import { Layout, type PageProps } from "./layout.tsx";
 
@@ -218,9 +219,9 @@ export function NoWaitPage(
 
 /** The page for someone who has not signed in. `forms: "any"`. */
 export function WaitSignInPage(
-  { base = "", id, providerName, ...props }: WaitPageProps & {
+  { base = "", id, options, ...props }: WaitPageProps & {
     id: string;
-    providerName: string;
+    options: readonly ProviderOption[];
   },
 ) {
   return (
@@ -235,11 +236,7 @@ export function WaitSignInPage(
           method="post"
           action={`${base}/account/sign-in?wait=${encodeURIComponent(id)}`}
         >
-          <div class="actions">
-            <button class="primary" type="submit">
-              Sign in with {providerName}
-            </button>
-          </div>
+          <ProviderButtons options={options} />
         </form>
       </main>
     </Layout>

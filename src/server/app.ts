@@ -9,10 +9,8 @@ import type { About } from "../authoring/about.ts";
 import type { Scopes } from "../authoring/scope.ts";
 import { clientAddress } from "../http/client_address.ts";
 import type { Config } from "../settings/config.ts";
-import {
-  type ProviderConfig,
-  providerSetting,
-} from "../settings/application.ts";
+import { providerSetting } from "../settings/application.ts";
+import { type ListedProvider, renameFor } from "../settings/providers.ts";
 import { errorAnswer } from "./error_answer.ts";
 import { type ChallengeError, HttpError } from "../errors.ts";
 import { type SignIn, signIn } from "../auth/server/sign_in.ts";
@@ -42,6 +40,7 @@ import type { FetchDocument } from "../store/documents.ts";
 import type { LedgerStore } from "../store/ledger.ts";
 import type { SessionStore } from "../store/sessions.ts";
 import type { Provider } from "../auth/provider/provider.ts";
+import { callbackAt } from "../auth/provider/sign_in_providers.ts";
 import { fetchDocument as fetchPublic } from "../auth/clients/fetch_document.ts";
 import {
   type WatchedProvider,
@@ -71,7 +70,6 @@ interface AppOptions {
   mcp: McpEndpoint;
   /** The pages that show views, in development. */
   viewHost?: Hono;
-  /** Adds the author's own routes. */
   addRoutes?(app: Hono): void;
   /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
   challenge(refusal: ChallengeError): string;
@@ -99,26 +97,26 @@ export function createApp(options: AppOptions): App {
   const { config, baseUrl, permissions, checkOrigin, mcp } = options;
   // Pages are for everyone, so they show only things that everyone may use.
   const catalogue = options.catalogue.within(permissions && []);
-  let watched: WatchedProvider | undefined;
+  const watched: (ListedProvider & WatchedProvider)[] = [];
   const dev = devProviderOf(options);
-  const signedIn = signInOf(options, (settings) => {
+  const signedIn = signInOf(options, (listed) => {
+    const { config, key } = listed;
     const provider = options.provider ??
-      (settings.provider === "dev"
+      (config.provider === "dev"
         ? dev!.provider
-        : createProvider(settings, { wanted: permissions }));
+        : createProvider(config, { wanted: permissions?.wantedAt(listed.id) }));
     const oauthLog = options.log.logger("oauth");
-    watched = watchProvider(
-      provider,
-      (error) =>
+    const setting = providerSetting(config, renameFor(key));
+    const watching = watchProvider(provider, {
+      key,
+      onFault: (error) =>
         oauthLog.warning(
           "No one can sign in: the provider does not answer well",
-          {
-            setting: providerSetting(settings),
-            error,
-          },
+          { setting, provider: key, error },
         ),
-    );
-    return watched.provider;
+    });
+    watched.push({ ...listed, ...watching });
+    return watching.provider;
   });
   const { about } = options;
   const showLanding = landing({ config, about, baseUrl, catalogue });
@@ -187,7 +185,8 @@ export function createApp(options: AppOptions): App {
     "/ready",
     readiness({
       probeDatabase: probe(options.database),
-      provider: () => watched?.reachability(),
+      providers: () =>
+        watched.map(({ key, reachability }) => ({ key, is: reachability() })),
       isStopping: options.isStopping,
     }),
   );
@@ -261,7 +260,7 @@ function signInOf(
     scopes,
     permissions,
   }: AppOptions,
-  provider: (settings: ProviderConfig) => Provider,
+  provider: (listed: ListedProvider) => Provider,
 ): SignIn {
   return signIn({
     auth: config.auth,
@@ -285,7 +284,14 @@ function devProviderOf(
   { config, database, baseUrl }: AppOptions,
 ): DevProvider | undefined {
   const { auth, deployed, title: serverTitle } = config;
-  return auth.oauth?.provider.provider === "dev"
-    ? devProvider({ database, baseUrl, deployed, serverTitle })
-    : undefined;
+  const dev = auth.oauth?.providers.find(({ config }) =>
+    config.provider === "dev"
+  );
+  return dev && devProvider({
+    database,
+    baseUrl,
+    redirectUri: callbackAt(baseUrl, dev.key),
+    deployed,
+    serverTitle,
+  });
 }

@@ -10,7 +10,7 @@ import type { App } from "./app.ts";
 import { basePathOf } from "../net/base_path.ts";
 import { isStranger } from "../caller.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
-import { subjectIds } from "../settings/oauth.ts";
+import { ConfigError } from "../settings/complaint.ts";
 import { isRemote } from "../settings/server.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
@@ -80,6 +80,7 @@ interface AddressedServer {
 export function assemble(plan: Plan, given: ServerParts): Server {
   const { config, options, lifecycle, catalogue } = plan;
   const { provider, fetchDocument, clock } = given;
+  if (provider) checkSingleProvider(config.auth);
   const database = new Database(observedKv(given.kv), {
     clock,
     isRemote: config.deployed || isRemote(config.kvPath),
@@ -130,8 +131,8 @@ export function assemble(plan: Plan, given: ServerParts): Server {
   function waitPagesAt(baseUrl: string | undefined): WaitPages | undefined {
     const { oauth } = config.auth;
     if (!oauth || baseUrl === undefined) return undefined;
-    const [providerId] = subjectIds(oauth);
-    return { waits, baseUrl, providerId };
+    const providerIds = oauth.providers.map(({ id }) => id);
+    return { waits, baseUrl, providerIds };
   }
 
   /**
@@ -437,6 +438,22 @@ function failed(
 function checkBaseUrl(baseUrl: string | undefined): string {
   if (baseUrl !== undefined) return baseUrl;
   throw new HttpError(500, "BASE_URL is not set");
+}
+
+/**
+ * Checks that the settings leave one place for an app's own provider.
+ *
+ * @throws {ConfigError}
+ */
+function checkSingleProvider({ oauth }: AuthConfig): void {
+  const keys = oauth?.providers.map(({ key }) => key) ?? [];
+  if (keys.length < 2) return;
+  throw new ConfigError([{
+    variable: "OAUTH_PROVIDER",
+    got: keys.join(),
+    wants: "one provider, because the app brings its own in its place",
+    fix: "Leave `provider` out of the app's options, or list one",
+  }]);
 }
 
 /** Makes the gate of the strategies; some are loaded with the first call. */

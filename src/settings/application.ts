@@ -1,12 +1,21 @@
 /**
- * The settings of the sign-in provider.
+ * The settings of one sign-in provider.
  *
  * @module
  */
 import { issuerId } from "../auth/rules/subject.ts";
-import type { Reach } from "./server.ts";
-import { type Settings, settingsOf } from "./setting.ts";
-import { listOf, matching, oneOf, SERVER_URL, text } from "./shapes.ts";
+import type { Exposure } from "./server.ts";
+import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
+import {
+  ISSUER_URL,
+  listOf,
+  lowerCase,
+  matching,
+  oneOf,
+  refuse,
+  SERVER_URL,
+  text,
+} from "./shapes.ts";
 
 /** Our application at the provider. */
 export interface ProviderApplication {
@@ -42,7 +51,8 @@ export type ProviderConfig =
     revocationUrl?: string;
   };
 
-const PROVIDERS = [
+/** The kinds of providers. */
+export const PROVIDERS = [
   "github",
   "google",
   "microsoft",
@@ -55,13 +65,29 @@ const PROVIDERS = [
 const REGISTER = "Register an application at the provider, with the callback " +
   "address BASE_URL/oauth/provider-callback";
 
+/** A name in a list of several: a part of settings, and of an address. */
+const LISTED_NAME = /^[a-z][a-z0-9]{0,19}$/;
+
 /** The settings of the provider. */
 export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +
       "provider, with `OAUTH_ISSUER`), `custom` (with the addresses below), " +
-      "or `dev`: a built-in one for trying it out, on loopback only.",
-    shape: oneOf(PROVIDERS),
+      "or `dev`: a built-in one for trying it out, on loopback only. Or " +
+      "several of them, or names of your own: then each has settings of its " +
+      "own, as `OAUTH_GITHUB_CLIENT_ID`. See docs/access.md.",
+    shape: {
+      wants: `one of ${PROVIDERS.join(", ")}; or several names, each once, ` +
+        "of small letters and digits",
+      parse: (text) => {
+        const names = listOf("").parse(text);
+        if (names.length === 1) return [oneOf(PROVIDERS).parse(text)];
+        const isEachOnce = new Set(names).size === names.length;
+        return isEachOnce && names.every((name) => LISTED_NAME.test(name))
+          ? names
+          : refuse();
+      },
+    },
     fix: "Use OAUTH_PROVIDER=dev to try the flow with nothing configured",
   },
   OAUTH_PROVIDER_NAME: {
@@ -111,8 +137,20 @@ export const PROVIDER = settingsOf({
   OAUTH_ISSUER: {
     words: "The issuer of an `oidc` provider; of a tenant or an instance of " +
       "your own at `microsoft` and `gitlab`.",
-    shape: SERVER_URL,
+    shape: ISSUER_URL,
     example: "https://id.example.com",
+  },
+  OAUTH_PROVIDER_DOMAINS: {
+    words: "Where there are several providers: the domains whose addresses " +
+      "are this one's. An app that proposes such an address leads there " +
+      "without a choice, and no other provider can vouch for it.",
+    shape: lowerCase(listOf(
+      "domains without an @",
+      matching("", /^[a-z0-9-]+(\.[a-z0-9-]+)+$/).parse,
+    )),
+    default: [],
+    unset: "none",
+    example: "example.com,example.org",
   },
   OAUTH_AUTHORIZATION_URL: endpoint("authorization"),
   OAUTH_TOKEN_URL: endpoint("token"),
@@ -129,32 +167,41 @@ function endpoint(name: string) {
   };
 }
 
-/** Parses `OAUTH_PROVIDER` and the settings it needs. */
+/** Gives a setting as it is called for one of several providers. */
+export type Rename = <S extends NamedSetting>(setting: S) => S;
+
+/** Parses the settings of a provider of one kind. */
 export function parseProvider(
   settings: Settings,
-  { deployed, loopback }: Reach,
+  provider: typeof PROVIDERS[number],
+  { rename, choice, deployed, loopback }: Exposure & {
+    rename: Rename;
+    /** The setting that chose the kind. */
+    choice: NamedSetting;
+  },
 ): ProviderConfig {
-  const provider = settings.require(PROVIDER.OAUTH_PROVIDER);
-  if (provider === undefined || provider === "dev") {
-    if (provider && (deployed || !loopback)) {
-      settings.complain(PROVIDER.OAUTH_PROVIDER, {
-        got: provider,
+  if (provider === "dev") {
+    if (deployed || !loopback) {
+      settings.complain(choice, {
+        got: settings.text(choice),
         wants: "a real provider, because other machines can reach this server",
         fix: "dev lets anyone in under any name: use it on loopback only",
       });
     }
     return { provider: "dev" };
   }
+  const read: typeof settings.read = (setting: NamedSetting) =>
+    settings.read(rename(setting)) as never;
   const application: ProviderApplication = {
-    name: settings.read(PROVIDER.OAUTH_PROVIDER_NAME),
-    clientId: settings.require(PROVIDER.OAUTH_CLIENT_ID),
-    clientSecret: settings.require(PROVIDER.OAUTH_CLIENT_SECRET),
-    scopes: settings.read(PROVIDER.OAUTH_PROVIDER_SCOPES),
-    extraAuthParams: settings.read(PROVIDER.OAUTH_EXTRA_AUTH_PARAMS) ?? {},
-    groupsClaim: settings.read(PROVIDER.OAUTH_GROUPS_CLAIM),
+    name: read(PROVIDER.OAUTH_PROVIDER_NAME),
+    clientId: settings.require(rename(PROVIDER.OAUTH_CLIENT_ID)),
+    clientSecret: settings.require(rename(PROVIDER.OAUTH_CLIENT_SECRET)),
+    scopes: read(PROVIDER.OAUTH_PROVIDER_SCOPES),
+    extraAuthParams: read(PROVIDER.OAUTH_EXTRA_AUTH_PARAMS) ?? {},
+    groupsClaim: read(PROVIDER.OAUTH_GROUPS_CLAIM),
   };
   const needed = (setting: typeof PROVIDER.OAUTH_TOKEN_URL) =>
-    settings.require(setting) ?? "";
+    settings.require(rename(setting)) ?? "";
   switch (provider) {
     case "oidc":
       return {
@@ -169,14 +216,10 @@ export function parseProvider(
         authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
         tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
         userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
-        revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
+        revocationUrl: read(PROVIDER.OAUTH_REVOCATION_URL),
       };
     default:
-      return {
-        ...application,
-        provider,
-        issuer: settings.read(PROVIDER.OAUTH_ISSUER),
-      };
+      return { ...application, provider, issuer: read(PROVIDER.OAUTH_ISSUER) };
   }
 }
 
@@ -186,38 +229,38 @@ export function parseProvider(
  * the settings spell the address makes no difference.
  */
 export function providerId(config: ProviderConfig): string {
-  switch (config.provider) {
-    case "dev":
-      return "dev";
-    case "custom":
-      return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  if (config.provider === "custom") {
+    return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  }
+  if (config.provider === "dev" || config.issuer === undefined) {
+    return config.provider;
+  }
+  const { provider, issuer } = config;
+  switch (provider) {
     case "github":
       // Only the origin of the issuer is used.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: new URL(config.issuer).origin });
+      return issuerId({ issuer: new URL(issuer).origin });
     case "microsoft":
       // The names of tenants are not case-sensitive.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer.toLowerCase() });
+      return issuerId({ issuer: issuer.toLowerCase() });
     default:
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer });
+      return issuerId({ issuer });
   }
 }
 
 /** The setting that says where the provider is, as it is set. */
-export function providerSetting(config: ProviderConfig): string {
+export function providerSetting(
+  config: ProviderConfig,
+  rename: Rename,
+): string {
   switch (config.provider) {
     case "dev":
       return "OAUTH_PROVIDER=dev";
     case "custom":
-      return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
+      return `${rename(PROVIDER.OAUTH_TOKEN_URL).name}=${config.tokenUrl}`;
     default:
       return config.issuer === undefined
         ? `OAUTH_PROVIDER=${config.provider}`
-        : `OAUTH_ISSUER=${config.issuer}`;
+        : `${rename(PROVIDER.OAUTH_ISSUER).name}=${config.issuer}`;
   }
 }

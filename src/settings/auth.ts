@@ -7,12 +7,13 @@
 import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import { issuerId } from "../auth/rules/subject.ts";
 import type { TokenShape } from "../auth/rules/token_shape.ts";
-import { PROVIDER, providerId } from "./application.ts";
+import { PROVIDER } from "./application.ts";
 import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
 import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
-import { type Reach, SERVER } from "./server.ts";
+import { renameFor } from "./providers.ts";
+import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, oneOf, refuse, TRUE_OR_FALSE } from "./shapes.ts";
 
@@ -80,16 +81,16 @@ const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
  */
 export function parseAuth(
   settings: Settings,
-  reach: Reach,
+  exposure: Exposure,
   scopes: readonly string[] = [],
 ): AuthConfig {
   const chosen = settings.read(AUTH.AUTH_STRATEGY);
   complainOfTelltales(settings);
   const has = (strategy: typeof STRATEGIES[number]) =>
     chosen.some((it) => it === strategy);
-  if (has("oauth") || has("jwt")) requireBaseUrl(settings, reach);
+  if (has("oauth") || has("jwt")) requireBaseUrl(settings, exposure);
   const auth: AuthConfig = {};
-  if (has("oauth")) auth.oauth = parseOAuth(settings, reach, scopes);
+  if (has("oauth")) auth.oauth = parseOAuth(settings, exposure, scopes);
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
   if (has("bearer")) {
@@ -121,29 +122,30 @@ export function parseAuth(
  */
 function complainOfNamesakes(
   settings: Settings,
-  { provider, assertionIssuers }: OAuthConfig,
+  { providers, assertionIssuers }: OAuthConfig,
   jwt?: JwtConfig,
 ): void {
-  if (provider.provider !== "custom" || !provider.userinfoUrl) return;
-  const id = providerId(provider);
-  const complain = (
-    setting: NamedSetting,
-    issuers: readonly TrustedIssuer[] = [],
-  ) => {
-    const namesake = issuers.find((issuer) => issuerId(issuer) === id);
-    if (namesake === undefined) return;
-    settings.complain(setting, {
-      got: namesake.issuer,
-      wants:
-        "issuers elsewhere than at the host of OAUTH_USERINFO_URL, whose " +
-        "people could be taken for theirs",
-      fix: "Where they are the same people, use OAUTH_PROVIDER=oidc with " +
-        `OAUTH_ISSUER=${namesake.issuer}`,
-    });
-  };
-  complain(CLIENTS.OAUTH_ASSERTION_ISSUERS, assertionIssuers);
-  // The people of the first issuer keep their subjects as they are.
-  complain(JWT.JWT_ISSUER, jwt?.issuers.slice(1));
+  for (const { id, key, config } of providers) {
+    if (config.provider !== "custom" || !config.userinfoUrl) continue;
+    const place = renameFor(key)(PROVIDER.OAUTH_USERINFO_URL).name;
+    const complain = (
+      setting: NamedSetting,
+      issuers: readonly TrustedIssuer[] = [],
+    ) => {
+      const namesake = issuers.find((issuer) => issuerId(issuer) === id);
+      if (namesake === undefined) return;
+      settings.complain(setting, {
+        got: namesake.issuer,
+        wants: `issuers elsewhere than at the host of ${place}, whose people ` +
+          "could be taken for theirs",
+        fix: "Where they are the same people, use OAUTH_PROVIDER=oidc with " +
+          `OAUTH_ISSUER=${namesake.issuer}`,
+      });
+    };
+    complain(CLIENTS.OAUTH_ASSERTION_ISSUERS, assertionIssuers);
+    // The people of the first issuer keep their subjects as they are.
+    complain(JWT.JWT_ISSUER, jwt?.issuers.slice(1));
+  }
 }
 
 /**
@@ -167,7 +169,7 @@ function complainOfTelltales(settings: Settings): void {
  */
 function requireBaseUrl(
   settings: Settings,
-  { deployed, loopback }: Reach,
+  { deployed, loopback }: Exposure,
 ): void {
   if (settings.text(SERVER.BASE_URL) || loopback && !deployed) return;
   settings.complain(SERVER.BASE_URL, {

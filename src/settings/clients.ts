@@ -8,11 +8,11 @@ import { parseConfiguredClients } from "../auth/rules/configured_client.ts";
 import { parseIssuer } from "../auth/rules/identity_assertion.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import {
+  ISSUER_URL,
   listOf,
   lowerCase,
   matching,
   refuse,
-  SERVER_URL,
   text,
   TRUE_OR_FALSE,
 } from "./shapes.ts";
@@ -22,12 +22,11 @@ const ISSUERS = listOf(
     "one that serves several",
   (item) => {
     const issuer = parseIssuer(item);
-    SERVER_URL.parse(issuer.issuer);
+    ISSUER_URL.parse(issuer.issuer);
     return issuer;
   },
 );
 
-/** The settings of clients. */
 export const CLIENTS = settingsOf({
   OAUTH_CLIENTS: {
     words:

@@ -11,6 +11,7 @@ import { isLoopback } from "../net/loopback.ts";
 import { type AuthConfig, parseAuth } from "./auth.ts";
 import { ConfigError } from "./complaint.ts";
 import { ownSetting } from "./own.ts";
+import { groupSettings } from "./providers.ts";
 import { isRemote, SERVER } from "./server.ts";
 import { type Environment, Settings, type SettingsOptions } from "./setting.ts";
 import { isGiven, SETTINGS } from "./table.ts";
@@ -89,7 +90,7 @@ export function parseConfig(
   }: ConfigOptions = {},
 ): Config {
   const ownSettings = [...declared].map((entry) => ownSetting(...entry));
-  const known = [...SETTINGS, ...ownSettings];
+  const known = [...SETTINGS, ...groupSettings(environment), ...ownSettings];
   const settings = new Settings(environment, { ...process, known });
   const baseUrl = settings.read(SERVER.BASE_URL);
   const deployed = settings.text({ name: "DENO_DEPLOYMENT_ID" }) !== undefined;

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Settings, settingsOf } from "./setting.ts";
-import { listOf, SERVER_URL, wholeNumber } from "./shapes.ts";
+import { ISSUER_URL, listOf, SERVER_URL, wholeNumber } from "./shapes.ts";
 
 /** `AUTH_STRATEGY=jwt`: tokens of other people's authorization servers. */
 export interface JwtConfig {
@@ -25,14 +25,14 @@ export interface JwtConfig {
  */
 const USUAL_TYPES = ["", "jwt", "at+jwt"];
 
-const SERVER_URLS = listOf("https URLs", SERVER_URL.parse);
+const ISSUERS = listOf("https URLs without ?", ISSUER_URL.parse);
 
 /** The settings of accepted tokens. */
 export const JWT = settingsOf({
   JWT_ISSUER: {
     words: "The authorization servers whose tokens are taken: their issuers, " +
       "such as `https://login.example.com`.",
-    shape: SERVER_URLS,
+    shape: ISSUERS,
     default: [],
     fix: "It looks like https://login.example.com",
   },
@@ -45,7 +45,7 @@ export const JWT = settingsOf({
   },
   JWT_JWKS_URL: {
     words: "The address of each issuer's keys, in the same order.",
-    shape: SERVER_URLS,
+    shape: listOf("https URLs", SERVER_URL.parse),
     default: [],
     example: "https://login.example.com/.well-known/jwks.json",
   },

@@ -23,21 +23,22 @@ import {
   type PermissionRule,
 } from "../auth/rules/permissions.ts";
 import { issuerId, MACHINE_ID } from "../auth/rules/subject.ts";
-import {
-  parseProvider,
-  PROVIDER,
-  type ProviderConfig,
-  providerId,
-} from "./application.ts";
+import { PROVIDER, type ProviderConfig } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parseLifetimes } from "./lifetimes.ts";
-import type { Reach } from "./server.ts";
+import {
+  type ListedProviders,
+  parseProviders,
+  renameFor,
+} from "./providers.ts";
+import type { Exposure } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
 
-/** `AUTH_STRATEGY=oauth`: our own authorization server in front of a provider. */
+/** `AUTH_STRATEGY=oauth`: our own authorization server in front of providers. */
 export interface OAuthConfig {
-  provider: ProviderConfig;
+  /** The providers that people sign in at, as they are listed. */
+  providers: ListedProviders;
   /** The people who may sign in; empty: everyone. */
   allowedUsers: readonly ListEntry[];
   /** The people who may see everyone's grants. */
@@ -63,13 +64,15 @@ export interface OAuthConfig {
   metadataDocuments: { enabled: boolean; allowedDomains: readonly string[] };
 }
 
-/**
- * Lists the prefixes of subjects, first that of people who sign in on a page.
- */
+/** Lists the prefixes of subjects, those of providers first. */
 export function subjectIds(
-  { provider, assertionIssuers }: OAuthConfig,
-): [string, ...string[]] {
-  return [providerId(provider), ...assertionIssuers.map(issuerId), MACHINE_ID];
+  { providers, assertionIssuers }: OAuthConfig,
+): string[] {
+  return [
+    ...providers.map(({ id }) => id),
+    ...assertionIssuers.map(issuerId),
+    MACHINE_ID,
+  ];
 }
 
 const USERS = {
@@ -78,7 +81,6 @@ const USERS = {
   example: "jo@example.com,@example.org",
 } as const;
 
-/** The settings of people who sign in. */
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
     ...USERS,
@@ -127,15 +129,15 @@ const NO_GROUPS_BLOCKED =
 /** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
-  reach: Reach,
+  exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  const provider = parseProvider(settings, reach);
+  const providers = parseProviders(settings, exposure);
   const clients = parseClients(settings);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
-  const known = knownHere({ provider, clients, assertionIssuers });
+  const known = knownHere({ providers, clients, assertionIssuers });
   return {
-    provider,
+    providers,
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
     admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {
       groupFix: () => NO_GROUPS_OF_OPERATORS,
@@ -158,13 +160,12 @@ export function parseOAuth(
       // Developers may be offline, and clients without a document can register
       // instead.
       enabled: settings.read(CLIENTS.CIMD_ENABLED) ??
-        provider.provider !== "dev",
+        providers.some(({ config }) => config.provider !== "dev"),
       allowedDomains: settings.read(CLIENTS.CIMD_ALLOWED_DOMAINS),
     },
   };
 }
 
-/** The memberships that a provider tells of. */
 const TOLD: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {
@@ -179,26 +180,20 @@ const TOLD: Readonly<
 
 /** Lists the people and clients that there can be with these settings. */
 function knownHere(
-  { provider, clients, assertionIssuers }: Pick<
+  { providers, clients, assertionIssuers }: Pick<
     OAuthConfig,
-    "provider" | "clients" | "assertionIssuers"
+    "providers" | "clients" | "assertionIssuers"
   >,
 ): Known {
   return {
-    provider: provider.provider,
-    providerId: idOf(provider),
+    providers: providers.map(({ id, key, config }) => ({
+      id,
+      key,
+      kind: config.provider,
+    })),
     otherIds: assertionIssuers.map(issuerId),
     clientIds: clients.map(({ clientId }) => clientId),
   };
-}
-
-/** Gives the prefix of subjects; none if an address is missing or wrong. */
-function idOf(provider: ProviderConfig): string {
-  try {
-    return providerId(provider);
-  } catch {
-    return provider.provider;
-  }
 }
 
 /** Reads a list of people, and complains of every entry that matches no one. */
@@ -232,18 +227,27 @@ function readList(
 function doubtMemberships(
   settings: Settings,
   rules: readonly PermissionRule[],
-  { provider, otherIds }: Known,
+  { providers, otherIds }: Known,
 ): void {
-  const told = new Set(TOLD[provider as ProviderConfig["provider"]]);
-  const isNamed = settings.text(PROVIDER.OAUTH_GROUPS_CLAIM) !== undefined;
-  if (isNamed && provider !== "github") told.add("groups");
-  // Assertions have the usual claims.
-  if (otherIds.length > 0) { for (const kind of TOLD.oidc) told.add(kind); }
+  const toldBy = ({ kind, key }: Known["providers"][number]) => {
+    const claim = renameFor(key)(PROVIDER.OAUTH_GROUPS_CLAIM);
+    const told = [...TOLD[kind as ProviderConfig["provider"]]];
+    const isNamed = settings.text(claim) !== undefined && kind !== "github";
+    return isNamed ? [...told, "groups" as const] : told;
+  };
+  const kinds = providers.map(({ kind }) => kind).join(",");
   for (const { who } of rules) {
-    if (!("name" in who) || told.has(who.kind)) continue;
+    if (!("name" in who)) continue;
+    const told = new Set([
+      ...providers.filter(({ id }) => !who.provider || who.provider === id)
+        .flatMap(toldBy),
+      // Assertions have the usual claims.
+      ...otherIds.length > 0 && !who.provider ? TOLD.oidc : [],
+    ]);
+    if (told.has(who.kind)) continue;
     settings.doubts.push(
       `OAUTH_PERMISSIONS: ${prefixOf(who.kind)}:${who.name} matches no one, ` +
-        `because OAUTH_PROVIDER=${provider} tells of no ${who.kind}: use ` +
+        `because OAUTH_PROVIDER=${kinds} tells of no ${who.kind}: use ` +
         `${[...told].map((kind) => `${prefixOf(kind)}:`).join(", ")}, or ` +
         "name people",
     );

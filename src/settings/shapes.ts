@@ -24,7 +24,6 @@ export function text(wants: string): Shape<string> {
   return { wants, parse: (text) => text };
 }
 
-/** A text that matches a pattern. */
 export function matching(wants: string, pattern: RegExp): Shape<string> {
   return { wants, parse: (text) => pattern.test(text) ? text : refuse() };
 }
@@ -89,4 +88,10 @@ export const SERVER_URL: Shape<string> = {
         url.protocol === "http:" && isLoopback(url));
     return isGood ? text : refuse();
   },
+};
+
+/** An issuer, which has no query (RFC 8414 §2). */
+export const ISSUER_URL: Shape<string> = {
+  wants: "an https URL without ?",
+  parse: (text) => text.includes("?") ? refuse() : SERVER_URL.parse(text),
 };

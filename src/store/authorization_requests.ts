@@ -32,6 +32,8 @@ interface RequestRecord extends Expiring {
   named?: readonly string[];
   /** The offered scopes that the person took away before. */
   withheld?: readonly string[];
+  /** True if the client needs no consent: only the provider is to be chosen. */
+  isTrusted?: boolean;
   /** The requested scopes that the person approved. */
   consented?: readonly string[];
   /** The fingerprint of the cookie of the browser in which it began. */
@@ -110,7 +112,7 @@ export function authorizationRequestStore(database: Database) {
       browser: string,
       request: Pick<
         RequestRecord,
-        "request" | "clientName" | "named" | "withheld"
+        "request" | "clientName" | "named" | "withheld" | "isTrusted"
       >,
       provider?: string,
     ): Promise<string> {
@@ -160,7 +162,11 @@ export function authorizationRequestStore(database: Database) {
         provider: string;
       },
     ): Promise<boolean> {
-      const changes = { phase: "upstream", consented, provider } as const;
+      const changes = {
+        phase: "upstream",
+        provider,
+        ...!found.value.isTrusted && { consented },
+      } as const;
       const { clientId } = found.value.request;
       const approved = await change(
         found,

@@ -190,13 +190,20 @@ export class Telemetry {
 
   /** Talks to the sign-in provider. */
   providerCall<T>(
-    verb: string,
+    { verb, provider }: {
+      verb: string;
+      /** Its name, if it is one of several. */
+      provider?: string;
+    },
     call: () => Promise<T>,
     errorType: (error: unknown) => string,
   ): Promise<T> {
     return this.#observe(call, {
       span: { name: `provider ${verb}`, kind: SpanKind.INTERNAL },
-      attributes: { "tool_server.provider.call": verb },
+      attributes: {
+        "tool_server.provider.call": verb,
+        ...provider !== undefined && { "tool_server.provider.name": provider },
+      },
       histogram: this.#instruments.providerCalls,
       errorType,
     });

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ChooserPage } from "../../src/pages/chooser_page.tsx";
 import { Hono } from "@hono/hono";
 import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
 import type { About } from "../../src/authoring/about.ts";
@@ -354,6 +355,12 @@ const ERRORS: [
   ["internal", new Error(), { status: 500 }],
 ];
 
+const PROVIDERS = [
+  { key: "work", name: "Example Company", isLast: true },
+  { key: "github", name: "GitHub" },
+  { key: "long", name: "AnIdentityProviderWithAVeryLongNameFor40" },
+];
+
 /** The pages by the name of their picture. */
 export const GALLERY: Readonly<Record<string, JSX.Element>> = {
   "landing": (
@@ -469,7 +476,7 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     <NoWaitPage serverTitle={serverTitle} person="octocat" csrf="c" />
   ),
   "wait-signed-out": (
-    <WaitSignInPage serverTitle={serverTitle} id="w1" providerName="GitHub" />
+    <WaitSignInPage serverTitle={serverTitle} id="w1" options={PROVIDERS} />
   ),
   "account-waiting": (
     <AccountPage
@@ -491,7 +498,21 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
     />
   ),
   "account-signed-out": (
-    <SignInPage serverTitle={serverTitle} providerName="GitHub" />
+    <SignInPage
+      serverTitle={serverTitle}
+      options={[{ name: "GitHub" }]}
+    />
+  ),
+  "account-signed-out-several": (
+    <SignInPage serverTitle={serverTitle} options={PROVIDERS} />
+  ),
+  "chooser": (
+    <ChooserPage
+      serverTitle={serverTitle}
+      options={PROVIDERS}
+      fields={[]}
+      action="/authorize"
+    />
   ),
   "account": <AccountPage {...ACCOUNT} />,
   "account-changes": <AccountPage {...CHANGES} />,

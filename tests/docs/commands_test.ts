@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { load } from "js-yaml";
 import { projectFiles } from "../../packages/create/project.ts";
+import { groupSettings } from "../../src/settings/providers.ts";
 import { isGiven, VARIABLES } from "../../src/settings/table.ts";
 import { REPOSITORY } from "../kit/process.ts";
 import {
@@ -128,7 +129,14 @@ async function denoFaults(
 /** True for a variable of the server, of an example, or of another program. */
 function isVariable(name: string): boolean {
   return VARIABLES.includes(name) || isGiven(name) || OTHERS.test(name) ||
-    declared.has(name);
+    declared.has(name) || isOfGroup(name);
+}
+
+/** True for a setting of one of several providers. */
+function isOfGroup(name: string): boolean {
+  const key = /^OAUTH_([A-Z0-9]+)_/.exec(name)?.[1].toLowerCase();
+  return groupSettings({ OAUTH_PROVIDER: `${key},other` })
+    .some((setting) => setting.name === name);
 }
 
 const pages = await readPages();

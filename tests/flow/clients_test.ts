@@ -382,7 +382,7 @@ Deno.test("the v2 SDK signs a person in by an assertion of their identity provid
       },
     }),
   }));
-  const person = [`${new URL(idp.issuer).host}:ada by desk`, "You have mail"];
+  const person = [`${idp.issuer}#ada by desk`, "You have mail"];
   assert.deepEqual(heard, [...person, ...person]);
 });
 

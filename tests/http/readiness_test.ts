@@ -105,7 +105,7 @@ Deno.test("GET /ready looks for a provider that is not known to be well, once a 
       looks++;
       return answer();
     },
-  }, (error) => faults.push(error));
+  }, { onFault: (error) => faults.push(error) });
   const told = async () => {
     for (let n = 0; n < 3; n++) reachability();
     await answer().catch(() => {});
@@ -195,7 +195,7 @@ Deno.test("GET /ready is answered anew each time, and says why it refuses", asyn
     "/ready",
     readiness({
       probeDatabase: () => Promise.resolve(),
-      provider: () => undefined,
+      providers: () => [],
       isStopping: () => isStopping,
     }),
   );

@@ -117,15 +117,19 @@ export class Browser {
  */
 export function browserOf(
   server: Answering,
-  { baseUrl = BASE_URL, issuer, isAlone = false }: {
+  { baseUrl = BASE_URL, issuer, issuers = [], isAlone = false }: {
     baseUrl?: string;
     issuer?: string;
+    /** Several real ones. */
+    issuers?: readonly string[];
     /** True if it knows no provider: its walk ends there. */
     isAlone?: boolean;
   } = {},
 ): Browser {
   return new Browser(({ origin }) => {
-    if (origin === issuer) return (request) => fetch(request);
+    if (origin === issuer || issuers.includes(origin)) {
+      return (request) => fetch(request);
+    }
     if (origin === PROVIDER_URL && !isAlone) return signInAtOnce;
     if (origin !== baseUrl) return undefined;
     return async (request) => {

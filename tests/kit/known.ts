@@ -7,9 +7,8 @@ import type { Known } from "../../src/auth/rules/list_entry.ts";
 
 export function known(provider = "dev"): Known {
   return {
-    provider,
-    providerId: provider,
-    otherIds: ["id.example.com"],
+    providers: [{ id: provider, kind: provider }],
+    otherIds: ["https://id.example.com"],
     clientIds: ["intranet"],
   };
 }

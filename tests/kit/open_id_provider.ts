@@ -6,6 +6,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
+import { callbackAt } from "../../src/auth/provider/sign_in_providers.ts";
 import type { Arrival, Browser } from "./browser.ts";
 
 /** An OpenID provider that is listening. */
@@ -13,10 +14,21 @@ export interface OpenIdProvider extends AsyncDisposable {
   issuer: string;
   /** The settings of a server that signs people in there. */
   environment: Record<string, string>;
+  /** Its settings where it is one of several. */
+  group: Record<string, string>;
   /** The paths that it was asked for. */
   readonly asked: string[];
   /** Claims of its people from now on, besides their subjects. */
   claims: Record<string, unknown>;
+}
+
+/** The ways of a provider. */
+export interface OpenIdProviderOptions {
+  /** The lifetime of everything; access tokens live an hour at most. */
+  ttlSeconds?: number;
+  givesRefreshTokens?: boolean;
+  /** Its name at our server, if it is one of several. */
+  key?: string;
 }
 
 const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
@@ -24,11 +36,8 @@ const APPLICATION = { client_id: "tool-server", client_secret: "our-secret" };
 /** Starts a provider for a server with this public origin. */
 export async function startOpenIdProvider(
   baseUrl: string,
-  { ttlSeconds = 600, givesRefreshTokens = true }: {
-    /** The lifetime of everything; access tokens live an hour at most. */
-    ttlSeconds?: number;
-    givesRefreshTokens?: boolean;
-  } = {},
+  { ttlSeconds = 600, givesRefreshTokens = true, key }: OpenIdProviderOptions =
+    {},
 ): Promise<OpenIdProvider> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -44,12 +53,15 @@ export async function startOpenIdProvider(
     new Provider(issuer, {
       clients: [{
         ...APPLICATION,
-        redirect_uris: [`${baseUrl}/oauth/provider-callback`],
+        redirect_uris: [callbackAt(baseUrl, key)],
         grant_types: ["authorization_code", "refresh_token"],
       }],
       issueRefreshToken: () => Promise.resolve(givesRefreshTokens),
       cookies: { keys: ["test"] },
-      claims: { profile: ["name"], email: ["email", "email_verified"] },
+      claims: {
+        profile: ["name", "groups"],
+        email: ["email", "email_verified"],
+      },
       findAccount: (_: unknown, id: string) => ({
         accountId: id,
         claims: () => ({
@@ -82,6 +94,13 @@ export async function startOpenIdProvider(
     issuer,
     asked,
     claims: {},
+    group: Object.fromEntries(
+      Object.entries({
+        ISSUER: issuer,
+        CLIENT_ID: APPLICATION.client_id,
+        CLIENT_SECRET: APPLICATION.client_secret,
+      }).map(([name, text]) => [`OAUTH_${key?.toUpperCase()}_${name}`, text]),
+    ),
     environment: {
       AUTH_STRATEGY: "oauth",
       OAUTH_PROVIDER: "oidc",

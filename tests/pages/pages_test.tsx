@@ -219,7 +219,7 @@ Deno.test("every page says who runs the server, and links to its policies", asyn
     <ConsentPage {...CONSENT} about={about} />,
     <ErrorPage {...props} title="t" happened="h" move="m" />,
     <CallbackPage {...props} origins={[]} />,
-    <SignInPage {...props} providerName="GitHub" />,
+    <SignInPage {...props} options={[{ name: "GitHub" }]} />,
     <AccountPage
       lifetimes={LIFETIMES}
       {...props}

@@ -86,7 +86,7 @@ Deno.test("VARIABLES has every name once, those that were renamed too", () => {
 Deno.test("OAUTH_SCOPES is read as OAUTH_PROVIDER_SCOPES, and its new name is told", () => {
   const read = (more: Environment) => {
     const { auth, notes } = parseConfig({ ...OAUTH, ...more });
-    const provider = auth.oauth?.provider;
+    const provider = auth.oauth?.providers[0].config;
     return [provider && "scopes" in provider && provider.scopes, notes];
   };
   const note = "OAUTH_SCOPES is now called OAUTH_PROVIDER_SCOPES: rename it";

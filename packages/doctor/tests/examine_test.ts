@@ -284,6 +284,19 @@ const REPORTS: [what: string, Defects, thing: RegExp, summary: string][] = [
     "1 thing to fix.",
   ],
   [
+    "one of several providers that does not answer, by its name",
+    {
+      answers: {
+        "GET /ready": () => {
+          const providers = { work: "ok", partner: "unavailable" };
+          return Response.json({ status: "ok", providers });
+        },
+      },
+    },
+    /^FAILED +Sign-in provider .*partner: does not answer .* sign in there\n/,
+    "1 thing to fix.",
+  ],
+  [
     "a database that does not answer",
     { answers: { "GET /ready": () => Response.json({}, { status: 503 }) } },
     /^FAILED +Readiness: .*\n +Fix: .*KV_PATH/,

@@ -34,6 +34,8 @@ import type { WaitStore } from "../../store/waits.ts";
 import { WaitingSection } from "../../pages/waiting_section.tsx";
 import { waitsInWords } from "./waits.ts";
 import { tokenDays } from "./personal_tokens.ts";
+import type { SignInProviders } from "../provider/sign_in_providers.ts";
+import type { ProviderChoice } from "../grants/provider_choice.ts";
 import type { SignedIn, SignedInPeople } from "./signed_in.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
 import { type Clock, now } from "../../clock.ts";
@@ -53,7 +55,8 @@ interface AccountPageOptions extends OperatorSources {
   baseUrl: string;
   serverTitle: string;
   about?: About;
-  providerName: string;
+  providers: Pick<SignInProviders, "of" | "name">;
+  choice: Pick<ProviderChoice, "options">;
   /** The scopes that a new access token may have. */
   scopes: Scopes;
   permissions?: Permissions;
@@ -69,7 +72,7 @@ interface AccountPageOptions extends OperatorSources {
 export function accountPageEndpoint(
   options: AccountPageOptions,
 ): (c: Context) => Promise<Response> {
-  const { baseUrl, serverTitle, about, providerName, signedIn } = options;
+  const { baseUrl, serverTitle, about, providers, signedIn } = options;
   const { accountSessions, grants, ledger, lifetimes, clock } = options;
   const base = basePathOf(baseUrl);
   const pages = new Buckets(PAGES);
@@ -127,7 +130,7 @@ export function accountPageEndpoint(
         serverTitle,
         about,
         person: nameOf(session),
-        providerName,
+        providerName: (providers.of(session)?.provider ?? providers).name,
         clients,
         csrf,
         now: time,
@@ -169,7 +172,8 @@ export function accountPageEndpoint(
         made,
       });
     }
-    return page(c, SignInPage({ base, serverTitle, about, providerName }), {
+    const asked = options.choice.options(c);
+    return page(c, SignInPage({ base, serverTitle, about, options: asked }), {
       forms: "any",
     });
   };

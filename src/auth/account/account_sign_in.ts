@@ -1,5 +1,5 @@
 /**
- * Signing in to the account page, through the same provider that clients use.
+ * Signing in to the account page, through the same providers that clients use.
  * Nothing is stored before the person is back: the values for the way there are
  * derived from two cookies.
  *
@@ -14,14 +14,17 @@ import type { Confirmation } from "../rules/confirmation.ts";
 import type { ListEntry } from "../rules/list_entry.ts";
 import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { isSubjectOfOther, subjectOf } from "../rules/subject.ts";
-import { codeChallenge } from "../rules/pkce.ts";
 import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSessionStore,
 } from "../../store/account_sessions.ts";
 import type { Database } from "../../store/database.ts";
 import { persist } from "../../store/persist.ts";
-import { type Provider, UpstreamError } from "../provider/provider.ts";
+import { UpstreamError } from "../provider/provider.ts";
+import type {
+  SignInProvider,
+  SignInProviders,
+} from "../provider/sign_in_providers.ts";
 import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
@@ -33,6 +36,9 @@ import { checkSameSite } from "../doors/origin.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 import { redirect } from "../../http/redirect.ts";
 import { upstreamSecrets } from "../grants/upstream_secrets.ts";
+import { readParameters } from "../../http/body.ts";
+import type { ProviderChoice } from "../grants/provider_choice.ts";
+import { providerUrl } from "../grants/provider_url.ts";
 
 /** The prefix of our handle in the `state` towards the provider. */
 const STATE_PREFIX = "account.";
@@ -50,9 +56,9 @@ const WAIT_ID = /^[\w-]{43}$/;
 export function accountSignIn(
   {
     baseUrl,
-    provider,
-    providerId,
-    otherIds,
+    providers,
+    choice,
+    subjectIds,
     blocked,
     confirmation,
     accountSessions,
@@ -62,11 +68,10 @@ export function accountSignIn(
     log,
   }: {
     baseUrl: string;
-    provider: Provider;
-    /** The prefix that keeps the provider's subjects apart from another's. */
-    providerId: string;
-    /** The prefixes of other issuers' subjects. */
-    otherIds: readonly string[];
+    providers: SignInProviders;
+    choice: Pick<ProviderChoice, "find" | "remember">;
+    /** The prefixes of all subjects. */
+    subjectIds: readonly string[];
     /** `OAUTH_BLOCKED`. */
     blocked: readonly ListEntry[];
     confirmation: Confirmation;
@@ -80,13 +85,16 @@ export function accountSignIn(
   const cookie = { name: "account-sign-in", baseUrl };
   /** The wait whose page someone came from. */
   const waitCookie = { name: "account-wait", baseUrl };
-  const redirectUri = `${baseUrl}/oauth/provider-callback`;
 
   // It names the provider, whose answer is no other provider's business.
-  const stateOf = (handle: string) =>
-    `${STATE_PREFIX}${handle}.${fingerprint(providerId).slice(0, 8)}`;
+  const stateOf = (handle: string, { id }: SignInProvider) =>
+    `${STATE_PREFIX}${handle}.${fingerprint(id).slice(0, 8)}`;
 
-  async function ask<T>(c: Context, question: () => Promise<T>): Promise<T> {
+  async function ask<T>(
+    c: Context,
+    { provider }: SignInProvider,
+    question: () => Promise<T>,
+  ): Promise<T> {
     try {
       return await question();
     } catch (cause) {
@@ -101,7 +109,7 @@ export function accountSignIn(
             reference: c.get("reference"),
             error: cause,
           });
-          throw refused();
+          throw refused(provider);
         default:
           throw new HttpError(
             502,
@@ -113,8 +121,11 @@ export function accountSignIn(
     }
   }
 
-  function refused(cause?: UpstreamError): HttpError {
-    return new HttpError(403, `${provider.name} refused`, {}, {
+  function refused(
+    { name }: SignInProvider["provider"],
+    cause?: UpstreamError,
+  ): HttpError {
+    return new HttpError(403, `${name} refused`, {}, {
       cause,
       situation: "provider refused",
     });
@@ -134,6 +145,11 @@ export function accountSignIn(
     }
   }
 
+  async function readKey(c: Context): Promise<string | undefined> {
+    if (providers.all.length === 1) return undefined;
+    return (await readParameters(c.req.raw)).get("provider");
+  }
+
   return {
     /** Answers `POST /account/sign-in`. */
     async start(c: Context): Promise<Response> {
@@ -147,17 +163,17 @@ export function accountSignIn(
       const wait = c.req.query("wait");
       if (wait === undefined || !WAIT_ID.test(wait)) dropCookie(c, waitCookie);
       else keepCookie(c, waitCookie, wait, SIGN_IN_SECONDS);
-      const { codeVerifier, nonce } = upstreamSecrets(
-        handle,
-        keepBrowser(c, baseUrl),
+      const browser = keepBrowser(c, baseUrl);
+      const chosen = choice.find({ key: await readKey(c) });
+      // Several, and a form that names none: the page has a button for each.
+      if (!chosen) return redirect(c, `${baseUrl}/account`);
+      const state = stateOf(handle, chosen);
+      const url = await ask(
+        c,
+        chosen,
+        () => providerUrl(chosen, { handle, state, browser }),
       );
-      const url = await ask(c, () =>
-        provider.authorizationUrl({
-          state: stateOf(handle),
-          nonce,
-          codeChallenge: codeChallenge(codeVerifier),
-          redirectUri,
-        }));
+      choice.remember(c, chosen);
       return redirect(c, url.href);
     },
 
@@ -171,8 +187,11 @@ export function accountSignIn(
       const { state = "", code, error, iss: issuer } = c.req.query();
       const handle = readCookie(c, cookie);
       const browser = browserOf(c, baseUrl);
+      // Each has its own address: no answer is taken for another's.
+      const from = providers.at(c.req.param("provider"));
       if (
-        !handle || !browser || !isSameSecret(state, stateOf(handle))
+        !handle || !browser || !from ||
+        !isSameSecret(state, stateOf(handle, from))
       ) {
         throw new HttpError(
           400,
@@ -181,20 +200,22 @@ export function accountSignIn(
           { situation: "account sign-in expired" },
         );
       }
+      const { id: providerId, provider } = from;
       if (error !== undefined || code === undefined) {
         const other = await refusalOf(() => provider.checkIssuer?.(issuer));
         // Not the provider's answer (RFC 9207 §2.4): its own may still come.
         if (!other) dropCookie(c, cookie);
-        throw refused(other);
+        throw refused(provider, other);
       }
-      const { tokens, identity } = await ask(c, () =>
+      const { tokens, identity } = await ask(c, from, () =>
         provider.redeem({
           code,
-          ...upstreamSecrets(handle, browser),
-          redirectUri,
+          ...upstreamSecrets(handle, browser, from),
+          redirectUri: from.redirectUri,
           issuer,
         }));
-      if (isSubjectOfOther(identity.subject, otherIds)) throw refused();
+      const others = subjectIds.filter((other) => other !== providerId);
+      if (isSubjectOfOther(identity.subject, others)) throw refused(provider);
       const subject = subjectOf(providerId, identity);
       if (isBlocked({ subject, identity, clientId: "" }, blocked)) {
         throw refusedByBlock();

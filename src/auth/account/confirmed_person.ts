@@ -12,7 +12,7 @@ import {
   ACCOUNT_SESSION_SECONDS,
   type AccountSessionStore,
 } from "../../store/account_sessions.ts";
-import type { Provider } from "../provider/provider.ts";
+import type { SignInProviders } from "../provider/sign_in_providers.ts";
 import { identifyAgain } from "../provider/unavailable.ts";
 import type { SignedIn } from "./signed_in.ts";
 
@@ -27,8 +27,8 @@ const RECENT_SECONDS = 5 * 60;
  * provider does not answer
  */
 export function personConfirmation(
-  { provider, confirmation, accountSessions, clock }: {
-    provider: Provider;
+  { providers, confirmation, accountSessions, clock }: {
+    providers: Pick<SignInProviders, "of">;
     confirmation: Confirmation;
     accountSessions: AccountSessionStore;
     clock: Clock;
@@ -37,7 +37,8 @@ export function personConfirmation(
   async function ask({ id, session }: SignedIn): Promise<Identity | undefined> {
     const tokens = await accountSessions.tokensOf(id, session);
     const { expiresAt = Infinity } = tokens ?? {};
-    if (!tokens || !provider.identify || expiresAt <= now(clock)) {
+    const { provider } = providers.of(session) ?? {};
+    if (!tokens || !provider?.identify || expiresAt <= now(clock)) {
       return undefined;
     }
     return await identifyAgain(

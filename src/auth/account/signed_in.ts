@@ -10,7 +10,7 @@ import { readCookie } from "../../http/cookie.ts";
 import { isCsrf } from "../../http/csrf.ts";
 import { isAllowed, isBlocked } from "../rules/allowed_users.ts";
 import type { ListEntry } from "../rules/list_entry.ts";
-import { isPersonOf } from "../rules/grant.ts";
+import type { SignInProviders } from "../provider/sign_in_providers.ts";
 import type { Parameters } from "../rules/parameters.ts";
 import type {
   AccountSession,
@@ -27,10 +27,10 @@ export type SignedInPeople = ReturnType<typeof signedInPeople>;
 
 /** Finds the person who sent a request to the account page. */
 export function signedInPeople(
-  { baseUrl, providerId, admins, blocked, accountSessions }: {
+  { baseUrl, providers, admins, blocked, accountSessions }: {
     baseUrl: string;
-    /** Of the provider that people sign in at: another's are strangers here. */
-    providerId: string;
+    /** The providers of here: those of others are strangers. */
+    providers: Pick<SignInProviders, "of">;
     /** `OAUTH_ADMINS`. */
     admins: readonly ListEntry[];
     /** `OAUTH_BLOCKED`. */
@@ -42,7 +42,7 @@ export function signedInPeople(
     const id = readCookie(c, { name: "account", baseUrl });
     if (id === undefined) return undefined;
     const session = await accountSessions.find(id);
-    if (!session || !isPersonOf(session, providerId)) return undefined;
+    if (!session || !providers.of(session)) return undefined;
     if (isBlocked({ ...session, clientId: "" }, blocked)) return undefined;
     return { id, session };
   }

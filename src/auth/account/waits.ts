@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { ProviderChoice } from "../grants/provider_choice.ts";
 import type { Context } from "@hono/hono";
 import type { About } from "../../authoring/about.ts";
 import { HttpError } from "../../errors.ts";
@@ -79,7 +80,7 @@ export function waitEndpoints(
     baseUrl,
     serverTitle,
     about,
-    providerName,
+    choice,
     signedIn,
     accountSessions,
     waits,
@@ -89,7 +90,7 @@ export function waitEndpoints(
     baseUrl: string;
     serverTitle: string;
     about?: About;
-    providerName: string;
+    choice: Pick<ProviderChoice, "options">;
     signedIn: SignedInPeople;
     accountSessions: Pick<AccountSessionStore, "stays">;
     waits: Pick<WaitStore, "find" | "answer">;
@@ -107,7 +108,8 @@ export function waitEndpoints(
       const id = c.req.param("id")!;
       const found = await signedIn.find(c);
       if (!found) {
-        return page(c, WaitSignInPage({ ...frame, id, providerName }), {
+        const options = choice.options(c);
+        return page(c, WaitSignInPage({ ...frame, id, options }), {
           forms: "any",
         });
       }

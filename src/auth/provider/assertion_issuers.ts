@@ -50,8 +50,8 @@ export type VerifyAssertion = (assertion: string) => Promise<SignedAssertion>;
 export function assertionVerifier(
   trusted: readonly TrustedIssuer[],
   { memberships, clock, fetch: send = fetch }: {
-    /** The claims that hold a person's memberships. */
-    memberships: MembershipClaims;
+    /** Gives the claims that hold memberships in an issuer's assertions. */
+    memberships(by: TrustedIssuer): MembershipClaims;
     clock: Clock;
     fetch?: typeof fetch;
   },
@@ -103,13 +103,13 @@ export function assertionVerifier(
     }
   };
 
-  function identityIn(
-    { issuer }: TrustedIssuer,
-    claims: JWTPayload,
-  ): Identity {
+  function identityIn(by: TrustedIssuer, claims: JWTPayload): Identity {
     try {
-      const isOwnAddress = addressRuleOf(issuer);
-      return parseIdentity(claims, { isOwnAddress, memberships });
+      const isOwnAddress = addressRuleOf(by.issuer);
+      return parseIdentity(claims, {
+        isOwnAddress,
+        memberships: memberships(by),
+      });
     } catch (cause) {
       throw badAssertion("sub of the assertion must name a person", cause);
     }

@@ -5,7 +5,7 @@
  */
 import type { Identity, Upstream } from "../../caller.ts";
 import { REFRESH_WAIT_SECONDS } from "../rules/lifetimes.ts";
-import { type Grant, isPersonOf, type KnownPerson } from "../rules/grant.ts";
+import type { Grant, KnownPerson } from "../rules/grant.ts";
 import type { GrantStore } from "../../store/grants.ts";
 import type { Clock } from "../../clock.ts";
 import type { Entry } from "../../store/database.ts";
@@ -16,8 +16,9 @@ import type {
   UpstreamTokenStore,
 } from "../../store/upstream_tokens.ts";
 import { api } from "./api.ts";
-import type { Provider, UpstreamTokens } from "./provider.ts";
+import type { UpstreamTokens } from "./provider.ts";
 import { died, parseTokens, providerRefresh } from "./provider_refresh.ts";
+import type { SignInProvider, SignInProviders } from "./sign_in_providers.ts";
 import { askProvider, identifyAgain } from "./unavailable.ts";
 
 /** Opens the sealed tokens of one grant. */
@@ -30,26 +31,73 @@ export interface GrantKey {
 
 export type ProviderTokens = ReturnType<typeof providerTokens>;
 
-/**
- * Connects grants to the provider. The tokens of another provider's grants are
- * not opened: they are as good as dead.
- */
-export function providerTokens({
-  provider,
-  providerId,
-  grants,
-  upstreamTokens,
-  clock,
-  waitSeconds = REFRESH_WAIT_SECONDS,
-}: {
-  provider: Provider;
-  providerId: string;
+/** The stores and the clock behind tokens. */
+interface TokenSources {
   grants: Pick<GrantStore, "end">;
   upstreamTokens: UpstreamTokenStore;
   clock: Clock;
   /** The seconds for which a request waits for a refresh. */
   waitSeconds?: number;
-}) {
+}
+
+/**
+ * Connects each grant to its own provider. The tokens of a provider that is not
+ * listed are not opened: they are as good as dead.
+ */
+export function providerTokens(
+  { providers, ...sources }: TokenSources & {
+    providers: Pick<SignInProviders, "all" | "of">;
+  },
+) {
+  const tokens = new Map(
+    providers.all.map((it) => [it, tokensAt(it, sources)] as const),
+  );
+
+  /** Finds the tokens of a grant's provider. */
+  function of({ grant }: GrantKey): TokensAt | undefined {
+    const provider = providers.of(grant);
+    return provider && tokens.get(provider);
+  }
+
+  /** Finds them. @throws {ChallengeError} if the provider is not listed */
+  function liveOf(key: GrantKey): TokensAt {
+    const found = of(key);
+    if (found) return found;
+    throw died();
+  }
+
+  return {
+    /** See {@linkcode TokensAt}. */
+    identify: async (key: GrantKey) => await liveOf(key).identify(key),
+
+    /** Makes the API for tools. */
+    upstream: (key: GrantKey): Upstream => ({
+      token: async () => await liveOf(key).upstream(key).token(),
+      fetch: async (input, init) =>
+        await liveOf(key).upstream(key).fetch(input, init),
+    }),
+
+    /** See {@linkcode TokensAt}. */
+    refreshIfDue: async <T>(key: GrantKey, commit: Commit<T>) =>
+      await (of(key)?.refreshIfDue(key, commit) ?? commit()),
+
+    /** See {@linkcode TokensAt}. */
+    revocation: async (key: GrantKey): Promise<() => Promise<void>> =>
+      await of(key)?.revocation(key) ?? (() => Promise.resolve()),
+  };
+}
+
+/** Commits a change, with another; undefined: nothing was committed. */
+type Commit<T> = (also?: Write) => Promise<T | undefined>;
+
+/** The tokens of the grants of one provider. */
+type TokensAt = ReturnType<typeof tokensAt>;
+
+function tokensAt(
+  { provider }: SignInProvider,
+  { grants, upstreamTokens, clock, waitSeconds = REFRESH_WAIT_SECONDS }:
+    TokenSources,
+) {
   const { valid, isAlive, isGood, close } = providerRefresh({
     provider,
     grants,
@@ -61,7 +109,6 @@ export function providerTokens({
   async function find(
     { grant, dataKey, sealed }: GrantKey,
   ): Promise<FoundTokens | undefined> {
-    if (!isPersonOf(grant, providerId)) return undefined;
     return await upstreamTokens.find(grant.id, await dataKey(), sealed);
   }
 
@@ -137,7 +184,7 @@ export function providerTokens({
      */
     async refreshIfDue<T>(
       key: GrantKey,
-      commit: (also?: Write) => Promise<T | undefined>,
+      commit: Commit<T>,
     ): Promise<T | undefined> {
       const found = await find(key);
       if (!found || parseTokens(found).refreshToken === undefined) {

@@ -23,14 +23,15 @@ export interface WatchedProvider {
   reachability(): Reachability;
 }
 
-/**
- * Watches a provider.
- *
- * @param onFault is told why a look failed, once until the provider is well
- */
+/** Watches a provider. */
 export function watchProvider(
   watched: Provider,
-  onFault: (error: unknown) => void = () => {},
+  { key, onFault }: {
+    /** Its name, if it is one of several. */
+    key?: string;
+    /** Called with the reason why a look failed, once until it is well. */
+    onFault?(error: unknown): void;
+  } = {},
 ): WatchedProvider {
   let reachability: Reachability = "unknown";
   let lookedMilliseconds = -Infinity;
@@ -41,13 +42,13 @@ export function watchProvider(
     if (Math.abs(time - lookedMilliseconds) < LOOK_MILLISECONDS) return;
     lookedMilliseconds = time;
     try {
-      await observed("look", () => watched.look!());
+      await observed("look", key, () => watched.look!());
       reachability = "ok";
       hasTold = false;
     } catch (error) {
       const kind = kindOf(error);
       reachability = kind === "misbehaved" ? kind : "unavailable";
-      if (!hasTold) onFault(error);
+      if (!hasTold) onFault?.(error);
       hasTold = true;
     }
   }
@@ -57,7 +58,7 @@ export function watchProvider(
     converse: () => Promise<T>,
   ): Promise<T> {
     try {
-      const result = await observed(verb, converse);
+      const result = await observed(verb, key, converse);
       // Addresses are often built from settings alone: that proves nothing.
       if (verb !== "authorization_url") reachability = "ok";
       return result;
@@ -96,9 +97,13 @@ export function watchProvider(
   };
 }
 
-function observed<T>(verb: string, converse: () => Promise<T>): Promise<T> {
+function observed<T>(
+  verb: string,
+  provider: string | undefined,
+  converse: () => Promise<T>,
+): Promise<T> {
   return telemetry
-    ? telemetry.providerCall(verb, converse, kindOf)
+    ? telemetry.providerCall({ verb, provider }, converse, kindOf)
     : converse();
 }
 

@@ -238,7 +238,7 @@ export function callerOf(
     scopes: readonly string[];
   },
 ): Caller {
-  const { id: grantId, subject, identity, kind } = grant;
+  const { id: grantId, subject, identity, provider, kind } = grant;
   const binding = bindingOf(grant);
   return {
     subject,
@@ -247,6 +247,7 @@ export function callerOf(
     scopes,
     ...ceiling && { ceiling },
     identity,
+    ...provider !== undefined && { provider },
     binding,
     grantId,
   };

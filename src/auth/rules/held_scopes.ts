@@ -33,7 +33,7 @@ export function heldScopes(
   {
     issuer,
     resource,
-    providerId,
+    providerIds,
     allowedUsers,
     blocked,
     machines,
@@ -43,8 +43,8 @@ export function heldScopes(
   }: {
     issuer: string;
     resource: string;
-    /** Of the provider that people sign in at. */
-    providerId: string;
+    /** Of the providers that people sign in at. */
+    providerIds: readonly string[];
     allowedUsers: readonly ListEntry[];
     /** `OAUTH_BLOCKED`: people and clients. */
     blocked: readonly ListEntry[];
@@ -58,6 +58,11 @@ export function heldScopes(
 ): MayHold {
   const asserters = new Set(assertionIssuers.map(printIssuer));
 
+  /** Returns true if the person's provider is still listed. */
+  function isListed(grant: Grant): boolean {
+    return providerIds.some((id) => isPersonOf(grant, id));
+  }
+
   /** Returns true if the word that a person's grant rests on still counts. */
   function isVouchedFor(grant: Grant): boolean {
     switch (grant.kind) {
@@ -65,9 +70,9 @@ export function heldScopes(
         return asserters.has(grant.assertedBy ?? "") &&
           isKnownClient(grant.clientId);
       case "token":
-        return isPersonOf(grant, providerId);
+        return isListed(grant);
       default:
-        return isPersonOf(grant, providerId) && isKnownClient(grant.clientId);
+        return isListed(grant) && isKnownClient(grant.clientId);
     }
   }
 

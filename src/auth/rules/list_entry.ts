@@ -8,7 +8,7 @@
 import type { Identity, Membership } from "../../caller.ts";
 import { isSealedClientId, shortClientId } from "./client_id.ts";
 import { namesDocument } from "./metadata_document.ts";
-import { MACHINE_ID, subjectOf } from "./subject.ts";
+import { idOfSubject, MACHINE_ID, subjectOf } from "./subject.ts";
 
 /** The people that an entry is about, or the client. */
 export type ListEntry =
@@ -19,7 +19,8 @@ export type ListEntry =
   | { kind: "address"; address: string }
   /** A domain with its `@`, in lower case. */
   | { kind: "domain"; domain: string }
-  | { kind: Membership; name: string }
+  /** Members of a group; of one provider alone, if there are several. */
+  | { kind: Membership; name: string; provider?: string }
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
 
@@ -31,14 +32,22 @@ export type ListKind = "everyone" | "membership" | "client";
 
 /** The people and clients that there can be at a server. */
 export interface Known {
-  /** The value of `OAUTH_PROVIDER`. */
-  provider: string;
-  /** The prefix of the subjects of people who sign in. */
-  providerId: string;
+  /** The providers that people sign in at. */
+  providers: readonly KnownProvider[];
   /** The prefixes of the subjects of other people. */
   otherIds: readonly string[];
   /** The clients that the operator set up. */
   clientIds: readonly string[];
+}
+
+/** A provider that people sign in at. */
+interface KnownProvider {
+  /** The prefix of its people's subjects. */
+  id: string;
+  /** Its name in `OAUTH_PROVIDER`, where that lists several. */
+  key?: string;
+  /** `github`, `oidc` and so on. */
+  kind: string;
 }
 
 /** A person that an entry is compared with. */
@@ -113,13 +122,16 @@ export function parseListEntry(
   if (text.startsWith(`${MACHINE_ID}:`)) {
     return parseClient(text.slice(MACHINE_ID.length + 1), known, takes);
   }
-  const membership = parseMembership(text);
+  const of = known.providers.find(({ key }) =>
+    key !== undefined && text.startsWith(`${key}/`)
+  );
+  const membership = parseMembership(
+    of ? text.slice(of.key!.length + 1) : text,
+  );
   if (membership.isPrefixed) {
-    return checkMembership(membership, takes, groupFix);
+    return checkMembership(membership, of, known, { takes, groupFix });
   }
-  const ids = [known.providerId, ...known.otherIds];
-  const id = ids.filter((id) => text.startsWith(`${id}:`))
-    .toSorted((one, other) => other.length - one.length).at(0);
+  const id = idOfSubject(text, idsOf(known));
   if (id !== undefined) {
     checkName(text.slice(id.length + 1), id, known);
     return { kind: "subject", subject: text };
@@ -176,14 +188,19 @@ export function isAbout(
       );
     case "client":
       return false;
-    default:
-      return identity[entry.kind]?.some((name) =>
-        membershipName(entry.kind as Membership, name) === entry.name
-      ) ?? false;
+    default: {
+      const { kind, name: wanted, provider } = entry;
+      const isTheirs = provider === undefined ||
+        subject === subjectOf(provider, identity);
+      return isTheirs &&
+        identity[kind]?.some((name) =>
+            membershipName(kind, name) === wanted
+          ) ===
+          true;
+    }
   }
 }
 
-/** Returns true if an entry is about a client. */
 export function isAboutClient(entry: ListEntry, clientId: string): boolean {
   return entry.kind === "client" && clientId !== "" &&
     entry.clientId === shortClientId(clientId);
@@ -202,7 +219,7 @@ function verifiedAddresses(
  * Puts the letters A to Z in lower case, and no others: the Kelvin sign is not
  * a k in an address.
  */
-function lowerAscii(text: string): string {
+export function lowerAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
@@ -231,16 +248,29 @@ function parseClient(
 
 function checkMembership(
   { kind, name }: { kind: Membership; name: string },
-  takes: readonly ListKind[],
-  groupFix: GroupFix,
+  of: KnownProvider | undefined,
+  { providers }: Known,
+  { takes, groupFix }: { takes: readonly ListKind[]; groupFix: GroupFix },
 ): ListEntry {
+  const entry = `${prefixOf(kind)}:${name}`;
+  const written = of ? `${of.key}/${entry}` : entry;
   if (!takes.includes("membership")) {
     throw new EntryError(
       "this list is of people, not of groups",
-      groupFix(`${prefixOf(kind)}:${name}`),
+      groupFix(written),
     );
   }
-  return { kind, name: membershipName(kind, name) };
+  if (!of && providers.length > 1) {
+    throw new EntryError(
+      "it does not say which provider's word counts",
+      `Use ${providers.map(({ key }) => `${key}/${entry}`).join(" or ")}`,
+    );
+  }
+  return {
+    kind,
+    name: membershipName(kind, name),
+    ...of && { provider: of.id },
+  };
 }
 
 function permitGroup(entry: string): string {
@@ -275,49 +305,66 @@ function parseAddress(text: string): ListEntry {
 
 /** Parses the provider's own name for a person, which stands for theirs here. */
 function parseOwnName(text: string, known: Known): ListEntry {
-  const { providerId } = known;
+  const { providers: [provider, ...others] } = known;
   if (text.includes(":")) {
+    const ids = idsOf(known);
+    const begins = ids.includes(text)
+      ? `${text}, and no more`
+      : /^.*[:#]/s.exec(text)![0];
+    const hint = ids.some((id) => id.includes("/"))
+      ? "; in .env a value with # goes between two '"
+      : "";
     throw new EntryError(
-      `no one here has a subject that begins with ${
-        text.slice(0, text.lastIndexOf(":") + 1)
-      }`,
+      `no one here has a subject that begins with ${begins}`,
       `Subjects begin with ${
-        [providerId, ...known.otherIds].map((id) => `${id}:`).join(" or ")
-      }`,
+        ids.map((id) => subjectOf(id, { subject: "" })).join(" or ")
+      }${hint}`,
     );
   }
+  const namedAt = (those: typeof known.providers) =>
+    those.map(({ id }) => subjectOf(id, { subject: text })).join(" or ");
   if (LIKE_A_DOMAIN.test(text)) {
     const domain = text.replace(/^\*\./, "");
+    const named = namedAt(
+      known.providers.filter(({ kind }) => !(kind in SUBJECT_FORMS)),
+    );
     throw new EntryError(
       "a domain has an @ before it",
       `Use @${domain} for everyone of that domain` +
-        (known.provider in SUBJECT_FORMS
-          ? ""
-          : `, or ${providerId}:${text} for a person of that name`),
+        (named && `, or ${named} for a person of that name`),
     );
   }
-  checkName(text, providerId, known);
+  if (others.length > 0) {
+    throw new EntryError(
+      "it does not say at which provider",
+      `Use ${namedAt(known.providers)}`,
+    );
+  }
+  checkName(text, provider.id, known);
   return {
     kind: "subject",
-    subject: subjectOf(providerId, { subject: text }),
+    subject: subjectOf(provider.id, { subject: text }),
   };
 }
 
+/** Lists the prefixes of the subjects of people. */
+function idsOf({ providers, otherIds }: Known): string[] {
+  return [...providers.map(({ id }) => id), ...otherIds];
+}
+
 /** Checks the provider's own name for a person. @throws {EntryError} */
-function checkName(
-  name: string,
-  id: string,
-  { provider, providerId }: Known,
-): void {
-  const { form = /./s, ...wanted } = id === providerId
-    ? SUBJECT_FORMS[provider] ?? {}
-    : {};
+function checkName(name: string, id: string, { providers }: Known): void {
+  const { kind = "" } = providers.find((provider) => provider.id === id) ?? {};
+  const { form = /./s, ...wanted } = SUBJECT_FORMS[kind] ?? {};
   if (form.test(name)) return;
   if (!("name" in wanted)) {
-    throw new EntryError("nothing is behind the colon", `Use ${id}:NAME`);
+    throw new EntryError(
+      "no name is behind the issuer",
+      `Use ${subjectOf(id, { subject: "NAME" })}`,
+    );
   }
   throw new EntryError(
-    `a subject of OAUTH_PROVIDER=${provider} is ${wanted.name}`,
+    `a subject of OAUTH_PROVIDER=${kind} is ${wanted.name}`,
     `Use ${id}:${wanted.example} as /account and the log print it, or a ` +
       "verified e-mail address",
   );

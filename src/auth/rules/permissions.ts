@@ -106,8 +106,9 @@ export interface Wanted {
   named: ReadonlySet<Membership>;
 }
 
-/** The permissions of a server. */
 export interface Permissions extends Wanted {
+  /** The memberships to read at a provider, by the prefix of its subjects. */
+  wantedAt(id: string): Wanted;
   /** True if a rule is about an e-mail address or a domain. */
   looksAtAddresses: boolean;
   /** Gives the scopes that a person may be granted, in the server's order. */
@@ -147,8 +148,11 @@ export function permissionsOf(
       "name" in who ? [`${who.kind} ${who.name}`] : []
     ),
   );
-  const kinds = new Set(rules?.map(({ who }) => who.kind));
-  const named = new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
+  const all = namedIn(rules ?? []);
+
+  function wanted(named: ReadonlySet<Membership>): Wanted {
+    return { memberships: decide ? new Set(MEMBERSHIPS) : named, named };
+  }
 
   function isKept(kind: Membership, name: string): boolean {
     return names.has(`${kind} ${membershipName(kind, name)}`);
@@ -175,8 +179,14 @@ export function permissionsOf(
       return allowed(byRule, decide?.(person) ?? "all");
     },
     looksAtAddresses: rules?.some(({ who }) => isAddressEntry(who)) ?? false,
-    memberships: decide ? new Set(MEMBERSHIPS) : named,
-    named,
+    ...wanted(all),
+    wantedAt: (id) =>
+      wanted(
+        namedIn((rules ?? []).filter(({ who }) =>
+          !("provider" in who) || who.provider === undefined ||
+          who.provider === id
+        )),
+      ),
     reduce(identity) {
       const kept = withoutMemberships(identity);
       for (const kind of MEMBERSHIPS) {
@@ -193,6 +203,12 @@ export function permissionsOf(
       return kept;
     },
   };
+}
+
+/** Collects the kinds of memberships that rules name. */
+function namedIn(rules: readonly PermissionRule[]): ReadonlySet<Membership> {
+  const kinds = new Set(rules.map(({ who }) => who.kind));
+  return new Set(MEMBERSHIPS.filter((kind) => kinds.has(kind)));
 }
 
 function unionOf(

@@ -34,14 +34,15 @@ export function listingOf(known: Known): string {
 
 /**
  * Everything by whose beginning a person is found, folded: their subject with
- * and without its issuer, their name and its words, their short name, their
+ * and without its issuer and its scheme, their name and its words, their short name, their
  * e-mail address and its domain.
  */
 export function personTerms({ identity, subject }: Known): string[] {
   const { login = "", name = "", email = "" } = identity;
   const words = name.split(/[\s,.]+/).slice(0, NAME_WORDS);
   const domain = email.split("@")[1] ?? "";
-  const texts = [subject, identity.subject, login, name, email, domain];
+  const place = subject.replace(/^https?:\/\//, "");
+  const texts = [subject, place, identity.subject, login, name, email, domain];
   const terms = new Set([...texts, ...words].map(folded));
   // A term that begins another is found by that one.
   return [...terms].filter((term) =>

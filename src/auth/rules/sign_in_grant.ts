@@ -18,10 +18,8 @@ import { isSubjectOfOther, subjectOf } from "./subject.ts";
 
 /** The rules about people who sign in at the provider. */
 export interface SignInRules {
-  /** The prefix that keeps the provider's subjects apart from another's. */
-  providerId: string;
-  /** The prefixes of other issuers' subjects. */
-  otherIds: readonly string[];
+  /** The prefixes of all subjects. */
+  subjectIds: readonly string[];
   /** People who may sign in; empty: everyone. */
   allowedUsers: readonly ListEntry[];
   /** People and clients who may not. */
@@ -50,14 +48,15 @@ export function refusedByBlock(
  */
 export function grantOfSignIn(
   identity: Identity,
-  { request, clientName, consented = request.scopes }: {
+  { providerId, request, clientName, consented = request.scopes }: {
+    /** The prefix of the subjects of the person's provider. */
+    providerId: string;
     request: AuthorizationRequest;
     clientName: string;
     consented?: readonly string[];
   },
   {
-    providerId,
-    otherIds,
+    subjectIds,
     allowedUsers,
     blocked,
     permissions,
@@ -73,7 +72,8 @@ export function grantOfSignIn(
   }
   // A rule about a person of another issuer must not match one of this
   // provider.
-  const isTakenForOther = isSubjectOfOther(identity.subject, otherIds);
+  const others = subjectIds.filter((id) => id !== providerId);
+  const isTakenForOther = isSubjectOfOther(identity.subject, others);
   if (isTakenForOther || !isAllowed({ subject, identity }, allowedUsers)) {
     throw new OAuthError("access_denied", "This account may not sign in here");
   }

@@ -38,8 +38,8 @@ import type { Services } from "./services.ts";
 export function assertionGrant(
   {
     baseUrl,
-    providerId,
-    otherIds,
+    providers,
+    subjectIds,
     scopes: known,
     confirmation,
     mayHold,
@@ -67,7 +67,7 @@ export function assertionGrant(
     }
 
     // The assertion: its signature, then its claims.
-    const { by, claims, identity } = await verifyAssertion(assertion);
+    const { by, claims, identity: told } = await verifyAssertion(assertion);
     const { scopes: allowed, ...once } = checkIdentityAssertion(claims, {
       tenant: by.tenant,
       clientId,
@@ -81,10 +81,14 @@ export function assertionGrant(
       known,
     ).filter((scope) => scope !== OFFLINE_ACCESS);
     const id = issuerId(by);
+    const identity = providers.vouched(id, told);
     const subject = subjectOf(id, identity);
-    // A rule with a subject alone means a person of the sign-in provider.
-    const isNamedAlone = id === providerId &&
-      !isSubjectOfOther(identity.subject, otherIds);
+    // A rule with a subject alone means a person of a sign-in provider.
+    const isNamedAlone = providers.ids.includes(id) &&
+      !isSubjectOfOther(
+        identity.subject,
+        subjectIds.filter((other) => other !== id),
+      );
     const kept = confirmation.reduce(identity);
     const wish = openAssertedGrant({
       issuer: baseUrl,

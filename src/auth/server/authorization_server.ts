@@ -4,11 +4,16 @@
  *
  * @module
  */
-import { Hono } from "@hono/hono";
+import { type Context, Hono } from "@hono/hono";
 import { accountRoutes } from "../account/account.ts";
 import { assertionVerifier } from "../provider/assertion_issuers.ts";
 import { usualClaims } from "../provider/create_provider.ts";
+import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import type { TrustedIssuer } from "../rules/identity_assertion.ts";
+import { issuerId } from "../rules/subject.ts";
+import type { ProviderApplication } from "../../settings/application.ts";
+import type { OAuthConfig } from "../../settings/oauth.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { assertionGrant } from "./assertion_grant.ts";
 import { authorizationCodeGrant } from "./authorization_code_grant.ts";
@@ -42,19 +47,31 @@ export interface AuthorizationServer {
   close(): Promise<void>;
 }
 
+/** Finds our application at the provider whose people an issuer vouches for. */
+function applicationOf(
+  { providers }: OAuthConfig,
+  by: TrustedIssuer,
+): Pick<ProviderApplication, "groupsClaim"> {
+  const [only, ...others] = providers;
+  const found = others.length === 0
+    ? only
+    : providers.find(({ id }) => id === issuerId(by));
+  return found && found.config.provider !== "dev" ? found.config : {};
+}
+
 /** Makes the authorization server of `AUTH_STRATEGY=oauth`. */
 export function authorizationServer(
   options: AuthorizationServerOptions,
 ): AuthorizationServer {
   const services = authorizationServices(options);
   const { config, baseUrl, clock } = services;
-  const { assertionIssuers, metadataDocuments, provider: settings } = config;
+  const { assertionIssuers, metadataDocuments } = config;
   const redeemAssertion = assertionIssuers.length === 0
     ? undefined
     : assertionGrant({
       ...services,
       verifyAssertion: assertionVerifier(assertionIssuers, {
-        memberships: usualClaims(settings.provider === "dev" ? {} : settings),
+        memberships: (by) => usualClaims(applicationOf(config, by)),
         clock,
       }),
     });
@@ -85,13 +102,16 @@ export function authorizationServer(
   app.post("/register", recorded, registerEndpoint(limit("register", 2)));
   app.get("/authorize", recorded, authorizeEndpoint(authorizing));
   app.post("/authorize", recorded, consentEndpoint(authorizing));
-  app.get("/oauth/provider-callback", recorded, async (c) => {
+  const comeBack = async (c: Context) => {
     await returning.checkRate(c);
     if (!account.isReturning(c)) return await finishSignIn(c);
     const response = await account.finish(c);
     returning.waiveRate(c);
     return response;
-  });
+  };
+  // The only provider is at the first; each of several has its own.
+  app.get(CALLBACK_PATH, recorded, comeBack);
+  app.get(`${CALLBACK_PATH}/:provider`, recorded, comeBack);
   app.post(
     "/token",
     recorded,

@@ -34,6 +34,8 @@ import { ConsentPage } from "../../pages/consent_page.tsx";
 import { page } from "../../pages/respond.ts";
 import { browserOf, keepBrowser } from "../../http/browser_cookie.ts";
 import { redirect } from "../../http/redirect.ts";
+import { askProvider } from "../provider/unavailable.ts";
+import { providerUrl } from "../grants/provider_url.ts";
 import type { LimitedServices } from "./services.ts";
 
 /** Starts a sign-in. */
@@ -42,8 +44,8 @@ export function authorizeEndpoint(
     baseUrl,
     serverTitle,
     about,
-    providerName,
-    providerId,
+    providers,
+    choice,
     scopes: known,
     inWords,
     clients,
@@ -54,7 +56,6 @@ export function authorizeEndpoint(
     requests,
     policy,
     blocked,
-    providerUrl,
     checkRate,
     clock,
     log,
@@ -177,8 +178,19 @@ export function authorizeEndpoint(
       ...withheld.length > 0 && { withheld },
     };
     if (skipsConsent(client, redirectUri, policy)) {
-      const handle = await requests.save(browser, pending, providerId);
-      const url = await providerUrl(handle, browser, request.wishes);
+      const { wishes } = request;
+      const chosen = choice.find({ wishes });
+      if (!chosen) {
+        const trusted = { ...pending, isTrusted: true };
+        return choice.ask(c, [
+          ["request", await requests.save(browser, trusted)],
+        ]);
+      }
+      const handle = await requests.save(browser, pending, chosen.id);
+      const url = await askProvider(
+        chosen.provider,
+        () => providerUrl(chosen, { handle, browser, wishes }),
+      );
       log.info("Sent to the provider without the consent page", {
         reference: c.get("reference"),
         clientId: client.clientId,
@@ -198,7 +210,7 @@ export function authorizeEndpoint(
         clientVerification: verificationOf(client),
         redirectUri,
         redirectKind: redirectKind(redirectUri),
-        providerName,
+        providerName: (choice.find(request)?.provider ?? providers).name,
         lifetimes,
         person: connected?.person,
         scopes: inWords(scopes).map((words) => ({

@@ -7,19 +7,20 @@ import type { Context } from "@hono/hono";
 import { OAuthError } from "../../errors.ts";
 import { shortClientId } from "../rules/client_id.ts";
 import { authorizationResponseUrl } from "../rules/authorization_response.ts";
-import type { Parameters } from "../rules/parameters.ts";
+import type { Parameters as Form } from "../rules/parameters.ts";
 import { OFFLINE_ACCESS, opensNothing } from "../rules/scope.ts";
 import { BOXES } from "../../pages/consent_page.tsx";
 import type { FoundRequest } from "../../store/authorization_requests.ts";
 import { readForm } from "../../http/body.ts";
 import { findOwnRequest } from "./own_request.ts";
+import { askProvider } from "../provider/unavailable.ts";
+import { providerUrl } from "../grants/provider_url.ts";
 import { redirect } from "../../http/redirect.ts";
 import type { LimitedServices } from "./services.ts";
 
 /** Sends the browser to the provider, or a refusal to the client. */
 export function consentEndpoint(
-  { baseUrl, providerId, providerUrl, requests, checkRate, log }:
-    LimitedServices,
+  { baseUrl, choice, requests, checkRate, log }: LimitedServices,
 ): (c: Context) => Promise<Response> {
   async function deny(c: Context, found: FoundRequest): Promise<Response> {
     if (!await requests.finish(found)) throw answeredAlready();
@@ -41,13 +42,31 @@ export function consentEndpoint(
   async function approve(
     c: Context,
     found: FoundRequest,
-    { browser, scopes }: { browser: string; scopes: readonly string[] },
+    { browser, scopes, key }: {
+      browser: string;
+      scopes: readonly string[];
+      /** The name of the provider that the person chose. */
+      key?: string;
+    },
   ): Promise<Response> {
-    const { handle, value: { request } } = found;
+    const { handle, value: { request: { wishes } } } = found;
+    const chosen = choice.find({ key, wishes });
+    if (!chosen) {
+      // Nothing is written: the next form says again what was approved.
+      return choice.ask(c, [
+        ["request", handle],
+        [BOXES, "1"],
+        ...scopes.map((scope) => ["scope", scope] as const),
+      ]);
+    }
     // Before anything is written: if the provider cannot be reached, the person
     // can press the button again.
-    const url = await providerUrl(handle, browser, request.wishes);
-    await keepConsent(c, found, scopes);
+    const url = await askProvider(
+      chosen.provider,
+      () => providerUrl(chosen, { handle, browser, wishes }),
+    );
+    await keepConsent(c, found, { consented: scopes, provider: chosen.id });
+    choice.remember(c, chosen);
     return redirect(c, url.href);
   }
 
@@ -58,12 +77,10 @@ export function consentEndpoint(
   async function keepConsent(
     c: Context,
     found: FoundRequest,
-    consented: readonly string[],
+    consent: Parameters<typeof requests.approve>[1],
   ): Promise<void> {
     for (;;) {
-      if (await requests.approve(found, { consented, provider: providerId })) {
-        return;
-      }
+      if (await requests.approve(found, consent)) return;
       // The button was pressed twice, or the provider has answered meanwhile.
       ({ found } = await findOwnRequest(c, found.handle, {
         baseUrl,
@@ -82,13 +99,15 @@ export function consentEndpoint(
       requests,
     });
     if (found.value.phase === "done") throw answeredAlready();
-    switch (parameters.get("decision")) {
+    const key = parameters.get("provider");
+    // The page on which people choose a provider comes after their approval.
+    switch (parameters.get("decision") ?? (key && "approve")) {
       case "approve": {
         const { request: { scopes: asked }, withheld } = found.value;
         const scopes = chosenScopes(asked, parameters, withheld);
         return opensNothing(scopes) && !opensNothing(asked)
           ? await deny(c, found)
-          : await approve(c, found, { browser, scopes });
+          : await approve(c, found, { browser, scopes, key });
       }
       case "deny":
         return await deny(c, found);
@@ -108,7 +127,7 @@ export function consentEndpoint(
  */
 function chosenScopes(
   asked: readonly string[],
-  parameters: Parameters,
+  parameters: Form,
   withheld: readonly string[] = [],
 ): readonly string[] {
   const { scopes: ticked } = parameters;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
+import type { OAuthConfig } from "../../settings/oauth.ts";
 import { isMachine } from "../rules/configured_client.ts";
 import { heldScopes, type MayHold } from "../rules/held_scopes.ts";
 import { knownClients } from "../rules/known_clients.ts";
@@ -21,11 +21,10 @@ export function mayHoldOf(
 ): MayHold {
   const { clients, metadataDocuments, assertionIssuers } = config;
   const { allowedUsers, blocked } = config;
-  const [providerId] = subjectIds(config);
   return heldScopes({
     issuer: baseUrl,
     resource: resourceOf(baseUrl),
-    providerId,
+    providerIds: config.providers.map(({ id }) => id),
     allowedUsers,
     blocked,
     machines: new Map(

@@ -19,6 +19,7 @@ import {
   UpstreamError,
   type UpstreamResponse,
 } from "../provider/provider.ts";
+import type { SignInProvider } from "../provider/sign_in_providers.ts";
 import { refusalOf } from "../provider/upstream_error.ts";
 import {
   providerUnavailable,
@@ -45,13 +46,8 @@ interface Refusal extends Pick<OAuthError, "code" | "description"> {
 export function providerCallbackEndpoint(
   services: LimitedServices,
 ): (c: Context) => Promise<Response> {
-  const { baseUrl, provider, providerId, requests, waiveRate, log } = services;
+  const { baseUrl, providers, requests, waiveRate, log } = services;
   const complete = signInCompletion(services);
-  const denied = new OAuthError("access_denied", `${provider.name} refused`);
-  const failed = new OAuthError(
-    "server_error",
-    `Signing in with ${provider.name} failed`,
-  );
 
   function answer(
     c: Context,
@@ -99,14 +95,15 @@ export function providerCallbackEndpoint(
   /** Reads the provider's refusal, which may be another's (RFC 9207 §2.4). */
   async function refusalIn(
     parameters: Parameters,
+    { provider }: SignInProvider,
   ): Promise<Refusal | undefined> {
     const error = parameters.get("error");
     if (error === undefined) return undefined;
     const issuer = parameters.get("iss");
     const other = await refusalOf(() => provider.checkIssuer?.(issuer));
-    const { code, description } = failed;
+    const { code, description } = failedAt(provider);
     if (other) return { code, description, facts: { error: other } };
-    if (error === "access_denied") return denied;
+    if (error === "access_denied") return deniedAt(provider);
     return {
       code: error === "temporarily_unavailable" ? error : code,
       description,
@@ -124,15 +121,16 @@ export function providerCallbackEndpoint(
    */
   async function redeem(
     leased: FoundRequest,
-    response: UpstreamResponse,
+    { provider, redirectUri }: SignInProvider,
+    response: Omit<UpstreamResponse, "redirectUri">,
   ): Promise<Awaited<ReturnType<Provider["redeem"]>> | Refusal> {
     try {
-      return await provider.redeem(response);
+      return await provider.redeem({ ...response, redirectUri });
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, isCodeSpent } = error;
-      if (kind === "denied") return denied;
-      const { code, description } = failed;
+      if (kind === "denied") return deniedAt(provider);
+      const { code, description } = failedAt(provider);
       if (kind !== "unavailable") {
         return { code, description, facts: { error } };
       }
@@ -151,14 +149,19 @@ export function providerCallbackEndpoint(
       baseUrl,
       requests,
     });
-    const { phase, provider: from = providerId } = found.value;
+    const { phase, provider: sentTo } = found.value;
     if (phase === "done") return await answerAgain(c, found);
     if (phase === "consent") throw notApproved();
-    // Its answer is no other provider's business.
-    if (from !== providerId) throw leftElsewhere();
+    // Its answer is no other provider's business. Each has its own address, so
+    // one that was chosen before, or that lies, is not taken for another.
+    const from = providers.at(c.req.param("provider"));
+    const isSentThere = from?.id === sentTo ||
+      // A request from before 0.3 names none: there was only one.
+      sentTo === undefined && from?.key === undefined;
+    if (!from || !isSentThere) throw leftElsewhere();
 
     // The provider's answer.
-    const refusal = await refusalIn(parameters);
+    const refusal = await refusalIn(parameters, from);
     if (refusal) return await refuse(c, found, refusal);
     const providerCode = parameters.require("code");
 
@@ -167,10 +170,9 @@ export function providerCallbackEndpoint(
     if (!leased) throw finishedAlready(found);
 
     // The person, and their tokens at the provider.
-    const signedIn = await redeem(leased, {
+    const signedIn = await redeem(leased, from, {
       code: providerCode,
-      ...upstreamSecrets(handle, browser),
-      redirectUri: `${baseUrl}/oauth/provider-callback`,
+      ...upstreamSecrets(handle, browser, from),
       issuer: parameters.get("iss"),
     });
     if (!("identity" in signedIn)) return await refuse(c, leased, signedIn);
@@ -180,13 +182,18 @@ export function providerCallbackEndpoint(
     let completed: Awaited<ReturnType<typeof complete>>;
     try {
       const reference = c.get("reference");
-      completed = await complete(leased, { ...signedIn, browser, reference });
+      completed = await complete(leased, {
+        ...signedIn,
+        providerId: from.id,
+        browser,
+        reference,
+      });
     } catch (error) {
       const isRefusal = error instanceof OAuthError &&
         error.code === "access_denied";
       if (!isRefusal) throw error;
       const { code, description, situation } = error;
-      const facts = { subject: subjectOf(providerId, identity) };
+      const facts = { subject: subjectOf(from.id, identity) };
       return await refuse(c, leased, { code, description, situation, facts });
     }
     const { grant, code } = completed;
@@ -200,4 +207,12 @@ export function providerCallbackEndpoint(
     });
     return answer(c, leased, { code });
   };
+}
+
+function deniedAt({ name }: Provider): OAuthError {
+  return new OAuthError("access_denied", `${name} refused`);
+}
+
+function failedAt({ name }: Provider): OAuthError {
+  return new OAuthError("server_error", `Signing in with ${name} failed`);
 }

@@ -6,6 +6,7 @@
 import type { About } from "../../authoring/about.ts";
 import type { Scopes } from "../../authoring/scope.ts";
 import { type OAuthConfig, subjectIds } from "../../settings/oauth.ts";
+import type { ListedProvider } from "../../settings/providers.ts";
 import type { Logger } from "../../log/log.ts";
 import { confirmation } from "../rules/confirmation.ts";
 import type { Permissions } from "../rules/permissions.ts";
@@ -32,12 +33,13 @@ import { waitStore } from "../../store/waits.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
+import { signInProviders } from "../provider/sign_in_providers.ts";
 import { boundedFetch } from "../clients/fetch_bounds.ts";
 import { signedInPeople } from "../account/signed_in.ts";
 import { clientDirectory } from "../clients/client_directory.ts";
 import { grantsEnd } from "../grants/end_grant.ts";
 import { mayHoldOf } from "./may_hold.ts";
-import { providerUrls } from "./provider_url.ts";
+import { providerChoice } from "../grants/provider_choice.ts";
 import type { CheckRate, WaiveRate } from "../../http/rate_limit.ts";
 
 /** The parts of an authorization server. */
@@ -53,7 +55,8 @@ export interface AuthorizationServerOptions {
   serverTitle: string;
   /** For pages and metadata. */
   about?: About;
-  provider: Provider;
+  /** Makes a provider of the list. */
+  provider(listed: ListedProvider): Provider;
   fetchDocument: FetchDocument;
   scopes: Scopes;
   permissions?: Permissions;
@@ -71,7 +74,7 @@ export type LimitedServices = Services & {
 
 /** Opens the stores of an authorization server, and reads its rules. */
 export function authorizationServices(options: AuthorizationServerOptions) {
-  const { config, log, database, baseUrl, provider, permissions } = options;
+  const { config, log, database, baseUrl, permissions } = options;
   const { clock } = database;
   const { metadataDocuments, allowedUsers, blocked, lifetimes } = config;
   const grants = grantStore(database);
@@ -82,16 +85,19 @@ export function authorizationServices(options: AuthorizationServerOptions) {
   );
   const upstreamTokens = upstreamTokenStore(database);
   const assertions = assertionStore(database);
-  const [ownId, ...otherIds] = subjectIds(config);
+  const providers = signInProviders({
+    listed: config.providers,
+    baseUrl,
+    make: options.provider,
+  });
   const accountSessions = accountSessionStore(database);
   return {
     ...options,
     clock,
-    providerName: provider.name,
-    /** The prefix that keeps the provider's subjects apart from another's. */
-    providerId: ownId,
-    /** The prefixes of other issuers' subjects. */
-    otherIds: otherIds.filter((id) => id !== ownId),
+    /** The providers that people sign in at. */
+    providers,
+    /** The prefixes of all subjects. */
+    subjectIds: subjectIds(config),
     /** People who may sign in; empty: everyone. */
     allowedUsers,
     /** People and clients who may nothing. */
@@ -123,7 +129,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({
       baseUrl,
-      providerId: ownId,
+      providers,
       admins: config.admins,
       blocked,
       accountSessions,
@@ -133,10 +139,9 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     admins: config.admins,
     configured: config.clients,
     policy: config.policy,
-    providerUrl: providerUrls({ baseUrl, provider }),
+    choice: providerChoice({ ...options, providers }),
     providerTokens: providerTokens({
-      provider,
-      providerId: ownId,
+      providers,
       grants,
       upstreamTokens,
       clock,

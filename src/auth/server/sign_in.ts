@@ -8,8 +8,7 @@ import { Hono } from "@hono/hono";
 import type { AuthConfig } from "../../settings/auth.ts";
 import { HttpError } from "../../errors.ts";
 import type { Passing } from "../../http/passing.ts";
-import type { ProviderConfig } from "../../settings/application.ts";
-import type { Provider } from "../provider/provider.ts";
+import { CALLBACK_PATH } from "../provider/sign_in_providers.ts";
 import {
   type AuthorizationServer,
   authorizationServer,
@@ -22,10 +21,8 @@ import {
 
 /** The parts of the authorization server, if there is one. */
 export interface SignInOptions
-  extends Omit<AuthorizationServerOptions, "config" | "provider"> {
+  extends Omit<AuthorizationServerOptions, "config"> {
   auth: AuthConfig;
-  /** Makes the provider; called only if people sign in. */
-  provider(settings: ProviderConfig): Provider;
 }
 
 /** The sign-in of a server. */
@@ -35,14 +32,10 @@ export interface SignIn extends Partial<AuthorizationServer> {
 }
 
 /** Makes the routes. */
-export function signIn({ auth, provider, ...options }: SignInOptions): SignIn {
+export function signIn({ auth, ...options }: SignInOptions): SignIn {
   const { baseUrl, serverTitle: title, scopes } = options;
   const { oauth, jwt } = auth;
-  const server = oauth && authorizationServer({
-    ...options,
-    config: oauth,
-    provider: provider(oauth.provider),
-  });
+  const server = oauth && authorizationServer({ ...options, config: oauth });
   const app = new Hono<Passing>();
   app.route("/", server?.app ?? closedServer(auth, baseUrl));
   const others = jwt?.issuers.map(({ issuer }) => issuer) ?? [];
@@ -64,7 +57,8 @@ export const STEPS: readonly string[] = [
   "POST /register",
   "GET /authorize",
   "POST /authorize",
-  "GET /oauth/provider-callback",
+  `GET ${CALLBACK_PATH}`,
+  `GET ${CALLBACK_PATH}/:provider`,
   "POST /token",
   "POST /revoke",
 ];

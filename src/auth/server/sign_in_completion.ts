@@ -33,6 +33,8 @@ const MOST_TRIES = 50;
 
 /** A person who has come back from the provider. */
 export interface SignedIn {
+  /** The prefix of their provider's subjects. */
+  providerId: string;
   identity: Identity;
   tokens: UpstreamTokens;
   /** The value of their browser's cookie. */
@@ -109,7 +111,7 @@ export function signInCompletion(
    * @throws {OAuthError} `access_denied`
    */
   function join(
-    identity: Identity,
+    { identity, providerId }: Pick<SignedIn, "identity" | "providerId">,
     { value: record }: FoundRequest,
     { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
   ): { grant: Grant; state: ConnectionState } {
@@ -127,7 +129,7 @@ export function signInCompletion(
     );
     const grant = grantOfSignIn(
       identity,
-      { ...record, consented: scopes },
+      { ...record, providerId, consented: scopes },
       services,
       { issuer: baseUrl, now: time },
     );
@@ -185,9 +187,9 @@ export function signInCompletion(
 
   return async function complete(
     leased: FoundRequest,
-    { identity, tokens, browser, reference }: SignedIn,
+    { identity, providerId, tokens, browser, reference }: SignedIn,
   ): Promise<{ grant: Grant; code: string }> {
-    const subject = subjectOf(services.providerId, identity);
+    const subject = subjectOf(providerId, identity);
     const { clientId } = leased.value.request;
     const upstreamTokens = JSON.stringify(tokens);
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -197,7 +199,11 @@ export function signInCompletion(
           approvalOf(leased, browser),
         ])
       );
-      const { grant, state } = join(identity, leased, connection);
+      const { grant, state } = join(
+        { identity, providerId },
+        leased,
+        connection,
+      );
       const also: Write = (transaction) => {
         approval?.(transaction);
         connections.join(connection, state)(transaction);

@@ -9,14 +9,15 @@ import type { Elicited } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
 import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
+import { idOfSubject } from "../../auth/rules/subject.ts";
 import { canonicalJson } from "../wire/request_state.ts";
 
 /** The pages of a server on which people answer. */
 export interface WaitPages {
   waits: WaitStore;
   baseUrl: string;
-  /** The prefix of the subjects who can sign in there. */
-  providerId: string;
+  /** The prefixes of the subjects who can sign in there. */
+  providerIds: readonly string[];
 }
 
 /** A page that a person has to open, and the reason in the author's words. */
@@ -49,10 +50,10 @@ const OVER =
 /** True if the person behind a caller can sign in to a page here. */
 export function hasPage(
   { door, subject }: Caller,
-  { providerId }: WaitPages,
+  { providerIds }: WaitPages,
 ): boolean {
   return (door === "oauth" || door === "token" || door === "jwt") &&
-    subject.startsWith(`${providerId}:`);
+    idOfSubject(subject, providerIds) !== undefined;
 }
 
 /** Gives the address of a wait's page. */

@@ -246,11 +246,11 @@ Deno.test("signing in to the account page lets no one in whose name looks like a
   await using server = await startOAuthServer({
     environment: {
       OAUTH_ASSERTION_ISSUERS: "https://id.example.com",
-      OAUTH_ADMINS: "id.example.com:42",
+      OAUTH_ADMINS: "https://id.example.com#42",
     },
   });
   const { page } = await AccountVisitor.signIn(server, {
-    as: "id.example.com:42",
+    as: "https://id.example.com#42",
   });
   assert.equal(page.status, 403);
 });

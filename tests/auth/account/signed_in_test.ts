@@ -7,7 +7,7 @@ Deno.test("signedInPeople() reads nothing for who sends no session's cookie", as
   const read: string[] = [];
   const people = signedInPeople({
     baseUrl: BASE_URL,
-    providerId: "github",
+    providers: { of: () => undefined },
     admins: [],
     blocked: [],
     accountSessions: {

@@ -62,7 +62,7 @@ Deno.test("gateOfDoors() calls no one by one door as someone by another", async 
   const { subject } = await call(server, bearer(access_token));
   const jwt = await keys.sign({ ...CLAIMS, sub: subject });
   const other = await call(server, bearer(jwt));
-  assert.equal(other.subject, `login.example.com:${subject}`);
+  assert.equal(other.subject, `https://login.example.com#${subject}`);
 });
 
 Deno.test("gateOfDoors() lets each credential in by the door it belongs to", async () => {

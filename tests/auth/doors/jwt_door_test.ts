@@ -117,9 +117,12 @@ Deno.test("jwtDoor() keeps two issuers' people apart", async () => {
   const [first, second] = [await callerOf({}), await callerOf({ iss: other })];
   assert.notEqual(first.binding, second.binding);
   assert.equal(first.subject, "42");
-  assert.equal(second.subject, "other.example.com/t1:42");
+  assert.equal(second.subject, "https://other.example.com/t1#42");
   const { subject } = await callerOf({ sub: second.subject });
-  assert.equal(subject, "login.example.com:other.example.com/t1:42");
+  assert.equal(
+    subject,
+    "https://login.example.com#https://other.example.com/t1#42",
+  );
 });
 
 Deno.test("jwtDoor() takes no one for a caller of another door", async () => {
@@ -128,6 +131,9 @@ Deno.test("jwtDoor() takes no one for a caller of another door", async () => {
     const token = await server.keys.sign({ ...CLAIMS, sub });
     const { caller } = await server.authenticate(token);
     const isFree = sub === "f:6c8:jo";
-    assert.equal(caller.subject, isFree ? sub : `login.example.com:${sub}`);
+    assert.equal(
+      caller.subject,
+      isFree ? sub : `https://login.example.com#${sub}`,
+    );
   }
 });

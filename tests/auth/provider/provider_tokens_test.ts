@@ -7,6 +7,8 @@ import { grantStore } from "../../../src/store/grants.ts";
 import { upstreamKey } from "../../../src/store/keys.ts";
 import type { Write } from "../../../src/store/transaction.ts";
 import { upstreamTokenStore } from "../../../src/store/upstream_tokens.ts";
+import { signInProviders } from "../../../src/auth/provider/sign_in_providers.ts";
+import { BASE_URL } from "../../kit/server.ts";
 import { providerTokens } from "../../../src/auth/provider/provider_tokens.ts";
 import { FakeProvider } from "../../kit/fake_provider.ts";
 import { until } from "../../kit/wait.ts";
@@ -36,8 +38,11 @@ async function expiring(waitSeconds?: number) {
   const provider = new FakeProvider();
   const upstreamTokens = upstreamTokenStore(database);
   const tokens = providerTokens({
-    provider,
-    providerId: "github",
+    providers: signInProviders({
+      listed: [{ id: "github", config: { provider: "dev" }, domains: [] }],
+      baseUrl: BASE_URL,
+      make: () => provider,
+    }),
     grants: grantStore(database),
     upstreamTokens,
     clock: database.clock,

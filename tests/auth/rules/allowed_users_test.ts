@@ -31,7 +31,10 @@ for (const [what, identity, allowed] of IN) {
 
 const OUT: [string, typeof JO, string[]][] = [
   ["a subject in another case of letters", JO, ["ab42"]],
-  ["a subject of another provider", JO, ["id.example.com:Ab42", "dev:ab42"]],
+  ["a subject of another provider", JO, [
+    "https://id.example.com#Ab42",
+    "dev:ab42",
+  ]],
   ["a part of a subject", JO, ["Ab4", "Ab420"]],
   ["an address that is not verified", { ...JO, emailVerified: false }, [
     "jo@example.com",

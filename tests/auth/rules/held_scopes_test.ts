@@ -52,7 +52,7 @@ function held(
     blocked: [],
     ...HERE,
     allowedUsers: [],
-    providerId: "github",
+    providerIds: ["github"],
     isKnownClient: (clientId) => clientId === "app",
     machines: new Map([["ci", SUPPORTED]]),
     assertionIssuers: [],
@@ -127,20 +127,26 @@ Deno.test("heldScopes() leaves nothing to who signed in at another provider", ()
   const token: Grant = { ...GRANT, kind: "token", clientId: "" };
   for (const grant of [GRANT, token]) {
     assert.deepEqual(held({}, grant), { scopes: SUPPORTED });
-    assert.equal(held({ providerId: "gitlab" }, grant), undefined);
+    assert.equal(held({ providerIds: ["gitlab"] }, grant), undefined);
     // One tenant is not all of them.
-    assert.equal(held({ providerId: "github.example.com" }, grant), undefined);
+    assert.equal(
+      held({ providerIds: ["https://github.example.com"] }, grant),
+      undefined,
+    );
   }
 });
 
 Deno.test("heldScopes() knows the provider of a grant of 0.2 by its subject, and of no other", () => {
   const { provider: _, ...former } = GRANT;
   assert.deepEqual(held({}, former), { scopes: SUPPORTED });
-  assert.equal(held({ providerId: "gitlab" }, former), undefined);
+  assert.equal(held({ providerIds: ["gitlab"] }, former), undefined);
   const at = (subject: string): Grant => ({ ...former, subject });
-  const ported = at("id.example.com:8443:42");
-  assert(held({ providerId: "id.example.com:8443" }, ported));
-  assert.equal(held({ providerId: "id.example.com" }, ported), undefined);
+  const ported = at("https://id.example.com:8443#42");
+  assert(held({ providerIds: ["https://id.example.com:8443"] }, ported));
+  assert.equal(
+    held({ providerIds: ["https://id.example.com"] }, ported),
+    undefined,
+  );
 });
 
 Deno.test("heldScopes() leaves nothing to a client that the operator took away", () => {

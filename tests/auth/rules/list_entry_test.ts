@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import {
   EntryError,
+  isAbout,
   isAboutClient,
   type ListEntry,
   type ListKind,
   parseListEntry,
 } from "../../../src/auth/rules/list_entry.ts";
+import { subjectOf } from "../../../src/auth/rules/subject.ts";
 import { known } from "../../kit/known.ts";
 
 const SHORT = "x".repeat(22);
@@ -19,9 +21,9 @@ const READ: [text: string, provider: string, entry: ListEntry][] = [
     subject: "dev:jo@example.com",
   }],
   ["dev:example.com", "dev", { kind: "subject", subject: "dev:example.com" }],
-  ["id.example.com:00u1", "github", {
+  ["https://id.example.com#00u1", "github", {
     kind: "subject",
-    subject: "id.example.com:00u1",
+    subject: "https://id.example.com#00u1",
   }],
   ["Jo@Example.com", "github", { kind: "address", address: "jo@example.com" }],
   ["@Example.com", "github", { kind: "domain", domain: "@example.com" }],
@@ -55,8 +57,13 @@ const REFUSED: [
   ["github:octocat", "github", /the number of an account/, /github:583231/],
   ["jo", "gitlab", /the number of an account/, /gitlab:42/],
   ["jo", "google", /the number of an account/, /google:1/],
-  ["google:42", "github", /begins with google:/, /github: or id.example.com:/],
-  ["dev:", "dev", /nothing is behind the colon/, /dev:NAME/],
+  [
+    "google:42",
+    "github",
+    /begins with google:/,
+    /github: or https:\/\/id.example.com#; in .env/,
+  ],
+  ["dev:", "dev", /no name is behind the issuer/, /dev:NAME/],
   ["example.com", "github", /a domain has an @/, /domain$/],
   ["jo.doe", "dev", /a domain has an @/, /, or dev:jo.doe for a person/],
   ["*.example.com", "dev", /a domain has an @/, /Use @example.com/],
@@ -92,4 +99,95 @@ Deno.test("isAboutClient() knows a client by its whole ID and by its short one",
   assert(isAboutClient(entry, `${SHORT}.sealed`));
   assert(!isAboutClient(entry, `${SHORT}x`));
   assert(!isAboutClient({ kind: "client", clientId: "" }, ""));
+});
+
+const SEVERAL = {
+  ...known(),
+  providers: [
+    { id: "github", key: "github", kind: "github" },
+    { id: "https://id.partner.example", key: "partner", kind: "oidc" },
+  ],
+};
+
+for (
+  const [text, entry] of [
+    ["github:583231", { kind: "subject", subject: "github:583231" }],
+    ["https://id.partner.example#jo", {
+      kind: "subject",
+      subject: "https://id.partner.example#jo",
+    }],
+    ["jo@example.com", { kind: "address", address: "jo@example.com" }],
+    ["partner/group:staff", {
+      kind: "groups",
+      name: "staff",
+      provider: "https://id.partner.example",
+    }],
+    ["github/org:ACME", {
+      kind: "organizations",
+      name: "acme",
+      provider: "github",
+    }],
+    ["*", { kind: "everyone" }],
+  ] as [string, ListEntry][]
+) {
+  Deno.test(`parseListEntry() reads ${text} with several providers`, () => {
+    assert.deepEqual(
+      parseListEntry(text, SEVERAL, { takes: ["everyone", "membership"] }),
+      entry,
+    );
+  });
+}
+
+for (
+  const [text, why, fix] of [
+    [
+      "583231",
+      /which provider/,
+      /Use github:583231 or https:\/\/id.partner.example#583231$/,
+    ],
+    ["octocat", /which provider/, /github:octocat or/],
+    [
+      "example.com",
+      /@ before it/,
+      /https:\/\/id.partner.example#example.com for a/,
+    ],
+    ["github:octocat", /OAUTH_PROVIDER=github/, /github:583231/],
+    [
+      "gitlab:42",
+      /begins with gitlab:/,
+      /github: or https:\/\/id.partner.example#/,
+    ],
+    [
+      "group:staff",
+      /which provider's word/,
+      /github\/group:staff or partner\/group:staff/,
+    ],
+    ["gitlab/group:staff", /begins with gitlab\/group:/, /github:/],
+  ] as [string, RegExp, RegExp][]
+) {
+  Deno.test(`parseListEntry() refuses ${text} with several providers`, () => {
+    assert.throws(
+      () =>
+        parseListEntry(text, SEVERAL, { takes: ["everyone", "membership"] }),
+      (error) => {
+        assert(error instanceof EntryError);
+        assert.match(error.why, why);
+        assert.match(error.fix, fix);
+        return true;
+      },
+    );
+  });
+}
+
+Deno.test("isAbout() takes a membership for that of its provider alone", () => {
+  const entry = parseListEntry("partner/group:staff", SEVERAL, {
+    takes: ["membership"],
+  });
+  const person = (id: string, groups: string[]) => ({
+    subject: subjectOf(id, { subject: "42" }),
+    identity: { subject: "42", groups },
+  });
+  assert(isAbout(entry, person("https://id.partner.example", ["staff"])));
+  assert(!isAbout(entry, person("https://id.partner.example", ["others"])));
+  assert(!isAbout(entry, person("github", ["staff"])));
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  idOfSubject,
   isSubjectOfOther,
   issuerId,
   machineSubject,
@@ -23,53 +24,45 @@ function issuersOf(host: string): string[] {
   const paths = textsOf(["a", ":", "/"]).map((text) => `/${text}`)
     // A slash at the end is the same issuer without it.
     .filter((path) => !path.endsWith("/"));
-  const more = ["/%3A", "/%253a", "?a:b", "/tenant-a", "/tenant-b"];
+  const more = ["/%3A", "/%253a", "/%23", "/%3F", "/tenant-a", "/tenant-b"];
   return ["", ":1", ":11"].flatMap((port) =>
     ["", ...paths, ...more].map((path) => `https://${host}${port}${path}`)
   );
 }
 
-Deno.test("subjectOf() gives no two people of all issuers one subject", () => {
+Deno.test("subjectOf() gives no two people of all issuers one subject, and idOfSubject() finds whose it is", () => {
   const issuers = ["a", "[::1]", "client", "https", ...PRESETS]
     .flatMap(issuersOf)
     .flatMap((issuer) => [
       { issuer },
-      { issuer, tenant: "a:1" },
+      { issuer, tenant: "a#1" },
     ]);
   const ids = [...PRESETS, ...issuers.map(issuerId)];
-  const names = textsOf(["a", "1", ":", "/", "#"]).slice(1);
-  names.push("//gitlab:a");
-  const subjects = [
-    ...ids.flatMap((id) => names.map((subject) => subjectOf(id, { subject }))),
-    ...names.map(machineSubject),
-  ];
-  const seen = new Set<string>();
-  for (const subject of subjects) {
-    assert(!seen.has(subject), `${subject} is two people's`);
-    seen.add(subject);
+  const names = textsOf(["a", "1", ":", "/", "#", "?"]).slice(1);
+  names.push("//gitlab:a", "//gitlab#a");
+  const seen = new Set<string>(names.map(machineSubject));
+  for (const id of ids) {
+    for (const name of names) {
+      const subject = subjectOf(id, { subject: name });
+      assert(!seen.has(subject), `${subject} is two people's`);
+      seen.add(subject);
+    }
+    assert.equal(idOfSubject(subjectOf(id, { subject: "a:1#b" }), ids), id);
   }
 });
 
 for (
   const [issuer, name, subject] of [
-    ["https://id.example.com", "42", "id.example.com:42"],
-    ["https://id.example.com", "auth0|5f7", "id.example.com:auth0|5f7"],
-    ["https://id.example.com", "f:6c8:jo", "id.example.com:f:6c8:jo"],
-    ["https://id.example.com/t1/", "42", "id.example.com/t1:42"],
-    ["http://localhost:9000", "42", "localhost:9000:42"],
-    ["https://id.example.com:8443", "1:a", "id.example.com:8443:1:a"],
-    ["https://id.example.com/t1", "1:a", "id.example.com/t1:1:a"],
+    ["https://id.example.com", "42", "https://id.example.com#42"],
+    ["https://id.example.com", "auth0|5f7", "https://id.example.com#auth0|5f7"],
+    ["https://id.example.com", "f:6c8:jo", "https://id.example.com#f:6c8:jo"],
+    ["https://id.example.com/t1/", "42", "https://id.example.com/t1#42"],
+    ["http://localhost:9000", "42", "http://localhost:9000#42"],
+    ["https://id.example.com:8443", "1:a", "https://id.example.com:8443#1:a"],
+    ["https://gitlab", "42", "https://gitlab#42"],
     // Spellings of a setting that make no difference.
-    ["https://ID.Example.com:443/T1/", "42", "id.example.com/T1:42"],
-    ["HTTP://LocalHost:80", "42", "localhost:42"],
-    ["https://id.example.com:4430", "42", "id.example.com:4430:42"],
-    ["http://localhost:443", "42", "localhost:443:42"],
-    ["https://GitLab", "42", "https://gitlab:42"],
-    // Subjects that could be read in two ways.
-    ["https://id.example.com", "8443:a", "id.example.com::8443:a"],
-    ["https://id.example.com/t:1", "a", "id.example.com/t%3A1:a"],
-    ["https://gitlab", "42", "https://gitlab:42"],
-    ["https://https", "42", "https://https:42"],
+    ["https://ID.Example.com:443/T1/", "42", "https://id.example.com/T1#42"],
+    ["HTTP://LocalHost:80", "42", "http://localhost#42"],
   ]
 ) {
   Deno.test(`subjectOf() calls ${name} of ${issuer} ${subject}`, () => {
@@ -77,9 +70,21 @@ for (
   });
 }
 
+Deno.test("subjectOf() calls people by the name of a provider that has one, and by an organization", () => {
+  assert.equal(subjectOf("github", { subject: "583231" }), "github:583231");
+  const id = issuerId({ issuer: "https://id.example.com", tenant: "acme" });
+  assert.equal(
+    subjectOf(id, { subject: "42" }),
+    "https://id.example.com?acme#42",
+  );
+});
+
 Deno.test("isSubjectOfOther() knows the ids of others with what follows", () => {
-  assert(isSubjectOfOther("id.example.com:42", ["id.example.com"]));
-  assert(!isSubjectOfOther("id.example.com", ["id.example.com"]));
-  assert(!isSubjectOfOther("id.example.com.au:42", ["id.example.com"]));
-  assert(!isSubjectOfOther("f:6c8:jo", ["id.example.com"]));
+  const others = ["https://id.example.com", "github"];
+  assert(isSubjectOfOther("https://id.example.com#42", others));
+  assert(isSubjectOfOther("github:42", others));
+  assert(!isSubjectOfOther("https://id.example.com", others));
+  assert(!isSubjectOfOther("https://id.example.com/t1#42", others));
+  assert(!isSubjectOfOther("https://id.example.com.au#42", others));
+  assert(!isSubjectOfOther("f:6c8:jo", others));
 });

@@ -41,7 +41,7 @@ function start() {
     sessions: sessionStore(database),
     baseUrl: BASE_URL,
     serverTitle: "Tools",
-    provider: new FakeProvider(),
+    provider: () => new FakeProvider(),
     fetchDocument: () => Promise.reject(new Error("no documents")),
     scopes: scopesOf(["mail:read"]),
     inWords: (scopes) => scopes.map((scope) => ({ scope, words: scope })),

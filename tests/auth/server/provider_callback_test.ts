@@ -109,7 +109,7 @@ Deno.test("GET /oauth/provider-callback lets no one in whose name looks like ano
     const { url } = await browser.press(page, "decision", "approve");
     return new URL(url).searchParams.get("error");
   };
-  assert.equal(await answerTo("id.example.com:42"), "access_denied");
+  assert.equal(await answerTo("https://id.example.com#42"), "access_denied");
   assert.equal(await answerTo("client:desk"), "access_denied");
   assert.equal(await answerTo("id.example.com"), null);
 });

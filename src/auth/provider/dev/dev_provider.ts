@@ -49,6 +49,8 @@ export interface DevProviderOptions {
   database: Database;
   /** Our public origin, without a trailing slash. */
   baseUrl: string;
+  /** Our callback address at it. */
+  redirectUri: string;
   deployed: boolean;
   /** `MCP_TITLE`. */
   serverTitle: string;
@@ -67,11 +69,10 @@ export interface DevProvider {
  * @throws {Error} when the server is not for this machine alone
  */
 export function devProvider(
-  { database, baseUrl, deployed, serverTitle }: DevProviderOptions,
+  { database, baseUrl, redirectUri, deployed, serverTitle }: DevProviderOptions,
 ): DevProvider {
   checkDevProvider({ baseUrl, deployed });
   const issuer = `${baseUrl}${DEV_PATH}`;
-  const redirectUri = `${baseUrl}/oauth/provider-callback`;
   const { seal, open } = devSeal(secretStore(database));
   const codes = stateStore(database);
   const app = new Hono().basePath(DEV_PATH);

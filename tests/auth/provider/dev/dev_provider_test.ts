@@ -21,6 +21,7 @@ function start(kv: Deno.Kv) {
   return devProvider({
     database: new Database(kv),
     baseUrl: BASE_URL,
+    redirectUri: REDIRECT_URI,
     deployed: false,
     serverTitle: "Tool Server",
   });
@@ -286,6 +287,7 @@ Deno.test("dev's routes and provider are refused on a public address", async () 
       devProvider({
         database: new Database(kv),
         baseUrl,
+        redirectUri: REDIRECT_URI,
         deployed: false,
         serverTitle: "T",
       }),

@@ -1,0 +1,93 @@
+/**
+ * The choice among several providers: of the person, or of an address that the
+ * client proposes.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import { basePathOf } from "../../net/base_path.ts";
+import { fingerprint } from "../../crypto/crypto.ts";
+import { OAuthError } from "../../errors.ts";
+import { keepCookie, readCookie } from "../../http/cookie.ts";
+import { page } from "../../pages/respond.ts";
+import { ChooserPage } from "../../pages/chooser_page.tsx";
+import type { ProviderOption } from "../../pages/provider_buttons.tsx";
+import type { PageProps } from "../../pages/layout.tsx";
+import type { ProviderWishes } from "../rules/authorization_request.ts";
+import { APPROVAL_TTL_SECONDS } from "../rules/lifetimes.ts";
+import type {
+  SignInProvider,
+  SignInProviders,
+} from "../provider/sign_in_providers.ts";
+
+export type ProviderChoice = ReturnType<typeof providerChoice>;
+
+/** Makes the choice of a server. */
+export function providerChoice(
+  { baseUrl, providers, serverTitle, about }: PageProps & {
+    baseUrl: string;
+    providers: SignInProviders;
+  },
+) {
+  const cookie = { name: "provider", baseUrl };
+
+  /** Lists the providers, the one that this browser used last first. */
+  function options(c: Context): ProviderOption[] {
+    const last = readCookie(c, cookie);
+    return providers.all.map(({ id, key, provider: { name } }) => ({
+      key,
+      name,
+      isLast: providers.all.length > 1 && fingerprint(id) === last,
+    })).toSorted((a, b) => Number(b.isLast) - Number(a.isLast));
+  }
+
+  return {
+    options,
+
+    /**
+     * Finds the provider that a form names, the one that serves the address
+     * which a client proposes, or the only one; undefined: the person is to
+     * choose, also where the client wants them to.
+     *
+     * @throws {OAuthError} `invalid_request` if a form names none that is listed
+     */
+    find(
+      { key, wishes: { loginHint, prompts = [] } = {} }: {
+        key?: string;
+        wishes?: ProviderWishes;
+      },
+    ): SignInProvider | undefined {
+      if (key === undefined) {
+        const isAsked = prompts.includes("select_account");
+        return providers.forAddress(isAsked ? undefined : loginHint);
+      }
+      const named = providers.at(key);
+      if (named) return named;
+      throw new OAuthError(
+        "invalid_request",
+        "No such provider is here any more: start again in the app",
+        { situation: "expired" },
+      );
+    },
+
+    /** Asks the person on a page whose form goes to `POST /authorize`. */
+    ask: (c: Context, fields: readonly (readonly [string, string])[]) =>
+      page(
+        c,
+        ChooserPage({
+          serverTitle,
+          about,
+          fields,
+          action: `${basePathOf(baseUrl)}/authorize`,
+          options: options(c),
+        }),
+        { forms: "any" },
+      ),
+
+    /** Remembers the choice in this browser. */
+    remember(c: Context, { id, key }: SignInProvider): void {
+      if (key === undefined) return;
+      keepCookie(c, cookie, fingerprint(id), APPROVAL_TTL_SECONDS);
+    },
+  };
+}

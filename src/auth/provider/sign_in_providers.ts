@@ -1,0 +1,132 @@
+/**
+ * The providers that people sign in at, by the ways in which they are found.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import type { ListedProviders } from "../../settings/providers.ts";
+import { isPersonOf, type KnownPerson } from "../rules/grant.ts";
+import { lowerAscii } from "../rules/list_entry.ts";
+import type { Provider } from "./provider.ts";
+
+/** One provider that people sign in at. */
+export interface SignInProvider {
+  /** The prefix that keeps its subjects apart from another's. */
+  id: string;
+  /** Its name in addresses and forms; undefined: it is the only one. */
+  key?: string;
+  /**
+   * Our callback address there. Each of several has its own, so that the answer
+   * of one is never taken for another's (RFC 9700 §4.4.2.2).
+   */
+  redirectUri: string;
+  provider: Provider;
+}
+
+/** The providers of a server. */
+export interface SignInProviders {
+  readonly all: readonly SignInProvider[];
+  /** Their names, as in a sentence: `Google or GitHub`. */
+  readonly name: string;
+  /** The prefixes of their subjects. */
+  readonly ids: readonly string[];
+  /** Finds the one with a name in the list, without one the only one. */
+  at(key: string | undefined): SignInProvider | undefined;
+  /** Finds the one that a person signed in at, if it is still listed. */
+  of(person: KnownPerson): SignInProvider | undefined;
+  /**
+   * Finds the one that serves the domain of an address, or the only one;
+   * undefined: the person must choose.
+   */
+  forAddress(address?: string): SignInProvider | undefined;
+  /**
+   * Takes the mark of being verified from an address that only another provider
+   * can vouch for.
+   *
+   * @param id the prefix of the issuer that names the address
+   */
+  vouched(id: string, identity: Identity): Identity;
+}
+
+/** The path of our callback address. */
+export const CALLBACK_PATH = "/oauth/provider-callback";
+
+/** Makes our callback address at a provider. */
+export function callbackAt(baseUrl: string, key?: string): string {
+  const address = `${baseUrl}${CALLBACK_PATH}`;
+  return key === undefined ? address : `${address}/${key}`;
+}
+
+/** Collects the providers of a server. */
+export function signInProviders(
+  { listed, baseUrl, make }: {
+    listed: ListedProviders;
+    baseUrl: string;
+    make(listed: ListedProviders[number]): Provider;
+  },
+): SignInProviders {
+  const ownerOf = new Map(
+    listed.flatMap(({ id, domains }) => domains.map((it) => [it, id] as const)),
+  );
+
+  function vouched(id: string, identity: Identity): Identity {
+    const isAnothers = (address: string) =>
+      (ownerOf.get(domainOf(address)) ?? id) !== id;
+    const { email = "", otherEmails } = identity;
+    return {
+      ...identity,
+      ...isAnothers(email) && { emailVerified: false },
+      ...otherEmails?.some(isAnothers) &&
+        { otherEmails: otherEmails.filter((it) => !isAnothers(it)) },
+    };
+  }
+
+  /** Makes a provider that vouches for no address of another. */
+  function honest(id: string, provider: Provider): Provider {
+    if (ownerOf.size === 0) return provider;
+    return {
+      ...provider,
+      get apiUrl() {
+        return provider.apiUrl;
+      },
+      async redeem(response) {
+        const { tokens, identity } = await provider.redeem(response);
+        return { tokens, identity: vouched(id, identity) };
+      },
+      identify: provider.identify && (async (tokens) => {
+        const identity = await provider.identify!(tokens);
+        return identity && vouched(id, identity);
+      }),
+    };
+  }
+
+  const all = listed.map((it): SignInProvider => ({
+    id: it.id,
+    key: it.key,
+    redirectUri: callbackAt(baseUrl, it.key),
+    provider: honest(it.id, make(it)),
+  }));
+  return {
+    all,
+    name: namesOf(all.map(({ provider }) => provider.name)),
+    ids: all.map(({ id }) => id),
+    at: (key) => all.find((it) => it.key === key),
+    of: (person) => all.find(({ id }) => isPersonOf(person, id)),
+    forAddress(address = "") {
+      if (all.length === 1) return all[0];
+      const id = address.includes("@") && ownerOf.get(domainOf(address));
+      return all.find((it) => it.id === id);
+    },
+    vouched,
+  };
+}
+
+function domainOf(address: string): string {
+  return lowerAscii(address.slice(address.lastIndexOf("@") + 1));
+}
+
+function namesOf(names: readonly string[]): string {
+  return names.length < 2
+    ? names.join()
+    : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}

@@ -1,0 +1,47 @@
+/** @jsxImportSource @hono/hono/jsx */
+/**
+ * The page on which a person chooses where to sign in, after consent, if there
+ * are several providers.
+ *
+ * @module
+ */
+import { Layout, type PageProps } from "./layout.tsx";
+import { ProviderButtons, type ProviderOption } from "./provider_buttons.tsx";
+
+/** The contents of the page. */
+export interface ChooserProps extends PageProps {
+  options: readonly ProviderOption[];
+  /** Hidden fields of the form: the handle, and what was approved. */
+  fields: readonly (readonly [string, string])[];
+  /** The address that the form is posted to. */
+  action: string;
+}
+
+/** The page, one form. Send it with `forms: "any"`. */
+export function ChooserPage(
+  { serverTitle, about, options, fields, action }: ChooserProps,
+) {
+  return (
+    <Layout title="Sign in" serverTitle={serverTitle} about={about}>
+      <main class="card">
+        <h1>Where do you sign in?</h1>
+        <p class="lead">
+          Choose the account that you use here. Each of your accounts is someone
+          else to this server.
+        </p>
+        <form method="post" action={action}>
+          {fields.map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          <ProviderButtons options={options} />
+          <p class="small soft">
+            The app was not told anything yet.{" "}
+            <button class="quiet" type="submit" name="decision" value="deny">
+              Cancel
+            </button>
+          </p>
+        </form>
+      </main>
+    </Layout>
+  );
+}

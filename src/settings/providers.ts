@@ -1,0 +1,213 @@
+/**
+ * The sign-in providers: one, or several with a group of settings each.
+ *
+ * @module
+ */
+import {
+  parseProvider,
+  PROVIDER,
+  type ProviderConfig,
+  providerId,
+  PROVIDERS,
+  type Rename,
+} from "./application.ts";
+import type { Exposure } from "./server.ts";
+import type { Environment, NamedSetting, Settings } from "./setting.ts";
+import { oneOf } from "./shapes.ts";
+
+/** A provider of the list, which may be the only one. */
+export interface ListedProvider {
+  /** The prefix of its people's subjects. */
+  id: string;
+  /**
+   * Its name in the list of several, and at the end of its redirect URI;
+   * undefined: it is the only one.
+   */
+  key?: string;
+  /** The domains whose addresses no other provider can vouch for. */
+  domains: readonly string[];
+  config: ProviderConfig;
+}
+
+/** The providers, at least one. */
+export type ListedProviders = readonly [ListedProvider, ...ListedProvider[]];
+
+const { OAUTH_PROVIDER: CHOICE, ...GROUP } = PROVIDER;
+
+/** Gives the settings of one of several as its group calls them. */
+export function renameFor(key?: string): Rename {
+  if (key === undefined) return (setting) => setting;
+  return (setting) => ({
+    ...setting,
+    name: setting.name.replace("OAUTH_", `OAUTH_${key.toUpperCase()}_`),
+    formerly: undefined,
+    fix: setting.fix?.replace("/provider-callback", `$&/${key}`),
+  });
+}
+
+/** The setting that says of which kind one of several is. */
+function kindSetting(key: string) {
+  return {
+    ...renameFor(key)(CHOICE),
+    shape: oneOf(PROVIDERS),
+    default: PROVIDERS.find((kind) => kind === key) ?? "oidc",
+    fix: undefined,
+  };
+}
+
+/** Lists the settings that the groups of several providers have. */
+export function groupSettings({ OAUTH_PROVIDER }: Environment): NamedSetting[] {
+  let keys: readonly string[] = [];
+  try {
+    keys = CHOICE.shape.parse(OAUTH_PROVIDER?.trim() ?? "");
+  } catch {
+    // Complained of where it is read.
+  }
+  return keys.length < 2 ? [] : keys.flatMap((key) => [
+    kindSetting(key),
+    ...Object.values(GROUP).map((setting) =>
+      renameFor(key)<NamedSetting>(setting)
+    ),
+  ]);
+}
+
+/** Parses `OAUTH_PROVIDER` and the settings it needs. */
+export function parseProviders(
+  settings: Settings,
+  reach: Exposure,
+): ListedProviders {
+  const names = settings.require(CHOICE);
+  // Complained of: the rest is read with what needs nothing.
+  if (!names) return [{ id: "dev", config: { provider: "dev" }, domains: [] }];
+  const [first, ...others] = names;
+  doubtOtherGroups(settings, others.length > 0 ? names : []);
+  if (others.length === 0) return [parseOnly(settings, first, reach)];
+  for (const setting of Object.values(GROUP)) {
+    const got = settings.text(setting);
+    if (got === undefined) continue;
+    const groups = names.map((key) => renameFor(key)(setting).name);
+    settings.complain(setting, {
+      got,
+      wants: "nothing, because each of several providers has its own",
+      fix: `Rename it to ${groups.join(" or ")}`,
+    });
+  }
+  const parse = (key: string) => parseListed(settings, key, reach);
+  const listed: ListedProviders = [parse(first), ...others.map(parse)];
+  complainOfTwins(settings, listed);
+  return listed;
+}
+
+function parseOnly(
+  settings: Settings,
+  name: string,
+  reach: Exposure,
+): ListedProvider {
+  const config = parseProvider(settings, oneOf(PROVIDERS).parse(name), {
+    ...reach,
+    rename: renameFor(),
+    choice: CHOICE,
+  });
+  if (settings.read(GROUP.OAUTH_PROVIDER_DOMAINS).length > 0) {
+    settings.doubts.push(
+      "OAUTH_PROVIDER_DOMAINS changes nothing where there is one provider: " +
+        "OAUTH_ALLOWED_USERS says who may sign in",
+    );
+  }
+  return { id: idOf(config), config, domains: [] };
+}
+
+function parseListed(
+  settings: Settings,
+  key: string,
+  reach: Exposure,
+): ListedProvider {
+  const rename = renameFor(key);
+  const choice = kindSetting(key);
+  const kind = settings.read(choice);
+  const config = parseProvider(settings, kind, {
+    ...reach,
+    rename,
+    choice: settings.text(choice) === undefined ? CHOICE : choice,
+  });
+  const domains = settings.read(rename(GROUP.OAUTH_PROVIDER_DOMAINS));
+  return { id: idOf(config), key, config, domains };
+}
+
+/** Gives the prefix of subjects; none if an address is missing or wrong. */
+function idOf(config: ProviderConfig): string {
+  try {
+    return providerId(config);
+  } catch {
+    return config.provider;
+  }
+}
+
+/** Gives the name that pages have for a provider; a host for one of many. */
+function labelOf({ id, config }: ListedProvider): string {
+  if (config.provider === "dev") return "dev";
+  const host = ["oidc", "custom"].includes(config.provider) &&
+    URL.parse(id)?.host;
+  return (config.name ?? (host || config.provider)).toLowerCase();
+}
+
+/** Complains of two that people, or we, could not tell apart. */
+function complainOfTwins(settings: Settings, listed: ListedProviders): void {
+  listed.forEach((it, at) => {
+    const { key = "", config } = it;
+    const before = listed.slice(0, at);
+    const rename = renameFor(key);
+    const place = config.provider === "custom"
+      ? GROUP.OAUTH_USERINFO_URL
+      : GROUP.OAUTH_ISSUER;
+    const twin = before.find(({ id }) => id === it.id);
+    if (twin && settings.complaints.length === 0) {
+      const setting = rename<NamedSetting>(place);
+      settings.complain(setting, {
+        got: settings.text(setting),
+        wants: `another place than that of ${twin.key}: people of both would ` +
+          "be the same people",
+        fix: `Leave ${key} or ${twin.key} out of OAUTH_PROVIDER, or give ` +
+          "each the issuer of its own tenant",
+      });
+      return;
+    }
+    const namesake = before.find((other) => labelOf(other) === labelOf(it));
+    if (namesake && !twin) {
+      const setting = rename(GROUP.OAUTH_PROVIDER_NAME);
+      settings.complain(setting, {
+        got: settings.text(setting),
+        wants: `a name by which people tell it from ${namesake.key}`,
+        fix: `Use ${setting.name}=Example ID, for example`,
+      });
+    }
+    const taken = it.domains.find((domain) =>
+      before.some(({ domains }) => domains.includes(domain))
+    );
+    if (taken !== undefined) {
+      settings.complain(rename(GROUP.OAUTH_PROVIDER_DOMAINS), {
+        got: taken,
+        wants: "domains that no other provider has",
+        fix: "Leave it to the provider that gives out its addresses",
+      });
+    }
+  });
+}
+
+/** Doubts groups of providers that are not listed, which no one reads. */
+function doubtOtherGroups(settings: Settings, keys: readonly string[]): void {
+  const known = new Set(settings.options.known?.map(({ name }) => name));
+  for (const name of Object.keys(settings.environment)) {
+    const [, group] = /^OAUTH_([A-Z0-9]+)_(?:CLIENT_ID|PROVIDER)$/.exec(name) ??
+      [];
+    const isOther = group !== undefined && !known.has(name) &&
+      !keys.includes(group.toLowerCase());
+    if (!isOther || !settings.text({ name })) continue;
+    settings.doubts.push(
+      `${name} is not read: OAUTH_PROVIDER ` +
+        (keys.length > 0
+          ? `does not list ${group.toLowerCase()}`
+          : "names one provider, whose settings have no such name in them"),
+    );
+  }
+}
