@@ -91,6 +91,8 @@ export class CallContext implements Context {
   #upstream?: Upstream;
   #progress = -Infinity;
   #latest?: JsonObject;
+  /** The number of questions that wait for a person. */
+  #asking = 0;
 
   constructor(work: Work) {
     this.#work = work;
@@ -104,6 +106,11 @@ export class CallContext implements Context {
   /** Lets a context speak for other work: for the task that its call becomes. */
   static speakFor(context: Context, work: Work): void {
     if (#work in context) context.#work = work;
+  }
+
+  /** True while a person is asked something, by the client or on a page. */
+  static isAsking(context: Context): boolean {
+    return #work in context && context.#asking > 0;
   }
 
   /** The last progress that was told; undefined: none was. */
@@ -311,11 +318,14 @@ export class CallContext implements Context {
       // Never settled: nothing that a run asks after its end is wanted.
       return await new Promise(() => {});
     }
+    this.#asking++;
     try {
       return await ask();
     } catch (error) {
       if (error instanceof QuestionError) throw error;
       return await this.#cut(error);
+    } finally {
+      this.#asking--;
     }
   }
 

@@ -49,8 +49,8 @@ export abstract class LastingTool implements Lasting {
 }
 
 /** True if a call may be answered now, by whatever becomes of its tool. */
-function isFree({ hasEnded, isStopped, isAsking }: Call): boolean {
-  return !hasEnded && !isStopped && !isAsking;
+function isFree({ hasEnded, isStopped, context }: Call): boolean {
+  return !hasEnded && !isStopped && !CallContext.isAsking(context);
 }
 
 async function handOver(
