@@ -16,9 +16,11 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type {
   AnswerTo,
   Context,
+  Durable,
   McpClient,
   Question,
 } from "../../authoring/context.ts";
+import { notDurable } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,
@@ -57,6 +59,8 @@ export interface Work {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
+  /** The steps of durable work. */
+  readonly durable?: Durable;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
   /** Sends a notification that belongs to the request. */
@@ -229,12 +233,27 @@ export class CallContext implements Context {
     };
   }
 
+  get step(): Context["step"] {
+    return (id, run, options) => this.#durable("step").step(id, run, options);
+  }
+
+  get sleep(): Context["sleep"] {
+    return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
   get resourceUpdated(): Context["resourceUpdated"] {
     return (uri) => this.#work.changes.resourceUpdated(uri);
   }
 
   get listChanged(): Context["listChanged"] {
     return (list) => this.#work.changes.listChanged(list);
+  }
+
+  /** @throws {TypeError} at once, so that the first test shows it */
+  #durable(member: string): Durable {
+    const { durable } = this.#work;
+    if (!durable) throw notDurable(member);
+    return durable;
   }
 
   /** Asks the client, whose refusal is the only thing that it throws. */
