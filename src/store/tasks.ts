@@ -244,6 +244,17 @@ export function taskStore(
       return await view(taskId, record);
     },
 
+    /** Deletes a new task of which no one was told. */
+    async discard(taskId: string, list: string): Promise<void> {
+      await database.commit((transaction) =>
+        transaction.delete(
+          taskKey(taskId),
+          taskLeaseKey(taskId),
+          tasksOfKey(list, taskId),
+        )
+      );
+    },
+
     /** True if a list holds at least `count` stored tasks. */
     async hasMany(list: string, count: number): Promise<boolean> {
       const listed = await database.list(tasksOfKey(list), { limit: count });

@@ -105,6 +105,23 @@ Deno.test("renewLease() tells that a task has ended, and takes no lease then", (
 
 const never = new AbortController().signal;
 
+testOnDatabases(
+  "discard() leaves nothing of a task, and others as they are",
+  async (kv, other) => {
+    const tasks = taskStore(new Database(kv));
+    await tasks.create("t", { binding: "someone" }, [], "a list");
+    const before = await keysOf(kv);
+    await tasks.create("u", { binding: "someone" }, [], "a list");
+    await taskStore(new Database(other)).discard("t", "a list");
+    assert.equal(await tasks.find("t", "someone"), undefined);
+    assert.equal((await tasks.find("u", "someone"))?.status, "working");
+    await tasks.discard("u", "a list");
+    assert.equal(await tasks.hasMany("a list", 1), false);
+    const left = await keysOf(kv);
+    assert.deepEqual(before.filter((key) => left.includes(key)), []);
+  },
+);
+
 testOnDatabases("end() lets one of fifty ends through", async (kv, other) => {
   await taskStore(new Database(kv)).create("t", { binding: "someone" });
   const ended = await fiftyAtOnce(

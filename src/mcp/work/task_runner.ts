@@ -13,11 +13,12 @@ import type { Task, TaskStore } from "../../store/tasks.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import type { Context } from "../../authoring/context.ts";
 import { fire } from "../exchange/abort.ts";
+import type { AuthoredRun } from "../exchange/authored_run.ts";
 import { CallerBound } from "../exchange/caller_bound.ts";
 import { type CountedAs, MANY } from "../exchange/counted_as.ts";
 import { CallContext, type Work } from "../exchange/call_context.ts";
 import type { Running } from "../exchange/running.ts";
-import { persist } from "../../store/persist.ts";
+import { persist, tidy } from "../../store/persist.ts";
 import {
   endingOf,
   failedEnding,
@@ -26,7 +27,7 @@ import {
   STOPPED,
 } from "./task_state.ts";
 import { watchTask } from "./task_watch.ts";
-import { WorkOfTask } from "./work_of_task.ts";
+import { type Recalled, WorkOfTask } from "./work_of_task.ts";
 
 const STOPPING = "The server stops";
 
@@ -66,13 +67,31 @@ function listOf({ binding }: Caller, countedAs?: CountedAs): string {
 export type TaskWork = (context: Context) => Promise<CallToolResult>;
 
 /** A request that becomes a task. */
-export interface Beginning extends Work, Pick<Running, "isLive" | "countedAs"> {
+export interface Beginning extends Work, Pick<Running, "countedAs"> {
   readonly authenticated: Authenticated;
   /**
    * Records the end of the task in the log, and for the person in whose name it
    * ran.
    */
   endTask(taskId: string, outcome: Outcome): void;
+}
+
+/** A call that runs, and its way to become a task. */
+export interface Begun extends Recalled {
+  readonly request: Beginning;
+  /** The code that its context waits for. */
+  readonly authored: AuthoredRun;
+  /** The result of its tool. */
+  readonly result: Promise<CallToolResult>;
+  /** The progress of its tool so far. */
+  readonly statusMessage?: string;
+  /** Fires the signal that its tool was given. */
+  stop(reason: string): void;
+  /**
+   * Answers the call with the task, and lets its context speak for that. False
+   * if the call has ended meanwhile, or must not become a task now.
+   */
+  take(task: Task, work: Work): boolean;
 }
 
 /** The tasks that this process works on. */
@@ -110,21 +129,57 @@ export class TaskRunner {
     scopes: readonly string[],
     work: TaskWork,
   ): Promise<Task> {
+    return await this.#begin(request, scopes, (abort) => {
+      const own = this.#workOf(abort, request);
+      return this.#work(own, abort, request, () => work(new CallContext(own)));
+    });
+  }
+
+  /**
+   * Lets a running call become a task, which is stored before the call is
+   * answered, and deleted again where that is not possible any more.
+   *
+   * @throws as {@linkcode start}; the call then goes on as it was
+   */
+  async adopt(begun: Begun, scopes: readonly string[]): Promise<void> {
+    const { request, statusMessage } = begun;
+    await this.#begin(request, scopes, async (abort, task, list) => {
+      const { signal, taskId } = abort;
+      const own = this.#workOf(abort, request, begun);
+      if (signal.aborted || !begun.take({ ...task, statusMessage }, own)) {
+        return await tidy(() => this.tasks.discard(taskId, list));
+      }
+      signal.addEventListener("abort", () => {
+        begun.stop((signal.reason as Error).message);
+      }, { once: true });
+      if (statusMessage !== undefined) {
+        own.status.tell(statusMessage).catch(() => {});
+      }
+      await this.#work(own, abort, request, () => begun.result);
+    });
+  }
+
+  /** Creates a task, and gives it to `work` in the same turn. */
+  async #begin(
+    request: Beginning,
+    scopes: readonly string[],
+    work: (abort: TaskAbort, task: Task, list: string) => Promise<void>,
+  ): Promise<Task> {
     if (this.#isRefusing) {
       throw new HttpError(503, "The server is stopping", {
         "retry-after": "5",
       });
     }
-    const { countedAs } = request;
+    const { caller, countedAs } = request;
     this.#bound.take(countedAs);
-    const taskId = randomId(24);
-    const abort = new TaskAbort(taskId);
-    const created = this.#create(taskId, request, scopes);
+    const abort = new TaskAbort(randomId(24));
+    const list = listOf(caller, countedAs);
+    const created = this.#create(abort, request, scopes, list);
     const done = created.then(
-      () =>
-        this.#work(taskId, work, abort, request).catch((error) =>
+      (task) =>
+        work(abort, task, list).catch((error) =>
           this.log.error("A task could not be ended", {
-            reference: taskId,
+            reference: abort.taskId,
             error,
           })
         ),
@@ -140,11 +195,11 @@ export class TaskRunner {
   }
 
   async #create(
-    taskId: string,
-    { caller, countedAs }: Pick<Work, "caller"> & Pick<Running, "countedAs">,
+    { taskId }: TaskAbort,
+    { caller, countedAs }: Beginning,
     scopes: readonly string[],
+    list: string,
   ): Promise<Task> {
-    const list = listOf(caller, countedAs);
     if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
       throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
     }
@@ -178,22 +233,32 @@ export class TaskRunner {
     return () => this.#asking.delete(abort);
   }
 
-  async #work(
-    taskId: string,
-    work: TaskWork,
+  /** @param begun the call that becomes the task, if it is one */
+  #workOf(
     abort: TaskAbort,
     request: Beginning,
-  ): Promise<void> {
+    begun?: Pick<Begun, "authored" | "recall">,
+  ): WorkOfTask {
     const { tasks, questions, clock, log } = this;
-    const { signal } = abort;
-    const own = new WorkOfTask(taskId, request, {
+    return new WorkOfTask(abort.taskId, request, {
       tasks,
       questions,
-      signal,
+      signal: abort.signal,
       clock,
       log,
       wait: () => this.#wait(abort),
+      begun,
     });
+  }
+
+  async #work(
+    own: WorkOfTask,
+    abort: TaskAbort,
+    request: Beginning,
+    work: () => Promise<CallToolResult>,
+  ): Promise<void> {
+    const { tasks, log } = this;
+    const { signal, taskId } = abort;
     let onAbort = STOPPED;
     const stopWatching = watchTask(
       taskId,
@@ -208,7 +273,7 @@ export class TaskRunner {
     try {
       const ending = await orAborted(
         signal,
-        () => own.authored.wait(work(new CallContext(own))),
+        () => own.authored.wait(work()),
       ).then(
         endingOf,
         (error) => signal.aborted ? onAbort : failedEnding(error, taskId, log),
@@ -254,8 +319,9 @@ export class TaskRunner {
    * valid.
    */
   async #isAllowed(taskId: string, request: Beginning): Promise<boolean> {
-    if (await request.isLive()) return true;
     const { caller, authenticated } = request;
+    // Not the session of a 2025 client, which its task outlives.
+    if (await authenticated.isLive?.() ?? true) return true;
     const grantId = await this.tasks.userOf(taskId, caller.binding);
     return grantId !== undefined &&
       await authenticated.isLive?.(grantId) === true;

@@ -19,6 +19,16 @@ import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
+/** A call that brought answers to questions. */
+export interface Recalled {
+  /** Finds the answer that it brought to a question. */
+  recall(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): JsonObject | undefined;
+}
+
 /** The surroundings of a task's work. */
 export interface Surroundings {
   tasks: TaskStore;
@@ -29,6 +39,8 @@ export interface Surroundings {
   log: Logger;
   /** Notes that the task waits for a person; what it gives, that it does not. */
   wait(): () => void;
+  /** The call that became the task while it ran. */
+  begun?: Recalled & { readonly authored: AuthoredRun };
 }
 
 /** The work that a task's context speaks for. */
@@ -54,7 +66,7 @@ export class WorkOfTask implements Work {
     surroundings: Surroundings,
   ) {
     const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log } = surroundings;
+    const { tasks, clock, signal, log, begun } = surroundings;
     this.#countedAs = countedAs;
     this.#surroundings = surroundings;
     this.signal = signal;
@@ -64,9 +76,10 @@ export class WorkOfTask implements Work {
     this.meta = meta;
     this.changes = changes;
     this.advise = (message) => request.advise?.(message);
-    this.authored = new AuthoredRun((message) =>
-      log.warning(message, { reference: requestId })
-    );
+    this.authored = begun?.authored ??
+      new AuthoredRun((message) =>
+        log.warning(message, { reference: requestId })
+      );
     this.status = new StatusMessage(
       // Only words: the work goes on without them.
       (message) => tidy(() => tasks.setMessage(requestId, message)),
@@ -90,7 +103,9 @@ export class WorkOfTask implements Work {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
-    const { questions, tasks, signal, wait } = this.#surroundings;
+    const { questions, tasks, signal, wait, begun } = this.#surroundings;
+    const known = begun?.recall(method, params, key);
+    if (known) return known;
     questions.take(this.#countedAs);
     const goOn = wait();
     try {

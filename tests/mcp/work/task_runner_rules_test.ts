@@ -106,9 +106,9 @@ class Runner {
         client: { capabilities: { roots: {} }, revision: "2026-07-28" },
         stateless: true,
         countedAs: countedAs ?? undefined,
-        isLive: () => Promise.resolve(this.isLive),
         authenticated: {
           isLive: (grantId?: string) => {
+            if (grantId === undefined) return Promise.resolve(this.isLive);
             this.asked.push(grantId);
             return Promise.resolve(true);
           },

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../../src/clock.ts";
 import { CallerBound } from "../../../src/mcp/exchange/caller_bound.ts";
-import { TaskRunner } from "../../../src/mcp/work/task_runner.ts";
+import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
+import { CallContext } from "../../../src/mcp/exchange/call_context.ts";
+import { type Begun, TaskRunner } from "../../../src/mcp/work/task_runner.ts";
 import {
   ChallengeError,
   HttpError,
@@ -9,7 +11,7 @@ import {
 } from "../../../src/errors.ts";
 import { recordLog, silentLogger } from "../../kit/log.ts";
 import { Database } from "../../../src/store/database.ts";
-import { taskStore } from "../../../src/store/tasks.ts";
+import { type Task, taskStore } from "../../../src/store/tasks.ts";
 import { until } from "../../kit/wait.ts";
 import { withKv } from "../../kit/databases.ts";
 
@@ -35,7 +37,6 @@ function requestOf(
     client: { capabilities: {}, revision: "2026-07-28" },
     countedAs: BINDING,
     changes: {},
-    isLive: () => Promise.resolve(isLive()),
     authenticated: {
       isLive: (grantId?: string) => Promise.resolve(isLive(grantId)),
     },
@@ -179,5 +180,91 @@ Deno.test("stop() waits for no tool that ignores its signal", () =>
       runner.start(requestOf(() => true), [], never),
       { status: 503 },
     );
+    await database.idle();
+  }));
+
+/** A call that runs, and may become a task. */
+function begunOf(
+  result: Promise<{ content: [] }>,
+  take: Begun["take"],
+  stopped: string[] = [],
+): Begun {
+  return {
+    request: requestOf(() => true),
+    authored: new AuthoredRun(() => {}),
+    result,
+    statusMessage: "3 of 9",
+    recall: (_method, _params, key) =>
+      key === "known" ? { action: "accept" } : undefined,
+    stop: (reason) => stopped.push(reason),
+    take,
+  };
+}
+
+Deno.test("adopt() makes a task of what runs, with its progress, its answers and its end", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    const { promise: result, resolve } = Promise.withResolvers<
+      { content: [] }
+    >();
+    let taken: Task | undefined;
+    let context: CallContext | undefined;
+    const begun = begunOf(result, (task, work) => {
+      taken = task;
+      context = new CallContext(work);
+      return true;
+    });
+    await runner.adopt(begun, ["mail"]);
+    const { taskId } = taken!;
+    assert.equal(taken?.statusMessage, "3 of 9");
+    const find = async () => (await tasks.find(taskId, BINDING))!;
+    await until(async () => (await find()).statusMessage === "3 of 9");
+    assert.deepEqual((await find()).scopes, ["mail"]);
+    await context!.progress(4, 9, "indexing");
+    await until(async () => (await find()).statusMessage !== "3 of 9");
+    resolve({ content: [] });
+    await until(() => runner.size === 0);
+    const { status, outcome } = await find();
+    assert.deepEqual([status, outcome], ["completed", { content: [] }]);
+    await database.idle();
+  }));
+
+Deno.test("adopt() keeps no task of a call that ended meanwhile, or that the server stops", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    let seen: string | undefined;
+    const refused = begunOf(never(), (task) => {
+      seen = task.taskId;
+      return false;
+    });
+    await runner.adopt(refused, []);
+    await until(() => runner.size === 0);
+    assert.equal(await tasks.find(seen!, BINDING), undefined);
+    assert.equal(await tasks.hasMany(BINDING, 1), false);
+
+    let wasTaken = false;
+    const late = begunOf(never(), () => wasTaken = true);
+    const adopting = runner.adopt(late, []);
+    await runner.stop();
+    await adopting;
+    assert.equal(wasTaken, false);
+    assert.equal(await tasks.hasMany(BINDING, 1), false);
+    await assert.rejects(runner.adopt(late, []), HttpError);
+    await database.idle();
+  }));
+
+Deno.test("adopt() stops what runs when its task is cancelled anywhere", () =>
+  withKv(async (kv) => {
+    const { database, tasks, runner } = runnerOn(kv);
+    const stopped: string[] = [];
+    let taskId: string | undefined;
+    const begun = begunOf(never(), (task) => {
+      taskId = task.taskId;
+      return true;
+    }, stopped);
+    await runner.adopt(begun, []);
+    await tasks.end(taskId!, { status: "cancelled" });
+    await until(() => runner.size === 0);
+    assert.deepEqual(stopped, ["The task has ended"]);
     await database.idle();
   }));
