@@ -59,6 +59,8 @@ export interface Work {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
+  /** Tells why there is no `upstream`; absent: its caller has none. */
+  readonly lacksUpstream?: string;
   /** The steps of durable work. */
   readonly durable?: Durable;
   /** Tells the author, in the log and once, what to do better. */
@@ -118,9 +120,11 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream, authored } = this.#work;
+    const { upstream, authored, lacksUpstream } = this.#work;
     if (upstream === undefined) {
-      throw new ToolError("This caller did not sign in with a provider.");
+      throw new ToolError(
+        lacksUpstream ?? "This caller did not sign in with a provider.",
+      );
     }
     return this.#upstream ??= authored
       ? uncatchable(upstream, authored)
