@@ -23,6 +23,7 @@ import { ledgerStore } from "../../src/store/ledger.ts";
 import { peopleStore } from "../../src/store/people.ts";
 import { sessionStore } from "../../src/store/sessions.ts";
 import { taskStore } from "../../src/store/tasks.ts";
+import { waitStore } from "../../src/store/waits.ts";
 
 /** Longer than `OAUTH_LEDGER_DAYS` may be. */
 const LEDGER_SECONDS = 366 * 24 * 60 * 60;
@@ -41,6 +42,7 @@ export function openRegister(database: Database, log: Logger) {
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
   const accountSessions = accountSessionStore(database);
+  const waits = waitStore(database);
   const people = peopleStore(database, grants);
   const blocks = blockStore(database);
   const end = endOfAll({
@@ -87,6 +89,9 @@ export function openRegister(database: Database, log: Logger) {
         ),
         tasks: (await Promise.all(bindings.map(tasks.listOf))).flat(),
         accountSessions: await accountSessions.listOf(subject),
+        waits: (await waits.listKept(subject)).map((
+          { key: _key, id: _id, ...wait },
+        ) => wait),
       };
     },
 
@@ -99,6 +104,7 @@ export function openRegister(database: Database, log: Logger) {
       await grants.forget(subject);
       await connectionStore(database, grants).forget(subject);
       await accessTokenStore(database).forget(subject);
+      await waits.forgetAllOf(subject);
       return count;
     },
 

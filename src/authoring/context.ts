@@ -34,7 +34,16 @@ export type Question<S extends z.ZodObject = z.ZodObject> =
     | { schema: S }
     /** A form's JSON Schema, for what Zod cannot express. */
     | { requestedSchema: Record<string, unknown> }
-    | { url: string }
+    | {
+      /** An address that the person opens, https or http. */
+      url: string;
+      /**
+       * The end of the question. `opened`, the default: the person agreed to
+       * open it. `done`: they said on a page of this server, signed in, that
+       * they have done there what they were asked.
+       */
+      until?: "opened" | "done";
+    }
   );
 
 /**
@@ -110,6 +119,10 @@ export interface Context<
   /**
    * Asks the person (elicitation). Questions that are asked side by side go out
    * together.
+   *
+   * A person whose client opens no pages is given the link of one by the model,
+   * where they can sign in here: the run ends, and the next call of the tool
+   * with the same arguments has their answer.
    *
    * @throws {import("./tool.ts").ToolError} when the client cannot ask a person
    * (for a client of 2026 another error), refuses to, or never fills a form in

@@ -85,6 +85,8 @@ export interface AccountProps extends PageProps {
   changed?: Changed;
   /** The number of connections and tokens shown, where there may be more. */
   most?: number;
+  /** The questions that wait for the person. */
+  waiting?: Child;
   /** The access tokens that the person made. */
   tokens?: Child;
   /** The part that only an operator sees. */
@@ -141,6 +143,8 @@ export function AccountPage(props: AccountProps) {
             of your connections and access tokens: end some to see the others.
           </p>
         )}
+        {props.waiting}
+        {props.waiting && <h2>Connected</h2>}
         <div class="card">
           {clients.length === 0
             ? (

@@ -238,6 +238,7 @@ legend { padding: 0; font-weight: 575; }
 .filter { display: flex; flex-wrap: wrap; align-items: end; gap: 0.75rem; margin-bottom: 1rem; }
 .filter label { flex: 1 1 9rem; margin: 0; font-size: 0.875rem; }
 .filter button { flex: none; }
+.said { white-space: pre-line; overflow-wrap: anywhere; }
 .rows p { margin: 0.25rem 0 0; }
 
 table { width: 100%; margin: -0.75rem 0; border-collapse: collapse; font-size: 0.9375rem; }

@@ -11,6 +11,7 @@ import type { App } from "./app.ts";
 import { basePathOf } from "../net/base_path.ts";
 import { isStranger } from "../caller.ts";
 import { type AuthConfig, isOpen } from "../settings/auth.ts";
+import { subjectIds } from "../settings/oauth.ts";
 import { isRemote } from "../settings/server.ts";
 import { type McpEndpoint, mcpEndpoint } from "../mcp/endpoint.ts";
 import type { Engine } from "../mcp/exchange/engine.ts";
@@ -20,6 +21,7 @@ import { RunningCalls } from "../mcp/exchange/running.ts";
 import { Subscriptions } from "../mcp/exchange/subscriptions.ts";
 import { DurableRunner } from "../mcp/work/durable_runner.ts";
 import { resumeBy } from "../mcp/methods/durable_call.ts";
+import type { WaitPages } from "../mcp/exchange/visits.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
 import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
 import { gateOfDoors } from "../auth/doors/doors.ts";
@@ -42,6 +44,7 @@ import { replyStore } from "../store/replies.ts";
 import { stateStore } from "../store/request_states.ts";
 import { sessionStore } from "../store/sessions.ts";
 import { taskStore } from "../store/tasks.ts";
+import { waitStore } from "../store/waits.ts";
 import { telemetry } from "../telemetry/current.ts";
 import { isHost } from "../net/host.ts";
 import { isTwin, loopbackOriginOf } from "../net/loopback.ts";
@@ -118,12 +121,20 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       gateOf(config.auth, () => loadGate(baseUrl, app));
     const addressed: AddressedServer = {
       gate,
-      mcp: mcpEndpoint({ ...engine, gate }),
+      mcp: mcpEndpoint({ ...engine, gate, waitPages: waitPagesAt(baseUrl) }),
       app,
       close: async () => await loading?.then((app) => app.close(), () => {}),
     };
     servers.set(baseUrl, addressed);
     return addressed;
+  }
+
+  /** The pages on which people answer at one public address. */
+  function waitPagesAt(baseUrl: string | undefined): WaitPages | undefined {
+    const { oauth } = config.auth;
+    if (!oauth || baseUrl === undefined) return undefined;
+    const [providerId] = subjectIds(oauth);
+    return { waits, baseUrl, providerId };
   }
 
   /**
@@ -203,6 +214,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
   const cancellations = cancellationStore(database);
   const sessions = sessionStore(database);
   const tasks = taskStore(database);
+  const waits = waitStore(database);
   const questions = new CallerBound(QUESTIONS_PER_CALLER, "open questions");
   const { ledgerDays = 0 } = config.auth.oauth ?? {};
   const ledger = ledgerDays > 0
@@ -241,10 +253,10 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       (...run) => resume(...run),
     ),
   };
-  const resume = resumeBy(
-    engine,
-    async (caller) => await serverAt(home).gate.restore(caller),
-  );
+  const resume = resumeBy(engine, () => ({
+    waitPages: waitPagesAt(home),
+    restore: async (caller) => await serverAt(home).gate.restore(caller),
+  }));
   const hasDurable = [...catalogue.tools.values()].some(durableOf);
 
   /** Looks for durable work, once the address of its callers is known. */

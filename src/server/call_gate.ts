@@ -40,7 +40,7 @@ export async function callGate(
 ): Promise<Gate> {
   const { oauth, jwt } = auth;
   const { clock } = database;
-  const grants = grantStore(database);
+  const accessTokens = accessTokenStore(database);
   const mayHold = oauth && mayHoldOf({ config: oauth, baseUrl, permissions });
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
   const gate = gateOfDoors({
@@ -48,13 +48,13 @@ export async function callGate(
       baseUrl,
       scopes,
       restore:
-        heldGrants({ grants, mayHold, lifetimes: oauth.lifetimes, clock })
+        heldGrants({ accessTokens, mayHold, lifetimes: oauth.lifetimes, clock })
           .restore,
       verify: accessTokenVerifier({
         baseUrl,
         mayHold,
-        accessTokens: accessTokenStore(database),
-        grants,
+        accessTokens,
+        grants: grantStore(database),
         lifetimes: oauth.lifetimes,
         providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },
         clock,

@@ -348,6 +348,34 @@ export function madeTokenKey(sessionId: string, grantId: string): Deno.KvKey {
   return ["made-token", fingerprint(sessionId), bounded(grantId)];
 }
 
+/** A wait for a person, or for a moment · 1 h, or as long as asked. */
+export function waitKey(id: string): Deno.KvKey {
+  return ["wait", fingerprint(id)];
+}
+
+/** Waits of a person · as long as the wait. */
+export function waitsOfKey(subject: string, ...wait: string[]): Deno.KvKey {
+  return ["wait-of", fingerprint(subject), ...wait];
+}
+
+/** The key of {@linkcode waitsOfKey} that lists a wait. */
+export function listingWaitKey(
+  subject: string,
+  [, wait]: Deno.KvKey,
+): Deno.KvKey {
+  return waitsOfKey(subject, wait as string);
+}
+
+/** The wait that a key of {@linkcode waitsOfKey} lists. */
+export function listedWaitKey([, , wait]: Deno.KvKey): Deno.KvKey {
+  return ["wait", wait];
+}
+
+/** The wait of one place in one call, or in one task · as long as the wait. */
+export function waitAtKey(place: string): Deno.KvKey {
+  return ["wait-at", fingerprint(place)];
+}
+
 /** A closed fence: no commit that rests on it is applied any more · 1 day. */
 export function fenceKey(fence: string): Deno.KvKey {
   return ["fence", fence];
@@ -376,6 +404,11 @@ export function attemptsKey(): Deno.KvKey {
 /** The block of a person or a client · until it is lifted. */
 export function blockKey(...name: string[]): Deno.KvKey {
   return ["block", ...name.map(fingerprint)];
+}
+
+/** A head that changes with every block and its end · for ever. */
+export function blockHeadKey(): Deno.KvKey {
+  return ["block-head"];
 }
 
 /** The `BASE_URL` of the last start · for ever. */

@@ -33,6 +33,13 @@ import {
 import { type RefusedRequest, wordsFor } from "../../src/pages/error_words.ts";
 import { HttpError, OAuthError, StorageError } from "../../src/errors.ts";
 import { page } from "../../src/pages/respond.ts";
+import {
+  NoWaitPage,
+  WaitAnsweredPage,
+  WaitPage,
+  WaitSignInPage,
+} from "../../src/pages/wait_page.tsx";
+import { WaitingSection } from "../../src/pages/waiting_section.tsx";
 
 const serverTitle = "Tool Server";
 
@@ -185,6 +192,7 @@ const CHANGES: AccountProps = {
   ],
   tokens: (
     <TokenSection
+      isBare={false}
       tokens={[{
         grantId: "g4",
         name: "Backup",
@@ -210,6 +218,18 @@ const CHANGES: AccountProps = {
       now={NOW}
     />
   ),
+};
+
+const WAIT = {
+  serverTitle,
+  about: ABOUT,
+  id: "w1",
+  person: "octocat",
+  client: { name: "Claude", domain: "claude.ai" },
+  tool: "pay_order",
+  message: "Pay 5 € for the order of today.",
+  url: "https://pay.example.com/checkout/1",
+  csrf: "c",
 };
 
 const TOOLS = [
@@ -419,6 +439,55 @@ export const GALLERY: Readonly<Record<string, JSX.Element>> = {
       serverTitle={serverTitle}
       message={{ type: "oauth_callback", error: "access_denied" }}
       origins={[]}
+    />
+  ),
+  "wait": <WaitPage {...WAIT} />,
+  "wait-long": (
+    <WaitPage
+      {...WAIT}
+      client={{ name: RTL_NAME }}
+      tool="a_tool_with_a_name_that_is_longer_than_anybody_would_wish"
+      message={`${LONG_NAME}\n${RTL_NAME}\n${"Pay the order. ".repeat(300)}`}
+      url={`https://${"checkout.".repeat(20)}example.com/${"a".repeat(500)}`}
+    />
+  ),
+  "wait-answered": (
+    <WaitAnsweredPage
+      serverTitle={serverTitle}
+      client={WAIT.client}
+      answer="done"
+    />
+  ),
+  "wait-not-now": (
+    <WaitAnsweredPage
+      serverTitle={serverTitle}
+      client={{ name: "Backup", isKnown: true }}
+      answer="not-now"
+    />
+  ),
+  "wait-none": (
+    <NoWaitPage serverTitle={serverTitle} person="octocat" csrf="c" />
+  ),
+  "wait-signed-out": (
+    <WaitSignInPage serverTitle={serverTitle} id="w1" providerName="GitHub" />
+  ),
+  "account-waiting": (
+    <AccountPage
+      {...ACCOUNT}
+      waiting={
+        <WaitingSection
+          waits={[
+            { ...WAIT, createdAt: NOW - 60 },
+            {
+              ...WAIT,
+              client: { name: LONG_NAME },
+              message: `${LONG_NAME} `.repeat(9),
+              createdAt: NOW - 3000,
+            },
+          ]}
+          now={NOW}
+        />
+      }
     />
   ),
   "account-signed-out": (

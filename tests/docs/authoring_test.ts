@@ -35,7 +35,14 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The members of a question, which is a union of types and no interface. */
-const QUESTION = ["message", "key", "schema", "requestedSchema", "url"];
+const QUESTION = [
+  "message",
+  "key",
+  "schema",
+  "requestedSchema",
+  "url",
+  "until",
+];
 
 interface Documented {
   name: string;

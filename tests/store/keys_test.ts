@@ -6,6 +6,8 @@ Deno.test("every key begins with a word of its own", () => {
     listedSessionKey,
     // Other keys, or places among them.
     listedAccountSessionKey,
+    listedWaitKey,
+    listingWaitKey,
     personKey,
     personPlaceOf,
     peopleRange,
@@ -24,6 +26,10 @@ Deno.test("every key begins with a word of its own", () => {
   assert.deepEqual(session, ["session", "id"]);
   const listed = ["account-session-of", "ada", "id"];
   assert.deepEqual(listedAccountSessionKey(listed), ["account-session", "id"]);
+  const [, wait] = keys.waitKey("id");
+  const listing = listingWaitKey("ada", ["wait", wait]);
+  assert.equal(listing[0], keys.waitsOfKey("ada")[0]);
+  assert.deepEqual(listedWaitKey(listing), ["wait", wait]);
   const person = { by: "name", text: "jo", subject: "ada", days: 1 } as const;
   const { start, end } = peopleRange("name", { begins: "j" });
   const [kind, text, ada] = personKey(person);

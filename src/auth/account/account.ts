@@ -13,6 +13,7 @@ import { accountSignIn } from "./account_sign_in.ts";
 import { personConfirmation } from "./confirmed_person.ts";
 import { connectionChanges } from "./connection_changes.ts";
 import { personalTokenEndpoint } from "./personal_tokens.ts";
+import { waitEndpoints } from "./waits.ts";
 
 /** The parts of the page and of its forms. */
 type AccountOptions =
@@ -20,6 +21,7 @@ type AccountOptions =
   & Parameters<typeof personConfirmation>[0]
   & Parameters<typeof accountPageEndpoint>[0]
   & Parameters<typeof connectionChanges>[0]
+  & Parameters<typeof waitEndpoints>[0]
   & Omit<Parameters<typeof personalTokenEndpoint>[0], "confirmPerson">;
 
 /** Makes the routes of the account page, and its way back from the provider. */
@@ -50,5 +52,8 @@ export function accountRoutes(options: AccountOptions) {
   const confirmPerson = personConfirmation(options);
   const makeToken = personalTokenEndpoint({ ...options, confirmPerson });
   app.post("/account/tokens", rated, makeToken);
+  const wait = waitEndpoints(options);
+  app.get("/wait/:id", rated, wait.show);
+  app.post("/wait/:id", rated, wait.answer);
   return { ...signIn, app };
 }

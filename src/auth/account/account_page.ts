@@ -30,6 +30,9 @@ import {
   tokenInWords,
 } from "./grant_words.ts";
 import { type OperatorSources, operatorView } from "./operator_view.ts";
+import type { WaitStore } from "../../store/waits.ts";
+import { WaitingSection } from "../../pages/waiting_section.tsx";
+import { waitsInWords } from "./waits.ts";
 import { tokenDays } from "./personal_tokens.ts";
 import type { SignedIn, SignedInPeople } from "./signed_in.ts";
 import type { AccountSessionStore } from "../../store/account_sessions.ts";
@@ -56,6 +59,8 @@ interface AccountPageOptions extends OperatorSources {
   permissions?: Permissions;
   signedIn: SignedInPeople;
   accountSessions: Pick<AccountSessionStore, "findMade">;
+  /** The questions that wait for people. */
+  waits: Pick<WaitStore, "listOf">;
   lifetimes: Lifetimes;
   clock: Clock;
 }
@@ -88,9 +93,10 @@ export function accountPageEndpoint(
     const own = (await grants.listOfSubject(session.subject, MOST_SHOWN))
       .map((grant) => withinLifetimes(grant, lifetimes))
       .filter(({ expiresAt }) => expiresAt > time);
-    const [calls, sessions] = await Promise.all([
+    const [calls, sessions, waits] = await Promise.all([
       ledger?.list(own.map(ledgerIdOf)),
       countSessions(own, options),
+      waitsInWords(session.subject, options),
     ]);
     const callsOf = new Map(
       calls?.map((calls, index) => [own[index].id, calls]),
@@ -111,6 +117,8 @@ export function accountPageEndpoint(
     const view = signedIn.isOperator(session)
       ? await operatorView(options, filter, after)
       : undefined;
+    const { supported } = options.scopes;
+    const grantable = options.permissions?.ceiling(session) ?? supported;
     const made = tokens.find((grant) => grant.id === asked.made);
     return page(
       c,
@@ -127,14 +135,14 @@ export function accountPageEndpoint(
         ended,
         changed,
         most: own.length < MOST_SHOWN ? undefined : MOST_SHOWN,
+        waiting: WaitingSection({ base, waits, now: time }),
         tokens: TokenSection({
           base,
           tokens: tokens.map((grant) =>
             tokenInWords(grant, options, callsOf.get(grant.id))
           ),
-          scopes: options.inWords(
-            options.permissions?.ceiling(session) ?? options.scopes.supported,
-          ),
+          scopes: options.inWords(grantable),
+          isBare: grantable.length === 0 && supported.length > 0,
           days: tokenDays(lifetimes),
           made: made && {
             name: made.clientName,

@@ -43,6 +43,9 @@ const SIGN_IN_SECONDS = 10 * 60;
 /** The time for which storing a session is tried while a person waits. */
 const SAVE_MILLISECONDS = 15_000;
 
+/** An id that the store of waits made. */
+const WAIT_ID = /^[\w-]{43}$/;
+
 /** Signs people in to the account page. */
 export function accountSignIn(
   {
@@ -75,6 +78,8 @@ export function accountSignIn(
   },
 ) {
   const cookie = { name: "account-sign-in", baseUrl };
+  /** The wait whose page someone came from. */
+  const waitCookie = { name: "account-wait", baseUrl };
   const redirectUri = `${baseUrl}/oauth/provider-callback`;
 
   // It names the provider, whose answer is no other provider's business.
@@ -139,6 +144,9 @@ export function accountSignIn(
       // others.
       const handle = readCookie(c, cookie) ?? randomId();
       keepCookie(c, cookie, handle, SIGN_IN_SECONDS);
+      const wait = c.req.query("wait");
+      if (wait === undefined || !WAIT_ID.test(wait)) dropCookie(c, waitCookie);
+      else keepCookie(c, waitCookie, wait, SIGN_IN_SECONDS);
       const { codeVerifier, nonce } = upstreamSecrets(
         handle,
         keepBrowser(c, baseUrl),
@@ -209,7 +217,10 @@ export function accountSignIn(
       // Not earlier, because loading the page again needs this cookie.
       dropCookie(c, cookie);
       keepCookie(c, { name: "account", baseUrl }, id, ACCOUNT_SESSION_SECONDS);
-      return redirect(c, `${baseUrl}/account`);
+      const wait = readCookie(c, waitCookie);
+      if (wait === undefined) return redirect(c, `${baseUrl}/account`);
+      dropCookie(c, waitCookie);
+      return redirect(c, `${baseUrl}/wait/${wait}`);
     },
   };
 }

@@ -46,20 +46,25 @@ export function accessTokenVerifier(
     baseUrl: string;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
-    accessTokens: Pick<AccessTokenStore, "find">;
-    grants: Pick<GrantStore, "find" | "touch">;
+    accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
+    grants: Pick<GrantStore, "touch">;
     providerTokens: Pick<ProviderTokens, "upstream">;
     clock: Clock;
   },
 ) {
   const verified = recent(read, { clock });
-  const { isStillHeld } = heldGrants({ grants, mayHold, lifetimes, clock });
+  const { isStillHeld } = heldGrants({
+    accessTokens,
+    mayHold,
+    lifetimes,
+    clock,
+  });
 
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, dataKey } = access;
-    const expiresAt = endOfToken(grant, access.expiresAt, lifetimes);
+    const expiresAt = endOfToken(grant, access, lifetimes);
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
     const isPaused = grant.pausedAt !== undefined;

@@ -6,7 +6,7 @@
  */
 import type { Authenticated, Caller } from "../../caller.ts";
 import { type Clock, now } from "../../clock.ts";
-import type { GrantStore } from "../../store/grants.ts";
+import type { AccessTokenStore } from "../../store/access_tokens.ts";
 import { recent } from "../../store/recent.ts";
 import { callerOf, type Grant, withinLifetimes } from "../rules/grant.ts";
 import type { Held, MayHold } from "../rules/held_scopes.ts";
@@ -14,18 +14,15 @@ import type { Lifetimes } from "../rules/lifetimes.ts";
 
 /** Makes the look at grants, at most a second stale. */
 export function heldGrants(
-  { grants, mayHold, lifetimes, clock }: {
-    grants: Pick<GrantStore, "find">;
+  { accessTokens, mayHold, lifetimes, clock }: {
+    accessTokens: Pick<AccessTokenStore, "findGrant">;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
     lifetimes: Lifetimes;
     clock: Clock;
   },
 ) {
-  const live = recent(
-    async (grantId: string) => (await grants.find(grantId))?.value,
-    { clock },
-  );
+  const live = recent(accessTokens.findGrant, { clock });
 
   async function find(
     grantId: string,

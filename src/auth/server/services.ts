@@ -28,6 +28,7 @@ import { peopleStore } from "../../store/people.ts";
 import { refreshTokenStore } from "../../store/refresh_tokens.ts";
 import type { SessionStore } from "../../store/sessions.ts";
 import { taskStore } from "../../store/tasks.ts";
+import { waitStore } from "../../store/waits.ts";
 import { upstreamTokenStore } from "../../store/upstream_tokens.ts";
 import { providerTokens } from "../provider/provider_tokens.ts";
 import type { Provider } from "../provider/provider.ts";
@@ -117,6 +118,7 @@ export function authorizationServices(options: AuthorizationServerOptions) {
     codes: codeStore(database, lifetimes),
     refreshTokens: refreshTokenStore(database, lifetimes),
     lifetimes,
+    waits: waitStore(database),
     accountSessions,
     /** Finds who is signed in to the account page. */
     signedIn: signedInPeople({

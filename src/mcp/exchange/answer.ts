@@ -23,6 +23,8 @@ export interface Result {
   result: string;
   /** True if it is a tool's, with `isError`. */
   isToolError?: boolean;
+  /** The outcome, if `isToolError` does not tell it. */
+  outcome?: Outcome;
 }
 
 /** The end of a request: its answer in print, and its outcome for the log. */

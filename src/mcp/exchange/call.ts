@@ -26,6 +26,7 @@ import { PendingResponse } from "./pending_response.ts";
 import type { Ending } from "./answer.ts";
 import { aboutOf, report, reportTask } from "./report.ts";
 import type { Running } from "./running.ts";
+import { hasPage, type Link, Visits } from "./visits.ts";
 
 /**
  * The time without a byte after which a comment is sent, because proxies close
@@ -58,6 +59,7 @@ export abstract class Call implements Work, Running {
   #requestId?: string;
   #countedAs?: CountedAs;
   #response?: PendingResponse;
+  #visits?: Visits;
 
   /** @param response the response that all requests of a batch share */
   constructor(
@@ -104,6 +106,19 @@ export abstract class Call implements Work, Running {
   get authored(): AuthoredRun {
     return this.#authored ??= new AuthoredRun((message) => this.warn(message));
   }
+  /** The questions that their person answers on a page; of tools alone. */
+  get visits(): Visits | undefined {
+    const { engine: { waitPages }, caller, message, params } = this;
+    if (!waitPages || message.method !== "tools/call") return undefined;
+    if (!hasPage(caller, waitPages)) return undefined;
+    const { name, arguments: given = {} } = params;
+    return this.#visits ??= new Visits(
+      waitPages,
+      caller,
+      name as string,
+      given,
+    );
+  }
   get requestId(): string {
     return this.#requestId ??= newReference();
   }
@@ -141,6 +156,8 @@ export abstract class Call implements Work, Running {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject>;
+
+  abstract showLink(link: Link): Promise<never>;
 
   /** Keeps a quiet response open: the first comment makes it a stream. */
   beat(nowMilliseconds: number): void {

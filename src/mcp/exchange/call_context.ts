@@ -17,6 +17,7 @@ import type {
   AnswerTo,
   Context,
   Durable,
+  Elicited,
   McpClient,
   Question,
 } from "../../authoring/context.ts";
@@ -35,6 +36,11 @@ import { isObject, type JsonObject } from "../../json.ts";
 import { LOGGING_LEVELS } from "../wire/request_meta.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { type AuthoredRun, follow, uncatchable } from "./authored_run.ts";
+import { type AskingWork, askOnPage } from "./page_question.ts";
+import type { Visits } from "./visits.ts";
+
+const NO_PAGE =
+  "This caller cannot sign in to a page of this server, on which a person says that it is done.";
 
 const EMPTY_FORM =
   "A form without fields was answered: some clients accept those without asking anyone. Ask for something to fill in, such as z.object({ sure: z.boolean() })";
@@ -43,19 +49,16 @@ const EMPTY_FORM =
  * The work that a context belongs to: a request, or a task that goes on after
  * it.
  */
-export interface Work {
+export interface Work extends AskingWork {
   readonly caller: Caller;
   readonly upstream?: Upstream;
   readonly requestId: string;
   readonly client: McpClient;
-  /** True if the client belongs to the generation without sessions. */
-  readonly stateless: boolean;
   readonly meta: JsonObject;
   /** The token for progress; undefined if the client did not ask for it. */
   readonly progressToken?: RequestId;
   /** The least severe level the client wants; undefined: no messages at all. */
   readonly logLevel?: LoggingLevel;
-  readonly signal: AbortSignal;
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
@@ -63,10 +66,15 @@ export interface Work {
   readonly lacksUpstream?: string;
   /** The steps of durable work. */
   readonly durable?: Durable;
+  /**
+   * Asks on a page once, and keeps the answer. Only of durable work, whose
+   * client hears of the page by its status.
+   */
+  keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
+  /** Questions on pages of ours; undefined: its caller has none. */
+  readonly visits?: Visits;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
-  /** Sends a notification that belongs to the request. */
-  notify(method: string, params: JsonObject): Promise<void>;
   /**
    * Asks the client and gives its result. `key` names the question if the tool
    * gave it one; otherwise its position does.
@@ -175,14 +183,11 @@ export class CallContext implements Context {
 
   get ask(): Context["ask"] {
     return async <const Q extends Question>(question: Q) => {
-      const url = "url" in question;
-      this.#requireCapability(
-        "elicitation",
-        (elicitation) =>
-          url ? "url" in elicitation : !("url" in elicitation) ||
-            "form" in elicitation,
-        { [url ? "url" : "form"]: {} },
-      );
+      if ("url" in question) {
+        const answer = await this.#askOnPage(question);
+        if (answer) return answer as AnswerTo<Q>;
+      }
+      this.#requireElicitation("url" in question);
       let mistake: FormError | undefined;
       for (let attempt = 1;; attempt++) {
         const { key } = question;
@@ -201,6 +206,50 @@ export class CallContext implements Context {
         }
       }
     };
+  }
+
+  /**
+   * Asks on a page of ours: what has to be done there, and what a client cannot
+   * show. Undefined where the client opens the address itself, or no page is
+   * the caller's.
+   */
+  async #askOnPage(
+    question: Extract<Question, { url: string }>,
+  ): Promise<Elicited<undefined> | undefined> {
+    const work = this.#work;
+    const { visits, client: { capabilities: { elicitation } } } = work;
+    const isOpener = isObject(elicitation) && "url" in elicitation;
+    const mustBeDone = question.until === "done";
+    if (isOpener && !mustBeDone) return undefined;
+    if (!visits) {
+      if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
+      return undefined;
+    }
+    const asks = isOpener && !work.keepAnswer;
+    const ask = () =>
+      askOnPage(
+        work,
+        visits,
+        question,
+        asks
+          ? (params, key) => this.#request("elicitation/create", params, key)
+          : undefined,
+      );
+    return await this.#orCut(() =>
+      work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
+    );
+  }
+
+  /** Checks that the client asks in the form that is needed. */
+  #requireElicitation(url: boolean): void {
+    this.#requireCapability(
+      "elicitation",
+      (elicitation) =>
+        url
+          ? "url" in elicitation
+          : !("url" in elicitation) || "form" in elicitation,
+      { [url ? "url" : "form"]: {} },
+    );
   }
 
   get sample(): Context["sample"] {
@@ -266,6 +315,11 @@ export class CallContext implements Context {
     params: JsonObject,
     key?: string,
   ): Promise<JsonObject> {
+    return await this.#orCut(() => this.#work.request(method, params, key));
+  }
+
+  /** Waits for the person, unless the run has ended. */
+  async #orCut<T>(ask: () => Promise<T>): Promise<T> {
     const { authored } = this.#work;
     if (authored?.reason !== undefined) {
       authored.goesOn();
@@ -273,7 +327,7 @@ export class CallContext implements Context {
       return await new Promise(() => {});
     }
     try {
-      return await this.#work.request(method, params, key);
+      return await ask();
     } catch (error) {
       if (error instanceof QuestionError) throw error;
       return await this.#cut(error);

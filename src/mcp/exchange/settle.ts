@@ -52,9 +52,7 @@ function endingOf(call: Call, answer: Answer): Ending {
   const { result, isToolError } = answer;
   const outcome = call.isStopped
     ? "stopped"
-    : isToolError
-    ? "tool_error"
-    : "ok";
+    : answer.outcome ?? (isToolError ? "tool_error" : "ok");
   return { outcome, body: printResult(id, result), isToolError };
 }
 

@@ -17,6 +17,8 @@ import type { RpcRequest } from "../wire/messages.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { Call } from "../exchange/call.ts";
 import type { Engine } from "../exchange/engine.ts";
+import { Links } from "../exchange/links.ts";
+import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { InSession } from "./find_session.ts";
 
@@ -26,6 +28,7 @@ export class SessionCall extends Call {
   override readonly sessionId: string;
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
+  #links?: Links;
 
   constructor(
     engine: Engine,
@@ -56,6 +59,10 @@ export class SessionCall extends Call {
   override async isLive(): Promise<boolean> {
     return await super.isLive() &&
       await this.engine.sessions.find(this.sessionId) !== undefined;
+  }
+
+  showLink(link: Link): Promise<never> {
+    return (this.#links ??= new Links(this)).add(link);
   }
 
   async request(method: string, params: JsonObject): Promise<JsonObject> {

@@ -11,7 +11,7 @@ import { now } from "../../clock.ts";
 import type { McpClient } from "../../authoring/context.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import type { Introduction } from "../catalogue/catalogue.ts";
-import { Inquiry, Suspended } from "../wire/inquiry.ts";
+import { Inquiry } from "../wire/inquiry.ts";
 import { invalidParams, type RpcRequest } from "../wire/messages.ts";
 import { isObject, type JsonObject } from "../../json.ts";
 import type { StatelessMeta } from "../wire/request_meta.ts";
@@ -26,9 +26,11 @@ import { STATELESS_REVISION } from "../wire/revisions.ts";
 import type { Answer } from "../exchange/answer.ts";
 import { Call } from "../exchange/call.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
+import { Links } from "../exchange/links.ts";
+import type { Link } from "../exchange/visits.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
 import type { Method } from "../exchange/run.ts";
-import { settle } from "../exchange/settle.ts";
+import { suspend } from "../exchange/suspension.ts";
 
 /** The methods that may end with questions, and so accept answers. */
 const ASKING: ReadonlySet<string> = new Set([
@@ -53,6 +55,7 @@ export class StatelessCall extends Call {
   readonly logLevel?: LoggingLevel;
   #isWatched = false;
   #inquiry?: Inquiry;
+  #links?: Links;
   #gathering?: ReturnType<typeof setTimeout>;
 
   constructor(
@@ -124,20 +127,20 @@ export class StatelessCall extends Call {
     return await new Promise(() => {});
   }
 
+  showLink(link: Link): Promise<never> {
+    return (this.#links ??= new Links(this)).add(link);
+  }
+
+  mayAskAgain(key: string): boolean {
+    return this.#inquiry?.reopen(key) === true;
+  }
+
   /** Ends this round with the open questions, and so ends the tool's run. */
   async #suspend(): Promise<void> {
-    const { authored } = this;
-    if (this.hasEnded) {
-      if (this.isStopped) return void authored.cut(this.signal.reason);
-      return this.warn(
+    await suspend(this, () => this.#question(), () =>
+      this.warn(
         "A run ended without waiting for the answer to its question: no one was asked",
-      );
-    }
-    settle(this, await this.#question().catch((error) => ({ error })));
-    const suspended = new Suspended();
-    // Parallel work ends with the question too.
-    this.stop(suspended.message);
-    authored.cut(suspended);
+      ));
   }
 
   async #question(): Promise<Answer> {

@@ -26,9 +26,20 @@ import { runAround, type ToolRun } from "./tool_run.ts";
 export type Resuming =
   & Pick<
     Engine,
-    "catalogue" | "log" | "clock" | "ledger" | "changes" | "around"
+    | "catalogue"
+    | "log"
+    | "clock"
+    | "ledger"
+    | "changes"
+    | "around"
   >
   & { tasks: Pick<TaskStore, "userOf"> };
+
+/** The address at which work is taken over, as far as it is needed. */
+export interface Home extends Pick<Engine, "waitPages"> {
+  /** Finds a caller as they are known now. */
+  restore(caller: Caller): Promise<Authenticated | undefined>;
+}
 
 /** Makes the work of a tool; its input is parsed by the tool of today. */
 export function durableWorkOf(
@@ -65,13 +76,14 @@ export function durableWorkOf(
  */
 export function resumeBy(
   engine: Resuming,
-  restore: (caller: Caller) => Promise<Authenticated | undefined>,
+  home: () => Home,
 ): ConstructorParameters<typeof DurableRunner>[3] {
   /** Finds the caller by the grant of the call, or the one that uses it now. */
   async function findCaller(
     taskId: string,
     caller: Caller,
   ): Promise<Authenticated | undefined> {
+    const { restore } = home();
     const found = await restore(caller);
     if (found || caller.grantId === undefined) return found;
     const grantId = await engine.tasks.userOf(taskId, caller.binding);
@@ -95,7 +107,13 @@ export function resumeBy(
     return {
       work,
       request: isAllowed
-        ? new ResumedCall(engine, hold, beginning, authenticated, catalogue)
+        ? new ResumedCall(
+          { ...engine, waitPages: home().waitPages },
+          hold,
+          beginning,
+          authenticated,
+          catalogue,
+        )
         : undefined,
     };
   };

@@ -33,6 +33,7 @@ export class Inquiry {
   /** Questions asked in this round that have no answer yet, by key. */
   readonly open = new Map<string, InputRequest>();
   #answered: Map<string, Answered>;
+  #reopened: Map<string, number>;
   #count = 0;
 
   /**
@@ -41,6 +42,7 @@ export class Inquiry {
    */
   constructor(state?: RequestState, responses: JsonObject = {}) {
     this.#answered = new Map(Object.entries(state?.answered ?? {}));
+    this.#reopened = new Map(Object.entries(state?.reopened ?? {}));
     const asked = state && new Map(Object.entries(state.asked));
     for (const [key, answer] of Object.entries(responses)) {
       const question = asked ? asked.get(key) : ANY;
@@ -68,17 +70,37 @@ export class Inquiry {
     return undefined;
   }
 
+  /**
+   * Lets a question be asked again although it has its answer, because what the
+   * answer promised has not happened yet; false once that was often enough.
+   */
+  reopen(key: string): boolean {
+    const times = (this.#reopened.get(key) ?? 0) + 1;
+    if (times > MOST_REOPENED) return false;
+    this.#reopened.set(key, times);
+    this.#answered.delete(key);
+    return true;
+  }
+
   /** The state that the client must send back with the next round. */
-  get state(): Pick<RequestState, "answered" | "asked"> {
+  get state(): Pick<RequestState, "answered" | "asked" | "reopened"> {
     const asked = [...this.open].map(([k, question]) =>
       [k, questionOf(question)] as const
     );
     return {
       answered: Object.fromEntries(this.#answered),
       asked: Object.fromEntries(asked),
+      ...this.#reopened.size > 0 &&
+        { reopened: Object.fromEntries(this.#reopened) },
     };
   }
 }
+
+/**
+ * The times that a question is asked again: clients give up after ten rounds
+ * (TypeScript SDK 2.4).
+ */
+export const MOST_REOPENED = 6;
 
 /** Means that an answer counts for any question. */
 const ANY = "*";

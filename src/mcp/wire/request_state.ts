@@ -24,6 +24,8 @@ export interface RequestState {
   answered: Readonly<Record<string, Answered>>;
   /** Fingerprints of the questions of the last round, by key. */
   asked: Readonly<Record<string, string>>;
+  /** The times that a question was asked again, by key; absent: none was. */
+  reopened?: Readonly<Record<string, number>>;
   /** A name for this state if it may be used only once. */
   nonce?: string;
   expiresAt: number;

@@ -14,6 +14,7 @@ import type { Engine } from "../exchange/engine.ts";
 import { type Reported, reportTask } from "../exchange/report.ts";
 import type { Work } from "../exchange/call_context.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
+import { hasPage, Visits } from "../exchange/visits.ts";
 import type { Beginning } from "./task_runner.ts";
 
 /** The words for work without the sign-in of a request. */
@@ -29,12 +30,13 @@ export class ResumedCall implements Beginning {
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
   readonly countedAs?: CountedAs;
+  readonly visits?: Visits;
   /** Its work has a signal of its own. */
   readonly signal = new AbortController().signal;
   readonly #reported: Reported;
 
   constructor(
-    engine: Pick<Engine, "log" | "clock" | "ledger" | "changes">,
+    engine: Pick<Engine, "log" | "clock" | "ledger" | "changes" | "waitPages">,
     { taskId, run }: Pick<Hold, "taskId" | "run">,
     { client, meta }: RunBeginning,
     readonly authenticated: Authenticated,
@@ -45,6 +47,11 @@ export class ResumedCall implements Beginning {
     this.meta = meta;
     this.changes = engine.changes;
     this.countedAs = run.countedAs;
+    const { waitPages } = engine;
+    const { caller } = authenticated;
+    if (waitPages && hasPage(caller, waitPages)) {
+      this.visits = new Visits(waitPages, caller, run.tool, { taskId });
+    }
     this.#reported = {
       engine,
       message: {

@@ -18,6 +18,7 @@ import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
 import type { DurableRun } from "./durable_run.ts";
+import type { Link, Visits } from "../exchange/visits.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
 /** A call that brought answers to questions. */
@@ -54,12 +55,14 @@ export class WorkOfTask implements Work {
   readonly client: McpClient;
   readonly meta: JsonObject;
   readonly changes: Work["changes"];
+  readonly visits?: Visits;
   readonly signal: AbortSignal;
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
   readonly status: StatusMessage;
   readonly durable?: DurableRun;
   readonly lacksUpstream?: string;
+  readonly keepAnswer?: Work["keepAnswer"];
   readonly #countedAs?: CountedAs;
   readonly #surroundings: Surroundings;
   #count = 0;
@@ -73,6 +76,12 @@ export class WorkOfTask implements Work {
     const { caller, countedAs, upstream, client, meta, changes } = request;
     const { tasks, clock, signal, log, begun, durable } = surroundings;
     this.durable = durable;
+    if (durable) {
+      this.keepAnswer = (key, ask) =>
+        durable.question(this.#unusedKey(key ?? "page"), async (keep) => {
+          await keep(JSON.stringify(await ask()));
+        });
+    }
     this.lacksUpstream = request.lacksUpstream;
     this.#countedAs = countedAs;
     this.#surroundings = surroundings;
@@ -82,6 +91,7 @@ export class WorkOfTask implements Work {
     this.client = client;
     this.meta = meta;
     this.changes = changes;
+    this.visits = request.visits?.within(requestId);
     this.advise = (message) => request.advise?.(message);
     this.authored = begun?.authored ??
       new AuthoredRun((message) =>
@@ -96,6 +106,11 @@ export class WorkOfTask implements Work {
 
   get progressToken(): string {
     return this.requestId;
+  }
+
+  /** Tells the client in the status, which its model reads; the task goes on. */
+  async showLink({ message, address }: Link): Promise<void> {
+    await this.status.tell(`${message}\n${address}`);
   }
 
   /** Tasks have no notifications; progress becomes the status. */

@@ -29,6 +29,7 @@ class TestCall extends Call {
   readonly introduction = catalogue.session;
   readonly logLevel = undefined;
   request = () => Promise.reject(new Error("unasked"));
+  showLink = () => Promise.reject(new Error("unasked"));
 }
 
 interface Settings {

@@ -1,0 +1,168 @@
+/**
+ * `/wait/:id`: the page of a question that waits for one person, and its form.
+ * The link is worth nothing: it shows a question to its own person only, after
+ * they signed in.
+ *
+ * @module
+ */
+import type { Context } from "@hono/hono";
+import type { About } from "../../authoring/about.ts";
+import { HttpError } from "../../errors.ts";
+import { mintCsrf } from "../../http/csrf.ts";
+import { redirect } from "../../http/redirect.ts";
+import type { Logger } from "../../log/log.ts";
+import { basePathOf } from "../../net/base_path.ts";
+import { page } from "../../pages/respond.ts";
+import {
+  type AskingClient,
+  NoWaitPage,
+  type WaitAnswer,
+  WaitAnsweredPage,
+  WaitPage,
+  WaitSignInPage,
+} from "../../pages/wait_page.tsx";
+import type { WaitInWords } from "../../pages/waiting_section.tsx";
+import type { AccountSessionStore } from "../../store/account_sessions.ts";
+import { unlessBlocked } from "../../store/blocks.ts";
+import type { Wait, WaitStore } from "../../store/waits.ts";
+import { nameOf } from "../rules/person.ts";
+import type { Client } from "../rules/client.ts";
+import { type SignedInPeople, signedOut } from "./signed_in.ts";
+
+/** The answers of the form, as the tool gets them. */
+const ACTIONS: Readonly<Record<WaitAnswer, "accept" | "decline">> = {
+  "done": "accept",
+  "not-now": "decline",
+};
+
+function isAnswer(text: string | undefined): text is WaitAnswer {
+  return text !== undefined && Object.hasOwn(ACTIONS, text);
+}
+
+/** Tells which client asks. */
+function askingClient(
+  { clientId = "", clientName = "" }: Wait,
+  configured: readonly Pick<Client, "clientId">[],
+): AskingClient {
+  return {
+    name: clientName,
+    // A token that the person made has no client.
+    isKnown: clientId === "" ||
+      configured.some((client) => client.clientId === clientId),
+    domain: clientId.startsWith("https:")
+      ? URL.parse(clientId)?.hostname
+      : undefined,
+  };
+}
+
+/** Lists what waits for a person, for their account page. */
+export async function waitsInWords(
+  subject: string,
+  { waits, configured }: {
+    waits: Pick<WaitStore, "listOf">;
+    configured: readonly Pick<Client, "clientId">[];
+  },
+): Promise<WaitInWords[]> {
+  const open = await waits.listOf(subject);
+  return open.map((wait) => ({
+    id: wait.id!,
+    client: askingClient(wait, configured),
+    tool: wait.tool,
+    message: String(wait.payload!.message),
+    createdAt: wait.createdAt,
+  }));
+}
+
+/** Makes the page, and the endpoint of its form. */
+export function waitEndpoints(
+  {
+    baseUrl,
+    serverTitle,
+    about,
+    providerName,
+    signedIn,
+    accountSessions,
+    waits,
+    configured,
+    log,
+  }: {
+    baseUrl: string;
+    serverTitle: string;
+    about?: About;
+    providerName: string;
+    signedIn: SignedInPeople;
+    accountSessions: Pick<AccountSessionStore, "stays">;
+    waits: Pick<WaitStore, "find" | "answer">;
+    /** `OAUTH_CLIENTS`. */
+    configured: readonly Pick<Client, "clientId">[];
+    log: Logger;
+  },
+) {
+  const base = basePathOf(baseUrl);
+  const frame = { base, serverTitle, about };
+
+  return {
+    /** Answers `GET /wait/:id`. */
+    async show(c: Context): Promise<Response> {
+      const id = c.req.param("id")!;
+      const found = await signedIn.find(c);
+      if (!found) {
+        return page(c, WaitSignInPage({ ...frame, id, providerName }), {
+          forms: "any",
+        });
+      }
+      const { session } = found;
+      const person = nameOf(session);
+      const csrf = mintCsrf(found.id);
+      const wait = await waits.find(id, session.subject);
+      if (!wait) {
+        return page(c, NoWaitPage({ ...frame, person, csrf }), {
+          forms: "self",
+          status: 404,
+        });
+      }
+      const client = askingClient(wait, configured);
+      const { state, tool, payload, answer } = wait;
+      if (state !== "open") {
+        const said = answer &&
+          (answer.action === "accept" ? "done" : "not-now");
+        return page(c, WaitAnsweredPage({ ...frame, client, answer: said }));
+      }
+      const { message, url } = payload as { message: string; url: string };
+      return page(
+        c,
+        WaitPage({ ...frame, id, person, client, tool, message, url, csrf }),
+        { forms: "self" },
+      );
+    },
+
+    /** Answers `POST /wait/:id`. */
+    async answer(c: Context): Promise<Response> {
+      const { id: sessionId, session, form } = await signedIn.findForm(c);
+      const id = c.req.param("id")!;
+      const said = form.get("answer");
+      if (!isAnswer(said)) {
+        throw new HttpError(400, "answer must be done or not-now");
+      }
+      const stays = await accountSessions.stays(sessionId);
+      if (!stays) throw signedOut();
+      const { subject } = session;
+      const wait = await waits.answer(
+        id,
+        subject,
+        { action: ACTIONS[said] },
+        (transaction) => stays(unlessBlocked(transaction, { subject })),
+      );
+      if (wait) {
+        log.audit("Answered on the page of a wait", {
+          reference: c.get("reference"),
+          subject,
+          client: wait.clientName,
+          tool: wait.tool,
+          answer: said,
+        });
+      }
+      return redirect(c, `${baseUrl}/wait/${encodeURIComponent(id)}`);
+    },
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * Questions that a person answers on a page of this server, signed in, in place
+ * of their client. The answer is taken by the next run of the same call.
+ *
+ * @module
+ */
+import type { Caller } from "../../caller.ts";
+import type { Elicited } from "../../authoring/context.ts";
+import { ToolError } from "../../authoring/tool.ts";
+import { fingerprint, fingerprintOfLong } from "../../crypto/crypto.ts";
+import type { TakenWait, Wait, WaitStore } from "../../store/waits.ts";
+import { canonicalJson } from "../wire/request_state.ts";
+
+/** The pages of a server on which people answer. */
+export interface WaitPages {
+  waits: WaitStore;
+  baseUrl: string;
+  /** The prefix of the subjects who can sign in there. */
+  providerId: string;
+}
+
+/** A page that a person has to open, and the reason in the author's words. */
+export interface Link {
+  address: string;
+  message: string;
+}
+
+/** A question that sends the person to an address. */
+export interface PageQuestion {
+  message: string;
+  url: string;
+  key?: string;
+}
+
+/** A question that is open on its page, or the answer that was given there. */
+export type Visit = { key: string; wait: Wait; address: string } | {
+  answer: Elicited<undefined>;
+};
+
+/** A question without its answer. */
+export type OpenVisit = Exclude<Visit, { answer: unknown }>;
+
+/** The longest address: browsers and servers take no longer ones. */
+const URL_CHARACTERS = 8000;
+
+const OVER =
+  "No one answered on the page in time, or the connection has ended: ask again if it is still wanted";
+
+/** True if the person behind a caller can sign in to a page here. */
+export function hasPage(
+  { door, subject }: Caller,
+  { providerId }: WaitPages,
+): boolean {
+  return (door === "oauth" || door === "token" || door === "jwt") &&
+    subject.startsWith(`${providerId}:`);
+}
+
+/** Gives the address of a wait's page. */
+export function addressOf(
+  { baseUrl }: Pick<WaitPages, "baseUrl">,
+  id: string,
+): string {
+  return `${baseUrl}/wait/${id}`;
+}
+
+/** The questions of one call, or of one task, that have pages. */
+export class Visits {
+  #count = 0;
+  #taken: TakenWait[] = [];
+  #opening = new Set<Promise<unknown>>();
+
+  /**
+   * @param place the call with its arguments, or the task: another one never
+   * meets its questions
+   */
+  constructor(
+    private readonly pages: WaitPages,
+    private readonly caller: Caller,
+    private readonly tool: string,
+    private readonly place: unknown,
+  ) {}
+
+  /** The questions of the task that the call becomes. */
+  within(taskId: string): Visits {
+    return new Visits(this.pages, this.caller, this.tool, { taskId });
+  }
+
+  /**
+   * Opens a question, or takes the answer that it got since it was opened.
+   *
+   * @throws {TypeError} for an address that no page may lead to
+   */
+  async open(question: PageQuestion): Promise<Visit> {
+    const key = question.key ?? `page-${++this.#count}`;
+    const opening = this.#open(question, key);
+    this.#opening.add(opening);
+    try {
+      return await opening;
+    } finally {
+      this.#opening.delete(opening);
+    }
+  }
+
+  async #open({ message, url }: PageQuestion, key: string): Promise<Visit> {
+    const { pages, caller, tool } = this;
+    const { subject, binding, clientId, grantId } = caller;
+    const { origin } = checkedUrl(url);
+    const waiting = {
+      subject,
+      kind: "page",
+      tool,
+      clientId,
+      grantId,
+      place: await fingerprintOfLong(
+        // Another client of the same person is another asker.
+        canonicalJson([binding, clientId ?? grantId, tool, this.place, key]),
+      ),
+      // An address often changes with every call, and the page opens the first.
+      question: fingerprint(JSON.stringify([message, origin])),
+    } as const;
+    for (;;) {
+      const wait = await pages.waits.open(waiting, { message, url });
+      if (wait.state === "open") {
+        return { key, wait, address: addressOf(pages, wait.id!) };
+      }
+      const answer = await this.#take(wait);
+      // Undefined: another run was faster, and this one asks again.
+      if (answer) return { answer };
+    }
+  }
+
+  async #take(wait: Wait): Promise<Elicited<undefined> | undefined> {
+    const taken = await this.pages.waits.take(wait);
+    if (!taken) return undefined;
+    this.#taken.push(taken);
+    return taken.answer.action === "accept"
+      ? { action: "accept", content: undefined }
+      : { action: "decline" };
+  }
+
+  /**
+   * Waits for the answer, for so long at most; undefined if there is none then.
+   *
+   * @throws {ToolError} when the wait has ended without one
+   * @throws the signal's reason when it fires first
+   */
+  async hold(
+    { wait }: OpenVisit,
+    signal: AbortSignal,
+    milliseconds?: number,
+  ): Promise<Elicited<undefined> | undefined> {
+    const { waits } = this.pages;
+    if (!await waits.settled(wait, signal, milliseconds)) return undefined;
+    const answer = await this.#take(wait);
+    if (answer) return answer;
+    throw new ToolError(OVER);
+  }
+
+  /** Ends a question that the client has turned down. */
+  async withdraw({ wait }: OpenVisit): Promise<void> {
+    await this.pages.waits.withdraw(wait);
+  }
+
+  /** Waits until no question is being opened. */
+  async opened(): Promise<void> {
+    while (this.#opening.size > 0) await Promise.allSettled(this.#opening);
+  }
+
+  /**
+   * Puts back what was taken, for the run that begins again after another
+   * question.
+   */
+  async release(): Promise<void> {
+    await Promise.all(this.#taken.splice(0).map((taken) => taken.release()));
+  }
+}
+
+/** Checks an address before a page of ours leads to it. */
+function checkedUrl(url: string): URL {
+  const parsed = URL.parse(url);
+  const isWeb = parsed?.protocol === "https:" || parsed?.protocol === "http:";
+  if (parsed && isWeb && url.length <= URL_CHARACTERS) return parsed;
+  throw new TypeError(
+    `ask: url must be an https or http address of at most ${URL_CHARACTERS} characters`,
+  );
+}

@@ -1,0 +1,135 @@
+/**
+ * The record of a wait, and its sealed parts. They are sealed to their record,
+ * so that who can write the database moves no question under another name.
+ *
+ * @module
+ */
+import { fingerprint } from "../crypto/crypto.ts";
+import { seal, unseal } from "../crypto/seal.ts";
+import type { JsonObject } from "../json.ts";
+import type { Database, Expiring, Found } from "./database.ts";
+import { secretStore } from "./secrets.ts";
+
+/** A `page` is answered by its person, a `moment` by whoever has the id. */
+export type WaitKind = "page" | "moment";
+
+/** The origin of a wait: whose it is, and which call or task waits. */
+export interface Waiting {
+  subject: string;
+  kind: WaitKind;
+  /** Names the one place that waits: asked again, it finds the same wait. */
+  place: string;
+  /** Names what is asked there: another question is another wait. */
+  question: string;
+  tool: string;
+  clientId?: string;
+  /** The wait ends with it. */
+  grantId?: string;
+}
+
+/** A stored wait. */
+export interface WaitRecord
+  extends Expiring, Omit<Waiting, "place" | "question"> {
+  question: string;
+  /** The key of its place. */
+  at: Deno.KvKey;
+  /** The client's name in its grant. */
+  clientName?: string;
+  createdAt: number;
+  state: "open" | "answered" | "used";
+  /** Its id and payload, sealed to this record; absent once it is used. */
+  sealed?: string;
+  /** The answer, sealed alike. */
+  sealedAnswer?: string;
+  /** The subject who answered on the page, or `route`. */
+  answeredBy?: string;
+}
+
+/** A wait as it was read. */
+export interface Wait extends
+  Pick<
+    WaitRecord,
+    | "subject"
+    | "kind"
+    | "tool"
+    | "clientId"
+    | "clientName"
+    | "grantId"
+    | "createdAt"
+    | "expiresAt"
+    | "state"
+  > {
+  key: Deno.KvKey;
+  /** Opens its page, or answers its moment; absent once it is used. */
+  id?: string;
+  /** The question; absent once it is used. */
+  payload?: JsonObject;
+  answer?: JsonObject;
+}
+
+/** The sealed parts of a record. */
+type Member = "payload" | "answer";
+
+/** The members that a seal is bound to. */
+type Sealing = Pick<WaitRecord, "subject" | "kind" | "at">;
+
+/** Names a record for its seals, so that no text opens in another one. */
+function contextOf(
+  { subject, kind, at }: Sealing,
+  [, wait]: Deno.KvKey,
+  member: Member,
+): string {
+  return fingerprint(JSON.stringify([subject, kind, at, wait, member]));
+}
+
+/** Seals the texts of waits, and opens them. */
+export function waitSeals(database: Database) {
+  const secrets = secretStore(database);
+
+  /** Seals a part of a record that is written under a key. */
+  async function sealed(
+    record: Sealing,
+    key: Deno.KvKey,
+    member: Member,
+    value: JsonObject,
+  ): Promise<string> {
+    const context = contextOf(record, key, member);
+    return await seal(
+      await secrets.find("wait"),
+      JSON.stringify(value),
+      context,
+    );
+  }
+
+  async function opened(
+    { key, value: record }: Found<WaitRecord>,
+    member: Member,
+  ): Promise<JsonObject | undefined> {
+    const text = member === "answer" ? record.sealedAnswer : record.sealed;
+    if (text === undefined) return undefined;
+    const context = contextOf(record, key, member);
+    return JSON.parse(await unseal(await secrets.find("wait"), text, context));
+  }
+
+  /** Reads a wait; undefined if a part of it was sealed for another. */
+  async function view(found: Found<WaitRecord>): Promise<Wait | undefined> {
+    const { key, value } = found;
+    try {
+      const { id, payload } = await opened(found, "payload") ?? {};
+      const answer = await opened(found, "answer");
+      const { subject, kind, tool, clientId, clientName, grantId } = value;
+      const { createdAt, expiresAt, state } = value;
+      const whose = { subject, kind, tool, clientId, clientName, grantId };
+      return {
+        ...whose,
+        ...{ key, createdAt, expiresAt, state, answer },
+        id: id as string | undefined,
+        payload: payload as JsonObject | undefined,
+      };
+    } catch {
+      return undefined;
+    }
+  }
+
+  return { sealed, opened, view };
+}

@@ -1,0 +1,596 @@
+/**
+ * Questions that a person answers on a page: the ways to tell each kind of
+ * client, in both generations, and every way to answer in someone's place.
+ */
+import assert from "node:assert/strict";
+import { resource, tool, z } from "../../src/mod.ts";
+import { LINKS } from "../../src/mcp/exchange/links.ts";
+import { WAIT_SECONDS } from "../../src/store/waits.ts";
+import { AccountVisitor, formOf } from "../kit/account_visitor.ts";
+import { Events, outcome, resultOf } from "../kit/answer.ts";
+import { Client } from "../kit/client.ts";
+import { FakeTime } from "../kit/fake_time.ts";
+import { initialize, type Json, rpc } from "../kit/message.ts";
+import { type Answering, BASE_URL, startServer } from "../kit/server.ts";
+import {
+  type OAuthServer,
+  type OAuthServerOptions,
+  startOAuthServer,
+} from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
+
+/** The runs that went on after `catch` or to their end. */
+const ran: string[] = [];
+
+const pay = tool({
+  name: "pay",
+  input: z.object({
+    order: z.string().default("1"),
+    until: z.enum(["opened", "done"]).default("opened"),
+    amount: z.string().default("5 €"),
+  }),
+  task: "optional",
+  async run({ order, until, amount }, { ask }) {
+    try {
+      const { action } = await ask({
+        message: `Pay ${amount}`,
+        // As checkouts are: another address each time.
+        url: `https://pay.example.com/${order}/${crypto.randomUUID()}`,
+        until,
+        key: "pay",
+      });
+      ran.push(action);
+      return `said ${action}`;
+    } catch (error) {
+      ran.push(`caught ${error}`);
+      throw error;
+    }
+  },
+});
+
+const two = tool({
+  name: "two",
+  async run(_input, { ask }) {
+    const url = "https://pay.example.com/";
+    const first = await ask({ message: "First", url });
+    const second = await ask({ message: "Second", url });
+    return `${first.action}, ${second.action}`;
+  },
+});
+
+const both = tool({
+  name: "both",
+  async run(_input, { ask }) {
+    const url = "https://pay.example.com/";
+    const answers = await Promise.all([
+      ask({ message: "First", url }),
+      ask({ message: "Second", url }),
+    ]);
+    return answers.map(({ action }) => action).join();
+  },
+});
+
+const script = tool({
+  name: "script",
+  run: async (_input, { ask }) =>
+    (await ask({ message: "Look", url: "javascript:alert(1)" })).action,
+});
+
+const TOOLS = { tools: [pay, two, both, script] };
+const OPENS = { elicitation: { form: {}, url: {} } };
+/** The capabilities of Codex and Claude Code. */
+const FORMS = { elicitation: {} };
+
+type Call = (name: string, input?: Json, more?: Json) => Promise<Response>;
+
+/** A client of a person that calls in one generation. */
+async function clientOf(
+  server: OAuthServer,
+  generation: "2025" | "2026",
+  { as = "42", capabilities = FORMS, at = server }: {
+    as?: string;
+    capabilities?: Json;
+    at?: OAuthServer;
+  } = {},
+): Promise<Call> {
+  server.provider.subject = as;
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const headers = { authorization: `Bearer ${access_token}` };
+  if (generation === "2026") {
+    return (name, input = {}, more = {}) =>
+      at.call("tools/call", { name, arguments: input, ...more }, {
+        headers,
+        capabilities,
+      });
+  }
+  const opened = await at.post(initialize("2025-11-25", capabilities), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  return (name, input = {}) =>
+    at.post(rpc("tools/call", { name, arguments: input }), session);
+}
+
+function start(options: OAuthServerOptions = {}): Promise<OAuthServer> {
+  return startOAuthServer({ ...TOOLS, ...options });
+}
+
+/** Reads the one address that a result tells the model. */
+function linkOf({ content, isError, _meta }: Json, nth = 0): string {
+  assert.equal(isError, true, JSON.stringify(content));
+  const links = content[0].text.match(/^http\S*$/gm);
+  assert.deepEqual(_meta[LINKS].map(({ url }: Json) => url), links);
+  assert.match(links[nth], /^http:\/\/127\.0\.0\.1:3000\/wait\/[\w-]{43}$/);
+  return links[nth];
+}
+
+/** Opens a link as a person, who signs in where they must. */
+async function open(
+  server: Answering & Pick<OAuthServer, "provider">,
+  link: string,
+  as = "42",
+): Promise<AccountVisitor> {
+  const visitor = await AccountVisitor.signIn(server, { as });
+  visitor.page = await visitor.browser.open(link);
+  return visitor;
+}
+
+/** Presses a button of the page of a wait. */
+function press(visitor: AccountVisitor, answer: string) {
+  const path = new URL(visitor.page.url).pathname;
+  return visitor.press(path, { answer });
+}
+
+for (const generation of ["2025", "2026"] as const) {
+  Deno.test(`${generation}: ask({ url }) gives the model of a client that opens no pages a link, and the next call has the answer, once`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    ran.length = 0;
+    const response = await call("pay");
+    assert.equal(response.status, 200);
+    const first = await resultOf(response);
+    const link = linkOf(first);
+    assert.match(first.content[0].text, /Pay 5 €\nhttp.*call pay again/s);
+    assert.doesNotMatch(first.content[0].text, /pay\.example/);
+    // The same link as long as it waits.
+    assert.equal(linkOf(await resultOf(call("pay"))), link);
+    const visitor = await open(server, link);
+    assert.match(visitor.words, /“ ?App ?” waits for you/);
+    assert.match(
+      visitor.words,
+      /with the tool pay .* Pay 5 € .* pay\.example\.com/,
+    );
+    assert.match(
+      visitor.page.text,
+      /href="https:\/\/pay\.example\.com\/1\/[^"]*" target="_blank" rel="noopener noreferrer"/,
+    );
+    await press(visitor, "done");
+    assert.match(visitor.words, /You said “Done”/);
+    const { content, isError } = await resultOf(call("pay"));
+    assert.deepEqual([isError, content[0].text], [undefined, "said accept"]);
+    // No catch and no finally ran before.
+    assert.deepEqual(ran, ["accept"]);
+    assert.notEqual(linkOf(await resultOf(call("pay"))), link);
+  });
+
+  Deno.test(`${generation}: "Not now" reaches the tool as decline`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const visitor = await open(server, linkOf(await resultOf(call("pay"))));
+    await press(visitor, "not-now");
+    assert.match(visitor.words, /You said “Not now”/);
+    const { content } = await resultOf(call("pay"));
+    assert.equal(content[0].text, "said decline");
+  });
+
+  Deno.test(`${generation}: another tool call, amount or client of the same person has a wait of its own`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const other = await clientOf(server, generation);
+    const link = linkOf(await resultOf(call("pay")));
+    await press(await open(server, link), "done");
+    const second = linkOf(await resultOf(other("pay")));
+    const third = linkOf(await resultOf(call("pay", { order: "2" })));
+    assert.equal(new Set([link, second, third]).size, 3);
+    const { content } = await resultOf(call("pay"));
+    assert.equal(content[0].text, "said accept");
+  });
+
+  Deno.test(`${generation}: answers of earlier questions stay until the run comes to its end`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const first = linkOf(await resultOf(call("two")));
+    await press(await open(server, first), "done");
+    const second = linkOf(await resultOf(call("two")));
+    assert.notEqual(second, first);
+    assert.equal(linkOf(await resultOf(call("two"))), second);
+    await press(await open(server, second), "not-now");
+    const { content } = await resultOf(call("two"));
+    assert.equal(content[0].text, "accept, decline");
+  });
+
+  Deno.test(`${generation}: questions that are asked side by side are told together`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const result = await resultOf(call("both"));
+    const links = [linkOf(result, 0), linkOf(result, 1)];
+    for (const link of links) await press(await open(server, link), "done");
+    const { content } = await resultOf(call("both"));
+    assert.equal(content[0].text, "accept,accept");
+  });
+
+  Deno.test(`${generation}: no page leads to an address that is no web page`, async () => {
+    await using server = await start();
+    const call = await clientOf(server, generation);
+    const { content } = await resultOf(call("script"));
+    assert.match(content[0].text, /Internal error/);
+  });
+
+  Deno.test(`${generation}: a client that opens pages is sent to the author's address, and its accept is the answer`, async () => {
+    await using server = await start();
+    const capabilities = OPENS;
+    const call = await clientOf(server, generation, { capabilities });
+    const response = await call("pay");
+    const asked = generation === "2025"
+      ? await new Events(response).read()
+      : (await resultOf(response)).inputRequests.pay;
+    assert.equal(asked.method, "elicitation/create");
+    assert.match(asked.params.url, /^https:\/\/pay\.example\.com\/1\//);
+    await response.body?.cancel().catch(() => {});
+  });
+}
+
+Deno.test("2026: a retry is held while the page waits, is asked the same again, and ends with the answer", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const input = { until: "done" };
+  const first = await resultOf(call("pay", input));
+  const { url, message, mode } = first.inputRequests.pay.params;
+  assert.deepEqual([mode, message], ["url", "Pay 5 €"]);
+  assert.match(url, /\/wait\/[\w-]{43}$/);
+  const retry = (requestState: string) =>
+    call("pay", input, {
+      requestState,
+      inputResponses: { pay: { action: "accept" } },
+    });
+  const held = retry(first.requestState);
+  let isOver = false;
+  const over = held.then(resultOf).then((result) => {
+    isOver = true;
+    return result;
+  });
+  await until(() => server.app.running > 0);
+  assert.equal(isOver, false);
+  const again = await whileTimePasses(time, over);
+  assert.deepEqual(again.inputRequests, first.inputRequests);
+  const last = retry(again.requestState);
+  await press(await open(server, url), "done");
+  const { content } = await resultOf(last);
+  assert.equal(content[0].text, "said accept");
+});
+
+/** Lets time go by until there is an answer. */
+async function whileTimePasses<T>(
+  time: FakeTime,
+  promise: Promise<T>,
+): Promise<T> {
+  const clock = setInterval(() => time.tick(26), 10);
+  return await promise.finally(() => clearInterval(clock));
+}
+
+Deno.test("2026: rounds are bounded: then the model is given the link", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const input = { until: "done" };
+  let result = await resultOf(call("pay", input));
+  const { url } = result.inputRequests.pay.params;
+  let rounds = 1;
+  for (; result.inputRequests; rounds++) {
+    const waiting = call("pay", input, {
+      requestState: result.requestState,
+      inputResponses: { pay: { action: "accept" } },
+    });
+    result = await whileTimePasses(time, waiting.then(resultOf));
+  }
+  assert.equal(rounds, 8);
+  assert.equal(linkOf(result), url);
+});
+
+Deno.test("2026: what a client declines waits no longer", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026", { capabilities: OPENS });
+  const input = { until: "done" };
+  const { requestState, inputRequests } = await resultOf(call("pay", input));
+  const { content } = await resultOf(call("pay", input, {
+    requestState,
+    inputResponses: { pay: { action: "decline" } },
+  }));
+  assert.equal(content[0].text, "said decline");
+  const visitor = await open(server, inputRequests.pay.params.url);
+  assert.match(visitor.words, /Nothing waits for you here/);
+});
+
+Deno.test("2025: elicitation/create names the page, and is told to be complete when the person is done", async () => {
+  await using server = await start();
+  server.provider.subject = "42";
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const headers = { authorization: `Bearer ${access_token}` };
+  const opened = await server.post(initialize("2025-11-25", OPENS), headers);
+  await opened.body?.cancel();
+  const session = {
+    ...headers,
+    "mcp-session-id": opened.headers.get("mcp-session-id")!,
+  };
+  const events = new Events(
+    await server.post(
+      rpc("tools/call", { name: "pay", arguments: { until: "done" } }),
+      session,
+    ),
+  );
+  const { id, method, params } = await events.read();
+  assert.deepEqual([method, params.mode], ["elicitation/create", "url"]);
+  const accepted = await server.post(
+    { jsonrpc: "2.0", id, result: { action: "accept" } },
+    session,
+  );
+  assert.equal(accepted.status, 202);
+  await press(await open(server, params.url), "done");
+  const told = await events.read();
+  assert.deepEqual([told.method, told.params], [
+    "notifications/elicitation/complete",
+    { elicitationId: params.elicitationId },
+  ]);
+  const { result } = await events.read();
+  assert.equal(result.content[0].text, "said accept");
+});
+
+Deno.test("a task goes on after its person has answered, and tells the link in its status", async () => {
+  await using server = await start();
+  const capabilities = {
+    ...FORMS,
+    extensions: { "io.modelcontextprotocol/tasks": {} },
+  };
+  server.provider.subject = "42";
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const headers = { authorization: `Bearer ${access_token}` };
+  const ask = (method: string, params: Json) =>
+    resultOf(server.call(method, params, { headers, capabilities }));
+  const { taskId } = await ask("tools/call", { name: "pay", arguments: {} });
+  let task: Json = {};
+  await until(async () => {
+    task = await ask("tasks/get", { taskId });
+    return task.statusMessage !== undefined;
+  });
+  const [message, link] = task.statusMessage.split("\n");
+  assert.equal(message, "Pay 5 €");
+  await press(await open(server, link), "done");
+  await until(async () => {
+    task = await ask("tasks/get", { taskId });
+    return task.status === "completed";
+  });
+  assert.equal(task.result.content[0].text, "said accept");
+});
+
+Deno.test("a caller without a page to sign in to is refused in plain words, as before", async () => {
+  const env = { AUTH_STRATEGY: "bearer", BEARER_TOKEN: "x".repeat(40) };
+  await using server = await startServer({ ...TOOLS, env });
+  const headers = { authorization: `Bearer ${"x".repeat(40)}` };
+  const params = { name: "pay", arguments: {} };
+  const { status, error } = await outcome(
+    server.call("tools/call", params, { headers, capabilities: FORMS }),
+  );
+  assert.deepEqual([status, error.code], [400, -32021]);
+  const session = await server.post(
+    initialize("2025-11-25", FORMS),
+    headers,
+  );
+  await session.body?.cancel();
+  const { isError, content } = await resultOf(
+    server.post(rpc("tools/call", params), {
+      ...headers,
+      "mcp-session-id": session.headers.get("mcp-session-id")!,
+    }),
+  );
+  assert.equal(isError, true);
+  assert.match(content[0].text, /does not support elicitation/);
+  const done = { name: "pay", arguments: { until: "done" } };
+  const refused = await resultOf(
+    server.call("tools/call", done, { headers, capabilities: OPENS }),
+  );
+  assert.match(refused.content[0].text, /cannot sign in to a page/);
+});
+
+// Every way to answer in someone's place. None does.
+
+Deno.test("a person who opens another's link sees that it is not theirs, and nothing else", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const eve = await open(server, link, "666");
+  assert.equal(eve.page.status, 404);
+  assert.match(eve.words, /This link is not yours, or it is over/);
+  assert.doesNotMatch(eve.page.text, /pay|App|€/);
+  const unknown = await eve.browser.open(`${BASE_URL}/wait/${"a".repeat(43)}`);
+  const plain = (text: string) => text.replaceAll(/value="[^"]*"/g, "");
+  assert.equal(plain(unknown.text), plain(eve.page.text));
+  // Her own token, another's wait.
+  const form = formOf(eve.page, "/account/sign-out");
+  const path = new URL(link).pathname;
+  const sent = await eve.browser.press(
+    { ...form, text: form.text.replace("/account/sign-out", path) },
+    "answer",
+    "done",
+  );
+  assert.equal(sent.status, 404);
+  linkOf(await resultOf(call("pay")));
+});
+
+Deno.test("a stranger who opens a link sees a sign-in and nothing else, and comes back to the page", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const browser = server.browser();
+  const page = await browser.open(link);
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.text, /pay\.example|App”|€/);
+  const id = new URL(link).pathname.split("/").at(-1);
+  server.provider.subject = "42";
+  const back = await browser.press(
+    formOf(page, `/account/sign-in?wait=${id}`),
+    "",
+    "",
+  );
+  assert.equal(back.url, link);
+  assert.match(back.text, /pay\.example\.com/);
+  // The next sign-in is not led there.
+  const account = await browser.open(`${BASE_URL}/account`);
+  await browser.press(formOf(account, "/account/sign-out"), "", "");
+  const signIn = await browser.open(`${BASE_URL}/account`);
+  const again = await browser.press(formOf(signIn, "/account/sign-in"), "", "");
+  assert.equal(again.url, `${BASE_URL}/account`);
+});
+
+Deno.test("no GET answers, and no POST without the token of the page", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const visitor = await open(server, link);
+  const other = await open(server, link);
+  const path = new URL(link).pathname;
+  await visitor.browser.open(`${link}?answer=done`);
+  for (
+    const csrf of [
+      "",
+      "forged",
+      /name="csrf" value="([^"]*)"/.exec(other.page.text)![1],
+    ]
+  ) {
+    const { status } = await visitor.press(path, { answer: "done", csrf })
+      .finally(async () => {
+        visitor.page = await visitor.browser.open(link);
+      });
+    assert.equal(status, 403);
+  }
+  linkOf(await resultOf(call("pay")));
+  const { status } = await visitor.press(path, { answer: "certainly" });
+  assert.equal(status, 400);
+});
+
+Deno.test("the first of two clicks counts, in two tabs and in two processes", async () => {
+  await using server = await start();
+  await using second = await start({
+    kv: server.kv,
+    provider: server.provider,
+  });
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const one = await open(server, link);
+  const other = await open(second, link);
+  await Promise.all([press(one, "done"), press(other, "not-now")]);
+  const said = /You said “(Done|Not now)”/;
+  const [, first] = said.exec(one.words)!;
+  const [, last] = said.exec(other.words)!;
+  assert.equal(first, last);
+  const { content } = await resultOf(call("pay"));
+  assert.equal(
+    content[0].text,
+    first === "Done" ? "said accept" : "said decline",
+  );
+});
+
+Deno.test("two calls at once use an answer once", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  await press(await open(server, linkOf(await resultOf(call("pay")))), "done");
+  const results = await Promise.all(
+    Array.from({ length: 10 }, async () => await resultOf(await call("pay"))),
+  );
+  const done = results.filter(({ isError }) => !isError);
+  assert.equal(done.length, 1);
+});
+
+Deno.test("a link is over with its hour, and so is an answer", async () => {
+  using time = new FakeTime();
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  await press(await open(server, link), "done");
+  time.tick(WAIT_SECONDS - 30);
+  assert.match((await open(server, link)).words, /You said “Done”/);
+  time.tick(31);
+  assert.match((await open(server, link)).words, /Nothing waits for you here/);
+});
+
+Deno.test("a link is over with the connection of its client", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const link = linkOf(await resultOf(call("pay")));
+  const visitor = await AccountVisitor.signIn(server);
+  assert.match(visitor.words, /Waiting for you “ ?App ?” .* Pay 5 €/);
+  await visitor.press("/account/end");
+  assert.doesNotMatch(visitor.words, /Waiting for you/);
+  visitor.page = await visitor.browser.open(link);
+  assert.equal(visitor.page.status, 404);
+});
+
+Deno.test("an answer counts only while its browser is signed in", async () => {
+  await using server = await start();
+  const call = await clientOf(server, "2026");
+  const visitor = await open(server, linkOf(await resultOf(call("pay"))));
+  const { page } = visitor;
+  await visitor.look();
+  await visitor.press("/account/sign-out");
+  visitor.page = page;
+  const { status } = await press(visitor, "done");
+  assert.equal(status, 403);
+  linkOf(await resultOf(call("pay")));
+});
+
+Deno.test("another amount is another question: an answer to the first does not count", async () => {
+  const kv = await Deno.openKv(":memory:");
+  let amount = "5 €";
+  const changing = tool({
+    name: "changing",
+    run: async (_input, { ask }) =>
+      (await ask({ message: `Pay ${amount}`, url: "https://pay.example.com" }))
+        .action,
+  });
+  {
+    await using server = await startOAuthServer({ tools: [changing], kv });
+    const call = await clientOf(server, "2026");
+    const link = linkOf(await resultOf(call("changing")));
+    await press(await open(server, link), "done");
+    amount = "500 €";
+    const next = linkOf(await resultOf(call("changing")));
+    assert.notEqual(next, link);
+    assert.match((await open(server, next)).words, /Pay 500 €/);
+  }
+  kv.close();
+});
+
+Deno.test("resources and prompts, which have no result for a model, are refused as before", async () => {
+  await using server = await start({
+    resources: [resource({
+      uri: "notes://paid",
+      name: "paid",
+      read: async (_variables, { ask }) =>
+        (await ask({ message: "Pay", url: "https://pay.example.com" })).action,
+    })],
+  });
+  server.provider.subject = "42";
+  const client = await Client.register(server);
+  const { access_token } = await client.connect();
+  const headers = { authorization: `Bearer ${access_token}` };
+  const params = { uri: "notes://paid" };
+  const { status, error } = await outcome(
+    server.call("resources/read", params, { headers, capabilities: FORMS }),
+  );
+  assert.deepEqual([status, error.code], [400, -32021]);
+});
