@@ -79,8 +79,8 @@ export interface ToolDefinition<
   annotations?: ToolAnnotations;
   /**
    * Long work as a task for clients that know tasks. For the others `optional`
-   * runs in the request, and `required` is handed over to a task that began
-   * with the call (see `handOver`; with 0 they are refused). `{ durable: true }`
+   * runs in the request, and `required` begins a task, to hand over when it
+   * takes long (see `handOver`; with 0 they are refused). `{ durable: true }`
    * is `required` for work that survives its process, and may name its steps.
    */
   task?: "optional" | "required" | DurableTask;

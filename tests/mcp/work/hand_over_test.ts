@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { LimitError, StorageError } from "../../../src/errors.ts";
+import type { CompiledTool } from "../../../src/mcp/catalogue/compiled_definitions.ts";
+import type { Call } from "../../../src/mcp/exchange/call.ts";
+import { AuthoredRun } from "../../../src/mcp/exchange/authored_run.ts";
+import { LastingTool } from "../../../src/mcp/work/hand_over.ts";
+import type { Begun } from "../../../src/mcp/work/task_runner.ts";
+import { settled } from "../../kit/wait.ts";
+
+/** A running tool of a call that began at 0, and may become a task at 45 s. */
+class Running extends LastingTool {
+  readonly tool = { handOverMilliseconds: 45_000 } as CompiledTool;
+  /** The tries of a hand-over. */
+  readonly tried: Begun[] = [];
+  readonly logged: string[] = [];
+  adopt = (_begun: Begun): Promise<void> => Promise.resolve();
+  readonly state = { hasEnded: false, isStopped: false, isAsking: false };
+  readonly call: Call;
+
+  constructor() {
+    super();
+    const { state } = this;
+    const log = (level: string) => () => void this.logged.push(level);
+    this.call = Object.defineProperties({
+      startedMilliseconds: 0,
+      context: {},
+      authored: new AuthoredRun(() => {}),
+      requestId: "r",
+      engine: {
+        log: { info: log("info"), warning: log("warning") },
+        taskRunner: {
+          adopt: (begun: Begun) => {
+            this.tried.push(begun);
+            return this.adopt(begun);
+          },
+        },
+      },
+    }, {
+      hasEnded: { get: () => state.hasEnded },
+      isStopped: { get: () => state.isStopped },
+      isAsking: { get: () => state.isAsking },
+    }) as unknown as Call;
+    this.result = new Promise<CallToolResult>(() => {});
+  }
+
+  /** Passes over it, and lets a try end. */
+  async at(seconds: number): Promise<number> {
+    this.beat(seconds * 1000);
+    await settled();
+    return this.tried.length;
+  }
+}
+
+Deno.test("a call is handed over when its time has come, and not before", async () => {
+  const running = new Running();
+  assert.equal(await running.at(44), 0);
+  assert.equal(await running.at(45), 1);
+});
+
+for (const why of ["hasEnded", "isStopped", "isAsking"] as const) {
+  Deno.test(`a call that ${why} is not handed over, nor if it is so meanwhile`, async () => {
+    const running = new Running();
+    running.state[why] = true;
+    assert.equal(await running.at(45), 0);
+    running.state[why] = false;
+    let wasTaken: boolean | undefined;
+    running.adopt = (begun) => {
+      running.state[why] = true;
+      const [task, work] = [{}, {}] as Parameters<Begun["take"]>;
+      wasTaken = begun.take(task, work);
+      return Promise.resolve();
+    };
+    await running.at(45);
+    assert.equal(wasTaken, false);
+    running.state[why] = false;
+    assert.equal(await running.at(46), 2);
+  });
+}
+
+Deno.test("a hand-over that the database kept is tried again after a while, one at a time", async () => {
+  const running = new Running();
+  const { promise, reject } = Promise.withResolvers<void>();
+  running.adopt = () => promise;
+  assert.equal(await running.at(45), 1);
+  assert.equal(await running.at(46), 1);
+  reject(new StorageError());
+  await settled();
+  assert.equal(await running.at(49), 1);
+  assert.equal(await running.at(50), 2);
+  assert.deepEqual(running.logged, []);
+});
+
+for (
+  const [error, level] of [
+    [new LimitError("tasks at a time", 5), "info"],
+    [new Error("broken"), "warning"],
+  ] as const
+) {
+  Deno.test(`a call that is not handed over for ${error.name} goes on, and is not tried again`, async () => {
+    const running = new Running();
+    running.adopt = () => Promise.reject(error);
+    await running.at(45);
+    assert.equal(await running.at(1000), 1);
+    assert.deepEqual(running.logged, [level]);
+  });
+}
