@@ -42,7 +42,6 @@ export const listTools: Call = { method: "tools/list", params: {} };
 /** The request that opens a session. */
 export const initialize: Call = { method: "initialize", params: {} };
 
-/** Makes a client of an endpoint. */
 export function clientOf(endpoint: Endpoint): Client {
   const { port, revision, sessionId, authorization } = endpoint;
   return new Client({

@@ -9,8 +9,6 @@ import type { Server } from "./servers.ts";
 
 /** A server that answers. */
 export interface Running extends Endpoint {
-  /** The time from the start of the process to its first answered call. */
-  coldStartMilliseconds: number;
   /** Gives the processor time of all its threads so far, in seconds. */
   cpuSeconds(): number;
   /** Gives the same to the nanosecond, of the threads that have not ended. */
@@ -20,7 +18,6 @@ export interface Running extends Endpoint {
   stop(): Promise<void>;
 }
 
-/** Options of a start. */
 export interface StartOptions {
   /** The number of tools it serves; by default those that it ships. */
   tools?: number;
@@ -78,7 +75,6 @@ export async function start(
     );
     return {
       ...endpoint,
-      coldStartMilliseconds: performance.now() - started,
       cpuSeconds: () => cpuSeconds(child.pid),
       scheduledSeconds: () => scheduledSeconds(child.pid),
       residentBytes: () => residentBytes(child.pid),

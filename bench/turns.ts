@@ -42,7 +42,6 @@ const { values: options } = parseArgs({
 
 const turns = count("turns", options.turns);
 
-/** A server and the number of its tools. */
 interface Contestant {
   name: string;
   server: Server;

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
 /** True if a value is a JSON object: neither null nor an array. */

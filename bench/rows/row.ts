@@ -18,7 +18,6 @@ export interface Row {
   report(samples: ReadonlyMap<Server, readonly Sample[]>): string;
 }
 
-/** Options of a measurement. */
 export interface MeasureOptions {
   /** The seconds that one load lasts. */
   seconds: number;

@@ -269,7 +269,6 @@ function withoutRefreshToken(kept: KeptSignIn): KeptSignIn {
   return { ...kept, tokens };
 }
 
-/** The words of an error and of its cause. */
 function wordsOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : `${message}`;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../../src/json.ts";
 import type { Json } from "../client/mod.ts";
 import { usageFailure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
@@ -66,9 +67,7 @@ export function parseArguments(
  */
 export function parseWhole(text: string): Json {
   const value = parseJson("The arguments", text);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Json;
-  }
+  if (isObject(value)) return value;
   throw usageFailure(`The arguments: got ${seen(text)}, wants a JSON object`);
 }
 

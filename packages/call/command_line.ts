@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parseArgs } from "node:util";
 import { LOGGING_LEVELS } from "../../src/mcp/wire/request_meta.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
 import type { Revision } from "../client/mod.ts";
@@ -57,63 +58,54 @@ export interface CommandLine {
   log: string;
 }
 
-const FLAGS = [
-  "--list",
-  "--all",
-  "--prompt",
-  "--logout",
-  "--help",
-  "--json",
-  "--no-browser",
-];
-const VALUED = [
-  "--url",
-  "--out",
-  "--token",
-  "--header",
-  "--client-id",
-  "--scope",
-  "--revision",
-  "--log",
-];
-const REVISIONS = ["2025-11-25", "2026-07-28"];
+const OPTIONS = {
+  list: { type: "boolean" },
+  all: { type: "boolean" },
+  prompt: { type: "boolean" },
+  logout: { type: "boolean" },
+  help: { type: "boolean" },
+  json: { type: "boolean" },
+  "no-browser": { type: "boolean" },
+  url: { type: "string" },
+  out: { type: "string" },
+  token: { type: "string" },
+  header: { type: "string", multiple: true },
+  "client-id": { type: "string" },
+  scope: { type: "string" },
+  revision: { type: "string" },
+  log: { type: "string" },
+} as const;
+type Values = ReturnType<
+  typeof parseArgs<{ options: typeof OPTIONS }>
+>["values"];
+
+const REVISIONS: readonly Revision[] = ["2025-11-25", "2026-07-28"];
 
 /** Parses a command line. @throws {import("./failure.ts").Failure} */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  const flags = new Set<string>();
-  const values = new Map<string, string>();
-  const headers: Record<string, string> = {};
-  const words: string[] = [];
-  const rest = [...args];
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (arg === "--") {
-      words.push(...rest);
-      break;
+  const parsed = parseArgs({
+    args: [...args],
+    options: OPTIONS,
+    allowPositionals: true,
+    // Faults are told in words of ours.
+    strict: false,
+    tokens: true,
+  });
+  for (const token of parsed.tokens) {
+    if (token.kind !== "option") continue;
+    const { rawName, value } = token;
+    const { type } = OPTIONS[token.name as keyof typeof OPTIONS] ?? {};
+    if (type === undefined || type === "boolean" && value !== undefined) {
+      const known = Object.keys(OPTIONS).map((name) => `--${name}`);
+      throw usageFailure(`There is no ${rawName}${didYouMean(rawName, known)}`);
     }
-    if (!arg.startsWith("--")) {
-      words.push(arg);
-      continue;
-    }
-    const [, name, given] = /^(--[^=]*)(?:=(.*))?$/s.exec(arg)!;
-    if (FLAGS.includes(name) && given === undefined) {
-      flags.add(name);
-      continue;
-    }
-    if (!VALUED.includes(name)) {
-      const known = [...FLAGS, ...VALUED];
-      throw usageFailure(`There is no ${name}${didYouMean(name, known)}`);
-    }
-    const value = given ?? rest.shift();
-    if (!value) throw usageFailure(`${name} needs a value`);
-    if (name === "--header") {
-      const [, header, text] = /^([\w-]+)\s*:\s*(.*)$/.exec(value) ?? [];
-      if (!header) throw usageFailure("--header wants NAME:TEXT");
-      headers[header.toLowerCase()] = text;
-    } else {
-      values.set(name, value);
+    if (type === "string" && !value) {
+      throw usageFailure(`${rawName} needs a value`);
     }
   }
-  const verb = verbOf(flags);
+  const values = parsed.values as Values;
+  const words = parsed.positionals;
+  const verb = verbOf(values);
   const target = verb === "call" || verb === "prompt" ? words.shift() : "";
   if (target === undefined) {
     throw usageFailure(
@@ -127,34 +119,41 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     verb,
     target,
     words,
-    all: flags.has("--all"),
-    json: flags.has("--json"),
-    browser: !flags.has("--no-browser"),
-    url: values.get("--url"),
-    out: values.get("--out"),
-    token: values.get("--token"),
-    headers,
-    clientId: values.get("--client-id"),
-    scope: values.get("--scope"),
-    revision: oneOf("--revision", values, REVISIONS) as Revision | undefined,
-    log: oneOf("--log", values, LOGGING_LEVELS) ?? "info",
+    all: values.all ?? false,
+    json: values.json ?? false,
+    browser: !values["no-browser"],
+    url: values.url,
+    out: values.out,
+    token: values.token,
+    headers: Object.fromEntries(values.header?.map(parseHeader) ?? []),
+    clientId: values["client-id"],
+    scope: values.scope,
+    revision: oneOf("--revision", values.revision, REVISIONS),
+    log: oneOf("--log", values.log, LOGGING_LEVELS) ?? "info",
   };
 }
 
-function verbOf(flags: ReadonlySet<string>): CommandLine["verb"] {
+function parseHeader(given: string): [string, string] {
+  const [, name, text] = /^([\w-]+)\s*:\s*(.*)$/.exec(given) ?? [];
+  if (!name) throw usageFailure("--header wants NAME:TEXT");
+  return [name.toLowerCase(), text];
+}
+
+function verbOf(values: Values): CommandLine["verb"] {
   const verbs = (["help", "list", "prompt", "logout"] as const)
-    .filter((it) => flags.has(`--${it}`));
+    .filter((it) => values[it]);
   if (verbs.length < 2) return verbs[0] ?? "call";
   throw usageFailure(`Choose one of --${verbs.join(", --")}`);
 }
 
-function oneOf(
+function oneOf<T extends string>(
   name: string,
-  values: ReadonlyMap<string, string>,
-  known: readonly string[],
-): string | undefined {
-  const value = values.get(name);
-  if (value === undefined || known.includes(value)) return value;
+  value: string | undefined,
+  known: readonly T[],
+): T | undefined {
+  if (value === undefined) return undefined;
+  const found = known.find((it) => it === value);
+  if (found !== undefined) return found;
   throw usageFailure(`${name}: got "${value}", wants ${known.join(" or ")}`);
 }
 

@@ -59,7 +59,6 @@ export function toolText(tool: Json): string {
   return entryText(tool, rows);
 }
 
-/** Prints a prompt with its arguments. */
 export function promptText(prompt: Json): string {
   const rows = listOf(prompt.arguments).map((it) => [
     `${it.name}=string`,
@@ -69,7 +68,6 @@ export function promptText(prompt: Json): string {
   return entryText(prompt, rows);
 }
 
-/** Prints a resource or a template. */
 export function resourceText(resource: Json): string {
   const name = `${resource.uri ?? resource.uriTemplate}`;
   return entryText({ ...resource, name }, []);

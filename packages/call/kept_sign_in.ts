@@ -5,7 +5,6 @@
  */
 import type { Registration, Tokens } from "../client/mod.ts";
 
-/** A sign-in as it is kept. */
 export interface KeptSignIn {
   /** The address of the server that the tokens are for. */
   url: string;

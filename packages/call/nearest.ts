@@ -21,7 +21,6 @@ function distance(one: string, other: string): number {
   return row[other.length];
 }
 
-/** The most names that are proposed. */
 const PROPOSED = 3;
 
 /** Gives the names that are most like one; none if they are all different. */

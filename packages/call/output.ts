@@ -52,7 +52,6 @@ export class Output {
     this.terminal.tell(`Saved ${what}: ${path}`);
   }
 
-  /** Prints a value as JSON. */
   printJson(value: unknown): void {
     this.terminal.print(JSON.stringify(value, null, 2) ?? "null");
   }

@@ -12,7 +12,6 @@ export function harmless(text: string): string {
     .map((part, index) => index % 2 === 0 ? visible(part) : part).join("");
 }
 
-/** Makes one line of it. */
 export function harmlessLine(text: string): string {
   return harmless(text.replaceAll(/[\r\n\t]+/g, " "));
 }

@@ -94,7 +94,6 @@ export interface ClientOptions {
   onRound?: () => void;
 }
 
-/** The options of one request. */
 export interface RequestOptions {
   /** Cancels the request in the way of its protocol revision. */
   signal?: AbortSignal;

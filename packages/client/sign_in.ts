@@ -12,7 +12,6 @@ export interface Registration {
   clientId: string;
   redirectUri: string;
   issuer: string;
-  /** The resource that tokens are for. */
   resource: string;
   tokenEndpoint: string;
   revocationEndpoint?: string;
@@ -40,7 +39,6 @@ export interface Tokens {
   scope?: string;
 }
 
-/** The options of a sign-in. */
 export interface SignInOptions {
   /** The address of `/mcp`. */
   url: string;

@@ -6,7 +6,6 @@
 import { parseFrontmatter } from "../../src/authoring/frontmatter.ts";
 import { CreateError } from "./files.ts";
 
-/** A folder of a skill. */
 export interface SkillFolder {
   name: string;
   /** The content of its files, by their path in the folder. */

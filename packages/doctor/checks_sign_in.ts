@@ -6,13 +6,8 @@
 import { checkAllowedOrigin, checkPreflight } from "./checks_reach.ts";
 import type { Check } from "./check.ts";
 import { Fault, Skipped } from "./finding.ts";
-import {
-  baseUrlFix,
-  type Json,
-  OTHER_ORIGIN,
-  parseObject,
-  type Site,
-} from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import { baseUrlFix, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
 /** The redirect URIs with which the known clients register. */
 const REGISTRATIONS: Readonly<Record<string, readonly string[]>> = {

@@ -6,7 +6,8 @@
  */
 import type { Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
-import type { Json, Site } from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import type { Site } from "./site.ts";
 
 const EXTENSION = "io.modelcontextprotocol/skills";
 

@@ -7,15 +7,14 @@
 import { checkSkills } from "./checks_skills.ts";
 import { introduce, type Introduction } from "./conversation.ts";
 import { Fault, Skipped } from "./finding.ts";
-import { type Json, OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import { OTHER_ORIGIN, parseObject, type Site } from "./site.ts";
 
-/** A directory. */
 export type Store = "claude" | "chatgpt";
 
 /** All directories. */
 export const STORES: readonly Store[] = ["claude", "chatgpt"];
 
-/** A check that reviewers make. */
 export interface StoreCheck {
   name: string;
   /** The directories whose reviewers make it. */
@@ -192,7 +191,6 @@ export function meeting(
   return () => met ??= token().then((it) => introduce(site, it));
 }
 
-/** Makes a check of each tool. */
 function eachTool(
   name: string,
   stores: readonly Store[],

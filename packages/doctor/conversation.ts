@@ -7,7 +7,8 @@
 import { isObject } from "../../src/json.ts";
 import type { ServerError } from "../client/mod.ts";
 import { Fault } from "./finding.ts";
-import type { Json, Site } from "./site.ts";
+import type { Json } from "../client/mod.ts";
+import type { Site } from "./site.ts";
 
 /** The server's description of itself. */
 export interface Introduction {
@@ -20,7 +21,6 @@ export interface Introduction {
   isOnePage: boolean;
   /** Reads a resource. */
   read(uri: string): Promise<Json>;
-  /** Lists the skills. */
   skills(): Promise<readonly Json[]>;
 }
 

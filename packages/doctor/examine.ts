@@ -10,7 +10,6 @@ import { Fault, type Finding, Skipped } from "./finding.ts";
 import { type Receiver, signIn } from "./sign_in.ts";
 import { Site } from "./site.ts";
 
-/** Options of an examination. */
 export interface ExamineOptions {
   fetch?: typeof fetch;
   /** Directories whose reviewers will look at the server. */

@@ -5,12 +5,14 @@
  *
  * @module
  */
+import { parseArgs } from "node:util";
 import { type Store, STORES } from "./checks_store.ts";
 import { examine } from "./examine.ts";
 import { printReport } from "./finding.ts";
 import type { Receiver } from "./sign_in.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
 import { parseTypedUrl } from "../../src/net/typed_url.ts";
+import { listen } from "../call/receiver.ts";
 
 const DEFAULT_URL = "http://127.0.0.1:3000";
 
@@ -24,30 +26,17 @@ interface Arguments {
 }
 
 /** @throws {Error} with the fault of the command line */
-function parseArguments(args: readonly string[]): Arguments {
-  const parsed: Arguments = { stores: [] };
-  const rest = args.flatMap((arg) => {
-    // --store=claude is --store claude.
-    const [, name, value] = /^(--\w+)=(.*)$/s.exec(arg) ?? [];
-    return name === undefined ? [arg] : [name, value];
-  });
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    switch (arg) {
-      case "--store":
-        parsed.stores = parseStores(rest.shift() ?? "");
-        break;
-      case "--token":
-        parsed.token = rest.shift();
-        if (!parsed.token) throw new Error("--token needs a token");
-        break;
-      default:
-        if (arg.startsWith("-") || parsed.url !== undefined) {
-          throw new Error(`Not understood: ${arg}`);
-        }
-        parsed.url = arg;
-    }
-  }
-  return parsed;
+function parseArguments(args: string[]): Arguments {
+  const { values: { store, token }, positionals: [url, ...others] } = parseArgs(
+    {
+      args,
+      options: { store: { type: "string" }, token: { type: "string" } },
+      allowPositionals: true,
+    },
+  );
+  if (others.length > 0) throw new Error(`Not understood: ${others[0]}`);
+  if (token === "") throw new Error("--token needs a token");
+  return { url, token, stores: store === undefined ? [] : parseStores(store) };
 }
 
 /** @throws {Error} */
@@ -57,26 +46,6 @@ function parseStores(text: string): Store[] {
     if (store) return store;
     throw new Error(`Not a store: ${name}. Known are ${STORES.join(", ")}`);
   });
-}
-
-/** Waits on this machine for a person who signs in. */
-function listenForPerson(): Receiver & AsyncDisposable {
-  const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    (request) => {
-      const { pathname, searchParams } = new URL(request.url);
-      if (pathname !== "/callback") return new Response("", { status: 404 });
-      resolve(searchParams);
-      return new Response("Thank you. Close this window.\n");
-    },
-  );
-  return {
-    redirectUri: `http://127.0.0.1:${server.addr.port}/callback`,
-    show: (address) => console.log(`\nSign in here: ${address}\n`),
-    response: promise,
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
 }
 
 if (import.meta.main) {
@@ -97,7 +66,13 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   console.log(`Examining ${url}\n`);
-  await using receiver = listenForPerson();
+  await using listener = listen();
+  const { signal } = new AbortController();
+  const receiver: Receiver = {
+    redirectUri: listener.redirectUri,
+    show: (address) => console.log(`\nSign in here: ${address}\n`),
+    response: (state) => listener.response(state, signal),
+  };
   const findings = await Array.fromAsync(
     examine(url, { ...options, receiver }),
   );

@@ -14,8 +14,8 @@ export interface Receiver {
   readonly redirectUri: string;
   /** Shows the address of the sign-in to the person. */
   show(address: string): void;
-  /** The authorization response, once it has arrived. */
-  readonly response: Promise<URLSearchParams>;
+  /** Waits for the authorization response that has this `state`. */
+  response(state: string): Promise<URLSearchParams>;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function signIn(site: Site, receiver: Receiver): Promise<string> {
       fetch,
     });
     receiver.show(request.url);
-    const response = await receiver.response;
+    const response = await receiver.response(request.state);
     return (await SignIn.finish(request, response, fetch)).accessToken;
   } catch (error) {
     if (error instanceof Fault || error instanceof Skipped) throw error;

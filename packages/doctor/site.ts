@@ -3,9 +3,15 @@
  *
  * @module
  */
+import { isObject } from "../../src/json.ts";
 import { wholeTextOf } from "../../src/log/thrown.ts";
 import { isLoopback } from "../../src/net/loopback.ts";
-import { Client, type ClientOptions, type Revision } from "../client/mod.ts";
+import {
+  Client,
+  type ClientOptions,
+  type Json,
+  type Revision,
+} from "../client/mod.ts";
 import { Fault, Skipped } from "./finding.ts";
 
 /** Another origin, which is the Inspector's in a browser. */
@@ -13,13 +19,8 @@ export const OTHER_ORIGIN = "http://localhost:6274";
 
 const TIMEOUT_MILLISECONDS = 10_000;
 
-/** The most of an answer that is read. */
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
-/** A JSON object from the other side; its members may be anything. */
-export type Json = Record<string, unknown>;
-
-/** An answer, read. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -353,9 +354,7 @@ async function readText({ body }: Response): Promise<string> {
 export function parseObject(target: string, text: string, fix: string): Json {
   try {
     const value = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return value;
-    }
+    if (isObject(value)) return value;
   } catch {
     // Reported below, like any other text that is not an object.
   }

@@ -54,7 +54,6 @@ export class Hunt {
     console.log(`${this.alive.size} left when there from the start`);
   }
 
-  /** Lists the files of tests that reach a mutant. */
   reaching(mutant: Numbered): string[] {
     return this.options.testFiles.filter((path) =>
       this.#suites.get(path)?.reaches(mutant.id)

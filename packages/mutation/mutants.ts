@@ -17,7 +17,6 @@ export interface Mutant {
   /** Offsets into the source; the text between them is replaced. */
   start: number;
   end: number;
-  /** The replacement. */
   replacement: string;
   /** The original text, on one line. */
   original: string;

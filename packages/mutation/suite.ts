@@ -7,7 +7,6 @@ import { NO_MUTANT } from "./order.ts";
 import { type Run, TestProcess } from "./test_process.ts";
 import type { Verdict } from "./workplace.ts";
 
-/** The most seconds of one test with nothing broken. */
 const MOST_SECONDS = 120;
 
 /** A test that passes while nothing is broken. */

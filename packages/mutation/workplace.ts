@@ -73,7 +73,6 @@ export class Workplace implements AsyncDisposable {
   }
 }
 
-/** Lists every file at or below a path. */
 export async function* filesBelow(path: string): AsyncGenerator<string> {
   const { isFile } = await Deno.stat(path);
   if (isFile) {

@@ -52,7 +52,6 @@ export class ArrivingBodies {
     });
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -12,9 +12,31 @@ export interface Rate {
   perSecond: number;
 }
 
-interface Bucket {
-  /** The time at which the bucket is full again, in epoch milliseconds. */
-  fullAt: number;
+/** The arithmetic of buckets of one size. */
+export class Filling {
+  readonly costMilliseconds: number;
+  readonly spanMilliseconds: number;
+
+  constructor({ burst, perSecond }: Rate) {
+    this.costMilliseconds = 1000 / perSecond;
+    this.spanMilliseconds = burst * this.costMilliseconds;
+  }
+
+  /**
+   * Takes at most `wish` tokens out of a bucket that is full again at `fullAt`;
+   * `spent` were given before, and are taken in any case. Gives the new time,
+   * and the milliseconds to wait for a token if none was given.
+   */
+  take(fullAt: number, time: number, { wish = 1, spent = 0 } = {}) {
+    // No debt, and nothing takes longer to fill than an empty one: clocks
+    // differ, and may be set back.
+    const empty = time + this.spanMilliseconds;
+    const cost = this.costMilliseconds;
+    const used = Math.min(Math.max(time, fullAt) + spent * cost, empty);
+    const given = Math.min(wish, Math.floor((empty - used) / cost + 1e-6));
+    const waitMilliseconds = given > 0 ? 0 : used + cost - empty;
+    return { given, waitMilliseconds, fullAt: used + given * cost };
+  }
 }
 
 /** The most buckets that are remembered; a full bucket need not be. */
@@ -22,36 +44,38 @@ const MOST_BUCKETS = 10_000;
 
 /** Buckets of one size. */
 export class Buckets {
-  readonly #buckets = new Map<string, Bucket>();
-  readonly #costMilliseconds: number;
-  readonly #spanMilliseconds: number;
+  /** The time at which each is full again, in epoch milliseconds. */
+  readonly #buckets = new Map<string, number>();
+  readonly #filling: Filling;
 
-  constructor({ burst, perSecond }: Rate) {
-    this.#costMilliseconds = 1000 / perSecond;
-    this.#spanMilliseconds = burst * this.#costMilliseconds;
+  constructor(rate: Rate) {
+    this.#filling = new Filling(rate);
   }
 
   /** Takes a token; gives the milliseconds to wait if there is none, else 0. */
   take(name: string, time: number): number {
-    const bucket = this.#bucket(name, time);
-    const fullAt = bucket.fullAt + this.#costMilliseconds;
-    const wait = fullAt - time - this.#spanMilliseconds;
-    if (wait > 0) return wait;
-    bucket.fullAt = fullAt;
-    return 0;
+    let before = this.#buckets.get(name);
+    if (before === undefined && this.#buckets.size >= MOST_BUCKETS) {
+      this.#forget(time);
+    }
+    // The clock was set back, and everyone would be refused for it.
+    const latest = time + this.#filling.spanMilliseconds;
+    if (before === undefined || before > latest) before = time;
+    const { fullAt, waitMilliseconds } = this.#filling.take(before, time);
+    this.#buckets.set(name, fullAt);
+    return waitMilliseconds;
   }
 
   /** Gives a token back. */
   giveBack(name: string): void {
-    const bucket = this.#buckets.get(name);
-    if (bucket === undefined) return;
-    bucket.fullAt -= this.#costMilliseconds;
+    const fullAt = this.#buckets.get(name);
+    if (fullAt === undefined) return;
+    this.#buckets.set(name, fullAt - this.#filling.costMilliseconds);
   }
 
   /** Tells if nothing is missing in a bucket. */
   isFull(name: string, time: number): boolean {
-    const { fullAt = time } = this.#buckets.get(name) ?? {};
-    return fullAt <= time;
+    return (this.#buckets.get(name) ?? time) <= time;
   }
 
   /** The number of buckets that are remembered. */
@@ -59,23 +83,9 @@ export class Buckets {
     return this.#buckets.size;
   }
 
-  #bucket(name: string, time: number): Bucket {
-    let bucket = this.#buckets.get(name);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MOST_BUCKETS) this.#forget(time);
-      bucket = { fullAt: time };
-      this.#buckets.set(name, bucket);
-    }
-    if (bucket.fullAt <= time) bucket.fullAt = time;
-    // Nothing takes longer to fill than an empty one: the clock was set back,
-    // and everyone would be refused for it.
-    if (bucket.fullAt > time + this.#spanMilliseconds) bucket.fullAt = time;
-    return bucket;
-  }
-
   /** Drops full buckets, then the oldest. */
   #forget(time: number): void {
-    for (const [name, { fullAt }] of this.#buckets) {
+    for (const [name, fullAt] of this.#buckets) {
       if (fullAt <= time) this.#buckets.delete(name);
     }
     for (const name of this.#buckets.keys()) {

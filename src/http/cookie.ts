@@ -41,7 +41,6 @@ export function keepCookie(
   });
 }
 
-/** Removes a cookie. */
 export function dropCookie(c: Context, { name, baseUrl }: Cookie): void {
   deleteCookie(c, nameAt(baseUrl, name), attributes(baseUrl));
 }

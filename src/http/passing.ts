@@ -12,7 +12,6 @@ export interface Passing {
   Bindings: ConnectionInfo;
   /** Values that handlers add. */
   Variables: {
-    /** The address of the client. */
     address?: Address;
     /** The request's name in the log; a page about an error may show it. */
     reference: string;

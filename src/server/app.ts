@@ -71,7 +71,6 @@ interface AppOptions {
   mcp: McpEndpoint;
   /** The pages that show views, in development. */
   viewHost?: Hono;
-  /** Adds the author's own routes. */
   addRoutes?(app: Hono): void;
   /** Prints `WWW-Authenticate` for a refusal in a route of the author's. */
   challenge(refusal: ChallengeError): string;

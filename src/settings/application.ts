@@ -4,7 +4,7 @@
  * @module
  */
 import { issuerId } from "../auth/rules/subject.ts";
-import type { Reach } from "./server.ts";
+import type { Exposure } from "./server.ts";
 import { type Settings, settingsOf } from "./setting.ts";
 import { listOf, matching, oneOf, SERVER_URL, text } from "./shapes.ts";
 
@@ -55,7 +55,6 @@ const PROVIDERS = [
 const REGISTER = "Register an application at the provider, with the callback " +
   "address BASE_URL/oauth/provider-callback";
 
-/** The settings of the provider. */
 export const PROVIDER = settingsOf({
   OAUTH_PROVIDER: {
     words: "`github`, `google`, `microsoft`, `gitlab`, `oidc` (any OpenID " +
@@ -132,7 +131,7 @@ function endpoint(name: string) {
 /** Parses `OAUTH_PROVIDER` and the settings it needs. */
 export function parseProvider(
   settings: Settings,
-  { deployed, loopback }: Reach,
+  { deployed, loopback }: Exposure,
 ): ProviderConfig {
   const provider = settings.require(PROVIDER.OAUTH_PROVIDER);
   if (provider === undefined || provider === "dev") {
@@ -155,29 +154,23 @@ export function parseProvider(
   };
   const needed = (setting: typeof PROVIDER.OAUTH_TOKEN_URL) =>
     settings.require(setting) ?? "";
-  switch (provider) {
-    case "oidc":
-      return {
-        ...application,
-        provider,
-        issuer: needed(PROVIDER.OAUTH_ISSUER),
-      };
-    case "custom":
-      return {
-        ...application,
-        provider,
-        authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
-        tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
-        userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
-        revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
-      };
-    default:
-      return {
-        ...application,
-        provider,
-        issuer: settings.read(PROVIDER.OAUTH_ISSUER),
-      };
+  if (provider === "custom") {
+    return {
+      ...application,
+      provider,
+      authorizationUrl: needed(PROVIDER.OAUTH_AUTHORIZATION_URL),
+      tokenUrl: needed(PROVIDER.OAUTH_TOKEN_URL),
+      userinfoUrl: needed(PROVIDER.OAUTH_USERINFO_URL),
+      revocationUrl: settings.read(PROVIDER.OAUTH_REVOCATION_URL),
+    };
   }
+  return provider === "oidc"
+    ? { ...application, provider, issuer: needed(PROVIDER.OAUTH_ISSUER) }
+    : {
+      ...application,
+      provider,
+      issuer: settings.read(PROVIDER.OAUTH_ISSUER),
+    };
 }
 
 /**
@@ -186,38 +179,29 @@ export function parseProvider(
  * the settings spell the address makes no difference.
  */
 export function providerId(config: ProviderConfig): string {
-  switch (config.provider) {
-    case "dev":
-      return "dev";
-    case "custom":
-      return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  if (config.provider === "custom") {
+    return issuerId({ issuer: new URL(config.userinfoUrl).origin });
+  }
+  if (config.provider === "dev" || config.issuer === undefined) {
+    return config.provider;
+  }
+  const { provider, issuer } = config;
+  switch (provider) {
     case "github":
       // Only the origin of the issuer is used.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: new URL(config.issuer).origin });
+      return issuerId({ issuer: new URL(issuer).origin });
     case "microsoft":
       // The names of tenants are not case-sensitive.
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer.toLowerCase() });
+      return issuerId({ issuer: issuer.toLowerCase() });
     default:
-      return config.issuer === undefined
-        ? config.provider
-        : issuerId({ issuer: config.issuer });
+      return issuerId({ issuer });
   }
 }
 
 /** The setting that says where the provider is, as it is set. */
 export function providerSetting(config: ProviderConfig): string {
-  switch (config.provider) {
-    case "dev":
-      return "OAUTH_PROVIDER=dev";
-    case "custom":
-      return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
-    default:
-      return config.issuer === undefined
-        ? `OAUTH_PROVIDER=${config.provider}`
-        : `OAUTH_ISSUER=${config.issuer}`;
-  }
+  if (config.provider === "custom") return `OAUTH_TOKEN_URL=${config.tokenUrl}`;
+  return config.provider === "dev" || config.issuer === undefined
+    ? `OAUTH_PROVIDER=${config.provider}`
+    : `OAUTH_ISSUER=${config.issuer}`;
 }

@@ -12,7 +12,7 @@ import { CLIENTS } from "./clients.ts";
 import { CREDENTIALS, parseApiKeys, parseBearerTokens } from "./credentials.ts";
 import { JWT, type JwtConfig, parseJwt } from "./jwt.ts";
 import { type OAuthConfig, parseOAuth } from "./oauth.ts";
-import { type Reach, SERVER } from "./server.ts";
+import { type Exposure, SERVER } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, oneOf, refuse, TRUE_OR_FALSE } from "./shapes.ts";
 
@@ -80,16 +80,16 @@ const TELLTALES: readonly (readonly [NamedSetting, string])[] = [
  */
 export function parseAuth(
   settings: Settings,
-  reach: Reach,
+  exposure: Exposure,
   scopes: readonly string[] = [],
 ): AuthConfig {
   const chosen = settings.read(AUTH.AUTH_STRATEGY);
   complainOfTelltales(settings);
   const has = (strategy: typeof STRATEGIES[number]) =>
     chosen.some((it) => it === strategy);
-  if (has("oauth") || has("jwt")) requireBaseUrl(settings, reach);
+  if (has("oauth") || has("jwt")) requireBaseUrl(settings, exposure);
   const auth: AuthConfig = {};
-  if (has("oauth")) auth.oauth = parseOAuth(settings, reach, scopes);
+  if (has("oauth")) auth.oauth = parseOAuth(settings, exposure, scopes);
   if (has("jwt")) auth.jwt = parseJwt(settings);
   if (auth.oauth) complainOfNamesakes(settings, auth.oauth, auth.jwt);
   if (has("bearer")) {
@@ -167,7 +167,7 @@ function complainOfTelltales(settings: Settings): void {
  */
 function requireBaseUrl(
   settings: Settings,
-  { deployed, loopback }: Reach,
+  { deployed, loopback }: Exposure,
 ): void {
   if (settings.text(SERVER.BASE_URL) || loopback && !deployed) return;
   settings.complain(SERVER.BASE_URL, {

@@ -27,7 +27,6 @@ const ISSUERS = listOf(
   },
 );
 
-/** The settings of clients. */
 export const CLIENTS = settingsOf({
   OAUTH_CLIENTS: {
     words:

@@ -35,7 +35,6 @@ export const LIFETIMES = settingsOf({
   },
 });
 
-/** Reads the lifetimes. */
 export function parseLifetimes(settings: Settings): Lifetimes {
   return {
     accessTokenSeconds: settings.read(LIFETIMES.OAUTH_ACCESS_TOKEN_MINUTES) *

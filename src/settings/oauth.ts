@@ -31,7 +31,7 @@ import {
 } from "./application.ts";
 import { CLIENTS, parseClients } from "./clients.ts";
 import { parseLifetimes } from "./lifetimes.ts";
-import type { Reach } from "./server.ts";
+import type { Exposure } from "./server.ts";
 import { type NamedSetting, type Settings, settingsOf } from "./setting.ts";
 import { listOf, type Shape, text, wholeNumber } from "./shapes.ts";
 
@@ -78,7 +78,6 @@ const USERS = {
   example: "jo@example.com,@example.org",
 } as const;
 
-/** The settings of people who sign in. */
 export const PEOPLE = settingsOf({
   OAUTH_ALLOWED_USERS: {
     ...USERS,
@@ -127,10 +126,10 @@ const NO_GROUPS_BLOCKED =
 /** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
-  reach: Reach,
+  exposure: Exposure,
   scopes: readonly string[],
 ): OAuthConfig {
-  const provider = parseProvider(settings, reach);
+  const provider = parseProvider(settings, exposure);
   const clients = parseClients(settings);
   const assertionIssuers = settings.read(CLIENTS.OAUTH_ASSERTION_ISSUERS);
   const known = knownHere({ provider, clients, assertionIssuers });
@@ -164,7 +163,6 @@ export function parseOAuth(
   };
 }
 
-/** The memberships that a provider tells of. */
 const TOLD: Readonly<
   Record<ProviderConfig["provider"], readonly Membership[]>
 > = {

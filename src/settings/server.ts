@@ -39,14 +39,13 @@ export function isRemote(path = ""): boolean {
 }
 
 /** The machines that can reach the server. */
-export interface Reach {
+export interface Exposure {
   /** True on a public platform. */
   deployed: boolean;
   /** True if only this machine can. */
   loopback: boolean;
 }
 
-/** The settings of the server. */
 export const SERVER = settingsOf({
   HOST: {
     words: "Address to listen on; `0.0.0.0` for every network.",

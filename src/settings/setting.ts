@@ -69,7 +69,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * The options of {@linkcode Settings}: what else the process knows and may do.
  */
 export interface SettingsOptions {
-  /** Every setting there is. */
   known?: readonly NamedSetting[];
   /** True if the process has no permission to read the variable. */
   isDenied?: (variable: string) => boolean;

@@ -24,7 +24,6 @@ export function text(wants: string): Shape<string> {
   return { wants, parse: (text) => text };
 }
 
-/** A text that matches a pattern. */
 export function matching(wants: string, pattern: RegExp): Shape<string> {
   return { wants, parse: (text) => pattern.test(text) ? text : refuse() };
 }

@@ -25,7 +25,6 @@ export const TABLE: Readonly<Record<string, readonly NamedSetting[]>> = {
   "AUTH_STRATEGY=jwt": Object.values(JWT),
 };
 
-/** Every setting. */
 export const SETTINGS: readonly NamedSetting[] = Object.values(TABLE).flat();
 
 /** Variables that the platform sets, not people. */

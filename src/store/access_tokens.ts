@@ -55,7 +55,6 @@ interface LiveAccessToken {
 
 export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 
-/** Access tokens in a database. */
 export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
   const blocks = knownBlocks(database);

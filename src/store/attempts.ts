@@ -23,7 +23,6 @@ interface AttemptsRecord extends Expiring {
 
 export type AttemptStore = ReturnType<typeof attemptStore>;
 
-/** Attempts in a database. */
 export function attemptStore(database: Database, log: Logger) {
   const key = attemptsKey();
   let noted: Attempt[] = [];

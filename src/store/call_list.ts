@@ -17,11 +17,9 @@ export interface NotedCall {
   firstAt: number;
   tool: string;
   outcome: Outcome;
-  /** The number of calls. */
   count: number;
 }
 
-/** A call that has ended. */
 export type EndedCall = Pick<NotedCall, "at" | "tool" | "outcome">;
 
 const LATEST = 40;

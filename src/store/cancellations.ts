@@ -37,7 +37,6 @@ export interface Cancellable {
 
 export type CancellationStore = ReturnType<typeof cancellationStore>;
 
-/** Cancellations in a database. */
 export function cancellationStore(database: Database) {
   let seen: string | null | undefined;
   let lookUntil = -Infinity;

@@ -20,7 +20,6 @@ const POLL_MILLISECONDS = 100;
 /** The time after which reading goes on after a failure, in milliseconds. */
 const AGAIN_MILLISECONDS = 1000;
 
-/** A change of a resource or of a list. */
 export type Change =
   | { kind: "resource"; uri: string }
   | { kind: "list"; list: ChangingList };

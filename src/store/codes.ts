@@ -19,7 +19,6 @@ import { issueTokens } from "./issuance.ts";
 import { codeKey, grantKey, upstreamKey } from "./keys.ts";
 import type { UpstreamRecord } from "./upstream_tokens.ts";
 
-/** The record of a code. */
 export interface CodeRecord extends Expiring {
   clientId: string;
   redirectUri: string;

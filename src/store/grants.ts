@@ -41,7 +41,6 @@ const GRANTS_PER_READ = 500;
 
 export type GrantStore = ReturnType<typeof grantStore>;
 
-/** Grants in a database. */
 export function grantStore(database: Database) {
   /** The grants of a subject, in whatever state, some at a time. */
   async function* entriesOf(subject: string): AsyncGenerator<Entry<Grant>[]> {

@@ -15,7 +15,6 @@ import { setGrant } from "./grants.ts";
 import { accessTokenKey, refreshTokenKey } from "./keys.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The record of an access token. */
 export interface AccessRecord extends Expiring {
   /**
    * The grant's data key, sealed with the token; absent if the grant has no

@@ -29,7 +29,6 @@ export type ReadReply = Found<Reply>;
 
 export type ReplyStore = ReturnType<typeof replyStore>;
 
-/** Questions and answers in a database. */
 export function replyStore(database: Database) {
   /**
    * Removes a question, and its answer if there is one.

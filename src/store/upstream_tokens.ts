@@ -16,7 +16,6 @@ import {
 import { upstreamKey } from "./keys.ts";
 import type { CommitWith, Write } from "./transaction.ts";
 
-/** The record in the database. */
 export interface UpstreamRecord extends Expiring {
   /** The tokens, sealed with the grant's data key. */
   sealed: string;

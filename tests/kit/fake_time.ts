@@ -4,42 +4,38 @@
  * @module
  */
 
-/**
- * The time, which stands still until it is disposed of, whatever the machine
- * does.
- */
-export class FakeTime implements Disposable {
-  readonly #now = Date.now;
-  #milliseconds = Date.now();
+/** A clock that stands still until it is disposed of, whatever the machine does. */
+abstract class StandingClock implements Disposable {
+  readonly #now: () => number;
 
-  constructor() {
-    Date.now = () => this.#milliseconds;
+  constructor(
+    private readonly clock: { now(): number },
+    private milliseconds: number,
+  ) {
+    this.#now = clock.now;
+    clock.now = () => this.milliseconds;
   }
 
   /** Moves the clock forward. */
   tick(seconds: number): void {
-    this.#milliseconds += seconds * 1000;
+    this.milliseconds += seconds * 1000;
   }
 
   [Symbol.dispose](): void {
-    Date.now = this.#now;
+    this.clock.now = this.#now;
   }
 }
 
-/** A `performance.now()` that stands still until it is moved forward. */
-export class SteadyTime implements Disposable {
-  readonly #now = performance.now;
-  #milliseconds = 1000;
-
+/** The time of day, `Date.now()`. */
+export class FakeTime extends StandingClock {
   constructor() {
-    performance.now = () => this.#milliseconds;
+    super(Date, Date.now());
   }
+}
 
-  tick(milliseconds: number): void {
-    this.#milliseconds += milliseconds;
-  }
-
-  [Symbol.dispose](): void {
-    performance.now = this.#now;
+/** The time since the start, `performance.now()`. */
+export class SteadyTime extends StandingClock {
+  constructor() {
+    super(performance, 1000);
   }
 }

@@ -273,7 +273,7 @@ async function withLapsed(
       stall,
       database,
       async statusAfter(seconds) {
-        steady.tick(seconds * 1000);
+        steady.tick(seconds);
         return (await tasks.find("t", "someone"))?.status;
       },
     });

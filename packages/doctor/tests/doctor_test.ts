@@ -48,13 +48,14 @@ Deno.test("doctor exits 2 for what it does not understand", async () => {
       [["ftp://tools.example.com"], /Not an address: ftp:/],
       [["nonsense"], /Not an address: nonsense/],
       [["--store", "claude,apple"], /Not a store: apple\. Known are claude/],
-      [["--token"], /--token needs a token/],
+      [["--token"], /--token <value>' argument missing/],
+      [["--token="], /--token needs a token/],
       [
         ["http://tools.example.com", "--token", "secret"],
         /--token is sent over https alone/,
       ],
       [["a.example", "b.example"], /Not understood: b\.example/],
-      [["--loud"], /Not understood: --loud/],
+      [["--loud"], /Unknown option '--loud'/],
     ] as const
   ) {
     const { code, text } = await runDoctor(...args);

@@ -274,7 +274,7 @@ Deno.test("examine() signs in, at the address it shows a person", async () => {
       redirectUri: "http://127.0.0.1:4567/callback",
       show: (address) =>
         void person(address).then(resolve, reject),
-      response: promise,
+      response: () => promise,
     },
   }));
   assert.deepEqual(bad(all).filter((line) => line.startsWith("FAILED")), []);

@@ -12,7 +12,6 @@ import type { TaskStore } from "../../store/tasks.ts";
 /** Grants are closed so many at a time. */
 const CLOSED_AT_ONCE = 10;
 
-/** A grant that is to end. */
 export interface EndedGrant {
   grant: Grant;
   /** The grant if it was just read. */

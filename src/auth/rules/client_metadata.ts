@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { OAuthError } from "../../errors.ts";
+import { isObject } from "../../json.ts";
 import { JWT_BEARER_GRANT_TYPE } from "./identity_assertion.ts";
 import { isDocumentUrl } from "./document_url.ts";
 import { checkRedirectUri } from "./redirect_uri.ts";
@@ -111,9 +112,7 @@ export function parseClientMetadata(
     vouched?: boolean;
   } = {},
 ): ClientMetadata {
-  if (body === null || typeof body !== "object" || Array.isArray(body)) {
-    refuse("Client metadata must be a JSON object");
-  }
+  if (!isObject(body)) refuse("Client metadata must be a JSON object");
   const present = Object.fromEntries(
     Object.entries(body).filter(([, value]) => value !== null && value !== ""),
   );

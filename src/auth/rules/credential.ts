@@ -16,7 +16,6 @@ const PREFIXES = {
 /** The kind of a credential that a sign-in issues. */
 type MintedKind = keyof typeof PREFIXES;
 
-/** The kind of a credential. */
 export type CredentialKind = MintedKind | "personal_token";
 
 const KINDS: Record<string, MintedKind> = {

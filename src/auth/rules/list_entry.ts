@@ -183,7 +183,6 @@ export function isAbout(
   }
 }
 
-/** Returns true if an entry is about a client. */
 export function isAboutClient(entry: ListEntry, clientId: string): boolean {
   return entry.kind === "client" && clientId !== "" &&
     entry.clientId === shortClientId(clientId);

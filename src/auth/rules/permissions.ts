@@ -106,7 +106,6 @@ export interface Wanted {
   named: ReadonlySet<Membership>;
 }
 
-/** The permissions of a server. */
 export interface Permissions extends Wanted {
   /** True if a rule is about an e-mail address or a domain. */
   looksAtAddresses: boolean;

@@ -91,7 +91,6 @@ export function cutScopes(
   );
 }
 
-/** True if the scopes open nothing. */
 export function opensNothing(scopes: readonly string[]): boolean {
   return scopes.every((scope) => scope === OFFLINE_ACCESS);
 }

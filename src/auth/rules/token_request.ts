@@ -41,7 +41,6 @@ export type TokenRequest =
     scopes: string[];
   };
 
-/** A token request of one grant type. */
 export type GrantRequest<T extends TokenRequest["grantType"]> = Omit<
   Extract<TokenRequest, { grantType: T }>,
   "grantType"

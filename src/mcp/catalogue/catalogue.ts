@@ -46,16 +46,14 @@ export interface CatalogueOptions {
   handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
-  /**
-   * The seconds for which a 2026 client may keep lists and discovery; 300 by
-   * default.
-   */
-  listTtlSeconds?: number;
   /** True if callers see different lists: then no shared cache may keep one. */
   listsVary?: boolean;
   /** True if callers may be strangers, who sign in for some of the tools. */
   anonymous?: boolean;
 }
+
+/** The seconds for which a 2026 client may keep lists and discovery. */
+const LIST_TTL_SECONDS = 300;
 
 /** The description of the catalogue for one generation, printed beforehand. */
 export interface Introduction {
@@ -71,7 +69,6 @@ export interface Introduction {
   skills: Pages;
 }
 
-/** A compiled catalogue. */
 export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
@@ -131,7 +128,6 @@ export function compileCatalogue(
     instructions,
     handOver,
     pageSize = 1000,
-    listTtlSeconds = 300,
     listsVary = false,
     anonymous = false,
   }: CatalogueOptions,
@@ -143,16 +139,15 @@ export function compileCatalogue(
     hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
   });
   const printer = statelessPrinter(serverInfo);
-  const ttlMs = listTtlSeconds * 1000;
   const listCache: CacheHint = {
-    ttlMs,
+    ttlMs: LIST_TTL_SECONDS * 1000,
     cacheScope: listsVary ? "private" : "public",
   };
   const discovery = printer.result({
     supportedVersions: REVISIONS,
     capabilities: capabilities.stateless,
     ...(instructions && { instructions }),
-  }, { ttlMs, cacheScope: "public" });
+  }, { ...listCache, cacheScope: "public" });
   const { tools = [], resources = [], prompts = [] } = definitions;
   const scopes = collectScopes([
     ...tools,
@@ -266,7 +261,7 @@ export function compileCatalogue(
     };
   }
 
-  const reaches = new Map<string, Catalogue>();
+  const narrowed = new Map<string, Catalogue>();
   const whole = select(() => true);
 
   function within(ceiling: readonly string[] | undefined): Catalogue {
@@ -274,17 +269,19 @@ export function compileCatalogue(
     const reachable = [...scopes.keys()].filter((it) => ceiling.includes(it));
     if (reachable.length === scopes.size) return whole;
     const key = reachable.join(" ");
-    const reach = reaches.get(key) ?? {
+    const seen = narrowed.get(key) ?? {
       ...select(({ scopes = [] }) =>
         scopes.every((scope) => reachable.includes(scope))
       ),
       whole,
     };
     // The set asked for last is the last one to be dropped.
-    reaches.delete(key);
-    reaches.set(key, reach);
-    if (reaches.size > REACHES) reaches.delete(reaches.keys().next().value!);
-    return reach;
+    narrowed.delete(key);
+    narrowed.set(key, seen);
+    if (narrowed.size > MOST_NARROWED) {
+      narrowed.delete(narrowed.keys().next().value!);
+    }
+    return seen;
   }
 
   return whole;
@@ -294,7 +291,7 @@ export function compileCatalogue(
  * The most sets of scopes whose printed lists are kept; others are printed
  * again when needed.
  */
-const REACHES = 64;
+const MOST_NARROWED = 64;
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -7,7 +7,6 @@ import type { Resource } from "../../authoring/resource.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { viewHome } from "./view_resource.ts";
 
-/** Finds the resource of a URI, and the variables of its template. */
 export function findResource(
   catalogue: Pick<Catalogue, "resources" | "templates" | "views" | "whole">,
   uri: unknown,

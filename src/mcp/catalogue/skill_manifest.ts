@@ -28,7 +28,6 @@ const PAGE_BYTES = 512 * 1024;
 export interface CompiledSkill extends Described {
   /** The address of its `SKILL.md`. */
   uri: string;
-  /** Its entry in the list. */
   entry: JsonObject;
   /** Its files, `SKILL.md` first. */
   resources: readonly Resource[];

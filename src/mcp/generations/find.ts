@@ -136,7 +136,6 @@ export const SESSION_METHODS: ReadonlyMap<string, Method<SessionCall>> =
     ["logging/setLevel", setLevel],
   ]);
 
-/** Methods of 2026. */
 export const STATELESS_METHODS: ReadonlyMap<string, Method> = new Map([
   ...SHARED,
   ["server/discover", ({ catalogue }) => ({ result: catalogue.discovery })],

@@ -6,6 +6,7 @@
  */
 import { isObject, type JsonObject } from "../../json.ts";
 import { RpcCode, RpcError } from "../../errors.ts";
+import { visible } from "../../log/log_line.ts";
 
 /** A name the client chose for a request; `1` and `"1"` are different. */
 export type RequestId = string | number;
@@ -77,26 +78,16 @@ export function shortened(text: string, characters: number): string {
 /** Repeats a client's text in an error message: cut, every character visible. */
 export function quoted(value: unknown): string {
   return typeof value === "string"
-    ? printable(shortened(value, QUOTED_CHARACTERS))
+    ? visible(shortened(value, QUOTED_CHARACTERS))
     : typeof value;
 }
-
-/** Characters that cannot be seen, or turn the text around them. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** Prints a value for a refusal: in quotes, cut, every character visible. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(
     typeof value === "string" ? shortened(value, QUOTED_CHARACTERS) : value,
   ) ?? "nothing";
-  return printable(shortened(text, QUOTED_CHARACTERS + 2));
-}
-
-function printable(text: string): string {
-  return text.replace(
-    INVISIBLE,
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  );
+  return visible(shortened(text, QUOTED_CHARACTERS + 2));
 }
 
 /**

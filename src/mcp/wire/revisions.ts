@@ -29,10 +29,8 @@ export type SessionRevision =
   | "2025-06-18"
   | "2025-11-25";
 
-/** The stateless revision. */
 export const STATELESS_REVISION = "2026-07-28";
 
-/** A revision this server speaks. */
 export type Revision = SessionRevision | typeof STATELESS_REVISION;
 
 /** True if this server speaks the revision. */

@@ -385,7 +385,7 @@ Deno.test("a task whose server died has failed within 45 seconds", async () => {
   assert.equal((await get(server, "orphan")).status, "working");
   time.tick(3);
   assert.equal((await get(server, "orphan")).status, "working");
-  steady.tick(CONFIRM_SECONDS * 1000);
+  steady.tick(CONFIRM_SECONDS);
   const { status, error } = await get(server, "orphan");
   assert.deepEqual([status, error.code], ["failed", -32603]);
 });

@@ -226,7 +226,7 @@ Deno.test("a refusal repeats no more of a header than fits, and nothing that can
   const name = `=?base64?${btoa("\u0007\x9b" + "x".repeat(5000))}?=`;
   const override = "=?base64?4oCu?=";
   for (
-    const [value, shown] of [[name, /"…/], [override, /u\{202e\}/]] as const
+    const [value, shown] of [[name, /"…/], [override, /u202e/]] as const
   ) {
     assert.throws(
       () => check(CALL, { "mcp-name": value }),
