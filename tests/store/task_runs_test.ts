@@ -130,9 +130,9 @@ Deno.test("take() takes no run while the database was away from who looks", () =
     const take = () => runs.take(wake, none);
     assert.deepEqual(await take(), { because: "watched" });
     time.tick(10);
-    steady.tick(9_000);
+    steady.tick(9);
     assert.deepEqual(await take(), { because: "watched" });
-    steady.tick(1_000);
+    steady.tick(1);
     holdOf(await take());
   }));
 
