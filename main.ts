@@ -4,6 +4,9 @@
  * @module
  */
 import server from "./server.ts";
-import { serve } from "./src/mod.ts";
+import { serve, wake } from "./src/mod.ts";
+
+// For durable work on Deno Deploy, where a process sleeps between requests.
+Deno.cron?.("work", "* * * * *", wake);
 
 await serve(server);

@@ -115,8 +115,11 @@ function configuration({ link }: ProjectOptions) {
   };
 }
 
-const MAIN = `import { serve } from "${PACKAGE}";
+const MAIN = `import { serve, wake } from "${PACKAGE}";
 import server from "./server.ts";
+
+// For durable work on Deno Deploy, where a process sleeps between requests.
+Deno.cron?.("work", "* * * * *", wake);
 
 await serve(server);
 `;

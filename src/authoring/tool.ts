@@ -10,6 +10,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Context, Described } from "./context.ts";
+import type { DurableTask } from "./durable.ts";
 import type { ResultWith } from "./result.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
@@ -77,11 +78,12 @@ export interface ToolDefinition<
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a durable task for clients that know tasks. For the others
-   * `optional` runs in the request, and `required` is handed over to a task that
-   * began with the call (see `handOver`; with 0 they are refused).
+   * Long work as a task for clients that know tasks. For the others `optional`
+   * runs in the request, and `required` begins a task, to hand over when it
+   * takes long (see `handOver`; with 0 they are refused). `{ durable: true }`
+   * is `required` for work that survives its process, and may name its steps.
    */
-  task?: "optional" | "required";
+  task?: "optional" | "required" | DurableTask;
   /**
    * The seconds after which a call that still runs is handed over: it becomes a
    * task, and its client is answered how far it is. 0: never. By default as

@@ -36,6 +36,7 @@ const VALUES = [
   "serve",
   "service",
   "tool",
+  "wake",
   "z",
 ];
 
@@ -62,6 +63,7 @@ const TYPES = [
   "Definitions",
   "Described",
   "Door",
+  "DurableTask",
   "Elicited",
   "Environment",
   "FetchDocument",
@@ -114,6 +116,8 @@ const TYPES = [
   "Skill",
   "SkillDefinition",
   "StartContext",
+  "StepContext",
+  "StepOptions",
   "Tool",
   "ToolAnnotations",
   "ToolAnswer",

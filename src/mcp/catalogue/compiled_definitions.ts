@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context, Described } from "../../authoring/context.ts";
+import { durableComplaint, durableOf } from "../../authoring/durable.ts";
 import { messageOf } from "../../log/thrown.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
@@ -140,6 +141,9 @@ export function compileDefinitions(
       checkName(tool.name);
       const complaint = tool.limit && limitComplaint(tool.limit);
       if (complaint !== undefined) throw new Error(complaint);
+      const durable = durableOf(tool);
+      const durableFault = durable && durableComplaint(durable);
+      if (durableFault !== undefined) throw new Error(durableFault);
       const seconds = tool.handOver ?? handOver;
       const fault = handOverComplaint(seconds);
       if (tool.handOver !== undefined && fault) throw new Error(fault);

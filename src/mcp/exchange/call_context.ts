@@ -16,10 +16,12 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type {
   AnswerTo,
   Context,
+  Durable,
   Elicited,
   McpClient,
   Question,
 } from "../../authoring/context.ts";
+import { notDurable } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,
@@ -60,6 +62,15 @@ export interface Work extends AskingWork {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
+  /** Tells why there is no `upstream`; absent: its caller has none. */
+  readonly lacksUpstream?: string;
+  /** The steps of durable work. */
+  readonly durable?: Durable;
+  /**
+   * Asks on a page once, and keeps the answer. Only of durable work, whose
+   * client hears of the page by its status.
+   */
+  keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
   /** Questions on pages of ours; undefined: its caller has none. */
   readonly visits?: Visits;
   /** Tells the author, in the log and once, what to do better. */
@@ -135,9 +146,11 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream, authored } = this.#work;
+    const { upstream, authored, lacksUpstream } = this.#work;
     if (upstream === undefined) {
-      throw new ToolError("This caller did not sign in with a provider.");
+      throw new ToolError(
+        lacksUpstream ?? "This caller did not sign in with a provider.",
+      );
     }
     return this.#upstream ??= authored
       ? uncatchable(upstream, authored)
@@ -235,15 +248,18 @@ export class CallContext implements Context {
       if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    return await this.#orCut(() =>
+    const asks = isOpener && !work.keepAnswer;
+    const ask = () =>
       askOnPage(
         work,
         visits,
         question,
-        isOpener
+        asks
           ? (params, key) => this.#request("elicitation/create", params, key)
           : undefined,
-      )
+      );
+    return await this.#orCut(() =>
+      work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
     );
   }
 
@@ -293,12 +309,27 @@ export class CallContext implements Context {
     };
   }
 
+  get step(): Context["step"] {
+    return (id, run, options) => this.#durable("step").step(id, run, options);
+  }
+
+  get sleep(): Context["sleep"] {
+    return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
   get resourceUpdated(): Context["resourceUpdated"] {
     return (uri) => this.#work.changes.resourceUpdated(uri);
   }
 
   get listChanged(): Context["listChanged"] {
     return (list) => this.#work.changes.listChanged(list);
+  }
+
+  /** @throws {TypeError} at once, so that the first test shows it */
+  #durable(member: string): Durable {
+    const { durable } = this.#work;
+    if (!durable) throw notDurable(member);
+    return durable;
   }
 
   /** Asks the client, whose refusal is the only thing that it throws. */

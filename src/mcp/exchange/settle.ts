@@ -48,7 +48,7 @@ function endingOf(call: Call, answer: Answer): Ending {
   if ("task" in answer) {
     const { task } = answer;
     const result = hasTasks(call)
-      ? { resultType: "task", ...printTask(task) }
+      ? { resultType: "task", ...printTask(task, call.engine.clock()) }
       : handedOver(task, call);
     return { outcome: "ok", body: printResult(id, printer.result(result)) };
   }

@@ -5,20 +5,16 @@
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
-import { messageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Around } from "../../authoring/around.ts";
-import type { Context } from "../../authoring/context.ts";
-import { ResultWith } from "../../authoring/result.ts";
+import { durableOf, type DurableTask } from "../../authoring/durable.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { argumentsOf } from "../wire/arguments.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
-import { CallContext } from "../exchange/call_context.ts";
 import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
-import { parseBy } from "../wire/json_schema.ts";
+import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
@@ -31,15 +27,12 @@ import { TaskRelay } from "../work/task_relay.ts";
 import { callTaskTool } from "../work/task_tools.ts";
 import { waitForTask } from "../work/task_wait.ts";
 import { resultOfTask, unknownTask } from "../work/task_words.ts";
-import {
-  errorResult,
-  inputErrorText,
-  resultOf,
-  structuredResult,
-} from "../wire/tool_result.ts";
+import { errorResult, inputErrorText } from "../wire/tool_result.ts";
+import { durableWorkOf } from "./durable_call.ts";
+import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
-class ToolCall extends LastingTool {
+class ToolCall extends LastingTool implements ToolRun {
   /** Gives back its place among the running calls of a limited tool. */
   leave?: () => void;
   prepared?: unknown;
@@ -175,6 +168,8 @@ const CANCELLED = { status: "cancelled" } as const;
 /** Begins a task, which gives back the place of its call. */
 async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
+  const durable = durableOf(tool);
+  if (durable) return await startDurable(toolCall, durable);
   const { taskRunner } = call.engine;
   const task = await taskRunner.start(
     call,
@@ -192,65 +187,19 @@ async function startTask(toolCall: ToolCall): Promise<Task> {
   return task;
 }
 
-/** Runs a tool's function, within the author's hook if there is one. */
-function runAround(
+/** Begins durable work. It gives back the place of its call with its process. */
+async function startDurable(
   toolCall: ToolCall,
-  context: Context,
-): MaybePromise<CallToolResult> {
-  const { around } = toolCall.call.engine;
-  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
-}
-
-async function runInHook(
-  around: Around,
-  toolCall: ToolCall,
-  context: Context,
-): Promise<CallToolResult> {
-  const { tool, input } = toolCall;
-  tool.provide?.(context);
-  const authored = CallContext.runOf(context);
-  const result = around({ tool: tool.author, input, context }, async () => {
-    // A hook may try again what failed, but not what had to end.
-    if (authored?.reason !== undefined) throw authored.reason;
-    return await run(toolCall, context);
-  });
-  return await (authored ? authored.wait(result) : result);
-}
-
-function run(
-  { tool, input, prepared, call }: ToolCall,
-  context: Context,
-): MaybePromise<CallToolResult> {
-  return CallContext.follow(
-    context,
-    tool.run(input, context, prepared),
-    (output) => toolResult(tool, output, call),
+  durable: DurableTask,
+): Promise<Task> {
+  const { tool, prepared, call, leave } = toolCall;
+  const { client, meta, params, engine } = call;
+  const task = await engine.durable.start(
+    call,
+    durableWorkOf(tool, durable, call),
+    { input: argumentsOf(params), prepared, client, meta },
   );
-}
-
-/** Makes the result of what a tool gave, by its output schema. */
-function toolResult(
-  { name, output: schema, hasObjectOutput }: CompiledTool,
-  output: unknown,
-  { stateless }: Call,
-): MaybePromise<CallToolResult> {
-  if (schema === undefined) {
-    try {
-      return resultOf(output);
-    } catch (error) {
-      throw new TypeError(`tool ${name} ${messageOf(error)}`);
-    }
-  }
-  const { data, extra } = output instanceof ResultWith
-    ? output
-    : { data: output, extra: undefined };
-  return follow(parseBy(schema, data), (parsed) => {
-    if (parsed.success) {
-      const asStructured = stateless || hasObjectOutput;
-      return structuredResult(parsed.data, asStructured, extra);
-    }
-    throw new Error(`tool ${name} broke its output schema`, {
-      cause: parsed.error,
-    });
-  });
+  toolCall.isInTask = true;
+  if (leave) engine.durable.left(task.taskId).then(leave);
+  return task;
 }

@@ -17,6 +17,7 @@ import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
+import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import { messageOf, StatusMessage } from "./status_message.ts";
 
@@ -42,6 +43,8 @@ export interface Surroundings {
   wait(): () => void;
   /** The call that became the task while it ran. */
   begun?: Recalled & { readonly authored: AuthoredRun };
+  /** The run of durable work. */
+  durable?: DurableRun;
 }
 
 /** The work that a task's context speaks for. */
@@ -57,6 +60,9 @@ export class WorkOfTask implements Work {
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
   readonly status: StatusMessage;
+  readonly durable?: DurableRun;
+  readonly lacksUpstream?: string;
+  readonly keepAnswer?: Work["keepAnswer"];
   readonly #countedAs?: CountedAs;
   readonly #surroundings: Surroundings;
   #count = 0;
@@ -68,7 +74,15 @@ export class WorkOfTask implements Work {
     surroundings: Surroundings,
   ) {
     const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log, begun } = surroundings;
+    const { tasks, clock, signal, log, begun, durable } = surroundings;
+    this.durable = durable;
+    if (durable) {
+      this.keepAnswer = (key, ask) =>
+        durable.question(this.#unusedKey(key ?? "page"), async (keep) => {
+          await keep(JSON.stringify(await ask()));
+        });
+    }
+    this.lacksUpstream = request.lacksUpstream;
     this.#countedAs = countedAs;
     this.#surroundings = surroundings;
     this.signal = signal;
@@ -102,6 +116,8 @@ export class WorkOfTask implements Work {
   /** Tasks have no notifications; progress becomes the status. */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
+    // Its client has heard of this.
+    if (this.durable?.isReplay) return;
     const message = messageOf(params);
     if (message !== undefined) await this.status.tell(message);
   }
@@ -114,6 +130,8 @@ export class WorkOfTask implements Work {
     const { questions, tasks, signal, wait, begun } = this.#surroundings;
     const known = begun?.recall(method, params, key);
     if (known) return known;
+    const { durable } = this;
+    if (durable) return await this.#askOnce(durable, method, params, key);
     questions.take(this.#countedAs);
     const goOn = wait();
     try {
@@ -129,6 +147,25 @@ export class WorkOfTask implements Work {
       goOn();
       questions.release(this.#countedAs);
     }
+  }
+
+  /** Asks in durable work: a question has the same key in every run. */
+  async #askOnce(
+    durable: DurableRun,
+    method: string,
+    params: JsonObject,
+    name?: string,
+  ): Promise<JsonObject> {
+    const { tasks, signal } = this.#surroundings;
+    const key = this.#unusedKey(name ?? method.split("/")[0]);
+    return await durable.question(
+      key,
+      (keep) =>
+        tasks.askOnce(this.requestId, key, { method, params }, {
+          signal,
+          keep,
+        }),
+    );
   }
 
   /** A key never stands for two questions of one task. */

@@ -14,6 +14,7 @@ const TASK: Task = {
   status: "working",
   createdMilliseconds: 0,
   updatedMilliseconds: 0,
+  expiresAt: 86400,
 };
 
 function asked(params: Record<string, unknown>): Task {

@@ -1,0 +1,65 @@
+/** Callers without a request: work that goes on is theirs as long as their door is open. */
+import assert from "node:assert/strict";
+import { anonymousGate } from "../../../src/auth/doors/anonymous_gate.ts";
+import { gateOfDoors } from "../../../src/auth/doors/doors.ts";
+import { openGate } from "../../../src/auth/doors/gate.ts";
+import { jwtDoor } from "../../../src/auth/doors/jwt_door.ts";
+import { staticDoors } from "../../../src/auth/doors/static_doors.ts";
+import { ANONYMOUS, type Caller, STRANGER } from "../../../src/caller.ts";
+
+const bearer = { tokens: ["secret"] };
+const apiKey = { keys: ["secret"], header: "x-api-key" };
+const both = gateOfDoors(staticDoors({ bearer, apiKey } as never));
+const OPERATOR: Caller = {
+  subject: "operator",
+  scopes: "all",
+  binding: "operator",
+};
+
+async function subjectOf(
+  gate: Pick<typeof openGate, "restore">,
+  caller: Caller,
+): Promise<string | undefined> {
+  return (await gate.restore(caller))?.caller.subject;
+}
+
+Deno.test("restore() of an open server knows its anonymous caller alone", async () => {
+  assert.equal(await subjectOf(openGate, ANONYMOUS), "anonymous");
+  assert.equal(await subjectOf(openGate, OPERATOR), undefined);
+});
+
+Deno.test("restore() knows holders of credentials as long as their door is open", async () => {
+  for (const door of ["bearer", "api_key"] as const) {
+    assert.equal(await subjectOf(both, { ...OPERATOR, door }), "operator");
+  }
+  const onlyKeys = gateOfDoors(staticDoors({ apiKey } as never));
+  const holder = { ...OPERATOR, door: "bearer" } as const;
+  assert.equal(await subjectOf(onlyKeys, holder), undefined);
+  assert.equal(await subjectOf(both, OPERATOR), undefined);
+});
+
+Deno.test("restore() knows strangers as long as they may come in", async () => {
+  assert.equal(await subjectOf(both, STRANGER), undefined);
+  assert.equal(await subjectOf(anonymousGate(both), STRANGER), "anonymous");
+});
+
+Deno.test("restore() knows the people of an issuer as long as it is trusted", async () => {
+  const issuer = "https://issuer.example";
+  const gate = jwtDoor({
+    issuers: [{ issuer, jwksUrl: `${issuer}/keys` }],
+    audiences: ["us"],
+    leewaySeconds: 0,
+    types: [],
+    scopeClaims: [],
+    baseUrl: "https://tools.example",
+    clock: Date.now,
+  } as never);
+  const ada = (issuer: string): Caller => ({
+    subject: "ada",
+    door: "jwt",
+    scopes: [],
+    binding: JSON.stringify([issuer, "ada"]),
+  });
+  assert.equal(await subjectOf(gate, ada(issuer)), "ada");
+  assert.equal(await subjectOf(gate, ada("https://other.example")), undefined);
+});

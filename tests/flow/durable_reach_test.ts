@@ -1,0 +1,118 @@
+/** Durable work that is taken over runs as the person who they are now. */
+import assert from "node:assert/strict";
+import { tool } from "../../src/authoring/tool.ts";
+import { messageOf } from "../../src/log/thrown.ts";
+import { resultOf } from "../kit/answer.ts";
+import { Client } from "../kit/client.ts";
+import { withKv } from "../kit/databases.ts";
+import type { Json } from "../kit/message.ts";
+import { type OAuthServerOptions, startOAuthServer } from "../kit/sign_in.ts";
+import { until } from "../kit/wait.ts";
+
+const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+const EXPELLED = "The permission for this task has ended, or is paused";
+
+/** A tool whose first try hangs, and that tells who it runs as. */
+function reportTool() {
+  let tries = 0;
+  const report = tool({
+    name: "report",
+    scopes: ["report"],
+    task: { durable: true },
+    async run(_input, { step, caller, upstream }) {
+      await step("hang", async () => {
+        if (++tries === 1) await new Promise(() => {});
+      }, { retries: 1 });
+      const token = await upstream.token();
+      return JSON.stringify({ caller, token });
+    },
+  });
+  const known = tool({
+    name: "known",
+    scopes: ["report"],
+    task: { durable: true },
+    async run(_input, context) {
+      await context.step("hang", async () => {
+        if (++tries === 1) await new Promise(() => {});
+      }, { retries: 1 });
+      let upstream = "";
+      try {
+        void context.upstream;
+      } catch (error) {
+        upstream = messageOf(error);
+      }
+      const { subject, scopes, grantId } = context.caller;
+      return JSON.stringify({ subject, scopes, grantId, upstream });
+    },
+  });
+  const look = tool({ name: "look", scopes: ["look"], run: () => "open" });
+  return { tools: [report, known, look], tries: () => tries };
+}
+
+/** Begins work at a server, which then stops; another one goes on with it. */
+async function takenOver(
+  name: string,
+  check: (task: Json) => void,
+  later: (client: Client) => OAuthServerOptions = () => ({}),
+): Promise<void> {
+  await withKv(async (kv) => {
+    const { tools, tries } = reportTool();
+    const first = await startOAuthServer({ tools, kv });
+    const client = await Client.register(first);
+    const tokens = await client.connect({ scope: "report" });
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    const { taskId } = await resultOf(
+      first.call("tools/call", { name }, { headers, capabilities }),
+    );
+    await until(() => tries() === 1);
+    // Its end does not end the task of a server that stops at the same time.
+    first.app.endStreams();
+    await first[Symbol.asyncDispose]();
+    await using server = await startOAuthServer({
+      tools,
+      kv,
+      ...later(client),
+    });
+    // Any request wakes it.
+    await (await server.fetch("/health")).body?.cancel();
+    let task: Json;
+    await until(async () => {
+      const found = await kv.get<Json>(["task", taskId]);
+      task = found.value;
+      return task.status !== "working";
+    });
+    const outcome = JSON.parse(task.outcome?.text ?? "null");
+    check({ ...task, outcome });
+  });
+}
+
+Deno.test("work that is taken over runs as its person, and has words for the provider's API that it lacks", () =>
+  takenOver("known", (task) => {
+    assert.equal(task.status, "completed");
+    const known = JSON.parse(task.outcome.content[0].text);
+    assert.deepEqual(known.scopes, ["report"]);
+    assert.match(known.subject, /^github:/);
+    assert.match(known.grantId, /./);
+    assert.match(known.upstream, /The provider's API is out of reach/);
+  }));
+
+Deno.test("work that is taken over and needs the provider's API tells so", () =>
+  takenOver("report", (task) => {
+    assert.equal(task.status, "completed");
+    assert.equal(task.outcome.isError, true);
+    assert.match(task.outcome.content[0].text, /API is out of reach/);
+  }));
+
+Deno.test("work whose person may not use the tool any more is not taken over", () =>
+  takenOver("known", (task) => {
+    assert.equal(task.status, "failed");
+    assert.equal(task.outcome.message, EXPELLED);
+  }, () => ({ environment: { OAUTH_PERMISSIONS: "*=look" } })));
+
+Deno.test("work whose client the operator has blocked is not taken over", () =>
+  takenOver("known", (task) => {
+    assert.equal(task.status, "failed");
+    assert.equal(task.outcome.message, EXPELLED);
+  }, ({ clientId }) => ({
+    environment: { OAUTH_BLOCKED: `client:${clientId}` },
+  })));
