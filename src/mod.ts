@@ -96,6 +96,11 @@ export type {
   McpClient,
   Question,
 } from "./authoring/context.ts";
+export type {
+  DurableTask,
+  StepContext,
+  StepOptions,
+} from "./authoring/durable.ts";
 export {
   type MaybePromise,
   type Service,

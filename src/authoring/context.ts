@@ -14,7 +14,8 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Caller, Upstream } from "../caller.ts";
-import type { Services, ServiceValues } from "./service.ts";
+import type { StepContext, StepOptions } from "./durable.ts";
+import type { MaybePromise, Services, ServiceValues } from "./service.ts";
 import type { SettingSchemas, SettingValues } from "./setting.ts";
 
 /** A person's answer to {@linkcode Context.ask}. */
@@ -132,11 +133,33 @@ export interface Context<
   sample(request: CreateMessageRequestParams): Promise<CreateMessageResult>;
   /** Asks for the client's root directories. */
   roots(): Promise<Root[]>;
+  /**
+   * Does something once in durable work: its result is kept as JSON, and given
+   * in place of another run.
+   *
+   * @param id names the step within the task: the same in every run
+   * @throws {TypeError} in a tool without `task: { durable: true }`
+   */
+  step<T>(
+    id: string,
+    run: (context: StepContext) => MaybePromise<T>,
+    options?: StepOptions,
+  ): Promise<T>;
+  /**
+   * Waits in durable work, for days if need be: no process waits with it.
+   *
+   * @param until the seconds to wait, or the time to wait for
+   * @throws {TypeError} in a tool without `task: { durable: true }`
+   */
+  sleep(id: string, until: number | Date): Promise<void>;
   /** Tells every listener that a resource has changed. */
   resourceUpdated(uri: string): Promise<void>;
   /** Tells every listener that a list has changed. */
   listChanged(list: ChangingList): Promise<void>;
 }
+
+/** The members of a context that only durable work has. */
+export type Durable = Pick<Context, "step" | "sleep">;
 
 /** The members that tools, resources and prompts have in common. */
 export interface Described<

@@ -10,6 +10,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type * as z from "zod";
 import type { Context, Described } from "./context.ts";
+import type { DurableTask } from "./durable.ts";
 import type { ResultWith } from "./result.ts";
 import type { MaybePromise, Services } from "./service.ts";
 import type { SettingSchemas } from "./setting.ts";
@@ -77,10 +78,11 @@ export interface ToolDefinition<
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a durable task: `required` refuses clients without support
-   * for tasks, `optional` runs it in the request for them.
+   * Long work as a task: `required` refuses clients without support for tasks,
+   * `optional` runs it in the request for them. `{ durable: true }`: the work
+   * survives its process, and may name its steps.
    */
-  task?: "optional" | "required";
+  task?: "optional" | "required" | DurableTask;
   /**
    * Accepts each answer to `ask` only once: for actions that must not be
    * repeated.

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Context, Described } from "../../authoring/context.ts";
+import { durableComplaint, durableOf } from "../../authoring/durable.ts";
 import { messageOf } from "../../log/thrown.ts";
 import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
@@ -127,6 +128,9 @@ export function compileDefinitions(
       checkName(tool.name);
       const complaint = tool.limit && limitComplaint(tool.limit);
       if (complaint !== undefined) throw new Error(complaint);
+      const durable = durableOf(tool);
+      const fault = durable && durableComplaint(durable);
+      if (fault !== undefined) throw new Error(fault);
       const compiledView = viewOf(tool);
       const plain = listTool(
         tool,

@@ -16,10 +16,12 @@ import type { ChangeStore } from "../../store/changes.ts";
 import type {
   AnswerTo,
   Context,
+  Durable,
   Elicited,
   McpClient,
   Question,
 } from "../../authoring/context.ts";
+import { notDurable } from "../../authoring/durable.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,
@@ -62,6 +64,8 @@ export interface Work extends AskingWork {
   readonly authored?: AuthoredRun;
   /** Questions on pages of ours; undefined: its caller has none. */
   readonly visits?: Visits;
+  /** The steps of durable work. */
+  readonly durable?: Durable;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
   /**
@@ -270,12 +274,27 @@ export class CallContext implements Context {
     };
   }
 
+  get step(): Context["step"] {
+    return (id, run, options) => this.#durable("step").step(id, run, options);
+  }
+
+  get sleep(): Context["sleep"] {
+    return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
   get resourceUpdated(): Context["resourceUpdated"] {
     return (uri) => this.#work.changes.resourceUpdated(uri);
   }
 
   get listChanged(): Context["listChanged"] {
     return (list) => this.#work.changes.listChanged(list);
+  }
+
+  /** @throws {TypeError} at once, so that the first test shows it */
+  #durable(member: string): Durable {
+    const { durable } = this.#work;
+    if (!durable) throw notDurable(member);
+    return durable;
   }
 
   /** Asks the client, whose refusal is the only thing that it throws. */

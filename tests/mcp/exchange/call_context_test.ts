@@ -312,3 +312,10 @@ Deno.test("resourceUpdated() and listChanged() tell who listens", async () => {
   await context.listChanged("tools");
   assert.deepEqual(changes, ["a://b", "tools"]);
 });
+
+Deno.test("step() and sleep() throw at once in a tool that is not durable", () => {
+  const { step, sleep } = contextOf().context;
+  const because = /only in the run of a tool with task: { durable: true }/;
+  assert.throws(() => step("a", () => 1), because);
+  assert.throws(() => sleep("a", 1), because);
+});

@@ -1,0 +1,75 @@
+/**
+ * Durable work: a tool whose task survives the process that runs it. Its
+ * function runs again from the beginning in another process, and the results of
+ * its steps are there.
+ *
+ * @module
+ */
+/** The longest time for which the result of a durable task is kept. */
+export const LONGEST_KEEP_SECONDS = 30 * 24 * 60 * 60;
+
+/** The option `task` of a tool whose work survives its process. */
+export interface DurableTask {
+  /** Tells it from the other values of `task`. */
+  durable: true;
+  /**
+   * The seconds for which the result stays after the end, at most 30 days; a
+   * day by default.
+   */
+  keep?: number;
+  /**
+   * The version of its steps, 1 by default. Raise it when their IDs or their
+   * order change: work of an older version then goes on by the IDs alone.
+   */
+  version?: number;
+}
+
+/** The surroundings of one step. */
+export interface StepContext {
+  /**
+   * A text that is the same whenever the step is repeated: give it to the other
+   * service as its idempotency key. A step that has read it is repeated when
+   * its process has died.
+   */
+  readonly once: string;
+  /** The number of this try, from 1 on. */
+  readonly attempt: number;
+  /** Fires when the task has ended, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** The options of a step. */
+export interface StepOptions {
+  /**
+   * The most times that the step is repeated: after an exception, with growing
+   * pauses, or when its process has died. By default it is not.
+   */
+  retries?: number;
+}
+
+/** Tells an author that a member of the context needs durable work. */
+export function notDurable(member: string): TypeError {
+  return new TypeError(
+    `${member} is there only in the run of a tool with task: { durable: true }`,
+  );
+}
+
+/** Finds what is wrong with the option; undefined if nothing is. */
+export function durableComplaint(
+  { durable, keep = 1, version = 1 }: DurableTask,
+): string | undefined {
+  if (durable !== true) return "task must be optional, required or durable";
+  if (!(keep >= 1 && keep <= LONGEST_KEEP_SECONDS)) {
+    return `task.keep must be 1 to ${LONGEST_KEEP_SECONDS} seconds`;
+  }
+  return Number.isSafeInteger(version) && version > 0
+    ? undefined
+    : "task.version must be a whole number from 1 on";
+}
+
+/** Gives the option of a tool whose work is durable. */
+export function durableOf(
+  { task }: { task?: "optional" | "required" | DurableTask },
+): DurableTask | undefined {
+  return typeof task === "object" ? task : undefined;
+}
