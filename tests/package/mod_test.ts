@@ -132,6 +132,7 @@ const TYPES = [
   "Variables",
   "ViewPermission",
   "ViewSample",
+  "WaitOptions",
   "ZodObject",
   "ZodType",
 ];

@@ -22,6 +22,7 @@ import type {
   Question,
 } from "../../authoring/context.ts";
 import { notDurable } from "../../authoring/durable.ts";
+import type { WaitOptions } from "../../authoring/moment.ts";
 import { ToolError } from "../../authoring/tool.ts";
 import {
   elicitationParams,
@@ -66,6 +67,8 @@ export interface Work extends AskingWork {
   readonly visits?: Visits;
   /** The steps of durable work. */
   readonly durable?: Durable;
+  /** Waits in durable work for a word from outside. */
+  wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
   /**
@@ -280,6 +283,11 @@ export class CallContext implements Context {
 
   get sleep(): Context["sleep"] {
     return (id, until) => this.#durable("sleep").sleep(id, until);
+  }
+
+  get wait(): Context["wait"] {
+    return (id, options) =>
+      this.#work.wait!(this.#durable("wait"), id, options);
   }
 
   get resourceUpdated(): Context["resourceUpdated"] {
