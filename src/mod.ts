@@ -27,7 +27,7 @@
  * @module
  */
 export type { SchemaOf, Shape } from "./authoring/shape.ts";
-export { serve, type ServeOptions } from "./serve.ts";
+export { serve, type ServeOptions, wake } from "./serve.ts";
 export { createServer, defineServer } from "./server.ts";
 export type {
   CreateServerOptions,

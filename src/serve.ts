@@ -41,6 +41,27 @@ export interface ServeOptions<
     Pick<CreateServerOptions, "kv" | "provider" | "fetchDocument" | "clock">
   > {}
 
+/** The server of this process. */
+let current: Server | undefined;
+
+/**
+ * Takes up the durable work of this process whose time has come: for
+ * `Deno.cron` on Deno Deploy, where a process sleeps between requests. On a
+ * machine of one's own there is a timer.
+ *
+ * @example
+ * ```ts
+ * import { serve, wake } from "@tool-server/tool-server";
+ *
+ * Deno.cron?.("work", "* * * * *", wake);
+ *
+ * await serve({ name: "greeter", version: "1.0.0" });
+ * ```
+ */
+export async function wake(): Promise<void> {
+  await current?.wake();
+}
+
 /** The pause before the provider is asked: the first clients go before it. */
 const LOOK_MILLISECONDS = 1000;
 
@@ -120,6 +141,7 @@ async function start(plan: Plan, options: ServeOptions): Promise<void> {
   const showsViews = isDevelopment && isLocal(config);
   const server = assemble(plan, { ...options, kv, origin, showsViews });
   await server.start();
+  current = server;
   if (drains()) {
     stopOnSignal({
       server,

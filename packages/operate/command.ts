@@ -118,7 +118,11 @@ export async function runCommand(
   }
 
   async function block(name: string, end: () => Promise<number>) {
-    const made = await register.blocks.block(name, { by, reason });
+    const made = await register.blocks.block(name, { by, reason })
+      .catch((error) => {
+        if (!(error instanceof RangeError)) throw error;
+        throw new UsageError(`${error.message}: lift some first`);
+      });
     const ended = await end();
     audit("Blocked", { name, reason: made.reason, ended });
     return print(

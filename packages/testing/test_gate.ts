@@ -67,6 +67,13 @@ export class TestGate implements Gate {
     throw new ChallengeError("The test knows no such caller", "invalid_token");
   }
 
+  restore({ binding }: Caller): Authenticated | undefined {
+    if (binding === ANONYMOUS.binding) return { caller: ANONYMOUS };
+    const known = [...this.#callers.values()]
+      .find(({ caller }) => caller.binding === binding);
+    return known && { caller: known.caller };
+  }
+
   challenge(refusal: ChallengeError): string {
     return printChallenge(refusal);
   }

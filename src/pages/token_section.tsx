@@ -37,6 +37,8 @@ interface TokenProps {
   tokens: readonly TokenInWords[];
   /** The scopes that a new token may have. */
   scopes: readonly ScopeInWords[];
+  /** True if the person may be granted no scope of those that there are. */
+  isBare: boolean;
   /** The lifetimes that a new token may have, in days. */
   days: readonly number[];
   /** The token that was made just now; without its text once that is over. */
@@ -47,7 +49,7 @@ interface TokenProps {
 
 /** A person's access tokens. */
 export function TokenSection(props: TokenProps) {
-  const { base = "", tokens, scopes, days, made, csrf, now } = props;
+  const { base = "", tokens, scopes, isBare, days, made, csrf, now } = props;
   return (
     <section>
       <h2>Access tokens</h2>
@@ -98,6 +100,12 @@ export function TokenSection(props: TokenProps) {
                 </label>
               ))}
             </fieldset>
+          )}
+          {isBare && (
+            <p class="soft">
+              You may use nothing here that needs a permission, and nor may a
+              token of yours. Ask the people who run this server.
+            </p>
           )}
           <div class="actions">
             <button type="submit">Make a token</button>

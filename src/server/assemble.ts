@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { durableOf } from "../authoring/durable.ts";
 import { aboutOf } from "../authoring/about.ts";
 import type { App } from "./app.ts";
 import { basePathOf } from "../net/base_path.ts";
@@ -18,6 +19,8 @@ import { CallerBound } from "../mcp/exchange/caller_bound.ts";
 import { Limits } from "../mcp/exchange/limits.ts";
 import { RunningCalls } from "../mcp/exchange/running.ts";
 import { Subscriptions } from "../mcp/exchange/subscriptions.ts";
+import { DurableRunner } from "../mcp/work/durable_runner.ts";
+import { resumeBy } from "../mcp/methods/durable_call.ts";
 import type { WaitPages } from "../mcp/exchange/visits.ts";
 import { TaskRunner } from "../mcp/work/task_runner.ts";
 import { anonymousGate } from "../auth/doors/anonymous_gate.ts";
@@ -244,7 +247,24 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     requestStates: stateStore(database),
     tasks,
     taskRunner: new TaskRunner(tasks, database.clock, log, questions),
+    durable: new DurableRunner(
+      database,
+      tasks,
+      log,
+      (...run) => resume(...run),
+    ),
   };
+  const resume = resumeBy(engine, () => ({
+    waitPages: waitPagesAt(home),
+    restore: async (caller) => await serverAt(home).gate.restore(caller),
+  }));
+  const hasDurable = [...catalogue.tools.values()].some(durableOf);
+
+  /** Looks for durable work, once the address of its callers is known. */
+  function notice(): void {
+    if (hasDurable && home !== undefined) engine.durable.notice();
+  }
+
   /** Finds the path below the server's own, without parsing the whole URL. */
   function pathOf({ url }: Request): string {
     const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -273,6 +293,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     info: ConnectionInfo,
   ): Response | Promise<Response> {
     const { mcp, app } = serverAt(addressOf(request));
+    notice();
     const path = pathOf(request);
     // A router and its middleware would double the cost of a call.
     if (request.method === "POST" && path === "/mcp") {
@@ -339,6 +360,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
   async function start(): Promise<void> {
     await lifecycle.start();
     plan.tellDoubts();
+    notice();
     const { auth, baseUrl } = config;
     if (auth.oauth && baseUrl !== undefined) {
       database.background(() => tellOfOldAddress(database, baseUrl, startLog));
@@ -352,6 +374,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
     stopping.abort();
     engine.subscriptions.end();
     engine.taskRunner.refuse();
+    engine.durable.refuse();
   }
 
   function stop(): void {
@@ -363,7 +386,7 @@ export function assemble(plan: Plan, given: ServerParts): Server {
   let closing: Promise<void> | undefined;
 
   async function closeAll(): Promise<void> {
-    await engine.taskRunner.stop();
+    await Promise.all([engine.taskRunner.stop(), engine.durable.stop()]);
     await engine.changes.close();
     await ledger?.close();
     for (const addressed of servers.values()) await addressed.close();
@@ -380,8 +403,10 @@ export function assemble(plan: Plan, given: ServerParts): Server {
       ),
     start,
     get running() {
-      return engine.running.size + engine.taskRunner.size;
+      const { running, taskRunner, durable } = engine;
+      return running.size + taskRunner.size + durable.size;
     },
+    wake: () => engine.durable.wake(),
     endStreams,
     stop,
     close: () => closing ??= closeAll(),

@@ -17,6 +17,7 @@ import { staticDoors } from "../auth/doors/static_doors.ts";
 import type { GrantKey } from "../auth/provider/provider_tokens.ts";
 import type { Permissions } from "../auth/rules/permissions.ts";
 import { accessTokenVerifier } from "../auth/server/access_token_verifier.ts";
+import { heldGrants } from "../auth/server/held_grants.ts";
 import { mayHoldOf } from "../auth/server/may_hold.ts";
 import { accessTokenStore } from "../store/access_tokens.ts";
 import type { Database } from "../store/database.ts";
@@ -39,15 +40,20 @@ export async function callGate(
 ): Promise<Gate> {
   const { oauth, jwt } = auth;
   const { clock } = database;
+  const accessTokens = accessTokenStore(database);
+  const mayHold = oauth && mayHoldOf({ config: oauth, baseUrl, permissions });
   const { jwtDoor } = jwt ? await import("../auth/doors/jwt_door.ts") : {};
   const gate = gateOfDoors({
-    oauth: oauth && oauthDoor({
+    oauth: oauth && mayHold && oauthDoor({
       baseUrl,
       scopes,
+      restore:
+        heldGrants({ accessTokens, mayHold, lifetimes: oauth.lifetimes, clock })
+          .restore,
       verify: accessTokenVerifier({
         baseUrl,
-        mayHold: mayHoldOf({ config: oauth, baseUrl, permissions }),
-        accessTokens: accessTokenStore(database),
+        mayHold,
+        accessTokens,
         grants: grantStore(database),
         lifetimes: oauth.lifetimes,
         providerTokens: { upstream: (key) => lateApi(() => upstream(key)) },

@@ -128,6 +128,11 @@ export interface Server extends AsyncDisposable {
    * @throws {import("./lifecycle.ts").ServiceError}
    */
   start(): Promise<void>;
+  /**
+   * Takes up durable work whose time has come, and waits for it, at most 50
+   * seconds: for what calls a process that sleeps between requests.
+   */
+  wake(): Promise<void>;
   /** The number of requests, streams and tasks that are being worked on. */
   readonly running: number;
   /**

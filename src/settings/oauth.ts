@@ -11,6 +11,7 @@ import type { TrustedIssuer } from "../auth/rules/identity_assertion.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import {
   EntryError,
+  type GroupFix,
   type Known,
   type ListEntry,
   type ListKind,
@@ -115,6 +116,14 @@ export const PEOPLE = settingsOf({
   },
 });
 
+const NO_GROUPS_OF_OPERATORS =
+  "Name each operator: whoever may change a group at the provider would see " +
+  "and end everyone's connections here";
+
+const NO_GROUPS_BLOCKED =
+  "Name each person: who leaves a group must not be let in by that. " +
+  "OAUTH_PERMISSIONS says which groups may do what";
+
 /** Parses the settings of the authorization server. */
 export function parseOAuth(
   settings: Settings,
@@ -128,8 +137,13 @@ export function parseOAuth(
   return {
     provider,
     allowedUsers: readList(settings, PEOPLE.OAUTH_ALLOWED_USERS, known),
-    admins: readList(settings, PEOPLE.OAUTH_ADMINS, known),
-    blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, ["client"]),
+    admins: readList(settings, PEOPLE.OAUTH_ADMINS, known, {
+      groupFix: () => NO_GROUPS_OF_OPERATORS,
+    }),
+    blocked: readList(settings, PEOPLE.OAUTH_BLOCKED, known, {
+      takes: ["client"],
+      groupFix: () => NO_GROUPS_BLOCKED,
+    }),
     ledgerDays: settings.read(PEOPLE.OAUTH_LEDGER_DAYS),
     clients,
     lifetimes: parseLifetimes(settings),
@@ -195,11 +209,11 @@ function readList(
     default: readonly string[];
   },
   known: Known,
-  takes: readonly ListKind[] = [],
+  list: { takes?: readonly ListKind[]; groupFix?: GroupFix } = {},
 ): ListEntry[] {
   return settings.read(setting).flatMap((text) => {
     try {
-      return [parseListEntry(text, known, takes)];
+      return [parseListEntry(text, known, list)];
     } catch (error) {
       if (!(error instanceof EntryError)) throw error;
       const { why, fix } = error;

@@ -5,7 +5,12 @@
  */
 import type { Grant } from "../auth/rules/grant.ts";
 import { unwrapDataKey } from "../auth/rules/data_key.ts";
-import { checkBlocks, unlessBlocked } from "./blocks.ts";
+import {
+  type BlockHead,
+  checkBlocks,
+  knownBlocks,
+  unlessBlocked,
+} from "./blocks.ts";
 import type { Database } from "./database.ts";
 import {
   type CredentialKind,
@@ -17,7 +22,7 @@ import { mintPersonalToken } from "../auth/rules/personal_token.ts";
 import { grantStore, setGrant } from "./grants.ts";
 import { SUCCESSOR_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
 import type { AccessRecord, SuccessorRecord } from "./issuance.ts";
-import { accessTokenKey, grantKey, tokensOfKey } from "./keys.ts";
+import { accessTokenKey, blockHeadKey, grantKey, tokensOfKey } from "./keys.ts";
 import type { Write } from "./transaction.ts";
 
 /** The kinds of credentials that let a caller in. */
@@ -37,6 +42,8 @@ const BLOCKED_CODES = {
 interface LiveAccessToken {
   grant: Grant;
   scopes: readonly string[];
+  /** The time of its token response, where that is known. */
+  issuedAt?: number;
   /** The end of the token, in epoch seconds. */
   expiresAt: number;
   /**
@@ -51,6 +58,7 @@ export type AccessTokenStore = ReturnType<typeof accessTokenStore>;
 /** Access tokens in a database. */
 export function accessTokenStore(database: Database) {
   const grants = grantStore(database);
+  const blocks = knownBlocks(database);
 
   /**
    * Saves a grant with its token; false if a check failed.
@@ -98,19 +106,36 @@ export function accessTokenStore(database: Database) {
   }
 
   return {
-    /** Finds a live token of an active grant. */
+    /** Finds an active grant whose person and client are not blocked. */
+    async findGrant(grantId: string): Promise<Grant | undefined> {
+      const [{ value: grant }, head] = await database.getMany<
+        [Grant, BlockHead]
+      >([grantKey(grantId), blockHeadKey()]);
+      if (grant?.status !== "active") return undefined;
+      return await blocks.has(head, grant) ? undefined : grant;
+    },
+
+    /**
+     * Finds a live token of an active grant whose person and client are not
+     * blocked.
+     */
     async find(accessToken: string): Promise<LiveAccessToken | undefined> {
       const credential = parseCredential(accessToken);
       if (!credential || !IN_USE.includes(credential.kind)) return undefined;
-      const [{ value: record }, { value: grant }] = await database.getMany<
-        [AccessRecord, Grant]
-      >([accessTokenKey(accessToken), grantKey(credential.grantId)]);
+      const [{ value: record }, { value: grant }, head] = await database
+        .getMany<[AccessRecord, Grant, BlockHead]>([
+          accessTokenKey(accessToken),
+          grantKey(credential.grantId),
+          blockHeadKey(),
+        ]);
       if (!record || grant?.status !== "active") return undefined;
+      if (await blocks.has(head, grant)) return undefined;
       const { wrappedKey, answer } = record;
       if (answer) database.background(() => endAnswer(accessToken, answer));
       return {
         grant,
         scopes: record.scopes ?? grant.scopes,
+        issuedAt: record.issuedAt,
         expiresAt: record.expiresAt,
         dataKey: wrappedKey === undefined
           ? undefined

@@ -5,11 +5,17 @@
  */
 import type { KnownPerson } from "../auth/rules/grant.ts";
 import { randomId } from "../crypto/crypto.ts";
-import { checkBlocks, unlessBlocked } from "./blocks.ts";
+import {
+  type BlockHead,
+  checkBlocks,
+  knownBlocks,
+  unlessBlocked,
+} from "./blocks.ts";
 import type { Database, Expiring } from "./database.ts";
 import {
   accountSessionKey,
   accountSessionsOfKey,
+  blockHeadKey,
   listedAccountSessionKey,
   madeTokenKey,
 } from "./keys.ts";
@@ -61,6 +67,8 @@ export type AccountSessionStore = ReturnType<typeof accountSessionStore>;
  * Opens the account sessions of a database. The id is the value of a cookie.
  */
 export function accountSessionStore(database: Database) {
+  const blocks = knownBlocks(database);
+
   return {
     /**
      * Keeps a new session and gives its id: 43 characters, unguessable.
@@ -92,9 +100,14 @@ export function accountSessionStore(database: Database) {
       return id;
     },
 
+    /** Finds the session of a person who is not blocked. */
     async find(id: string): Promise<AccountSession | undefined> {
-      return (await database.find<AccountSession>(accountSessionKey(id)))
-        ?.value;
+      const [{ value: session }, head] = await database.getMany<
+        [AccountSession, BlockHead]
+      >([accountSessionKey(id), blockHeadKey()]);
+      if (!session) return undefined;
+      const { subject } = session;
+      return await blocks.has(head, { subject }) ? undefined : session;
     },
 
     /**

@@ -7,6 +7,7 @@
  */
 import type { AuthorizationRequest } from "../auth/rules/authorization_request.ts";
 import { APPROVAL_TTL_SECONDS } from "../auth/rules/lifetimes.ts";
+import { placeOf } from "../auth/rules/redirect_uri.ts";
 import { unionOfScopes } from "../auth/rules/scope.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { fingerprint } from "../crypto/crypto.ts";
@@ -33,12 +34,13 @@ export type ApprovalStore = ReturnType<typeof approvalStore>;
 
 /** Approvals of browsers. `browser` is the value of its cookie. */
 export function approvalStore(database: Database) {
-  // The redirect URI is part of the approval: its answers go there.
+  // The redirect URI is part of the approval: its answers go there. A loopback
+  // port is not, as any page could send the browser to any port by itself.
   function keyOf(browserFingerprint: string, what: Approved): Deno.KvKey {
     const { clientId, redirectUri, resource } = what;
     return approvalKey(
       browserFingerprint,
-      JSON.stringify([clientId, redirectUri, resource]),
+      JSON.stringify([clientId, placeOf(redirectUri), resource]),
     );
   }
 

@@ -84,12 +84,14 @@ export function authorizationRequestStore(database: Database) {
   async function change(
     found: FoundRequest,
     changes: Partial<RequestRecord>,
+    also: Write = () => {},
   ): Promise<FoundRequest | undefined> {
     const value = { ...found.value, ...changes };
     let sent: Transaction | undefined;
-    const versionstamp = await database.commit((transaction) =>
-      sent = replace(transaction, found, value)
-    );
+    const versionstamp = await database.commit((transaction) => {
+      sent = replace(transaction, found, value);
+      also(transaction);
+    });
     return versionstamp === undefined
       ? undefined
       : { ...found, value, versionstamp, mark: sent?.mark };
@@ -101,6 +103,8 @@ export function authorizationRequestStore(database: Database) {
      * no consent is needed.
      *
      * @param provider where the person is sent without being asked
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
+     * is blocked
      */
     async save(
       browser: string,
@@ -118,9 +122,11 @@ export function authorizationRequestStore(database: Database) {
         ...provider !== undefined && { provider },
         expiresAt: database.now() + AUTHORIZATION_REQUEST_TTL_SECONDS,
       };
-      await database.commit((transaction) =>
-        transaction.create(authorizationRequestKey(handle), record)
-      );
+      const client = { clientId: request.request.clientId };
+      const write = (transaction: Transaction) =>
+        unlessBlocked(transaction, client)
+          .create(authorizationRequestKey(handle), record);
+      while (!await database.commit(write)) await checkBlocks(database, client);
       return handle;
     },
 
@@ -142,6 +148,9 @@ export function authorizationRequestStore(database: Database) {
     /**
      * Records the person's consent; the provider comes next. False: another
      * request was faster.
+     *
+     * @throws {import("../errors.ts").OAuthError} `access_denied` if the client
+     * is blocked
      */
     async approve(
       found: FoundRequest,
@@ -152,7 +161,14 @@ export function authorizationRequestStore(database: Database) {
       },
     ): Promise<boolean> {
       const changes = { phase: "upstream", consented, provider } as const;
-      return await change(found, changes) !== undefined;
+      const { clientId } = found.value.request;
+      const approved = await change(
+        found,
+        changes,
+        (transaction) => unlessBlocked(transaction, { clientId }),
+      );
+      if (!approved) await checkBlocks(database, { clientId });
+      return approved !== undefined;
     },
 
     /** Marks a request as answered. False: another request was faster. */

@@ -1,7 +1,8 @@
 /**
  * Blocks: people and clients that an operator shut out while servers run. Every
  * commit that makes a grant live, or signs someone in to the account page,
- * rests on the absence of theirs. The open ones are ended after the block.
+ * rests on the absence of theirs. What is open is read together with a head,
+ * which changes with every block, so that it obeys before anyone has ended it.
  *
  * @module
  */
@@ -10,8 +11,8 @@ import { shortClientId } from "../auth/rules/client_id.ts";
 import type { Grant } from "../auth/rules/grant.ts";
 import { refusedByBlock } from "../auth/rules/sign_in_grant.ts";
 import { machineSubject } from "../auth/rules/subject.ts";
-import type { Database } from "./database.ts";
-import { blockKey } from "./keys.ts";
+import type { Database, Entry } from "./database.ts";
+import { blockHeadKey, blockKey } from "./keys.ts";
 import { absent, type Transaction } from "./transaction.ts";
 
 /** The block of a person or a client. */
@@ -25,12 +26,25 @@ export interface Block {
   reason?: string;
 }
 
-type Named = Pick<Grant, "subject"> & Partial<Pick<Grant, "clientId">>;
+/** The most blocks: every process remembers their names. */
+export const MOST_BLOCKS = 10_000;
 
-function keysOf({ subject, clientId }: Named): Deno.KvKey[] {
-  const names = new Set([subject]);
+/** The number of blocks; another version of it: they have changed. */
+export interface BlockHead {
+  count: number;
+}
+
+/** A person, a client, or both. */
+type Named = Partial<Pick<Grant, "subject" | "clientId">>;
+
+function namesOf({ subject, clientId }: Named): string[] {
+  const names = new Set(subject === undefined ? [] : [subject]);
   if (clientId) names.add(machineSubject(shortClientId(clientId)));
-  return [...names].map((name) => blockKey(name));
+  return [...names];
+}
+
+function keysOf(named: Named): Deno.KvKey[] {
+  return namesOf(named).map((name) => blockKey(name));
 }
 
 /** Makes a commit fail if a person or their client is blocked. */
@@ -55,10 +69,48 @@ export async function checkBlocks(
   if (blocks.some(({ value }) => value)) throw refusedByBlock(code);
 }
 
+/**
+ * Opens what a process knows of blocks. Whoever reads a record of a person or a
+ * client reads {@linkcode blockHeadKey} with it: only when that has changed are
+ * the blocks themselves read.
+ */
+export function knownBlocks(database: Database) {
+  let known: { head: string; names: Promise<ReadonlySet<string>> } | undefined;
+
+  async function read(): Promise<ReadonlySet<string>> {
+    const found = await database.list<Block>(blockKey(), {
+      limit: MOST_BLOCKS,
+    });
+    return new Set(found.map(({ value }) => value.name));
+  }
+
+  return {
+    /** Returns true if one of these was blocked when the head was read. */
+    async has(
+      { value, versionstamp }: Entry<BlockHead>,
+      named: Named,
+    ): Promise<boolean> {
+      if (!value?.count || versionstamp === null) return false;
+      // Names that were read for a later head are as good.
+      if (known === undefined || known.head < versionstamp) {
+        const reading = known = { head: versionstamp, names: read() };
+        reading.names.catch(() => {
+          if (known === reading) known = undefined;
+        });
+      }
+      const names = await known.names;
+      return namesOf(named).some((name) => names.has(name));
+    },
+  };
+}
+
 export type BlockStore = ReturnType<typeof blockStore>;
 
 /** Opens the blocks of a database. */
 export function blockStore(database: Database) {
+  const read = (name: string) =>
+    database.getMany<[BlockHead, Block]>([blockHeadKey(), blockKey(name)]);
+
   return {
     async find(name: string): Promise<Block | undefined> {
       return (await database.find<Block>(blockKey(name)))?.value;
@@ -71,29 +123,48 @@ export function blockStore(database: Database) {
         .toSorted((one, other) => other.at - one.at);
     },
 
-    /** Makes a block, and gives it; one that is there stays as it is. */
+    /**
+     * Makes a block, and gives it; one that is there stays as it is. Either
+     * changes the head, and so does {@linkcode lift}: a commit of before, which
+     * was given up, is not applied after it.
+     *
+     * @throws {RangeError} if there are too many
+     */
     async block(
       name: string,
       { by, reason }: Pick<Block, "by" | "reason">,
     ): Promise<Block> {
       for (;;) {
-        const entry = await database.get<Block>(blockKey(name));
-        if (entry.value) return entry.value;
+        const [head, entry] = await read(name);
+        const { count = 0 } = head.value ?? {};
         const at = database.now();
-        const block: Block = { name, at, by, ...reason && { reason } };
-        await database.commit((transaction) =>
-          transaction.check(entry).setForever(entry.key, block)
-        );
-        // Read again: another operator may have been faster.
+        const block = entry.value ??
+          { name, at, by, ...reason && { reason } };
+        if (!entry.value && count >= MOST_BLOCKS) {
+          throw new RangeError(`There are ${MOST_BLOCKS} blocks already`);
+        }
+        const isDone = await database.commit((transaction) => {
+          transaction.check(head, entry).setForever(entry.key, block)
+            .setForever(head.key, { count: entry.value ? count : count + 1 });
+        });
+        if (isDone) return block;
+        // Another operator was faster, or the answer was lost.
       }
     },
 
     /** Lifts a block, and gives it; undefined if there is none. */
     async lift(name: string): Promise<Block | undefined> {
-      const found = await database.find<Block>(blockKey(name));
-      if (!found) return undefined;
-      await database.commit((transaction) => transaction.delete(found.key));
-      return found.value;
+      let lifted: Block | undefined;
+      for (;;) {
+        const [head, entry] = await read(name);
+        const { count = 0 } = head.value ?? {};
+        lifted ??= entry.value;
+        const isDone = await database.commit((transaction) => {
+          transaction.check(head, entry).delete(entry.key)
+            .setForever(head.key, { count: entry.value ? count - 1 : count });
+        });
+        if (isDone) return lifted;
+      }
     },
   };
 }

@@ -24,6 +24,8 @@ export interface AccessRecord extends Expiring {
   wrappedKey?: string;
   /** The scopes of the token, if they are fewer than its grant's. */
   scopes?: readonly string[];
+  /** The time of its token response; absent in tokens from before 0.3. */
+  issuedAt?: number;
   /**
    * The answer of the refresh token that it was exchanged for, until the first
    * call with this token shows that the client has it.
@@ -83,6 +85,7 @@ export async function issueTokens(
   const accessToken = mintCredential("access_token", grantId);
   const access: TokenRecord = {
     wrappedKey: await wrapDataKey(dataKey, grantId, accessToken),
+    issuedAt: now,
     expiresAt: Math.min(now + lifetimes.accessTokenSeconds, grant.expiresAt),
     ...scopes !== grant.scopes && { scopes },
     ...answer && { answer },

@@ -84,6 +84,40 @@ export function taskLeaseKey(taskId: string): Deno.KvKey {
   return ["task-lease", bounded(taskId)];
 }
 
+/**
+ * The run of durable work: what it began with, and whose turn it is · until the
+ * end of the task.
+ */
+export function taskRunKey(taskId: string): Deno.KvKey {
+  return ["task-run", bounded(taskId)];
+}
+
+/** A step of durable work · as long as the task. */
+export function taskStepKey(taskId: string, ...id: string[]): Deno.KvKey {
+  return ["task-step", bounded(taskId), ...id.map(fingerprint)];
+}
+
+/** The time at which durable work is looked at · as long as the task. */
+export function wakeKey(dueSeconds: number, taskId: string): Deno.KvKey {
+  return ["wake", dueSeconds, bounded(taskId)];
+}
+
+/** The wakes that are due, the oldest first. */
+export function dueWakesRange(nowSeconds: number): {
+  start: Deno.KvKey;
+  end: Deno.KvKey;
+} {
+  return { start: ["wake", 0], end: ["wake", nowSeconds + 1] };
+}
+
+/** The parts that {@linkcode wakeKey} made a key of. */
+export function partsOfWake([, dueSeconds, taskId]: Deno.KvKey): {
+  dueSeconds: number;
+  taskId: string;
+} {
+  return { dueSeconds: dueSeconds as number, taskId: taskId as string };
+}
+
 /** An answer given to a task · as long as the task. */
 export function taskAnswerKey(taskId: string, key: string): Deno.KvKey {
   return ["task-answer", bounded(taskId), fingerprint(key)];
@@ -370,6 +404,11 @@ export function attemptsKey(): Deno.KvKey {
 /** The block of a person or a client · until it is lifted. */
 export function blockKey(...name: string[]): Deno.KvKey {
   return ["block", ...name.map(fingerprint)];
+}
+
+/** A head that changes with every block and its end · for ever. */
+export function blockHeadKey(): Deno.KvKey {
+  return ["block-head"];
 }
 
 /** The `BASE_URL` of the last start · for ever. */

@@ -10,7 +10,7 @@ import { type Grant, useGrant } from "../auth/rules/grant.ts";
 import type { Lifetimes } from "../auth/rules/lifetimes.ts";
 import type { IssuedTokens } from "../auth/rules/token_request.ts";
 import { seal, unseal } from "../crypto/seal.ts";
-import { checkBlocks } from "./blocks.ts";
+import { type BlockHead, checkBlocks, knownBlocks } from "./blocks.ts";
 import type { Database, Entry } from "./database.ts";
 import {
   issueTokens,
@@ -18,6 +18,7 @@ import {
   type TokenRecord,
 } from "./issuance.ts";
 import {
+  blockHeadKey,
   grantKey,
   refreshTokenKey,
   successorKey,
@@ -33,6 +34,8 @@ export interface ReadRefreshToken {
   grant: Entry<Grant>;
   upstream: Entry<UpstreamRecord>;
   successor: Entry<SuccessorRecord>;
+  /** True if the person or the client is blocked. */
+  isBlocked: boolean;
 }
 
 /** A refresh token that may be exchanged. */
@@ -56,21 +59,26 @@ export function refreshTokenStore(
   database: Database,
   lifetimes: Lifetimes,
 ) {
+  const blocks = knownBlocks(database);
+
   return {
     /** Reads all records of a refresh token; undefined if it is not one. */
     async read(refreshToken: string): Promise<ReadRefreshToken | undefined> {
       const credential = parseCredential(refreshToken);
       if (credential?.kind !== "refresh_token") return undefined;
       const { grantId } = credential;
-      const [token, grant, upstream, successor] = await database.getMany<
-        [TokenRecord, Grant, UpstreamRecord, SuccessorRecord]
+      const [token, grant, upstream, successor, head] = await database.getMany<
+        [TokenRecord, Grant, UpstreamRecord, SuccessorRecord, BlockHead]
       >([
         refreshTokenKey(refreshToken),
         grantKey(grantId),
         upstreamKey(grantId),
         successorKey(refreshToken),
+        blockHeadKey(),
       ]);
-      return { refreshToken, token, grant, upstream, successor };
+      const isBlocked = grant.value !== undefined &&
+        await blocks.has(head, grant.value);
+      return { refreshToken, token, grant, upstream, successor, isBlocked };
     },
 
     /**

@@ -10,7 +10,9 @@ import type { JsonObject } from "../json.ts";
 import type { Database, Expiring } from "./database.ts";
 import { taskAnswerKey, taskKey } from "./keys.ts";
 import { persist, tidy } from "./persist.ts";
+import { DURABLE_SECONDS } from "./task_runs.ts";
 import { changeTask, TASK_SECONDS, type TaskRecord } from "./task_record.ts";
+import { setWake } from "./wakes.ts";
 import {
   deleteText,
   keysOf,
@@ -89,11 +91,58 @@ export function taskQuestions(database: Database) {
       }
     },
 
+    /**
+     * Opens a question of durable work, unless it is open or has its answer
+     * already, and gives that to `keep` before it is forgotten.
+     */
+    async askOnce(
+      taskId: string,
+      key: string,
+      question: InputRequest,
+      { signal, keep }: {
+        signal: AbortSignal;
+        keep(answer: string): Promise<void>;
+      },
+    ): Promise<void> {
+      const answerKey = taskAnswerKey(taskId, key);
+      const ref = await persist(
+        () =>
+          saveText(database, JSON.stringify(question), {
+            expiresAt: database.now() + DURABLE_SECONDS,
+            inlineCharacters: QUESTION_CHARACTERS,
+          }),
+        { signal },
+      );
+      await persist(
+        () =>
+          changeTask(database, taskId, async ({ questions }) => {
+            if (Object.hasOwn(questions, key)) return;
+            if (await database.find(answerKey)) return;
+            return {
+              status: "input_required",
+              questions: { ...questions, [key]: ref },
+            };
+          }),
+        { signal },
+      );
+      const answer = await database.waitFor<AnswerRecord>(
+        answerKey,
+        (answer) => answer !== undefined,
+        signal,
+      );
+      const { ref: answerRef } = answer!;
+      await keep(
+        await persist(() => readText(database, answerRef), { signal }),
+      );
+      await deleteText(database, ref);
+      await tidy(() => removeAnswer(answerKey));
+    },
+
     /** Accepts answers; those to questions that are not open are ignored. */
     async answer(taskId: string, answers: JsonObject): Promise<void> {
       const task = await database.find<TaskRecord>(taskKey(taskId));
       if (!task) return;
-      const { expiresAt, questions } = task.value;
+      const { expiresAt, questions, durable } = task.value;
       for (const [key, answer] of Object.entries(answers)) {
         if (!Object.hasOwn(questions, key)) continue;
         const ref = await saveText(database, JSON.stringify(answer), {
@@ -110,7 +159,14 @@ export function taskQuestions(database: Database) {
                 ? "input_required"
                 : "working",
             },
-          (transaction) => transaction.set(taskAnswerKey(taskId, key), record),
+          (transaction) => {
+            transaction.set(taskAnswerKey(taskId, key), record);
+            // No process may be waiting for it.
+            if (durable) {
+              const dueSeconds = database.now();
+              setWake(transaction, { taskId, dueSeconds, expiresAt });
+            }
+          },
         );
         if (!isTaken) await deleteText(database, ref);
       }

@@ -35,6 +35,13 @@ export interface TaskRecord extends Expiring {
   questions: Record<string, TextRef>;
   /** The result or the error, once there is one. */
   outcome?: TextRef;
+  /** Present if its work survives its process. */
+  durable?: {
+    /** The seconds for which it stays after its end. */
+    keep: number;
+    /** The list that counts it. */
+    list: string;
+  };
 }
 
 /** True if nothing more happens to a task. */

@@ -14,7 +14,15 @@ import type { Database, Expiring, Found } from "./database.ts";
 import { taskKey, taskLeaseKey, tasksOfKey } from "./keys.ts";
 import { Lapses } from "./lapses.ts";
 import { pause } from "../clock.ts";
+import { stepStore } from "./steps.ts";
 import { taskQuestions } from "./task_questions.ts";
+import {
+  deleteRun,
+  type Hold,
+  type NewRun,
+  type RunBeginning,
+  taskRunStore,
+} from "./task_runs.ts";
 import {
   changeTask,
   isTerminal,
@@ -53,6 +61,8 @@ export interface Task {
   statusMessage?: string;
   createdMilliseconds: number;
   updatedMilliseconds: number;
+  /** Epoch seconds. */
+  expiresAt: number;
   inputRequests?: Record<string, InputRequest>;
   /** `completed`: the method's result; `failed`: a JSON-RPC error. */
   outcome?: JsonObject;
@@ -92,25 +102,68 @@ export function taskStore(
 ) {
   const lapses = new Lapses(database, confirmSeconds * 1000);
 
-  /** Ends a task, once; false when it had ended already. */
-  async function end(taskId: string, outcome: TaskEnd): Promise<boolean> {
+  const runs = taskRunStore(database);
+  const steps = stepStore(database);
+
+  /**
+   * Ends a task, once; false when it had ended already.
+   *
+   * @param hold the turn at durable work that gives the end: false if it is lost
+   */
+  async function end(
+    taskId: string,
+    outcome: TaskEnd,
+    hold?: Hold,
+  ): Promise<boolean> {
+    const keep = hold?.run.keep ?? TASK_SECONDS;
     const ref = "outcome" in outcome
       ? await saveText(database, JSON.stringify(outcome.outcome), {
-        expiresAt: database.now() + TASK_SECONDS,
+        expiresAt: database.now() + keep,
       })
       : undefined;
+    let durable: TaskRecord["durable"];
+    let run: Awaited<ReturnType<typeof runs.find>> | undefined;
+    let listed: Found<TaskOfPerson> | undefined;
     const isEnded = await changeTask(
       database,
       taskId,
-      ({ statusMessage }) => ({
-        status: outcome.status,
-        statusMessage: cut(outcome.statusMessage) ?? statusMessage,
-        outcome: ref,
-        questions: {},
-      }),
-      (transaction) => transaction.delete(taskLeaseKey(taskId)),
+      async (record) => {
+        const { statusMessage } = record;
+        durable = record.durable;
+        if (durable) {
+          run = await runs.find(taskId);
+          const isLost = run.versionstamp !== hold?.term.versionstamp;
+          if (hold && isLost) return undefined;
+          listed = await database.find(tasksOfKey(durable.list, taskId));
+        }
+        return {
+          status: outcome.status,
+          statusMessage: cut(outcome.statusMessage) ?? statusMessage,
+          outcome: ref,
+          questions: {},
+          ...durable && { expiresAt: database.now() + durable.keep },
+        };
+      },
+      (transaction) => {
+        transaction.delete(taskLeaseKey(taskId));
+        if (!durable) return;
+        deleteRun(transaction, taskId, hold);
+        if (!listed) return;
+        const expiresAt = database.now() + durable.keep;
+        transaction.check(listed).set(listed.key, {
+          ...listed.value,
+          expiresAt,
+        });
+      },
     );
     if (!isEnded && ref) await deleteText(database, ref);
+    if (isEnded && durable) {
+      const { keep } = durable;
+      database.background(async () => {
+        await steps.settle(taskId, database.now() + keep);
+        if (run?.value) await runs.tidy(run.value);
+      });
+    }
     return isEnded;
   }
 
@@ -126,7 +179,8 @@ export function taskStore(
       ]);
       const { value: record } = task;
       if (record?.binding !== binding) return undefined;
-      if (isTerminal(record.status) || held.value) {
+      // Durable work is taken over, and does not fail.
+      if (isTerminal(record.status) || held.value || record.durable) {
         lapses.forget(taskId);
         return await viewUnlessExpired(taskId, record);
       }
@@ -175,7 +229,7 @@ export function taskStore(
 
   async function view(taskId: string, record: TaskRecord): Promise<Task> {
     const { scopes = [], status, statusMessage, questions, outcome } = record;
-    const { createdMilliseconds, updatedMilliseconds } = record;
+    const { createdMilliseconds, updatedMilliseconds, expiresAt } = record;
     const open = await Promise.all(
       Object.entries(questions).map(async ([key, ref]) =>
         [key, JSON.parse(await readText(database, ref))] as const
@@ -188,6 +242,7 @@ export function taskStore(
       statusMessage,
       createdMilliseconds,
       updatedMilliseconds,
+      expiresAt,
       ...(open.length > 0 && { inputRequests: Object.fromEntries(open) }),
       ...(outcome &&
         { outcome: JSON.parse(await readText(database, outcome)) }),
@@ -242,6 +297,41 @@ export function taskStore(
           })
       );
       return await view(taskId, record);
+    },
+
+    /** Stores a new task of durable work, and gives this process its turn. */
+    async createDurable(
+      taskId: string,
+      run: NewRun,
+      beginning: RunBeginning,
+      list: string,
+    ): Promise<{ task: Task; hold: Hold }> {
+      const prepared = await runs.prepare(taskId, run, beginning);
+      const { expiresAt } = prepared;
+      const { caller: { binding, grantId }, scopes, keep } = run;
+      const time = database.clock();
+      const record: TaskRecord = {
+        binding,
+        ...scopes.length > 0 && { scopes },
+        status: "working",
+        createdMilliseconds: time,
+        updatedMilliseconds: time,
+        questions: {},
+        durable: { keep, list },
+        expiresAt,
+      };
+      const version = await database.commit((transaction) => {
+        transaction
+          .create(taskKey(taskId), record)
+          .set(taskLeaseKey(taskId), lease())
+          .set<TaskOfPerson>(tasksOfKey(list, taskId), { grantId, expiresAt });
+        prepared.create(transaction);
+      });
+      // Its name is new: no one else can have taken it.
+      return {
+        task: await view(taskId, record),
+        hold: prepared.hold(version!),
+      };
     },
 
     /** Deletes a new task of which no one was told. */
@@ -338,6 +428,7 @@ export function taskStore(
           if (found) transaction.end(found.key);
           transaction.delete(key);
         });
+        if (found?.value.durable) await steps.forget(taskId);
         const ref = found?.value.outcome;
         if (ref) await deleteText(database, ref);
       }

@@ -18,6 +18,7 @@ import {
   waitsOfKey,
 } from "./keys.ts";
 import { absent, type Transaction, type Write } from "./transaction.ts";
+import { setWake } from "./wakes.ts";
 import {
   type Wait,
   type Waiting,
@@ -41,6 +42,9 @@ const USED_SECONDS = 5 * 60;
 
 /** The time for which the answer of a moment is kept for its task, in seconds. */
 const ANSWER_SECONDS = 90 * 24 * 60 * 60;
+
+/** Longer than a process that waits here takes to see an answer. */
+const SECOND_LOOK_SECONDS = 10;
 
 /** The most characters of what is asked, and of an answer. */
 export const WAIT_CHARACTERS = 16_000;
@@ -147,11 +151,26 @@ export function waitStore(database: Database) {
       }
       const versionstamp = await database.commit((transaction) => {
         put(transaction.check(found), key, record);
+        if (record.taskId !== undefined) wake(transaction, record);
         also(transaction);
       });
       if (versionstamp) return await view({ key, value: record, versionstamp });
       // Unchanged: then it was `also` that failed.
       last = found.versionstamp;
+    }
+  }
+
+  /**
+   * Wakes the task of a wait. Twice: its process may be about to leave it as the
+   * first look finds it at work, and will have seen the answer by the second.
+   */
+  function wake(
+    transaction: Transaction,
+    { taskId, expiresAt }: WaitRecord,
+  ): void {
+    for (const seconds of [0, SECOND_LOOK_SECONDS]) {
+      const dueSeconds = database.now() + seconds;
+      setWake(transaction, { taskId: taskId!, dueSeconds, expiresAt });
     }
   }
 

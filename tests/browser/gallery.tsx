@@ -192,6 +192,7 @@ const CHANGES: AccountProps = {
   ],
   tokens: (
     <TokenSection
+      isBare={false}
       tokens={[{
         grantId: "g4",
         name: "Backup",

@@ -11,6 +11,7 @@ import { REPOSITORY } from "../kit/process.ts";
 const NOT_OF_A_PERSON = [
   "assertion",
   "attempts",
+  "block-head",
   "bucket",
   "cancel",
   "cancel-head",

@@ -47,6 +47,19 @@ Deno.test("OAUTH_ACCESS_TOKEN_MINUTES counts for tokens that are there, at their
   assert.equal(await statusAt(after, body.access_token), 200);
 });
 
+Deno.test("OAUTH_ACCESS_TOKEN_MINUTES counts from each token's own response, not from a later refresh", async () => {
+  using time = new FakeTime();
+  await using servers = await startTwo({ OAUTH_ACCESS_TOKEN_MINUTES: "10" });
+  const { before, after } = servers;
+  const client = await Client.register(before);
+  const { access_token, refresh_token } = await client.connect();
+  time.tick(500);
+  const { body } = await client.refresh(refresh_token);
+  time.tick(200);
+  assert.equal(await statusAt(after, access_token), 401);
+  assert.equal(await statusAt(after, body.access_token), 200);
+});
+
 Deno.test("a lost refresh is not answered with a token that is over by today's OAUTH_ACCESS_TOKEN_MINUTES", async () => {
   using time = new FakeTime();
   await using servers = await startTwo({ OAUTH_ACCESS_TOKEN_MINUTES: "10" });

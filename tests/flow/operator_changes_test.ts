@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { tool } from "../../src/authoring/tool.ts";
 import { now } from "../../src/clock.ts";
 import { JWT_BEARER_GRANT_TYPE } from "../../src/auth/rules/identity_assertion.ts";
+import { shortClientId } from "../../src/auth/rules/client_id.ts";
 import { AccountVisitor } from "../kit/account_visitor.ts";
 import { endOfAll } from "../../src/auth/grants/end_all.ts";
 import { grantsEnd } from "../../src/auth/grants/end_grant.ts";
@@ -382,4 +383,26 @@ Deno.test("who is in OAUTH_BLOCKED is told so on a page, and so is a client", as
   const shown = await second.browser().open(blocked.authorizationUrl());
   assert.equal(shown.status, 403);
   assert.match(shown.text, /Blocked here/);
+});
+
+Deno.test("a client that is blocked while servers run is refused before its consent page, and on one that was open", async () => {
+  await using server = await start({});
+  const client = await Client.register(server);
+  const browser = server.browser();
+  const open = await browser.open(client.authorizationUrl());
+  const { blocks } = blocking(server.kv);
+  const name = `client:${shortClientId(client.clientId)}`;
+  await blocks.block(name, { by: "ops" });
+  for (
+    const page of [
+      await browser.open(client.authorizationUrl()),
+      await browser.press(open, "decision", "approve"),
+    ]
+  ) {
+    assert.equal(page.status, 403);
+    assert.match(page.text, /Blocked here/);
+    assert.doesNotMatch(page.text, /name="decision"/);
+  }
+  await blocks.lift(name);
+  assert.equal((await client.connect({ browser })).token_type, "Bearer");
 });

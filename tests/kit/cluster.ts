@@ -69,6 +69,7 @@ function remoteApp(process: ServerProcess): Server {
       const { pathname, search } = new URL(request.url);
       return fetch(new Request(process.url + pathname + search, request));
     },
+    wake: async () => {},
     running: 0,
     endStreams() {},
     stop() {},

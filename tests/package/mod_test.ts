@@ -36,6 +36,7 @@ const VALUES = [
   "serve",
   "service",
   "tool",
+  "wake",
   "z",
 ];
 

@@ -151,6 +151,25 @@ Deno.test("parseAuth() complains of every entry of a list that matches no one", 
   }
 });
 
+Deno.test("parseAuth() says why a list takes no groups, and what to do", () => {
+  for (
+    const [setting, advice] of [
+      ["OAUTH_ALLOWED_USERS", /Say it in OAUTH_PERMISSIONS/],
+      ["OAUTH_ADMINS", /Name each operator: whoever may change a group/],
+      ["OAUTH_BLOCKED", /Name each person: who leaves a group/],
+    ] as const
+  ) {
+    assert.throws(
+      () => parseConfig({ ...GITHUB, [setting]: "team:acme/dev" }),
+      ({ message }) => {
+        assert.match(message, /this list is of people, not of groups/);
+        assert.match(message, advice);
+        return true;
+      },
+    );
+  }
+});
+
 Deno.test("parseConfig() notes rules about memberships that no one tells of", () => {
   const notes = (environment: Environment) =>
     parseConfig({ ...GITHUB, ...environment }).notes;

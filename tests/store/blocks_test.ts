@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LIFETIMES } from "../../src/auth/rules/lifetimes.ts";
-import { OAuthError } from "../../src/errors.ts";
+import { OAuthError, StorageError } from "../../src/errors.ts";
 import {
   openClientGrant,
   openPersonalGrant,
@@ -8,7 +8,11 @@ import {
 import { now } from "../../src/clock.ts";
 import { accessTokenStore } from "../../src/store/access_tokens.ts";
 import { accountSessionStore } from "../../src/store/account_sessions.ts";
-import { blockStore } from "../../src/store/blocks.ts";
+import { blockStore, MOST_BLOCKS } from "../../src/store/blocks.ts";
+import { blockHeadKey } from "../../src/store/keys.ts";
+import { refreshTokenStore } from "../../src/store/refresh_tokens.ts";
+import { kvWith } from "../kit/kv.ts";
+import { StalledKv } from "../kit/stalled_kv.ts";
 import { Database } from "../../src/store/database.ts";
 import { grantStore } from "../../src/store/grants.ts";
 import { fiftyAtOnce, testOnDatabases } from "../kit/databases.ts";
@@ -158,5 +162,125 @@ testOnDatabases(
     );
     for (const id of made) assert(id === undefined || seen.includes(id));
     assert.equal((await grants.listOpen("dev:42")).length, seen.length);
+  },
+);
+
+/** A change of blocks that is given up, and what carries it out later. */
+async function givenUp(
+  kv: Deno.Kv,
+  change: (blocks: ReturnType<typeof blockStore>) => Promise<unknown>,
+) {
+  const stall = new StalledKv(kv);
+  const slow = new Database(stall.kv, { deadlineMilliseconds: 20 });
+  stall.beginAtCommit();
+  await assert.rejects(change(blockStore(slow)), StorageError);
+  return {
+    async carryOut() {
+      await stall.end();
+      await slow.idle();
+    },
+  };
+}
+
+testOnDatabases(
+  "block() that was given up is not applied after a later lift()",
+  async (kv, other) => {
+    const late = await givenUp(kv, (it) => it.block("dev:42", OPS));
+    const blocks = blockStore(new Database(other));
+    assert.equal(await blocks.lift("dev:42"), undefined);
+    await late.carryOut();
+    assert.equal(await blocks.find("dev:42"), undefined);
+  },
+);
+
+testOnDatabases(
+  "lift() that was given up is not applied after a later block()",
+  async (kv, other) => {
+    const blocks = blockStore(new Database(other));
+    const made = await blocks.block("dev:42", OPS);
+    const late = await givenUp(kv, (it) => it.lift("dev:42"));
+    assert.deepEqual(await blocks.block("dev:42", OPS), made);
+    await late.carryOut();
+    assert.deepEqual(await blocks.find("dev:42"), made);
+  },
+);
+
+testOnDatabases(
+  "a block counts for what is open before anyone has ended it, and until it is lifted",
+  async (kv, other) => {
+    const client = newClient();
+    const { clientId } = client;
+    const { code } = await signIn(kv, { client });
+    const good = { clientId, codeVerifier: VERIFIER, refreshable: true };
+    const here = new Database(kv);
+    const held = await redeem(here, { ...good, code });
+    const tokens = accessTokenStore(here);
+    const sessions = accountSessionStore(here);
+    const identity = { subject: "42" };
+    const cookie = await sessions.save({ subject: "dev:42", identity });
+    const { grant } = (await tokens.find(held.accessToken))!;
+    const refreshed = refreshTokenStore(here, LIFETIMES);
+    const isOpen = async () => ({
+      token: await tokens.find(held.accessToken) !== undefined,
+      grant: await tokens.findGrant(grant.id) !== undefined,
+      refresh: !(await refreshed.read(held.refreshToken!))!.isBlocked,
+      account: await sessions.find(cookie) !== undefined,
+    });
+    const all = { token: true, grant: true, refresh: true, account: true };
+    const none = { token: false, grant: false, refresh: false, account: false };
+    assert.deepEqual(await isOpen(), all);
+    const blocks = blockStore(new Database(other));
+    await blocks.block("dev:43", OPS);
+    assert.deepEqual(await isOpen(), all);
+    await blocks.block("dev:42", OPS);
+    assert.deepEqual(await isOpen(), none);
+    await blocks.lift("dev:42");
+    assert.deepEqual(await isOpen(), all);
+    // A client's page of their own is no business of its.
+    await blocks.block(`client:${clientId}`, OPS);
+    assert.deepEqual(await isOpen(), { ...none, account: true });
+  },
+);
+
+testOnDatabases(
+  "the names of blocks are read when they have changed, and not for each token",
+  async (kv, other) => {
+    const blocks = blockStore(new Database(other));
+    let lists = 0;
+    const counted = kvWith(kv, {
+      list: async function* (...args: Parameters<Deno.Kv["list"]>) {
+        lists++;
+        yield* kv.list(...args);
+      },
+    });
+    const tokens = accessTokenStore(new Database(counted));
+    const grant = personal();
+    await accessTokenStore(new Database(kv)).issuePersonal(grant);
+    const find = () =>
+      Promise.all([1, 2, 3].map(() => tokens.findGrant(grant.id)));
+    await find();
+    assert.equal(lists, 0);
+    await blocks.block("dev:43", OPS);
+    await find();
+    await find();
+    assert.equal(lists, 1);
+    await blocks.block("dev:42", OPS);
+    assert.deepEqual(await find(), [undefined, undefined, undefined]);
+    assert.equal(lists, 2);
+  },
+);
+
+testOnDatabases(
+  "block() refuses more than every process may remember, and lift() makes room",
+  async (kv, other) => {
+    const blocks = blockStore(new Database(kv));
+    const made = await blocks.block("dev:42", OPS);
+    await kv.set(blockHeadKey(), { count: MOST_BLOCKS });
+    const others = blockStore(new Database(other));
+    await assert.rejects(others.block("dev:43", OPS), RangeError);
+    assert.deepEqual(await others.block("dev:42", OPS), made);
+    await others.lift("dev:42");
+    await others.block("dev:43", OPS);
+    await assert.rejects(others.block("dev:42", OPS), RangeError);
   },
 );

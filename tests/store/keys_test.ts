@@ -13,6 +13,8 @@ Deno.test("every key begins with a word of its own", () => {
     peopleRange,
     grantsRange,
     grantsOfSubjectRange,
+    dueWakesRange,
+    partsOfWake,
     ...others
   } = keys;
   const words = Object.values(others).map((keyOf) =>
@@ -37,7 +39,14 @@ Deno.test("every key begins with a word of its own", () => {
   assert.deepEqual(place, { text: "jo", person: ada });
   const [after] = peopleRange("name", { begins: "", after: place }).start;
   assert.equal(after, kind);
-  for (const range of [grantsRange(), grantsOfSubjectRange("ada", "id")]) {
+  const wake = { dueSeconds: 1, taskId: "t" };
+  assert.deepEqual(partsOfWake(keys.wakeKey(1, "t")), wake);
+  const ranges = [
+    grantsRange(),
+    grantsOfSubjectRange("ada", "id"),
+    dueWakesRange(1),
+  ];
+  for (const range of ranges) {
     assert.equal(range.start[0], range.end[0]);
   }
 });

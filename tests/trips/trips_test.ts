@@ -104,8 +104,8 @@ testBudgets("a refresh at the provider", walkProviderRefresh, {
 testBudgets("the account page", walkAccount, {
   "go to the provider": ["0 (0)", "0 (0)"],
   callback: ["1 (1)", "1 (1)"],
-  page: ["4 (5)", "4 (5)"],
-  "page with a new token": ["5 (6)", "5 (6)"],
+  page: ["4 (6)", "4 (6)"],
+  "page with a new token": ["5 (7)", "5 (7)"],
   pause: ["8 (8)", "8 (8)"],
   resume: ["8 (8)", "8 (8)"],
   narrow: ["8 (8)", "8 (8)"],

@@ -117,6 +117,8 @@ export function accountPageEndpoint(
     const view = signedIn.isOperator(session)
       ? await operatorView(options, filter, after)
       : undefined;
+    const { supported } = options.scopes;
+    const grantable = options.permissions?.ceiling(session) ?? supported;
     const made = tokens.find((grant) => grant.id === asked.made);
     return page(
       c,
@@ -139,9 +141,8 @@ export function accountPageEndpoint(
           tokens: tokens.map((grant) =>
             tokenInWords(grant, options, callsOf.get(grant.id))
           ),
-          scopes: options.inWords(
-            options.permissions?.ceiling(session) ?? options.scopes.supported,
-          ),
+          scopes: options.inWords(grantable),
+          isBare: grantable.length === 0 && supported.length > 0,
           days: tokenDays(lifetimes),
           made: made && {
             name: made.clientName,

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Authenticated, STRANGER } from "../../caller.ts";
+import { type Authenticated, isStranger, STRANGER } from "../../caller.ts";
 import type { Gate } from "./gate.ts";
 
 /**
@@ -34,5 +34,6 @@ export function anonymousGate(
         keyHeader !== undefined && headers.has(keyHeader)
         ? gate.authenticate(headers)
         : stranger,
+    restore: (caller) => isStranger(caller) ? stranger : gate.restore(caller),
   };
 }

@@ -63,6 +63,19 @@ export function gateOfDoors(doors: Doors): Gate {
 
   return {
     authenticate,
+    restore: (caller) => {
+      switch (caller.door) {
+        case "oauth":
+        case "token":
+          return oauth?.restore(caller);
+        case "jwt":
+          return jwt?.restore(caller);
+        case "bearer":
+          return bearer?.restore(caller);
+        case "api_key":
+          return apiKey?.restore(caller);
+      }
+    },
     // The TypeScript SDK reads the first scheme only, so Bearer comes first;
     // the metadata that it names lists every authorization server.
     challenge: (refusal, sid) =>

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { ANONYMOUS, type Authenticated } from "../../caller.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import { ANONYMOUS, type Authenticated, type Caller } from "../../caller.ts";
 import type { ChallengeError } from "../../errors.ts";
 
 /** A gate, or a door as the only one. */
@@ -18,6 +19,14 @@ export interface Gate {
    */
   authenticate(headers: Headers): Authenticated | Promise<Authenticated>;
   /**
+   * Finds a caller whom it has let in before, as they are known now and without
+   * a request; undefined if they may not come in any more.
+   *
+   * @throws {import("../../errors.ts").StorageError} when the database cannot be
+   * read
+   */
+  restore(caller: Caller): MaybePromise<Authenticated | undefined>;
+  /**
    * Prints the `WWW-Authenticate` value for a refusal (RFC 6750 §3). A `sid` is
    * passed on in the address of the metadata.
    */
@@ -29,20 +38,24 @@ const AUTHENTICATED: Authenticated = Object.freeze({ caller: ANONYMOUS });
 /** `AUTH_STRATEGY=none`: everyone is the same anonymous caller. */
 export const openGate: Gate = {
   authenticate: () => AUTHENTICATED,
+  restore: ({ binding }) =>
+    binding === ANONYMOUS.binding ? AUTHENTICATED : undefined,
   challenge: () => "Bearer",
 };
 
 /** Makes a gate that is loaded with the first request to pass it. */
 export function lateGate(load: () => Promise<Gate>): Gate {
   let gate: Gate | undefined;
-  async function authenticate(headers: Headers): Promise<Authenticated> {
+  async function loaded(): Promise<Gate> {
     const loaded = await load();
-    gate ??= loaded;
-    return await gate.authenticate(headers);
+    return gate ??= loaded;
   }
   return {
     authenticate: (headers) =>
-      gate ? gate.authenticate(headers) : authenticate(headers),
+      gate
+        ? gate.authenticate(headers)
+        : loaded().then((gate) => gate.authenticate(headers)),
+    restore: async (caller) => await (await loaded()).restore(caller),
     // Only a request that has loaded the gate is challenged.
     challenge: (refusal, sid) => gate!.challenge(refusal, sid),
   };

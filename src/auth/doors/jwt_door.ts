@@ -121,6 +121,12 @@ export function jwtDoor(
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
 
+    // Nothing tells that their tokens have ended.
+    restore: (caller) =>
+      caller.door === "jwt" && keysOf.has(JSON.parse(caller.binding)[0])
+        ? { caller }
+        : undefined,
+
     challenge: (refusal, sid) =>
       printChallenge(refusal, {
         resource_metadata: resourceMetadataUrl(baseUrl, sid),

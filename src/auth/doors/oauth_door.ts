@@ -13,7 +13,7 @@ import type { Gate } from "./gate.ts";
 
 /** Lets in whom the authorization server knows by their access token. */
 export function oauthDoor(
-  { baseUrl, scopes: { usual }, verify }: {
+  { baseUrl, scopes: { usual }, verify, restore }: {
     baseUrl: string;
     /**
      * The usual scopes are named in a challenge that needs no particular ones.
@@ -21,6 +21,7 @@ export function oauthDoor(
     scopes: Pick<Scopes, "usual">;
     /** Verifies an access token. @throws {ChallengeError} */
     verify(token: string): MaybePromise<Authenticated>;
+    restore: Gate["restore"];
   },
 ): Gate {
   return {
@@ -29,6 +30,8 @@ export function oauthDoor(
       if (token === undefined) throw new ChallengeError("Sign in first");
       return verify(token);
     },
+
+    restore,
 
     challenge: (refusal, sid) =>
       // RFC 9728 clients follow the first; other clients look for the second.

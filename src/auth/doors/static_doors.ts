@@ -57,6 +57,7 @@ function bearerDoor({ tokens }: { tokens: readonly string[] }): Gate {
   return {
     authenticate: (headers) =>
       admit(parseBearer(headers.get("authorization")), tokens, BY_TOKEN),
+    restore: ({ door }) => door === "bearer" ? BY_TOKEN : undefined,
     challenge: (refusal) => printChallenge(refusal),
   };
 }
@@ -69,6 +70,7 @@ function apiKeyDoor(
     header,
     authenticate: (headers) =>
       admit(headers.get(header) ?? undefined, keys, BY_KEY),
+    restore: ({ door }) => door === "api_key" ? BY_KEY : undefined,
     challenge: () => `ApiKey header="${header}"`,
   };
 }

@@ -6,7 +6,7 @@
  */
 import { type Grant, withinLifetimes } from "./grant.ts";
 import type { Lifetimes } from "./lifetimes.ts";
-import { redirectKind } from "./redirect_uri.ts";
+import { placeOf, redirectKind } from "./redirect_uri.ts";
 import { unionOfScopes } from "./scope.ts";
 
 /** The person and the client of a connection. */
@@ -38,7 +38,7 @@ export function leastUsed<T extends { value: Grant }>(
     .slice(0, Math.max(0, open.length + 1 - MOST_SIGN_INS));
 }
 
-/** Lists what a connection gives at an address of the client's. */
+/** Lists what a connection gives at an address of the client's, or a port. */
 export function scopesAt(
   open: readonly { value: Grant }[],
   { redirectUri, lifetimes, now }: {
@@ -48,7 +48,8 @@ export function scopesAt(
   },
 ): string[] {
   const alive = open.map(({ value }) => value).filter((grant) =>
-    grant.status === "active" && grant.redirectUri === redirectUri &&
+    grant.status === "active" && grant.redirectUri !== undefined &&
+    placeOf(grant.redirectUri) === placeOf(redirectUri) &&
     withinLifetimes(grant, lifetimes).expiresAt > now
   );
   return alive.reduce<string[]>(

@@ -119,17 +119,22 @@ export function withinLifetimes(grant: Grant, lifetimes: Lifetimes): Grant {
 }
 
 /**
- * Gives the end of a grant's access token by the lifetimes of today. None was
- * issued after the grant's last token response.
+ * Gives the end of a grant's access token by the lifetimes of today.
+ *
+ * @param token `issuedAt`: by default the grant's last token response, after
+ * which none was issued
  */
 export function endOfToken(
   grant: Grant,
-  expiresAt: number,
+  { expiresAt, issuedAt = grant.usedAt }: {
+    expiresAt: number;
+    issuedAt?: number;
+  },
   lifetimes: Lifetimes,
 ): number {
   const latest = grant.kind === "token"
     ? Infinity
-    : grant.usedAt + lifetimes.accessTokenSeconds;
+    : issuedAt + lifetimes.accessTokenSeconds;
   const { expiresAt: ended } = withinLifetimes(grant, lifetimes);
   return Math.min(expiresAt, ended, latest);
 }

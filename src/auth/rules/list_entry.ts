@@ -23,6 +23,9 @@ export type ListEntry =
   /** A client, by its short ID. */
   | { kind: "client"; clientId: string };
 
+/** The way to fix an entry about a group, in a list that takes none. */
+export type GroupFix = (entry: string) => string;
+
 /** A kind of entry that not every list takes. */
 export type ListKind = "everyone" | "membership" | "client";
 
@@ -88,13 +91,17 @@ const LIKE_A_DOMAIN = /^(\*\.)?[a-z\d-]+(\.[a-z\d-]+)*\.[a-z]{2,}$/i;
 /**
  * Parses an entry.
  *
- * @param takes the kinds that this list takes besides people
+ * @param list `takes`: the kinds that this list takes besides people;
+ * `groupFix`: what to say of groups, where it takes none
  * @throws {EntryError} if it can match no one
  */
 export function parseListEntry(
   text: string,
   known: Known,
-  takes: readonly ListKind[] = [],
+  { takes = [], groupFix = permitGroup }: {
+    takes?: readonly ListKind[];
+    groupFix?: GroupFix;
+  } = {},
 ): ListEntry {
   if (text === "*") {
     if (takes.includes("everyone")) return { kind: "everyone" };
@@ -107,7 +114,9 @@ export function parseListEntry(
     return parseClient(text.slice(MACHINE_ID.length + 1), known, takes);
   }
   const membership = parseMembership(text);
-  if (membership.isPrefixed) return checkMembership(membership, takes);
+  if (membership.isPrefixed) {
+    return checkMembership(membership, takes, groupFix);
+  }
   const ids = [known.providerId, ...known.otherIds];
   const id = ids.filter((id) => text.startsWith(`${id}:`))
     .toSorted((one, other) => other.length - one.length).at(0);
@@ -223,15 +232,20 @@ function parseClient(
 function checkMembership(
   { kind, name }: { kind: Membership; name: string },
   takes: readonly ListKind[],
+  groupFix: GroupFix,
 ): ListEntry {
   if (!takes.includes("membership")) {
     throw new EntryError(
       "this list is of people, not of groups",
-      "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
-        `OAUTH_PERMISSIONS=${prefixOf(kind)}:${name}=*`,
+      groupFix(`${prefixOf(kind)}:${name}`),
     );
   }
   return { kind, name: membershipName(kind, name) };
+}
+
+function permitGroup(entry: string): string {
+  return "Say it in OAUTH_PERMISSIONS, where who has no entry gets nothing: " +
+    `OAUTH_PERMISSIONS=${entry}=*`;
 }
 
 /** Gives the prefix of a kind of membership, without its colon. */

@@ -74,7 +74,9 @@ export function parsePermissions(
       }
     }
     try {
-      const who = parseListEntry(name, known, ["everyone", "membership"]);
+      const who = parseListEntry(name, known, {
+        takes: ["everyone", "membership"],
+      });
       const isAll = scopes.includes(EVERY_SCOPE);
       rules.push({ who, scopes: isAll ? "all" : scopes });
     } catch (error) {

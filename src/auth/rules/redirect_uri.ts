@@ -155,6 +155,16 @@ export function isRegisteredRedirectUri(
     registered.some((uri) => withoutLoopbackPort(uri) === portless);
 }
 
+/**
+ * Gives the place that is remembered for a redirect URI: without the port of a
+ * loopback address, which a native client has another of each time (RFC 8252
+ * §7.3). Any program of the machine may get that port the next time, so
+ * nothing that is remembered of it replaces consent.
+ */
+export function placeOf(redirectUri: string): string {
+  return withoutLoopbackPort(redirectUri) ?? redirectUri;
+}
+
 function withoutLoopbackPort(uri: string): string | undefined {
   const match = LOOPBACK.exec(uri);
   return match && uri.startsWith("http:") ? match[1] + match[2] : undefined;

@@ -6,12 +6,7 @@
 import type { Authenticated } from "../../caller.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { ChallengeError, HttpError } from "../../errors.ts";
-import {
-  callerOf,
-  endOfToken,
-  type Grant,
-  withinLifetimes,
-} from "../rules/grant.ts";
+import { callerOf, endOfToken } from "../rules/grant.ts";
 import type { Lifetimes } from "../rules/lifetimes.ts";
 import type { MayHold } from "../rules/held_scopes.ts";
 import type { AccessTokenStore } from "../../store/access_tokens.ts";
@@ -19,6 +14,7 @@ import type { GrantStore } from "../../store/grants.ts";
 import { type Clock, now } from "../../clock.ts";
 import { recent } from "../../store/recent.ts";
 import type { ProviderTokens } from "../provider/provider_tokens.ts";
+import { heldGrants } from "./held_grants.ts";
 
 /** The result for a token, remembered for up to a second. */
 interface Verified {
@@ -50,36 +46,25 @@ export function accessTokenVerifier(
     baseUrl: string;
     /** Tells what a grant's tokens may still be used for. */
     mayHold: MayHold;
-    accessTokens: Pick<AccessTokenStore, "find">;
-    grants: Pick<GrantStore, "find" | "touch">;
+    accessTokens: Pick<AccessTokenStore, "find" | "findGrant">;
+    grants: Pick<GrantStore, "touch">;
     providerTokens: Pick<ProviderTokens, "upstream">;
     clock: Clock;
   },
 ) {
   const verified = recent(read, { clock });
-  const live = recent(readGrant, { clock });
-
-  async function readGrant(grantId: string): Promise<Grant | undefined> {
-    return (await grants.find(grantId))?.value;
-  }
-
-  /** True if a grant still allows everything that it did. */
-  async function isStillHeld(
-    grantId: string,
-    scopes: readonly string[],
-  ): Promise<boolean> {
-    const grant = await live.find(grantId);
-    if (!grant || grant.pausedAt !== undefined) return false;
-    const { expiresAt } = withinLifetimes(grant, lifetimes);
-    const held = expiresAt > now(clock) && mayHold(grant, scopes);
-    return !!held && held.scopes.length === scopes.length;
-  }
+  const { isStillHeld } = heldGrants({
+    accessTokens,
+    mayHold,
+    lifetimes,
+    clock,
+  });
 
   async function read(token: string): Promise<Verified | undefined> {
     const access = await accessTokens.find(token);
     if (!access) return undefined;
     const { grant, dataKey } = access;
-    const expiresAt = endOfToken(grant, access.expiresAt, lifetimes);
+    const expiresAt = endOfToken(grant, access, lifetimes);
     const held = mayHold(grant, access.scopes);
     if (!held) return undefined;
     const isPaused = grant.pausedAt !== undefined;

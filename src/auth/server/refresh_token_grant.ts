@@ -18,6 +18,7 @@ import {
   isGrantOf,
   withinLifetimes,
 } from "../rules/grant.ts";
+import { refusedByBlock } from "../rules/sign_in_grant.ts";
 import { SUCCESSOR_MARGIN_SECONDS } from "../rules/lifetimes.ts";
 import { isMinted } from "../rules/refresh_token.ts";
 import { resourceOf } from "../rules/resource.ts";
@@ -75,6 +76,11 @@ export function refreshTokenGrant(
     for (;; reading = undefined) {
       const presented = await (reading ?? refreshTokens.read(refreshToken));
 
+      // The operator's word, before anything is answered again.
+      if (presented?.isBlocked && isOf(client, presented.grant.value)) {
+        throw refusedByBlock("invalid_grant");
+      }
+
       // Exchanged before: the same pair again, while its access token is good
       // and holds what this request may get.
       const known = presented?.grant.value;
@@ -84,7 +90,7 @@ export function refreshTokenGrant(
       if (answer && answer.expiresAt > leastExpiresAt) {
         const wanted = mayHold(known!, requestedScopes(scopes, known!));
         const isOver = now(clock) >=
-          endOfToken(known!, answer.expiresAt, lifetimes);
+          endOfToken(known!, answer, lifetimes);
         const isSame = !wanted || isSameScopes(wanted.scopes, answer.scopes);
         if (isSame && !isOver) return answer;
       }

@@ -63,12 +63,19 @@ export interface Work extends AskingWork {
   readonly changes: Pick<ChangeStore, "resourceUpdated" | "listChanged">;
   /** The author's code, which may have to end in the middle. */
   readonly authored?: AuthoredRun;
-  /** Questions on pages of ours; undefined: its caller has none. */
-  readonly visits?: Visits;
-  /** The steps of durable work. */
-  readonly durable?: Durable;
   /** Waits in durable work for a word from outside. */
   wait?(durable: Durable, id: string, options: WaitOptions): Promise<unknown>;
+  /** Tells why there is no `upstream`; absent: its caller has none. */
+  readonly lacksUpstream?: string;
+  /** The steps of durable work. */
+  readonly durable?: Durable;
+  /**
+   * Asks on a page once, and keeps the answer. Only of durable work, whose
+   * client hears of the page by its status.
+   */
+  keepAnswer?<T>(key: string | undefined, ask: () => Promise<T>): Promise<T>;
+  /** Questions on pages of ours; undefined: its caller has none. */
+  readonly visits?: Visits;
   /** Tells the author, in the log and once, what to do better. */
   advise?(message: string): void;
   /**
@@ -124,9 +131,11 @@ export class CallContext implements Context {
   }
 
   get upstream(): Upstream {
-    const { upstream, authored } = this.#work;
+    const { upstream, authored, lacksUpstream } = this.#work;
     if (upstream === undefined) {
-      throw new ToolError("This caller did not sign in with a provider.");
+      throw new ToolError(
+        lacksUpstream ?? "This caller did not sign in with a provider.",
+      );
     }
     return this.#upstream ??= authored
       ? uncatchable(upstream, authored)
@@ -219,15 +228,18 @@ export class CallContext implements Context {
       if (mustBeDone && isOpener) throw new ToolError(NO_PAGE);
       return undefined;
     }
-    return await this.#orCut(() =>
+    const asks = isOpener && !work.keepAnswer;
+    const ask = () =>
       askOnPage(
         work,
         visits,
         question,
-        isOpener
+        asks
           ? (params, key) => this.#request("elicitation/create", params, key)
           : undefined,
-      )
+      );
+    return await this.#orCut(() =>
+      work.keepAnswer ? work.keepAnswer(question.key, ask) : ask()
     );
   }
 

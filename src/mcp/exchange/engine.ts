@@ -24,6 +24,7 @@ import type { CallerBound } from "./caller_bound.ts";
 import type { Limits } from "./limits.ts";
 import type { RunningCalls } from "./running.ts";
 import type { Subscriptions } from "./subscriptions.ts";
+import type { DurableRunner } from "../work/durable_runner.ts";
 import type { WaitPages } from "./visits.ts";
 import type { TaskRunner } from "../work/task_runner.ts";
 
@@ -51,6 +52,7 @@ export interface Engine {
   requestStates: StateStore;
   tasks: TaskStore;
   taskRunner: TaskRunner;
+  durable: DurableRunner;
   /** Pages on which people answer; undefined: no one signs in here. */
   waitPages?: WaitPages;
   /** Records of calls that people can see; undefined: none are kept. */

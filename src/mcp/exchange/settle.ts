@@ -43,7 +43,10 @@ function endingOf(call: Call, answer: Answer): Ending {
     return { outcome: "input_required", body };
   }
   if ("task" in answer) {
-    const result = { resultType: "task", ...printTask(answer.task) };
+    const result = {
+      resultType: "task",
+      ...printTask(answer.task, call.engine.clock()),
+    };
     return { outcome: "ok", body: printResult(id, printer.result(result)) };
   }
   const { result, isToolError } = answer;

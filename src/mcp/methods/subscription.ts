@@ -150,7 +150,11 @@ async function follow(
     await response.send(acknowledgement(honoured, id));
     acknowledged.resolve();
     for (const task of tasks) {
-      feed.follow(task, (task) => notify(taskNotification(task, id)), signal)
+      feed.follow(
+        task,
+        (task) => notify(taskNotification(task, id, engine.clock())),
+        signal,
+      )
         .catch((error) => {
           if (signal.aborted) return;
           engine.log.warning("A task could not be followed", { error });

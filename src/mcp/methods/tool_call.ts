@@ -5,11 +5,10 @@
  * @module
  * @see MCP 2026-07-28, Tools, Calling Tools
  */
-import { messageOf } from "../../log/thrown.ts";
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Around } from "../../authoring/around.ts";
-import type { Context } from "../../authoring/context.ts";
-import { ResultWith } from "../../authoring/result.ts";
+import { durableOf, type DurableTask } from "../../authoring/durable.ts";
+import { RpcError } from "../../errors.ts";
+import { isTerminal } from "../../store/task_record.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { argumentsOf } from "../wire/arguments.ts";
@@ -17,28 +16,20 @@ import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
 import { CallContext } from "../exchange/call_context.ts";
-import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
-import { parseBy } from "../wire/json_schema.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Task } from "../../store/tasks.ts";
+import { DIED, type Task } from "../../store/tasks.ts";
 import { checkKnowsTasks, knowsTasks } from "../work/task_methods.ts";
-import {
-  errorResult,
-  inputErrorText,
-  resultOf,
-  structuredResult,
-} from "../wire/tool_result.ts";
+import { errorResult, inputErrorText } from "../wire/tool_result.ts";
+import { durableWorkOf } from "./durable_call.ts";
+import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
-interface ToolCall {
-  tool: CompiledTool;
-  input: JsonObject;
+interface ToolCall extends ToolRun {
   call: Call;
   /** Gives back its place among the running calls of a limited tool. */
   leave?: () => void;
-  prepared?: unknown;
 }
 
 /**
@@ -111,9 +102,51 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
     (prepared) => prepared,
   );
   const ready = { ...toolCall, prepared };
+  const durable = durableOf(tool);
+  if (durable) return await startDurable(ready, durable);
   return tool.task && stateless && knowsTasks(client)
     ? { task: await startTask(ready) }
     : print(call, await runAround(ready, context));
+}
+
+/**
+ * Begins durable work. A client that knows no tasks waits for its end, and
+ * cancels it by leaving.
+ */
+async function startDurable(
+  { tool, prepared, call, leave }: ToolCall,
+  durable: DurableTask,
+): Promise<Answer> {
+  const { client, stateless, meta, params, signal, engine } = call;
+  const { durable: runner, tasks } = engine;
+  const input = argumentsOf(params);
+  const beginning = { input, prepared, client, meta };
+  const work = durableWorkOf(tool, durable, call);
+  const task = await runner.start(call, work, beginning);
+  const { taskId } = task;
+  if (leave) runner.left(taskId).then(leave);
+  if (stateless && knowsTasks(client)) return { task };
+  const ended = await endOf(task, call).catch(async (error) => {
+    if (!signal.aborted) throw error;
+    // A stop leaves it to another process, whatever the client thinks.
+    if (call.hasEnded) await tasks.end(taskId, { status: "cancelled" });
+    throw error;
+  });
+  const { outcome } = ended ?? {};
+  if (ended?.status === "completed") {
+    return print(call, outcome as CallToolResult);
+  }
+  const { code, message } = (outcome ?? DIED) as typeof DIED;
+  throw new RpcError(code, message);
+}
+
+/** Waits for the end of a task. */
+async function endOf(task: Task, { caller, signal, engine }: Call) {
+  let state: Task | undefined = task;
+  while (state && !isTerminal(state.status)) {
+    state = await engine.tasks.next(state, caller.binding, signal);
+  }
+  return state;
 }
 
 /** Begins a task, which gives back the place of its call. */
@@ -127,68 +160,5 @@ function startTask(toolCall: ToolCall): Promise<Task> {
     } finally {
       leave?.();
     }
-  });
-}
-
-/** Runs a tool's function, within the author's hook if there is one. */
-function runAround(
-  toolCall: ToolCall,
-  context: Context,
-): MaybePromise<CallToolResult> {
-  const { around } = toolCall.call.engine;
-  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
-}
-
-async function runInHook(
-  around: Around,
-  toolCall: ToolCall,
-  context: Context,
-): Promise<CallToolResult> {
-  const { tool, input } = toolCall;
-  tool.provide?.(context);
-  const authored = CallContext.runOf(context);
-  const result = around({ tool: tool.author, input, context }, async () => {
-    // A hook may try again what failed, but not what had to end.
-    if (authored?.reason !== undefined) throw authored.reason;
-    return await run(toolCall, context);
-  });
-  return await (authored ? authored.wait(result) : result);
-}
-
-function run(
-  { tool, input, prepared, call }: ToolCall,
-  context: Context,
-): MaybePromise<CallToolResult> {
-  return CallContext.follow(
-    context,
-    tool.run(input, context, prepared),
-    (output) => toolResult(tool, output, call),
-  );
-}
-
-/** Makes the result of what a tool gave, by its output schema. */
-function toolResult(
-  { name, output: schema, hasObjectOutput }: CompiledTool,
-  output: unknown,
-  { stateless }: Call,
-): MaybePromise<CallToolResult> {
-  if (schema === undefined) {
-    try {
-      return resultOf(output);
-    } catch (error) {
-      throw new TypeError(`tool ${name} ${messageOf(error)}`);
-    }
-  }
-  const { data, extra } = output instanceof ResultWith
-    ? output
-    : { data: output, extra: undefined };
-  return follow(parseBy(schema, data), (parsed) => {
-    if (parsed.success) {
-      const asStructured = stateless || hasObjectOutput;
-      return structuredResult(parsed.data, asStructured, extra);
-    }
-    throw new Error(`tool ${name} broke its output schema`, {
-      cause: parsed.error,
-    });
   });
 }

@@ -82,9 +82,10 @@ export class TaskFeed {
 export function taskNotification(
   task: Task,
   subscriptionId: RequestId,
+  now: number,
 ): string {
   return printNotification("notifications/tasks", {
     _meta: { [Meta.subscriptionId]: subscriptionId },
-    ...printTask(task),
+    ...printTask(task, now),
   });
 }

@@ -41,7 +41,11 @@ export function checkKnowsTasks(client: McpClient): void {
 /** Answers `tasks/get`. */
 export async function getTask(call: Call): Promise<Answer> {
   const { introduction: { printer } } = call;
-  return { result: printer.result(printTask(await findOwnTask(call))) };
+  return {
+    result: printer.result(
+      printTask(await findOwnTask(call), call.engine.clock()),
+    ),
+  };
 }
 
 /** Answers `tasks/update`. */

@@ -32,7 +32,7 @@ import { type Recalled, WorkOfTask } from "./work_of_task.ts";
 const STOPPING = "The server stops";
 
 /** The way to stop one task. */
-class TaskAbort extends AbortController {
+export class TaskAbort extends AbortController {
   constructor(readonly taskId: string) {
     super();
   }
@@ -51,14 +51,14 @@ export const TASKS_KEPT = 1000;
  * The seconds after which to try again: stored tasks expire one by one, in the
  * order of their calls.
  */
-const KEPT_RETRY_SECONDS = 600;
+export const KEPT_RETRY_SECONDS = 600;
 
 /**
  * Chooses the list that counts a new task. A caller that may be many people has
  * many lists, filled evenly, so that counting one costs no more than a
  * person's.
  */
-function listOf({ binding }: Caller, countedAs?: CountedAs): string {
+export function listOf({ binding }: Caller, countedAs?: CountedAs): string {
   if (!countedAs?.isMany) return binding;
   return `${countedAs.name} ${Math.floor(Math.random() * MANY)}`;
 }
@@ -329,7 +329,7 @@ export class TaskRunner {
 }
 
 /** Does work, but waits no longer for a tool that ignores its signal. */
-async function orAborted<T>(
+export async function orAborted<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {

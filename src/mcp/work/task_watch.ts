@@ -25,7 +25,10 @@ const LIVE_MILLISECONDS = 1000;
  */
 export function watchTask(
   taskId: string,
-  { tasks, log }: { tasks: TaskStore; log: Logger },
+  { tasks, log }: {
+    tasks: Pick<TaskStore, "renewLease" | "ended">;
+    log: Logger;
+  },
   isAllowed: () => Promise<boolean>,
   end: (ending: SettledTask) => void,
 ): () => Promise<void> {

@@ -18,6 +18,7 @@ import type { Work } from "../exchange/call_context.ts";
 import type { CallerBound } from "../exchange/caller_bound.ts";
 import type { CountedAs } from "../exchange/counted_as.ts";
 import type { Running } from "../exchange/running.ts";
+import type { DurableRun } from "./durable_run.ts";
 import type { Link, Visits } from "../exchange/visits.ts";
 import type { WaitStore } from "../../store/waits.ts";
 import { waitForMoment } from "./moments.ts";
@@ -49,6 +50,8 @@ export interface Surroundings {
   tool?: string;
   /** The call that became the task while it ran. */
   begun?: Recalled & { readonly authored: AuthoredRun };
+  /** The run of durable work. */
+  durable?: DurableRun;
 }
 
 /** The work that a task's context speaks for. */
@@ -64,6 +67,9 @@ export class WorkOfTask implements Work {
   readonly advise: (message: string) => void;
   readonly authored: AuthoredRun;
   readonly status: StatusMessage;
+  readonly durable?: DurableRun;
+  readonly lacksUpstream?: string;
+  readonly keepAnswer?: Work["keepAnswer"];
   readonly #countedAs?: CountedAs;
   readonly #surroundings: Surroundings;
   #count = 0;
@@ -75,7 +81,15 @@ export class WorkOfTask implements Work {
     surroundings: Surroundings,
   ) {
     const { caller, countedAs, upstream, client, meta, changes } = request;
-    const { tasks, clock, signal, log, begun } = surroundings;
+    const { tasks, clock, signal, log, begun, durable } = surroundings;
+    this.durable = durable;
+    if (durable) {
+      this.keepAnswer = (key, ask) =>
+        durable.question(this.#unusedKey(key ?? "page"), async (keep) => {
+          await keep(JSON.stringify(await ask()));
+        });
+    }
+    this.lacksUpstream = request.lacksUpstream;
     this.#countedAs = countedAs;
     this.#surroundings = surroundings;
     this.signal = signal;
@@ -107,31 +121,39 @@ export class WorkOfTask implements Work {
   }
 
   /** Waits in durable work for a word from outside. */
-  wait(
+  async wait(
     durable: Durable,
     id: string,
     options: WaitOptions,
   ): Promise<unknown> {
     const { waits, tool = "", signal } = this.#surroundings;
-    return waitForMoment(
-      durable,
-      {
-        waits: waits!,
-        taskId: this.requestId,
-        tool,
-        caller: this.caller,
-        isMany: this.#countedAs?.isMany === true,
-        signal,
-        tell: (message) => this.status.tell(message),
-      },
-      id,
-      options,
-    );
+    try {
+      return await waitForMoment(
+        durable,
+        {
+          waits: waits!,
+          taskId: this.requestId,
+          tool,
+          caller: this.caller,
+          isMany: this.#countedAs?.isMany === true,
+          signal,
+          tell: (message) => this.status.tell(message),
+        },
+        id,
+        options,
+      );
+    } catch (error) {
+      // The run has left its process, or is over: no author's code goes on.
+      if (signal.aborted) return await new Promise(() => {});
+      throw error;
+    }
   }
 
   /** Tasks have no notifications; progress becomes the status. */
   async notify(method: string, params: JsonObject): Promise<void> {
     if (method !== "notifications/progress") return;
+    // Its client has heard of this.
+    if (this.durable?.isReplay) return;
     const message = messageOf(params);
     if (message !== undefined) await this.status.tell(message);
   }
@@ -144,6 +166,8 @@ export class WorkOfTask implements Work {
     const { questions, tasks, signal, wait, begun } = this.#surroundings;
     const known = begun?.recall(method, params, key);
     if (known) return known;
+    const { durable } = this;
+    if (durable) return await this.#askOnce(durable, method, params, key);
     questions.take(this.#countedAs);
     const goOn = wait();
     try {
@@ -159,6 +183,25 @@ export class WorkOfTask implements Work {
       goOn();
       questions.release(this.#countedAs);
     }
+  }
+
+  /** Asks in durable work: a question has the same key in every run. */
+  async #askOnce(
+    durable: DurableRun,
+    method: string,
+    params: JsonObject,
+    name?: string,
+  ): Promise<JsonObject> {
+    const { tasks, signal } = this.#surroundings;
+    const key = this.#unusedKey(name ?? method.split("/")[0]);
+    return await durable.question(
+      key,
+      (keep) =>
+        tasks.askOnce(this.requestId, key, { method, params }, {
+          signal,
+          keep,
+        }),
+    );
   }
 
   /** A key never stands for two questions of one task. */

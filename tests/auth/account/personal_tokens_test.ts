@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tool } from "../../../src/authoring/tool.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { fingerprint } from "../../../src/crypto/crypto.ts";
 import type { Arrival, Browser } from "../../kit/browser.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -320,4 +321,14 @@ Deno.test("POST /account/tokens makes none for someone whose everything ends mea
   assert.equal((await making).page.status, 403);
   const grants = await Array.fromAsync(server.kv.list({ prefix: ["grant"] }));
   assert.deepEqual(grants, []);
+});
+
+Deno.test("the page says that a token opens nothing that needs a permission, to who may have none", async () => {
+  const tools = [tool({ name: "read", scopes: ["read"], run: () => "read" })];
+  const environment = { OAUTH_PERMISSIONS: "org:acme=*" };
+  await using server = await startOAuthServer({ tools, environment });
+  const none = /You may use nothing here that needs a permission/;
+  assert.match((await AccountVisitor.signIn(server)).words, none);
+  server.provider.memberships = { organizations: ["acme"] };
+  assert.doesNotMatch((await AccountVisitor.signIn(server)).words, none);
 });

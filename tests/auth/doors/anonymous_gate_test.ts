@@ -6,7 +6,11 @@ import type { Gate } from "../../../src/auth/doors/gate.ts";
 const known: Authenticated = {
   caller: { subject: "ada", scopes: ["a"], binding: "ada" },
 };
-const gate: Gate = { authenticate: () => known, challenge: () => "Bearer" };
+const gate: Gate = {
+  authenticate: () => known,
+  restore: () => known,
+  challenge: () => "Bearer",
+};
 
 Deno.test("anonymousGate() lets in who presents nothing, without a scope", () => {
   for (const keyHeader of [undefined, "x-key"]) {

@@ -225,6 +225,7 @@ function named(name: string): Gate {
     authenticate: () => ({
       caller: { subject: name, scopes: [], binding: name },
     }),
+    restore: () => ({ caller: { subject: name, scopes: [], binding: name } }),
     challenge: () => name,
   };
 }

@@ -34,7 +34,7 @@ const MACHINE: Grant = { ...GRANT, kind: "client", clientId: "ci" };
 
 function listed(...entries: string[]) {
   return entries.map((entry) =>
-    parseListEntry(entry, known("github"), ["client"])
+    parseListEntry(entry, known("github"), { takes: ["client"] })
   );
 }
 

@@ -40,7 +40,7 @@ const READ: [text: string, provider: string, entry: ListEntry][] = [
 for (const [text, provider, entry] of READ) {
   Deno.test(`parseListEntry() reads ${text} with ${provider}`, () => {
     const takes = ["everyone", "membership", "client"] as const;
-    assert.deepEqual(parseListEntry(text, known(provider), takes), entry);
+    assert.deepEqual(parseListEntry(text, known(provider), { takes }), entry);
   });
 }
 
@@ -74,7 +74,7 @@ const REFUSED: [
 for (const [text, provider, why, fix, takes] of REFUSED) {
   Deno.test(`parseListEntry() tells why ${text} matches no one with ${provider}`, () => {
     assert.throws(
-      () => parseListEntry(text, known(provider), takes),
+      () => parseListEntry(text, known(provider), { takes }),
       (error) => {
         assert(error instanceof EntryError);
         assert.match(error.why, why);
@@ -86,7 +86,9 @@ for (const [text, provider, why, fix, takes] of REFUSED) {
 }
 
 Deno.test("isAboutClient() knows a client by its whole ID and by its short one", () => {
-  const entry = parseListEntry(`client:${SHORT}`, known(), ["client"]);
+  const entry = parseListEntry(`client:${SHORT}`, known(), {
+    takes: ["client"],
+  });
   assert(isAboutClient(entry, `${SHORT}.sealed`));
   assert(!isAboutClient(entry, `${SHORT}x`));
   assert(!isAboutClient({ kind: "client", clientId: "" }, ""));

@@ -34,14 +34,12 @@ function start({ grant = GRANT, dataKey }: {
     lifetimes: LIFETIMES,
     accessTokens: {
       find: () => Promise.resolve({ grant, expiresAt: now() + 600, dataKey }),
+      findGrant: (id: string) =>
+        Promise.resolve(
+          state.isThere || id === "again" ? { ...grant, id } : undefined,
+        ),
     } as unknown as Parts["accessTokens"],
     grants: {
-      find: (id: string) =>
-        Promise.resolve(
-          state.isThere || id === "again"
-            ? { value: { ...grant, id } }
-            : undefined,
-        ),
       touch: (id: string) => void touched.push(id),
     } as unknown as Parts["grants"],
     providerTokens: {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { authorizeEndpoint } from "../../../src/auth/server/authorize.ts";
 import { tool } from "../../../src/authoring/tool.ts";
+import { AccountVisitor } from "../../kit/account_visitor.ts";
 import { Client } from "../../kit/client.ts";
 import { type OAuthServer, startOAuthServer } from "../../kit/sign_in.ts";
 import { BASE_URL } from "../../kit/server.ts";
@@ -120,6 +121,63 @@ Deno.test("GET /authorize sends an error to an address that this browser approve
     client.authorizationUrl({ response_type: "token", redirect_uri: "" }),
   );
   assert(unnamed.url.startsWith(client.redirectUri), unnamed.url);
+});
+
+Deno.test("GET /authorize knows what a browser approved for a loopback address, whatever its port", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const client = await Client.register(server, {
+    redirect_uris: ["http://127.0.0.1/cb", "http://127.0.0.1/other"],
+  });
+  const browser = server.browser();
+  const at = (redirect_uri: string) =>
+    new Client(server, client.clientId, redirect_uri);
+  await at("http://127.0.0.1:4001/cb").connect({ browser, scope: "mail:read" });
+  const shows = async (redirectUri: string, of = client.clientId) => {
+    const other = new Client(server, of, redirectUri);
+    const url = other.authorizationUrl({ scope: "mail:send" });
+    const { status, text } = await browser.open(url);
+    assert.equal(status, 200);
+    // Consent is asked all the same.
+    assert.match(text, /name="decision"/);
+    return text.includes('value="mail:read"');
+  };
+  assert.equal(await shows("http://127.0.0.1:4002/cb"), true);
+  // Another path, another host, another client, another scheme.
+  assert.equal(await shows("http://127.0.0.1:4001/other"), false);
+  const second = await Client.register(server, {
+    client_name: "Another",
+    redirect_uris: [
+      "http://127.0.0.1/cb",
+      "http://localhost/cb",
+      "https://127.0.0.1/cb",
+    ],
+  });
+  assert.equal(
+    await shows("http://127.0.0.1:4001/cb", second.clientId),
+    false,
+  );
+  await new Client(server, second.clientId, "http://localhost:5/cb")
+    .connect({ browser, scope: "mail:read" });
+  for (const elsewhere of ["http://127.0.0.1:5/cb", "https://127.0.0.1/cb"]) {
+    assert.equal(await shows(elsewhere, second.clientId), false);
+  }
+  assert.equal(await shows("http://localhost:6/cb", second.clientId), true);
+});
+
+Deno.test("a scope that was taken away stays away at another port of a loopback address", async () => {
+  await using server = await startOAuthServer({ tools: [mail, send] });
+  const { clientId } = await Client.register(server, {
+    redirect_uris: ["http://127.0.0.1/cb"],
+  });
+  const visitor = await AccountVisitor.signIn(server);
+  const browser = server.browser();
+  const at = (port: number) =>
+    new Client(server, clientId, `http://127.0.0.1:${port}/cb`);
+  await at(4001).connect({ browser, scope: "mail:read mail:send" });
+  await visitor.look();
+  await visitor.press("/account/narrow", { "scope.mail:send": "" });
+  const page = await browser.open(at(4002).authorizationUrl());
+  assert.doesNotMatch(page.text, /value="mail:send"/);
 });
 
 const REDIRECT_URI = "https://app.example/callback";

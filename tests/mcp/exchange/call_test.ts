@@ -345,6 +345,7 @@ Deno.test("a call that a task goes on with is noted when that ends", async () =>
     status: "working",
     createdMilliseconds: 0,
     updatedMilliseconds: 0,
+    expiresAt: 86400,
   } as const;
   const { result } = await outcome(respond(call, () => ({ task })));
   assert.deepEqual([result.resultType, result.taskId], ["task", "t"]);

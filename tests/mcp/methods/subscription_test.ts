@@ -138,6 +138,7 @@ class Listening {
     };
     return listen({
       engine: {
+        clock: () => 0,
         subscriptions: this.open,
         tasks: this.tasks,
         log: { warning: (text: string) => this.log.push(text) },
@@ -249,6 +250,7 @@ for (const isOver of [false, true]) {
       status: "working",
       createdMilliseconds: 0,
       updatedMilliseconds: 0,
+      expiresAt: 86400,
     } as const;
     listening.tasks = {
       find: () => Promise.resolve(task),

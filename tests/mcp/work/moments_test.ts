@@ -1,5 +1,8 @@
 /** Waits of durable work, answered through a route of the author's. */
 import assert from "node:assert/strict";
+import type { Hono } from "@hono/hono";
+import { tool } from "../../../src/authoring/tool.ts";
+import type { RoutesContext } from "../../../src/server/server_options.ts";
 import type { Durable } from "../../../src/authoring/context.ts";
 import type { WaitOptions } from "../../../src/authoring/moment.ts";
 import { ANONYMOUS } from "../../../src/caller.ts";
@@ -8,7 +11,9 @@ import { Database } from "../../../src/store/database.ts";
 import { WAIT_CHARACTERS, waitStore } from "../../../src/store/waits.ts";
 import { withKv } from "../../kit/databases.ts";
 import { FakeTime } from "../../kit/fake_time.ts";
-import { startServer } from "../../kit/server.ts";
+import { resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { startServer, type TestServer } from "../../kit/server.ts";
 import { until } from "../../kit/wait.ts";
 
 /** Steps that outlive a run, as a store keeps them. */
@@ -16,6 +21,7 @@ class KeptSteps {
   readonly kept = new Map<string, string>();
   /** The step in which the process dies once it has done its work. */
   diesIn?: string;
+  deaths = 0;
   /** Ends the sleeps of this process. */
   wake = () => {};
 
@@ -35,7 +41,10 @@ class KeptSteps {
           signal: new AbortController().signal,
         });
         assert.equal(isRepeatable, true, `${id} would not be repeated`);
-        if (this.diesIn === id) return await new Promise(() => {});
+        if (this.diesIn === id) {
+          this.deaths++;
+          return await new Promise(() => {});
+        }
         this.kept.set(id, JSON.stringify({ value }));
         return value;
       },
@@ -154,7 +163,7 @@ Deno.test("wait() finds the answer that came while no process ran, with the same
     assert.equal(tokens[1], tokens[0]);
     assert.equal(await waits.tell(tokens[0], { n: 1 }), true);
     // It dies again, and the time is over before anyone goes on.
-    await until(() => steps.kept.has("wait paid: open"));
+    await until(() => steps.deaths === 2);
     time.tick(7200 * 3);
     steps.diesIn = undefined;
     assert.deepEqual(await run(), { n: 1 });
@@ -197,4 +206,87 @@ Deno.test("no page shows a moment, and no token answers a page", () =>
     assert.deepEqual(await waits.listOf(subject), []);
     await waits.tell(tokens[0], "paid");
     assert.equal(await paid, "paid");
+  }));
+
+/** Durable work that waits for a payment, and its webhook. */
+function paying(tokens: string[], ends: string[] = []) {
+  const pay = tool({
+    name: "pay",
+    task: { durable: true },
+    async run(_input, { wait }) {
+      try {
+        const told = await wait("paid", {
+          message: "Waits for the payment",
+          open: (token) => void tokens.push(token),
+          seconds: 7200,
+        });
+        return JSON.stringify(told ?? "over");
+      } finally {
+        ends.push("finally");
+      }
+    },
+  });
+  return {
+    tools: [pay],
+    routes(app: Hono, { answer }: RoutesContext) {
+      app.post("/paid/:token", async (c) => {
+        const data = await c.req.json();
+        const isTaken = await answer(c.req.param("token"), data);
+        return c.body(null, isTaken ? 204 : 404);
+      });
+    },
+  };
+}
+
+const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+async function taskOf(server: TestServer, taskId: string): Promise<Json> {
+  return await resultOf(server.call("tasks/get", { taskId }, { capabilities }));
+}
+
+Deno.test("a webhook at another process ends the wait of a task that no process holds any more", () =>
+  withKv(async (kv) => {
+    const tokens: string[] = [];
+    const ends: string[] = [];
+    const first = await startServer({ ...paying(tokens, ends), kv });
+    await using second = await startServer({ ...paying(tokens), kv });
+    const { taskId } = await resultOf(
+      first.call("tools/call", { name: "pay" }, { capabilities }),
+    );
+    await until(async () =>
+      (await taskOf(first, taskId)).statusMessage === "Waits for the payment"
+    );
+    await until(() => first.app.running === 0);
+    await first[Symbol.asyncDispose]();
+    // The run that left its process learned nothing of that.
+    assert.deepEqual(ends, []);
+    const { status } = await second.fetch(`/paid/${tokens[0]}`, {
+      method: "POST",
+      body: JSON.stringify({ amount: 5 }),
+    });
+    assert.equal(status, 204);
+    let task: Json = {};
+    await until(async () => {
+      task = await taskOf(second, taskId);
+      return task.status === "completed";
+    });
+    assert.equal(task.result.content[0].text, '{"amount":5}');
+    assert.equal(tokens.length, 1);
+  }));
+
+Deno.test("a webhook that comes at once finds the task at work", () =>
+  withKv(async (kv) => {
+    const tokens: string[] = [];
+    await using server = await startServer({ ...paying(tokens), kv });
+    const { taskId } = await resultOf(
+      server.call("tools/call", { name: "pay" }, { capabilities }),
+    );
+    await until(() => tokens.length === 1);
+    await server.fetch(`/paid/${tokens[0]}`, { method: "POST", body: "1" });
+    let task: Json = {};
+    await until(async () => {
+      task = await taskOf(server, taskId);
+      return task.status === "completed";
+    });
+    assert.equal(task.result.content[0].text, "1");
   }));

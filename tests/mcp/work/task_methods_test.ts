@@ -19,6 +19,7 @@ const TASK: Task = {
   status: "working",
   createdMilliseconds: 0,
   updatedMilliseconds: 0,
+  expiresAt: 86400,
 };
 const ADA: Caller = { subject: "ada", binding: "ada", scopes: ["mail"] };
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -39,7 +40,7 @@ async function get(caller: Caller, store: Partial<TaskStore> = {}) {
   const call = {
     client: { capabilities },
     caller,
-    engine: { tasks },
+    engine: { tasks, clock: () => 0 },
     params: { taskId: "t" },
     introduction: { printer: statelessPrinter({ name: "s", version: "1" }) },
   } as unknown as Call;

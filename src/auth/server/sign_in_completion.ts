@@ -1,0 +1,222 @@
+/**
+ * The end of a sign-in: the grant of a person who has come back from the
+ * provider and the code for its client, in one commit with the approval and
+ * with what holds for the whole connection.
+ *
+ * @module
+ */
+import type { Identity } from "../../caller.ts";
+import { now } from "../../clock.ts";
+import { OAuthError } from "../../errors.ts";
+import type { FoundRequest } from "../../store/authorization_requests.ts";
+import type { Connection, ConnectionState } from "../../store/connections.ts";
+import { persist } from "../../store/persist.ts";
+import type { Write } from "../../store/transaction.ts";
+import type { UpstreamTokens } from "../provider/provider.ts";
+import { signInInterrupted } from "../provider/unavailable.ts";
+import { leastUsed, scopesAt, scopesOfSignIn } from "../rules/connection.ts";
+import type { Grant } from "../rules/grant.ts";
+import { AUTHORIZATION_REQUEST_TTL_SECONDS } from "../rules/lifetimes.ts";
+import { grantOfSignIn, type SignInRules } from "../rules/sign_in_grant.ts";
+import { subjectOf } from "../rules/subject.ts";
+import { finishedAlready } from "./own_request.ts";
+import type { Services } from "./services.ts";
+
+/**
+ * The time for which storing the outcome is tried while a person waits: the
+ * provider's code cannot be redeemed again.
+ */
+const COMPLETE_MILLISECONDS = 15_000;
+
+/** The most sign-ins and changes of one connection that may come first. */
+const MOST_TRIES = 50;
+
+/** A person who has come back from the provider. */
+export interface SignedIn {
+  identity: Identity;
+  tokens: UpstreamTokens;
+  /** The value of their browser's cookie. */
+  browser: string;
+  /** The name of this request in the log. */
+  reference: string;
+}
+
+/** Keeps trying while a person waits. */
+async function untilStored<T>(store: () => Promise<T>): Promise<T> {
+  try {
+    return await persist(store, { forMilliseconds: COMPLETE_MILLISECONDS });
+  } catch (error) {
+    if (error instanceof OAuthError) throw error;
+    throw signInInterrupted(error);
+  }
+}
+
+/**
+ * Makes the function that ends a leased request with a grant, and gives the
+ * code.
+ *
+ * @throws {OAuthError} `access_denied` by the operator's rules of today;
+ * another when the request was finished elsewhere
+ * @throws {import("../../errors.ts").HttpError} 503 when the database is away
+ * for too long
+ */
+export function signInCompletion(
+  {
+    baseUrl,
+    approvals,
+    connections,
+    database,
+    endGrants,
+    requests,
+    scopes: known,
+    clock,
+    log,
+    ...services
+  }:
+    & Pick<
+      Services,
+      | "baseUrl"
+      | "approvals"
+      | "connections"
+      | "database"
+      | "endGrants"
+      | "requests"
+      | "scopes"
+      | "clock"
+      | "log"
+    >
+    & SignInRules,
+) {
+  /**
+   * Makes the write that records an approval. It is not stored before the
+   * person has signed in: anyone can press a button, and the record is kept for
+   * months.
+   */
+  async function approvalOf(
+    { value: { request, consented } }: FoundRequest,
+    browser: string,
+  ): Promise<Write | undefined> {
+    // For a client that needs no consent, nothing was approved.
+    if (!consented) return undefined;
+    const approved = { ...request, scopes: consented };
+    return await approvals.add(browser, approved, request.scopes);
+  }
+
+  /**
+   * Makes the grant of a person in their connection with the client, and what
+   * holds for the connection from then on.
+   *
+   * @throws {OAuthError} `access_denied`
+   */
+  function join(
+    identity: Identity,
+    { value: record }: FoundRequest,
+    { state: { pausedAt, withheld = [], withheldAt = 0 }, open }: Connection,
+  ): { grant: Grant; state: ConnectionState } {
+    const { request, consented = request.scopes, named = request.scopes } =
+      record;
+    const beganAt = record.expiresAt - AUTHORIZATION_REQUEST_TTL_SECONDS;
+    const { redirectUri, scopes: offered } = request;
+    const { lifetimes } = services;
+    const time = now(clock);
+    const had = scopesAt(open, { redirectUri, lifetimes, now: time })
+      .filter((scope) => known.supported.includes(scope));
+    const scopes = scopesOfSignIn(
+      { approved: consented, offered, named, redirectUri },
+      { had, withheld, isOlder: withheldAt > beganAt },
+    );
+    const grant = grantOfSignIn(
+      identity,
+      { ...record, consented: scopes },
+      services,
+      { issuer: baseUrl, now: time },
+    );
+    const isPaused = pausedAt !== undefined && open.length > 0;
+    return {
+      grant: {
+        ...grant,
+        browserFingerprint: record.browserFingerprint,
+        ...isPaused && { pausedAt },
+      },
+      state: {
+        pausedAt: isPaused ? pausedAt : undefined,
+        withheld: withheld.filter((it) => !grant.scopes.includes(it)),
+        withheldAt,
+      },
+    };
+  }
+
+  /** Ends the sign-ins of a connection that one more left no room for. */
+  async function makeRoom(
+    { open }: Connection,
+    reference: string,
+  ): Promise<void> {
+    const ended = leastUsed(open)
+      .map((read) => ({ grant: read.value, read }));
+    if (ended.length === 0) return;
+    await endGrants(ended);
+    for (const { grant: { id, subject, clientName } } of ended) {
+      log.audit("Sign-in ended, the least recently used of too many", {
+        reference,
+        subject,
+        grantId: id,
+        client: clientName,
+      });
+    }
+  }
+
+  /**
+   * Finds out why a commit failed: undefined if another sign-in, or a change of
+   * the connection, came first. A try of our own that was given up may have
+   * been applied: then there is its code.
+   *
+   * @throws {OAuthError} if another process was faster
+   */
+  async function completedAlready(
+    leased: FoundRequest,
+    browser: string,
+  ): Promise<string | undefined> {
+    const found = await requests.find(leased.handle, browser);
+    if (found?.versionstamp === leased.versionstamp) return undefined;
+    const code = found && await requests.answerAgain(found);
+    if (code === undefined) throw finishedAlready();
+    return code;
+  }
+
+  return async function complete(
+    leased: FoundRequest,
+    { identity, tokens, browser, reference }: SignedIn,
+  ): Promise<{ grant: Grant; code: string }> {
+    const subject = subjectOf(services.providerId, identity);
+    const { clientId } = leased.value.request;
+    const upstreamTokens = JSON.stringify(tokens);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const [connection, approval] = await untilStored(() =>
+        Promise.all([
+          connections.read({ subject, clientId }),
+          approvalOf(leased, browser),
+        ])
+      );
+      const { grant, state } = join(identity, leased, connection);
+      const also: Write = (transaction) => {
+        approval?.(transaction);
+        connections.join(connection, state)(transaction);
+      };
+      const outcome = { grant, upstreamTokens, also };
+      const code = await untilStored(() => requests.complete(leased, outcome));
+      if (code !== undefined) {
+        // After it: a sign-in that fails must not cost another one. The next
+        // one ends what is left by a process that dies here.
+        database.background(() => makeRoom(connection, reference));
+        return { grant, code };
+      }
+      const earlier = await untilStored(() =>
+        completedAlready(leased, browser)
+      );
+      if (earlier !== undefined) return { grant, code: earlier };
+    }
+    throw signInInterrupted(
+      new Error("The connection was changed again and again meanwhile"),
+    );
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The run of a tool, in a request or in a task: its function within the
+ * author's hook, and its result by its output schema.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import type { Around } from "../../authoring/around.ts";
+import type { Context } from "../../authoring/context.ts";
+import { ResultWith } from "../../authoring/result.ts";
+import type { MaybePromise } from "../../authoring/service.ts";
+import type { JsonObject } from "../../json.ts";
+import { messageOf } from "../../log/thrown.ts";
+import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import { follow } from "../exchange/authored_run.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import type { Engine } from "../exchange/engine.ts";
+import { parseBy } from "../wire/json_schema.ts";
+import { resultOf, structuredResult } from "../wire/tool_result.ts";
+
+/** A tool with its parsed input. */
+export interface ToolRun {
+  tool: CompiledTool;
+  input: JsonObject;
+  prepared?: unknown;
+  call: {
+    engine: Pick<Engine, "around">;
+    /** True if the client belongs to the generation without sessions. */
+    stateless: boolean;
+  };
+}
+
+/** Runs a tool's function, within the author's hook if there is one. */
+export function runAround(
+  toolCall: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  const { around } = toolCall.call.engine;
+  return around ? runInHook(around, toolCall, context) : run(toolCall, context);
+}
+
+async function runInHook(
+  around: Around,
+  toolCall: ToolRun,
+  context: Context,
+): Promise<CallToolResult> {
+  const { tool, input } = toolCall;
+  tool.provide?.(context);
+  const authored = CallContext.runOf(context);
+  const result = around({ tool: tool.author, input, context }, async () => {
+    // A hook may try again what failed, but not what had to end.
+    if (authored?.reason !== undefined) throw authored.reason;
+    return await run(toolCall, context);
+  });
+  return await (authored ? authored.wait(result) : result);
+}
+
+function run(
+  { tool, input, prepared, call }: ToolRun,
+  context: Context,
+): MaybePromise<CallToolResult> {
+  return CallContext.follow(
+    context,
+    tool.run(input, context, prepared),
+    (output) => toolResult(tool, output, call),
+  );
+}
+
+/** Makes the result of what a tool gave, by its output schema. */
+function toolResult(
+  { name, output: schema, hasObjectOutput }: CompiledTool,
+  output: unknown,
+  { stateless }: ToolRun["call"],
+): MaybePromise<CallToolResult> {
+  if (schema === undefined) {
+    try {
+      return resultOf(output);
+    } catch (error) {
+      throw new TypeError(`tool ${name} ${messageOf(error)}`);
+    }
+  }
+  const { data, extra } = output instanceof ResultWith
+    ? output
+    : { data: output, extra: undefined };
+  return follow(parseBy(schema, data), (parsed) => {
+    if (parsed.success) {
+      const asStructured = stateless || hasObjectOutput;
+      return structuredResult(parsed.data, asStructured, extra);
+    }
+    throw new Error(`tool ${name} broke its output schema`, {
+      cause: parsed.error,
+    });
+  });
+}

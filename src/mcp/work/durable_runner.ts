@@ -1,0 +1,437 @@
+/**
+ * The durable work that this process does: begun by a call here, or taken over
+ * because its time has come or its process is gone.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { within } from "../../clock.ts";
+import { randomId } from "../../crypto/crypto.ts";
+import { HttpError, LimitError, RpcCode } from "../../errors.ts";
+import type { Logger } from "../../log/log.ts";
+import type { Database } from "../../store/database.ts";
+import { persist } from "../../store/persist.ts";
+import { type Step, stepStore } from "../../store/steps.ts";
+import {
+  type Hold,
+  type RunBeginning,
+  taskRunStore,
+} from "../../store/task_runs.ts";
+import type { Task, TaskStore } from "../../store/tasks.ts";
+import { waitStore } from "../../store/waits.ts";
+import { type Wake, wakeStore } from "../../store/wakes.ts";
+import type { Context } from "../../authoring/context.ts";
+import { detached } from "../../telemetry/current.ts";
+import { fire } from "../exchange/abort.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import { CallerBound } from "../exchange/caller_bound.ts";
+import { DurableRun, Expelled, Left } from "./durable_run.ts";
+import { DivergenceError } from "./step_order.ts";
+import {
+  type Beginning,
+  KEPT_RETRY_SECONDS,
+  listOf,
+  orAborted,
+  TaskAbort,
+  TASKS_KEPT,
+  TASKS_PER_CALLER,
+} from "./task_runner.ts";
+import {
+  endingOf,
+  EXPELLED,
+  failedEnding,
+  type SettledTask,
+  stateOf,
+  STOPPED,
+} from "./task_state.ts";
+import { watchTask } from "./task_watch.ts";
+import { WorkOfTask } from "./work_of_task.ts";
+
+/** The most runs that one look takes. */
+const RUNS_PER_LOOK = 32;
+/** The most runs that are taken over as long as they are at work. */
+const MOST_TAKEN = 200;
+/** The time for which a call of `wake` waits for what it has begun. */
+const WAKE_MILLISECONDS = 50_000;
+/** The time until another look at work whose tool is not known here. */
+const MISSING_SECONDS = 30;
+/** The time for which processes of another release may still know the tool. */
+const MISSED_SECONDS = 60 * 60;
+/** The time for which a stop waits for the database. */
+const STOP_MILLISECONDS = 5000;
+const LOOK_MILLISECONDS = 1000;
+const STOPPING = "The server stops";
+
+/** A tool's durable work. */
+export interface DurableWork {
+  tool: string;
+  scopes: readonly string[];
+  /** The seconds for which its result stays. */
+  keep: number;
+  /** The version of its steps. */
+  version: number;
+  run(beginning: RunBeginning, context: Context): Promise<CallToolResult>;
+}
+
+/** Work that another process began, and the request that stands for its call. */
+export interface Resumed {
+  work: DurableWork;
+  /** Undefined: its caller may not do this any more. */
+  request?: Beginning;
+}
+
+/** A run that this process works on. */
+interface AtWork {
+  run: DurableRun;
+  hold: Hold;
+  abort: TaskAbort;
+  done: Promise<void>;
+}
+
+/** The durable work of this process. */
+export class DurableRunner {
+  readonly #atWork = new Map<string, AtWork>();
+  readonly #bound = new CallerBound(TASKS_PER_CALLER, "tasks at a time");
+  readonly #runs;
+  readonly #steps;
+  readonly #wakes;
+  readonly #waits;
+  readonly #stopping = new AbortController();
+  #isRefusing = false;
+  #timer?: ReturnType<typeof setInterval>;
+  #lookedMilliseconds = -Infinity;
+  #looking?: Promise<void>;
+
+  /**
+   * @param resume finds the tool of a run, and its caller by what is known of
+   * them now; undefined where the tool is not known
+   */
+  constructor(
+    private readonly database: Database,
+    private readonly tasks: TaskStore,
+    private readonly log: Logger,
+    private readonly resume: (
+      hold: Hold,
+      beginning: RunBeginning,
+    ) => Promise<Resumed | undefined>,
+  ) {
+    this.#runs = taskRunStore(database);
+    this.#steps = stepStore(database);
+    this.#wakes = wakeStore(database);
+    this.#waits = waitStore(database);
+  }
+
+  get size(): number {
+    return this.#atWork.size;
+  }
+
+  /**
+   * Creates a task for a call and begins its work. Reading it later needs the
+   * same scopes.
+   *
+   * @throws {HttpError} 503 when the server stops, 429 when the caller has too
+   * many
+   */
+  async start(
+    request: Beginning,
+    work: DurableWork,
+    beginning: RunBeginning,
+  ): Promise<Task> {
+    if (this.#isRefusing) {
+      throw new HttpError(503, "The server is stopping", {
+        "retry-after": "5",
+      });
+    }
+    const { caller, countedAs } = request;
+    const { tool, scopes, keep } = work;
+    this.#bound.take(countedAs);
+    try {
+      const list = listOf(caller, countedAs);
+      if (countedAs && await this.tasks.hasMany(list, TASKS_KEPT)) {
+        throw new LimitError("tasks a day", KEPT_RETRY_SECONDS);
+      }
+      const { task, hold } = await this.tasks.createDurable(
+        randomId(24),
+        { tool, scopes, keep, caller, countedAs },
+        beginning,
+        list,
+      );
+      this.#begin(hold, [], { work, request }, beginning);
+      return task;
+    } catch (error) {
+      this.#bound.release(countedAs);
+      throw error;
+    }
+  }
+
+  /**
+   * Resolves when a run has ended here, or has left this process; at once if it
+   * is not here.
+   */
+  async left(taskId: string): Promise<void> {
+    await this.#atWork.get(taskId)?.done;
+  }
+
+  /**
+   * Looks from now on, once a second: by a timer, and with requests, for a
+   * process that sleeps in between.
+   */
+  notice(): void {
+    if (this.#isRefusing) return;
+    this.#timer ??= detached(() =>
+      setInterval(() => this.look(), LOOK_MILLISECONDS)
+    );
+    const passed = performance.now() - this.#lookedMilliseconds;
+    if (passed >= LOOK_MILLISECONDS) detached(() => this.look());
+  }
+
+  /** Takes the runs whose time has come: one bounded read, and what it found. */
+  look(): Promise<void> {
+    this.#lookedMilliseconds = performance.now();
+    return this.#looking ??= this.#look().catch((error) =>
+      this.log.warning("Durable work could not be looked at", { error })
+    ).finally(() => this.#looking = undefined);
+  }
+
+  /** The same for one who calls from time to time, and waits for the work. */
+  async wake(): Promise<void> {
+    const before = new Set(this.#atWork.values());
+    await this.look();
+    const begun = [...this.#atWork.values()].filter((one) => !before.has(one));
+    await within(WAKE_MILLISECONDS, Promise.all(begun.map(({ done }) => done)));
+  }
+
+  /** Takes no more work, and leaves what is between two steps to others. */
+  refuse(): void {
+    this.#isRefusing = true;
+    clearInterval(this.#timer);
+    for (const { run } of this.#atWork.values()) run.release();
+  }
+
+  /** Leaves all work to others, and waits until that is stored. */
+  async stop(): Promise<void> {
+    this.refuse();
+    this.#stopping.abort();
+    await this.#looking;
+    await Promise.all([...this.#atWork.values()].map(async (atWork) => {
+      const { hold, abort, done } = atWork;
+      await persist(
+        () => this.#runs.park(hold, this.database.now(), []),
+        { forMilliseconds: STOP_MILLISECONDS },
+        // Its lease lapses then.
+      ).catch(() => {});
+      this.#fire(abort, STOPPING);
+      await done;
+    }));
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isRefusing || this.#atWork.size >= MOST_TAKEN) return;
+    const due = await this.#wakes.due(RUNS_PER_LOOK);
+    await Promise.all(due.map((wake) => this.#take(wake)));
+  }
+
+  async #take(wake: Wake): Promise<void> {
+    const { taskId } = wake;
+    const taken = await this.#runs.take(
+      wake,
+      async () => (await this.#steps.list(taskId)).length,
+    );
+    if (!("hold" in taken)) {
+      const { because } = taken;
+      if (because === "ended" || because === "held") {
+        await this.#wakes.drop(wake);
+      }
+      return;
+    }
+    const { hold } = taken;
+    try {
+      // The one before may have kept some until it lost its turn.
+      const steps = await this.#steps.list(taskId);
+      const beginning = await this.#runs.beginningOf(hold);
+      const resumed = await this.resume(hold, beginning);
+      if (!resumed) return await this.#miss(hold);
+      if (this.#isRefusing) {
+        await this.#runs.park(hold, this.database.now(), []);
+        return;
+      }
+      const { request, work } = resumed;
+      if (!request) return void await this.#end(hold, EXPELLED);
+      this.#bound.count(request.countedAs);
+      this.#begin(hold, steps, { work, request }, beginning);
+    } catch (error) {
+      // Its lease lapses, and someone looks again.
+      this.log.warning("Durable work could not be taken over", {
+        reference: taskId,
+        error,
+      });
+    }
+  }
+
+  /** Leaves work to those who know its tool, as long as there may be any. */
+  async #miss(hold: Hold): Promise<void> {
+    const now = this.database.now();
+    const { run: { tool, missingSince = now } } = hold;
+    if (now - missingSince < MISSED_SECONDS) {
+      const dueSeconds = now + MISSING_SECONDS;
+      await this.#runs.park(hold, dueSeconds, [], missingSince);
+      return;
+    }
+    const message = `The tool ${tool} is not there any more`;
+    await this.#end(hold, {
+      outcome: "refused",
+      error: { code: RpcCode.internalError, message },
+    });
+  }
+
+  #begin(
+    hold: Hold,
+    steps: readonly Step[],
+    { work, request }: Required<Resumed>,
+    beginning: RunBeginning,
+  ): void {
+    const { database, tasks, log } = this;
+    const { taskId } = hold;
+    const abort = new TaskAbort(taskId);
+    const { signal } = abort;
+    const run = new DurableRun({
+      hold,
+      steps,
+      version: work.version,
+      signal,
+      now: () => database.now(),
+      save: (step) => this.#steps.save(hold, step),
+      park: (dueSeconds, questions) =>
+        this.#runs.park(hold, dueSeconds, questions),
+      isAllowed: () => this.#isAllowed(taskId, request),
+      cut: (reason) => own.authored.cut(reason),
+    });
+    const own: WorkOfTask = new WorkOfTask(taskId, request, {
+      tasks,
+      questions: this.#bound,
+      signal,
+      clock: database.clock,
+      log,
+      wait: () => () => {},
+      durable: run,
+      waits: this.#waits,
+      tool: hold.run.tool,
+    });
+    const done = this.#work(
+      hold,
+      { run, own, abort, request },
+      () => work.run(beginning, new CallContext(own)),
+    ).catch((error) =>
+      log.error("A task could not be ended", { reference: taskId, error })
+    ).finally(() => {
+      this.#atWork.delete(taskId);
+      this.#bound.release(request.countedAs);
+    });
+    this.#atWork.set(taskId, { run, hold, abort, done });
+    if (this.#isRefusing) run.release();
+  }
+
+  async #work(
+    hold: Hold,
+    { run, own, abort, request }: Pick<AtWork, "run" | "abort"> & {
+      own: WorkOfTask;
+      request: Beginning;
+    },
+    work: () => Promise<CallToolResult>,
+  ): Promise<void> {
+    const { tasks, log } = this;
+    const { signal, taskId } = abort;
+    let onAbort: SettledTask | undefined;
+    const stopWatching = watchTask(
+      taskId,
+      {
+        tasks: {
+          renewLease: () => this.#runs.renew(hold),
+          ended: tasks.ended,
+        },
+        log,
+      },
+      () => this.#isAllowed(taskId, request),
+      (ending) => {
+        if (signal.aborted) return;
+        // A turn that is lost is no end.
+        if (ending !== STOPPED) onAbort = ending;
+        this.#fire(abort, "The task has ended");
+      },
+    );
+    try {
+      const ending = await orAborted(signal, async () => {
+        const result = await own.authored.wait(work());
+        run.end();
+        return result;
+      }).then(
+        endingOf,
+        (error) => signal.aborted ? onAbort : this.#endingOf(error, taskId),
+      );
+      run.drop();
+      const statusMessage = await own.status.end();
+      if (ending) await this.#end(hold, ending, request, statusMessage);
+    } finally {
+      await stopWatching();
+      // What runs beside it ends too.
+      if (!signal.aborted) this.#fire(abort, "The run has ended");
+    }
+  }
+
+  /** Makes the end of what a run has thrown; undefined if it goes on elsewhere. */
+  #endingOf(error: unknown, taskId: string): SettledTask | undefined {
+    if (error instanceof Left) return undefined;
+    if (error instanceof Expelled) return EXPELLED;
+    if (!(error instanceof DivergenceError)) {
+      return failedEnding(error, taskId, this.log);
+    }
+    this.log.error("Durable work cannot go on", { reference: taskId, error });
+    const message =
+      `The tool has changed since this work began (reference ${taskId})`;
+    return {
+      outcome: "internal_error",
+      error: { code: RpcCode.internalError, message },
+    };
+  }
+
+  /** Stores the end of a task, if its work is still this process's. */
+  async #end(
+    hold: Hold,
+    ending: SettledTask,
+    request?: Beginning,
+    statusMessage?: string,
+  ): Promise<void> {
+    const { taskId, run: { caller } } = hold;
+    const save = () =>
+      persist(
+        () =>
+          this.tasks.end(taskId, { ...stateOf(ending), statusMessage }, hold),
+        { signal: this.#stopping.signal },
+      );
+    const isSaved = await save().catch((error) => {
+      if (error instanceof HttpError) throw error;
+      // JSON cannot hold the value that the author gave or threw.
+      ending = failedEnding(error, taskId, this.log);
+      return save();
+    });
+    if (isSaved) return request?.endTask(taskId, ending.outcome);
+    const found = await this.tasks.find(taskId, caller.binding)
+      .catch(() => undefined);
+    // Otherwise another process reports it.
+    if (found?.status === "cancelled") request?.endTask(taskId, "cancelled");
+  }
+
+  async #isAllowed(
+    taskId: string,
+    { caller, authenticated }: Beginning,
+  ): Promise<boolean> {
+    if (await authenticated.isLive?.() ?? true) return true;
+    const grantId = await this.tasks.userOf(taskId, caller.binding);
+    return grantId !== undefined &&
+      await authenticated.isLive?.(grantId) === true;
+  }
+
+  #fire(abort: TaskAbort, reason: string): void {
+    fire(abort, reason, { log: this.log, reference: () => abort.taskId });
+  }
+}

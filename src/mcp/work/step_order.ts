@@ -1,0 +1,181 @@
+/**
+ * The order of the steps of durable work. In a replay it must be the order of
+ * the runs before: another one means that the code has changed, and its results
+ * would be those of other steps.
+ *
+ * @module
+ */
+import { pause } from "../../clock.ts";
+import type { Step } from "../../store/steps.ts";
+
+/**
+ * The time for which a step waits for one that was before it: branches that run
+ * side by side may be slow in between.
+ */
+const PATIENCE_MILLISECONDS = 5000;
+
+/** A step, sleep or question as its author's code asks for it. */
+export interface StepCall {
+  id: string;
+  /** Its number among all calls of this run, from 1 on. */
+  number: number;
+  /** True if no other was under way. */
+  isAlone: boolean;
+  /** The place in the code, printed only for an error. */
+  where: Error;
+}
+
+/** The code of an author has changed while its work was under way. */
+export class DivergenceError extends Error {
+  /** The name of the class. */
+  override name = "DivergenceError";
+}
+
+/** The order in which the steps of one run are asked for. */
+export class StepOrder {
+  readonly #calls = new Map<string, StepCall>();
+  /** Calls that have not ended. */
+  readonly #open = new Set<StepCall>();
+  /** The steps of this version that earlier runs began, by their place. */
+  readonly #before: readonly Step[];
+  #next = 0;
+  #called = Promise.withResolvers<void>();
+
+  constructor(steps: Iterable<Step>, version: number) {
+    this.#before = [...steps].filter((step) => step.version === version);
+  }
+
+  /** True as long as steps of earlier runs are still to come. */
+  get isReplay(): boolean {
+    return this.#missing !== undefined;
+  }
+
+  /** Steps that have not ended, in the order of their calls. */
+  get open(): readonly StepCall[] {
+    return [...this.#open];
+  }
+
+  /** The first step of earlier runs that was not asked for yet. */
+  get #missing(): Step | undefined {
+    return this.#before[this.#next];
+  }
+
+  /**
+   * Notes that a step is asked for.
+   *
+   * @throws {TypeError} when its ID was there before
+   */
+  call(id: string, where: Error): StepCall {
+    const before = this.#calls.get(id);
+    if (before) {
+      throw new TypeError(
+        `${named(id)} is there twice${placeOf(before.where)} and${
+          placeOf(where)
+        }: give a loop's steps a counter`,
+      );
+    }
+    const isAlone = this.#open.size === 0;
+    const number = this.#calls.size + 1;
+    const call = { id, number, isAlone, where };
+    this.#calls.set(id, call);
+    this.#open.add(call);
+    while (this.#missing && this.#calls.has(this.#missing.id)) this.#next++;
+    this.#called.resolve();
+    this.#called = Promise.withResolvers();
+    return call;
+  }
+
+  /** Notes that a step has ended. */
+  end(call: StepCall): void {
+    this.#open.delete(call);
+  }
+
+  /**
+   * Waits until every step has been asked for that was before this one.
+   *
+   * @param place the place of the step in earlier runs; undefined: it is new
+   * @throws {DivergenceError}
+   */
+  async wait(
+    call: StepCall,
+    place: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!this.#missing) return;
+    const patience = new AbortController();
+    const ending = AbortSignal.any([signal, patience.signal]);
+    let over: Promise<"over"> | undefined;
+    try {
+      for (;;) {
+        const missing = this.#missing;
+        if (!missing || missing.place > (place ?? call.number)) return;
+        if (this.#isSequential) throw this.#divergence(call, missing);
+        over ??= pause(PATIENCE_MILLISECONDS, ending).then(() => "over");
+        const called = this.#called.promise;
+        if (await Promise.race([called, over]) === "over") {
+          throw this.#divergence(call, missing);
+        }
+      }
+    } finally {
+      patience.abort();
+    }
+  }
+
+  /**
+   * Checks that a run that has given its result has asked for everything, and
+   * has waited for it. A sleep or a question may be left: that is a time limit.
+   *
+   * @throws {DivergenceError | TypeError}
+   */
+  checkEnd(): void {
+    const open = this.open.find(({ id }) => id.startsWith("step:"));
+    if (open) {
+      throw new TypeError(
+        `${named(open.id)} was not awaited${placeOf(open.where)}`,
+      );
+    }
+    const missing = this.#missing;
+    if (!missing) return;
+    throw new DivergenceError(
+      `The work has changed: ${
+        named(missing.id)
+      }, which was number ${missing.place}, ` +
+        `is not there any more. ${ADVICE}`,
+    );
+  }
+
+  get #isSequential(): boolean {
+    return this.#open.size === 1 && this.#before.every((step) => step.isAlone);
+  }
+
+  #divergence({ id, number, where }: StepCall, { id: was, place }: Step) {
+    return new DivergenceError(
+      `The work has changed: number ${place} was ${named(was)}, and ` +
+        `${named(id)} is number ${number}${placeOf(where)}. ${ADVICE}`,
+    );
+  }
+}
+
+const ADVICE = "Put it back, or raise the version of the tool's task";
+
+/** Names a step for its author. */
+export function named(id: string): string {
+  const colon = id.indexOf(":");
+  const name = id.slice(colon + 1);
+  return `${KINDS[id.slice(0, colon)]} "${name}"`;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  step: "the step",
+  sleep: "the sleep",
+  ask: "the question",
+};
+
+/** Gives the line of the author's code, if the stack tells one. */
+function placeOf({ stack = "" }: Error): string {
+  const line = stack.split("\n").slice(1)
+    .find((line) =>
+      !line.includes("/src/mcp/work/") && !line.includes("/src/mcp/exchange/")
+    );
+  return line === undefined ? "" : ` ${line.trim()}`;
+}

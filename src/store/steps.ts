@@ -1,0 +1,128 @@
+/**
+ * The steps of durable work. Each is kept by one commit that rests on the run
+ * of its process: one that has lost its turn keeps nothing any more.
+ *
+ * @module
+ */
+import type { Database, Expiring } from "./database.ts";
+import { taskStepKey } from "./keys.ts";
+import { tidy } from "./persist.ts";
+import type { Hold } from "./task_runs.ts";
+import { deleteText, readText, saveText, type TextRef } from "./texts.ts";
+
+/** The most characters of a result in the record of its step. */
+const RESULT_CHARACTERS = 28_000;
+/** The most steps that one commit settles. */
+const STEPS_PER_COMMIT = 10;
+
+/** The state of a step: at work, between two tries, or over. */
+export type StepState = "begun" | "waiting" | "kept" | "failed";
+
+/** A step for its run. */
+export interface Step {
+  /** Its kind and its name: `step:draft`. */
+  id: string;
+  /** Its number among all steps of a run, from 1 on. */
+  place: number;
+  /** The version of the tool's steps that it was run by. */
+  version: number;
+  /** True if no other step was under way when it began. */
+  isAlone: boolean;
+  state: StepState;
+  /** Epoch seconds. */
+  startedAt: number;
+  endedAt?: number;
+  /** The tries that have failed. */
+  attempts?: number;
+  /** The end of a sleep, or of the pause before the next try. */
+  until?: number;
+  /** True if its function has read `once`. */
+  usesOnce?: boolean;
+  /** `kept`: its result as JSON; absent: undefined. */
+  text?: string;
+  /** `failed` and `waiting`: what it has thrown last. */
+  error?: { name: string; message: string };
+}
+
+interface StepRecord extends Expiring, Omit<Step, "text"> {
+  result?: TextRef;
+}
+
+export type StepStore = ReturnType<typeof stepStore>;
+
+/** Opens the steps of a database. */
+export function stepStore(database: Database) {
+  return {
+    /**
+     * Stores a step as it is now; false if the process has lost its turn, and
+     * then nothing is stored.
+     */
+    async save(hold: Hold, { text, ...step }: Step): Promise<boolean> {
+      const { taskId, term, expiresAt } = hold;
+      const result = text === undefined
+        ? undefined
+        : await saveText(database, text, {
+          expiresAt,
+          inlineCharacters: RESULT_CHARACTERS,
+        });
+      const isSaved = await database.commit((transaction) =>
+        transaction.check(term).set<StepRecord>(
+          taskStepKey(taskId, step.id),
+          { ...step, ...result && { result }, expiresAt },
+        )
+      );
+      if (!isSaved && result) await deleteText(database, result);
+      return isSaved !== undefined;
+    },
+
+    /** Lists the steps of a task, the first first. */
+    async list(taskId: string): Promise<Step[]> {
+      const listed = await database.list<StepRecord>(taskStepKey(taskId));
+      const steps = await Promise.all(
+        listed.map(async ({ value: { result, expiresAt: _, ...step } }) => ({
+          ...step,
+          ...result && { text: await readText(database, result) },
+        })),
+      );
+      return steps.sort((a, b) => a.place - b.place);
+    },
+
+    /**
+     * Drops the results of a task that has ended, and keeps what its steps were
+     * until the task goes.
+     */
+    async settle(taskId: string, expiresAt: number): Promise<void> {
+      const listed = await database.list<StepRecord>(taskStepKey(taskId));
+      for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
+        const some = listed.slice(i, i + STEPS_PER_COMMIT);
+        await database.commit((transaction) => {
+          // What is being deleted does not come back.
+          transaction.check(...some);
+          for (const { key, value: { result: _, ...step } } of some) {
+            transaction.set<StepRecord>(key, { ...step, expiresAt });
+          }
+        });
+      }
+      await dropTexts(listed.map(({ value }) => value));
+    },
+
+    /** Deletes the steps of a task. */
+    async forget(taskId: string): Promise<void> {
+      const listed = await database.list<StepRecord>(taskStepKey(taskId));
+      for (let i = 0; i < listed.length; i += STEPS_PER_COMMIT) {
+        const keys = listed.slice(i, i + STEPS_PER_COMMIT)
+          .map(({ key }) => key);
+        await tidy(() =>
+          database.commit((transaction) => transaction.delete(...keys))
+        );
+      }
+      await dropTexts(listed.map(({ value }) => value));
+    },
+  };
+
+  async function dropTexts(records: readonly StepRecord[]): Promise<void> {
+    for (const { result } of records) {
+      if (result) await deleteText(database, result);
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/** Durable work: steps that survive the process that does them. */
+import assert from "node:assert/strict";
+import * as z from "zod";
+import { tool } from "../../../src/authoring/tool.ts";
+import { resultOf } from "../../kit/answer.ts";
+import type { Json } from "../../kit/message.ts";
+import { withKv } from "../../kit/databases.ts";
+import { recordLog } from "../../kit/log.ts";
+import {
+  type ServerOptions,
+  startServer,
+  type TestServer,
+} from "../../kit/server.ts";
+import { until } from "../../kit/wait.ts";
+
+const capabilities = {
+  extensions: { "io.modelcontextprotocol/tasks": {} },
+  elicitation: {},
+};
+
+async function begin(
+  server: TestServer,
+  name: string,
+  more = {},
+): Promise<string> {
+  const { resultType, taskId } = await resultOf(
+    server.call("tools/call", { name, ...more }, { capabilities }),
+  );
+  assert.equal(resultType, "task");
+  return taskId;
+}
+
+function get(server: TestServer, taskId: string): Promise<Json> {
+  return resultOf(server.call("tasks/get", { taskId }, { capabilities }));
+}
+
+async function reached(
+  server: TestServer,
+  taskId: string,
+  status: string,
+): Promise<Json> {
+  let task: Json;
+  await until(async () => (task = await get(server, taskId)).status === status);
+  return task;
+}
+
+const durable = { durable: true } as const;
+
+Deno.test("a durable tool gives its result to clients with tasks and without", async () => {
+  const add = tool({
+    name: "add",
+    task: durable,
+    input: z.object({ n: z.int() }),
+    async run({ n }, { step }) {
+      const one = await step("one", () => n + 1);
+      const two = await step("two", () => Promise.resolve(one + 1), {
+        retries: 1,
+      });
+      return `${two}`;
+    },
+  });
+  await using server = await startServer({ tools: [add] });
+  const call = { arguments: { n: 1 } };
+  const task = await reached(
+    server,
+    await begin(server, "add", call),
+    "completed",
+  );
+  assert.equal(task.result.content[0].text, "3");
+  const { content } = await resultOf(
+    server.call("tools/call", { name: "add", ...call }),
+  );
+  assert.equal(content[0].text, "3");
+});
+
+/** Two servers on one database, as two processes are; the first may stop. */
+async function withPair(
+  options: ServerOptions,
+  run: (pair: {
+    first: TestServer;
+    second: TestServer;
+    stop(): Promise<void>;
+  }) => Promise<void>,
+  later: ServerOptions = {},
+): Promise<void> {
+  await withKv(async (kv) => {
+    const first = await startServer({ ...options, kv });
+    await using second = await startServer({ ...options, ...later, kv });
+    let isStopped = false;
+    const stop = async () => {
+      if (isStopped) return;
+      isStopped = true;
+      await first[Symbol.asyncDispose]();
+    };
+    try {
+      await run({ first, second, stop });
+    } finally {
+      await stop();
+    }
+  });
+}
+
+Deno.test("work goes on in another process when its own stops, and does no kept step again", async () => {
+  const done: string[] = [];
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const report = tool({
+    name: "report",
+    task: durable,
+    async run(_input, { step, progress }) {
+      await progress(1, 3, "first");
+      await step("a", () => void done.push("a"));
+      await step("b", async () => {
+        done.push("b");
+        if (done.length === 2) await held;
+      }, { retries: 1 });
+      await progress(2, 3, "last");
+      await step("c", () => void done.push("c"));
+      return "end";
+    },
+  });
+  await withPair({ tools: [report] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "report");
+    await until(() => done.length === 2);
+    await stop();
+    const task = await reached(second, taskId, "completed");
+    assert.equal(task.result.content[0].text, "end");
+    assert.equal(task.statusMessage, "last");
+    assert.deepEqual(done, ["a", "b", "b", "c"]);
+    release();
+  });
+});
+
+Deno.test("work whose process stops in a step that may not be repeated fails, and says so", async () => {
+  let isBegun = false;
+  const pay = tool({
+    name: "pay",
+    task: durable,
+    run: (_input, { step }) =>
+      step("pay", () => {
+        isBegun = true;
+        return new Promise<string>(() => {});
+      }),
+  });
+  await withPair({ tools: [pay] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "pay");
+    await until(() => isBegun);
+    await stop();
+    const { error } = await reached(second, taskId, "failed");
+    assert.match(error.message, /^The step "pay" may have happened/);
+  });
+});
+
+const meet = tool({
+  name: "meet",
+  task: durable,
+  async run(_input, { ask, step }) {
+    const schema = z.object({ name: z.string() });
+    const who = await ask({ message: "Who?", schema, key: "who" });
+    const name = who.action === "accept" ? who.content.name : "no one";
+    return await step("greet", () => `Hello, ${name}!`);
+  },
+});
+
+Deno.test("a question survives the process that asked it, and has one key", async () => {
+  await withPair({ tools: [meet] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "meet");
+    const { inputRequests } = await reached(first, taskId, "input_required");
+    assert.deepEqual(Object.keys(inputRequests), ["who"]);
+    await stop();
+    const again = await get(second, taskId);
+    assert.deepEqual(again.inputRequests, inputRequests);
+    const content = { name: "Ada" };
+    await resultOf(second.call("tasks/update", {
+      taskId,
+      inputResponses: { who: { action: "accept", content } },
+    }, { capabilities }));
+    const { result } = await reached(second, taskId, "completed");
+    assert.equal(result.content[0].text, "Hello, Ada!");
+  });
+});
+
+Deno.test("durable work that waits is in no process, and its client can cancel it", async () => {
+  const nap = tool({
+    name: "nap",
+    task: durable,
+    async run(_input, { sleep }) {
+      await sleep("nap", 3600);
+      return "woken";
+    },
+  });
+  await using server = await startServer({ tools: [nap] });
+  const taskId = await begin(server, "nap");
+  await until(() => server.app.running === 0);
+  assert.equal((await get(server, taskId)).status, "working");
+  await resultOf(server.call("tasks/cancel", { taskId }, { capabilities }));
+  assert.equal((await get(server, taskId)).status, "cancelled");
+});
+
+Deno.test("work meets the tool of a new release: its input is parsed again", async () => {
+  let isBegun = false;
+  const of = (n: z.ZodType) =>
+    tool({
+      name: "count",
+      task: durable,
+      input: z.object({ n }),
+      run: (_input, { step }) =>
+        step("count", () => {
+          isBegun = true;
+          return new Promise<string>(() => {});
+        }, { retries: 1 }),
+    });
+  await withPair({ tools: [of(z.int())] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "count", { arguments: { n: 1 } });
+    await until(() => isBegun);
+    await stop();
+    const { result } = await reached(second, taskId, "completed");
+    assert.equal(result.isError, true);
+    assert.match(result.content[0].text, /expected string/);
+  }, { tools: [of(z.string())] });
+});
+
+Deno.test("work whose tool has changed fails, and the log has both steps", async () => {
+  const { log, events } = recordLog("error");
+  let isBegun = false;
+  const of = (...ids: string[]) =>
+    tool({
+      name: "steps",
+      task: durable,
+      async run(_input, { step }) {
+        for (const id of ids) await step(id, () => id, { retries: 1 });
+        return await step("end", () => {
+          isBegun = true;
+          return new Promise<string>(() => {});
+        }, { retries: 1 });
+      },
+    });
+  await withPair(
+    { tools: [of("a", "b")] },
+    async ({ first, second, stop }) => {
+      const taskId = await begin(first, "steps");
+      await until(() => isBegun);
+      await stop();
+      const { error } = await reached(second, taskId, "failed");
+      assert.match(error.message, /^The tool has changed since this work/);
+      const [{ properties }] = events;
+      assert.match(`${properties?.error}`, /step "b", and the step "x"/);
+    },
+    { tools: [of("a", "x")], log },
+  );
+});
+
+Deno.test("work whose tool a process does not know stays for those who do", async () => {
+  let isBegun = false;
+  const only = tool({
+    name: "only",
+    task: durable,
+    run: (_input, { step }) =>
+      step("a", () => {
+        isBegun = true;
+        return new Promise<string>(() => {});
+      }, { retries: 1 }),
+  });
+  await withPair({ tools: [only] }, async ({ first, second, stop }) => {
+    const taskId = await begin(first, "only");
+    await until(() => isBegun);
+    await stop();
+    await second.app.wake();
+    assert.equal((await get(second, taskId)).status, "working");
+    assert.equal(second.app.running, 0);
+  }, { tools: [meet] });
+});

@@ -1,0 +1,466 @@
+import assert from "node:assert/strict";
+import { ToolError } from "../../../src/authoring/tool.ts";
+import { StorageError } from "../../../src/errors.ts";
+import {
+  DurableRun,
+  Expelled,
+  Left,
+  MOST_STEPS,
+} from "../../../src/mcp/work/durable_run.ts";
+import { MOST_CHARACTERS } from "../../../src/mcp/work/kept_value.ts";
+import { DivergenceError } from "../../../src/mcp/work/step_order.ts";
+import type { Step } from "../../../src/store/steps.ts";
+import { settled, until } from "../../kit/wait.ts";
+
+/** A task whose runs keep their steps in memory. */
+class Task {
+  readonly steps = new Map<string, Step>();
+  readonly states: string[] = [];
+  readonly parked: unknown[] = [];
+  now = 1_000_000;
+  isAllowed = true;
+  isLost = false;
+  parking: "parked" | "answered" | "lost" = "parked";
+
+  /** Runs code until it ends, or is cut. */
+  run<T>(
+    code: (run: DurableRun) => T | Promise<T>,
+    { version = 1, deaths = 0, stop = new AbortController() } = {},
+  ): Promise<T> {
+    const { signal } = stop;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const run = new DurableRun({
+      hold: {
+        taskId: "t",
+        run: { deaths },
+        expiresAt: this.now + 1000 * 3600,
+      } as never,
+      steps: [...this.steps.values()].sort((a, b) => a.place - b.place),
+      version,
+      signal,
+      now: () => this.now,
+      save: (step) => {
+        if (this.isLost) return Promise.resolve(false);
+        this.states.push(`${step.id} ${step.state}`);
+        this.steps.set(step.id, structuredClone(step));
+        return Promise.resolve(true);
+      },
+      park: (...due) => {
+        this.parked.push(due);
+        return Promise.resolve(this.parking);
+      },
+      isAllowed: () => Promise.resolve(this.isAllowed),
+      cut: (reason) => {
+        reject(reason);
+        return new Promise(() => {});
+      },
+    });
+    const ending = (async () => {
+      const result = await code(run);
+      run.end();
+      return result;
+    })();
+    return Promise.race([ending, promise]).finally(() => {
+      run.drop();
+      stop.abort();
+    });
+  }
+}
+
+Deno.test("step() keeps a result, and gives it in the next run without doing it again", async () => {
+  const task = new Task();
+  let done = 0;
+  const code = (run: DurableRun) =>
+    run.step("a", () => ({ n: ++done, at: new Date(0), no: undefined }));
+  const first = await task.run(code);
+  assert.deepEqual(first, { n: 1, at: "1970-01-01T00:00:00.000Z" });
+  assert.deepEqual(await task.run(code), first);
+  assert.deepEqual(task.states, ["step:a begun", "step:a kept"]);
+});
+
+Deno.test("step() that may be repeated is one commit", async () => {
+  const task = new Task();
+  assert.equal(
+    await task.run((run) => run.step("a", () => undefined, { retries: 1 })),
+    undefined,
+  );
+  assert.deepEqual(task.states, ["step:a kept"]);
+});
+
+Deno.test("step() throws again what it has thrown, and may be caught", async () => {
+  const task = new Task();
+  const code = (run: DurableRun) =>
+    run.step("a", () => {
+      throw new ToolError("no");
+    }).catch((error) => [error instanceof ToolError, error.message]);
+  assert.deepEqual(await task.run(code), [true, "no"]);
+  assert.deepEqual(await task.run(code), [true, "no"]);
+  assert.deepEqual(task.states, ["step:a begun", "step:a failed"]);
+});
+
+Deno.test("step() is repeated as often as it may be, after growing pauses", async () => {
+  const task = new Task();
+  const attempts: number[] = [];
+  const code = (run: DurableRun) =>
+    run.step("a", ({ attempt }) => {
+      attempts.push(attempt);
+      throw new Error("away");
+    }, { retries: 3 });
+  for (const pause of [1, 2, 4]) {
+    const before = task.now;
+    const stop = new AbortController();
+    void task.run(code, { stop });
+    await until(() => task.steps.get("step:a")?.until === before + pause);
+    await settled();
+    stop.abort();
+    task.now += pause;
+  }
+  await assert.rejects(task.run(code), /^Error: away$/);
+  assert.deepEqual(attempts, [1, 2, 3, 4]);
+  assert.equal(task.steps.get("step:a")?.state, "failed");
+});
+
+Deno.test("step() that may have happened is not done again", async () => {
+  const task = new Task();
+  void task.run((run) => run.step("pay", () => new Promise(() => {})));
+  await until(() => task.steps.get("step:pay")?.state === "begun");
+  for (const deaths of [0, 1]) {
+    await assert.rejects(
+      task.run((run) => run.step("pay", () => assert.fail()), { deaths }),
+      /^RpcError: The step "pay" may have happened/,
+    );
+  }
+});
+
+Deno.test("step() that has read `once` is done again with the same", async () => {
+  const task = new Task();
+  const seen: string[] = [];
+  const code = (end: Promise<void>) => (run: DurableRun) =>
+    run.step("pay", async ({ once }) => {
+      seen.push(once);
+      await end;
+    });
+  void task.run(code(new Promise(() => {})));
+  await until(() => task.steps.get("step:pay")?.usesOnce === true);
+  await task.run(code(Promise.resolve()), { deaths: 1 });
+  assert.equal(seen.length, 2);
+  assert.equal(seen[0], seen[1]);
+  assert.equal(task.steps.get("step:pay")?.state, "kept");
+  const other = new Task();
+  await other.run((run) =>
+    run.step("other", ({ once }) => assert.notEqual(once, seen[0]))
+  );
+});
+
+Deno.test("step() in which process after process dies is given up", async () => {
+  const code = (run: DurableRun) => run.step("a", () => 1, { retries: 2 });
+  assert.equal(await new Task().run(code, { deaths: 2 }), 1);
+  await assert.rejects(
+    new Task().run(code, { deaths: 3 }),
+    /was tried 3 times, and its process died in it/,
+  );
+});
+
+Deno.test("step() refuses what cannot be kept, by its name, once", async () => {
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  for (
+    const [value, because] of [
+      [() => 1, /step "a" cannot be kept: it is a function/],
+      [{ b: { c: () => 1 } }, /its member c is a function/],
+      [{ m: new Map() }, /its member m is a Map/],
+      [cycle, /it is no JSON/],
+      [1n, /it is no JSON/],
+      ["x".repeat(MOST_CHARACTERS), /at most 4194304 characters together/],
+    ] as const
+  ) {
+    let done = 0;
+    const code = (run: DurableRun) =>
+      run.step("a", () => (done++, value), { retries: 3 });
+    await assert.rejects(new Task().run(code), because);
+    assert.equal(done, 1);
+  }
+});
+
+Deno.test("step() bounds the results of all runs together", async () => {
+  const task = new Task();
+  const half = "x".repeat(MOST_CHARACTERS / 2 - 2);
+  const code = (run: DurableRun) => run.step("a", () => half);
+  await task.run(code);
+  await assert.rejects(
+    task.run(async (run) => {
+      await code(run);
+      await run.step("b", () => half);
+      await run.step("c", () => 1);
+    }),
+    /step "c" cannot be kept/,
+  );
+});
+
+Deno.test("step() refuses an ID that is there twice, and names both places", async () => {
+  const code = async (run: DurableRun) => {
+    await run.step("a", () => 1);
+    await run.step("a", () => 2).catch(() => assert.fail());
+  };
+  await assert.rejects(
+    new Task().run(code),
+    /step "a" is there twice at .*durable_run_test.* and at .*durable_run_test/,
+  );
+});
+
+Deno.test("step() refuses what is no ID", async () => {
+  for (const id of ["", "x".repeat(201), 1 as never]) {
+    await assert.rejects(
+      new Task().run((run) => run.step(id, () => 1)),
+      /1 to 200 characters/,
+    );
+  }
+});
+
+Deno.test("step() refuses one too many", async () => {
+  await assert.rejects(
+    new Task().run(async (run) => {
+      for (let n = 0; n <= MOST_STEPS; n++) {
+        await run.step(`${n}`, () => n, { retries: 1 });
+      }
+    }),
+    /step "1000" is one too many: a task has at most 1000/,
+  );
+});
+
+Deno.test("a run whose step is not awaited fails, and names it", async () => {
+  await assert.rejects(
+    new Task().run((run) => {
+      run.step("late", () => new Promise(() => {}));
+    }),
+    /step "late" was not awaited at .*durable_run_test/,
+  );
+});
+
+const abc = async (run: DurableRun, ...ids: string[]) => {
+  for (const id of ids) await run.step(id, () => id, { retries: 1 });
+};
+
+for (
+  const [what, ids, words] of [
+    [
+      "another",
+      ["a", "x", "c"],
+      /number 2 was the step "b", and the step "x" is number 2/,
+    ],
+    [
+      "one more",
+      ["a", "x", "b", "c"],
+      /number 2 was the step "b", and the step "x"/,
+    ],
+    [
+      "one less",
+      ["a", "c"],
+      /number 2 was the step "b", and the step "c" is number 2/,
+    ],
+    [
+      "another order",
+      ["b", "a", "c"],
+      /number 1 was the step "a", and the step "b"/,
+    ],
+    [
+      "one less at the end",
+      ["a", "b"],
+      /the step "c", which was number 3, is not there/,
+    ],
+  ] as const
+) {
+  Deno.test(`a run with ${what} than before diverges, before it does anything`, async () => {
+    const task = new Task();
+    await task.run((run) => abc(run, "a", "b", "c"));
+    const { length } = task.states;
+    await assert.rejects(task.run((run) => abc(run, ...ids)), (error) => {
+      assert(error instanceof DivergenceError);
+      assert.match(error.message, words);
+      return true;
+    });
+    assert.equal(task.states.length, length);
+  });
+}
+
+Deno.test("a run of another version goes on by the IDs alone, and then has an order of its own", async () => {
+  const task = new Task();
+  await task.run((run) => abc(run, "a", "b", "c"));
+  const { length } = task.states;
+  const version = { version: 2 };
+  await task.run((run) => abc(run, "x", "c", "a", "y"), version);
+  assert.deepEqual(task.states.slice(length), ["step:x kept", "step:y kept"]);
+  await task.run((run) => abc(run, "x", "c", "a", "y", "z"), version);
+  await assert.rejects(
+    task.run((run) => abc(run, "y", "x"), version),
+    DivergenceError,
+  );
+});
+
+Deno.test("steps side by side may end in any order, and be asked for in any", async () => {
+  const task = new Task();
+  const code = (slow: string) => async (run: DurableRun) => {
+    const branch = async (name: string) => {
+      await run.step(`${name}1`, async () => {
+        if (name === slow) { for (let n = 0; n < 5; n++) await settled(); }
+      }, { retries: 1 });
+      await run.step(`${name}2`, () => {}, { retries: 1 });
+    };
+    await Promise.all([branch("a"), branch("b")]);
+  };
+  await task.run(code("a"));
+  assert.equal(task.steps.get("step:b2")?.place, 3);
+  const { length } = task.states;
+  await task.run(code("none"));
+  assert.equal(task.states.length, length);
+});
+
+Deno.test("a step side by side with one that was lost is done as before", async () => {
+  const task = new Task();
+  const code = (run: DurableRun) =>
+    Promise.all(
+      ["a", "b", "c"].map((id) => run.step(id, () => id, { retries: 1 })),
+    );
+  await task.run(code);
+  task.steps.delete("step:b");
+  task.states.length = 0;
+  assert.deepEqual(await task.run(code), ["a", "b", "c"]);
+  assert.deepEqual(task.states, ["step:b kept"]);
+});
+
+Deno.test("step() stops a run whose permission has ended, before it does anything", async () => {
+  const task = new Task();
+  await assert.rejects(
+    task.run(async (run) => {
+      await run.step("a", () => 1);
+      task.isAllowed = false;
+      await run.step("b", () => assert.fail());
+    }),
+    Expelled,
+  );
+});
+
+Deno.test("step() drops the result of a process that has lost its turn", async () => {
+  const task = new Task();
+  await assert.rejects(
+    task.run(async (run) => {
+      await run.step("a", () => {
+        task.isLost = true;
+      }, { retries: 1 });
+      assert.fail();
+    }),
+    Left,
+  );
+  assert.equal(task.steps.size, 0);
+});
+
+Deno.test("step() keeps a result although the database is away for a while", async () => {
+  const task = new Task();
+  let isAway = true;
+  const code = (run: DurableRun) => run.step("a", () => 1, { retries: 1 });
+  const { isAllowed } = task;
+  assert(isAllowed);
+  const run = task.run(async (run) => {
+    const { set } = task.steps;
+    task.steps.set = (...step) => {
+      if (!isAway) return set.apply(task.steps, step);
+      isAway = false;
+      throw new StorageError();
+    };
+    return await code(run);
+  });
+  assert.equal(await run, 1);
+});
+
+Deno.test("sleep() leaves the process, and is over in the run after its time", async () => {
+  const task = new Task();
+  const code = async (run: DurableRun) => {
+    await run.sleep("cool down", 3600);
+    return "woken";
+  };
+  await assert.rejects(task.run(code), Left);
+  assert.deepEqual(task.parked, [[task.now + 3600, []]]);
+  task.now += 1800;
+  await assert.rejects(task.run(code), Left);
+  assert.deepEqual(task.parked[1], [task.now + 1800, []]);
+  task.now += 1800;
+  assert.equal(await task.run(code), "woken");
+});
+
+Deno.test("sleep() until a time that is over does not wait", async () => {
+  const task = new Task();
+  await task.run(async (run) => {
+    await run.sleep("a", new Date(0));
+    await run.sleep("b", 0);
+  });
+  assert.deepEqual(task.parked, []);
+});
+
+Deno.test("sleep() refuses what is no time, or later than its task", async () => {
+  for (const until of [NaN, Infinity, 91 * 86400, new Date(NaN)]) {
+    await assert.rejects(
+      new Task().run((run) => run.sleep("a", until)),
+      /sleep "a" must be a number of seconds or a Date/,
+    );
+  }
+});
+
+Deno.test("a run stays in its process while one of its steps is at work", async () => {
+  const task = new Task();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = task.run((run) =>
+    Promise.all([run.sleep("a", 3600), run.step("b", () => promise)])
+  );
+  await until(() => task.steps.has("step:b"));
+  for (let n = 0; n < 5; n++) await settled();
+  assert.deepEqual(task.parked, []);
+  resolve();
+  await assert.rejects(run, Left);
+  assert.equal(task.parked.length, 1);
+});
+
+Deno.test("question() leaves the process, asks again by the same key, and keeps the answer", async () => {
+  const task = new Task();
+  const asked: string[] = [];
+  const given: string[] = [];
+  const code = (run: DurableRun) =>
+    run.question("who", async (keep) => {
+      const [answer] = given;
+      asked.push("who");
+      if (answer === undefined) return await new Promise(() => {});
+      await keep(answer);
+    });
+  await assert.rejects(task.run(code), Left);
+  assert.deepEqual(task.parked, [[undefined, ["who"]]]);
+  given.push('{"action":"accept"}');
+  assert.deepEqual(await task.run(code), { action: "accept" });
+  assert.deepEqual(await task.run(code), { action: "accept" });
+  assert.deepEqual(asked, ["who", "who"]);
+});
+
+Deno.test("release() leaves between two steps, and keeps the one at work", async () => {
+  const task = new Task();
+  await assert.rejects(
+    task.run(async (run) => {
+      await run.step("a", () => run.release());
+      await run.step("b", () => assert.fail());
+    }),
+    Left,
+  );
+  assert.deepEqual(task.states, ["step:a begun", "step:a kept"]);
+  assert.deepEqual(task.parked, [[task.now, []]]);
+});
+
+Deno.test("isReplay is true until every step of earlier runs was asked for", async () => {
+  const task = new Task();
+  await task.run((run) => abc(run, "a", "b"));
+  const seen = await task.run(async (run) => {
+    const seen = [run.isReplay];
+    await abc(run, "a");
+    seen.push(run.isReplay);
+    await abc(run, "b");
+    seen.push(run.isReplay);
+    return seen;
+  });
+  assert.deepEqual(seen, [true, true, false]);
+});

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { printTask } from "../../../src/mcp/work/task_state.ts";
+
+Deno.test("printTask() lets clients poll less and less often while nothing changes", () => {
+  const task = {
+    taskId: "t",
+    scopes: [],
+    status: "working",
+    createdMilliseconds: 500,
+    updatedMilliseconds: 10_000,
+    expiresAt: 60,
+  } as const;
+  const polls = [0, 9, 10, 30, 120, 600, 86400].map((seconds) =>
+    printTask(task, 10_000 + seconds * 1000).pollIntervalMs
+  );
+  assert.deepEqual(polls, [1000, 1000, 2000, 5000, 15_000, 30_000, 30_000]);
+  assert.equal(printTask(task, 0).ttlMs, 60_000);
+});
