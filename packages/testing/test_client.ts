@@ -227,10 +227,15 @@ export class TestClient {
     return completion.values;
   }
 
-  /** Lists everything the server offers, as clients see it. */
+  /**
+   * Lists everything the server offers, as clients see it, but the two tools of
+   * the server itself.
+   */
   async list(options?: RequestOptions): Promise<Listed> {
+    const tools = await this.#list<ListedTool>("tools", "tools/list", options);
+    const { taskTools } = this.#target.catalogue;
     return {
-      tools: await this.#list("tools", "tools/list", options),
+      tools: tools.filter(({ name }) => !taskTools.has(name)),
       resources: await this.#list("resources", "resources/list", options),
       resourceTemplates: await this.#list(
         "resourceTemplates",

@@ -78,11 +78,18 @@ export interface ToolDefinition<
   /** Hints for clients; none of them is trusted. */
   annotations?: ToolAnnotations;
   /**
-   * Long work as a task: `required` refuses clients without support for tasks,
-   * `optional` runs it in the request for them. `{ durable: true }`: the work
-   * survives its process, and may name its steps.
+   * Long work as a task for clients that know tasks. For the others `optional`
+   * runs in the request, and `required` is handed over to a task that began
+   * with the call (see `handOver`; with 0 they are refused). `{ durable: true }`
+   * is `required` for work that survives its process, and may name its steps.
    */
   task?: "optional" | "required" | DurableTask;
+  /**
+   * The seconds after which a call that still runs is handed over: it becomes a
+   * task, and its client is answered how far it is. 0: never. By default as
+   * the server's option of this name says, which is 45.
+   */
+  handOver?: number;
   /**
    * Accepts each answer to `ask` only once: for actions that must not be
    * repeated.

@@ -162,7 +162,7 @@ function compile(
   config: Config,
   { lifecycle, listsVary }: { lifecycle: Lifecycle; listsVary: boolean },
 ): Catalogue {
-  const { name, version, description, websiteUrl, icons } = options;
+  const { name, version, description, websiteUrl, icons, handOver } = options;
   const serverInfo: Implementation = {
     name,
     title: config.title,
@@ -175,6 +175,7 @@ function compile(
   return compileCatalogue(provideNeeds(options, lifecycle), {
     serverInfo,
     instructions,
+    handOver,
     listsVary,
     anonymous: config.auth.anonymous === true &&
       (config.auth.oauth ?? config.auth.jwt) !== undefined,

@@ -57,6 +57,12 @@ export interface ServerOptions<
    * call `authenticate` in those that should not be.
    */
   routes?(app: Hono, context: RoutesContext<S, V>): void;
+  /**
+   * The seconds after which a tool call that still runs becomes a task, and is
+   * answered how far it is; 45 by default, 0 for never. A tool may say another
+   * time.
+   */
+  handOver?: number;
   /** Runs around every tool call. */
   around?: Around;
   /**

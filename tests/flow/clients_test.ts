@@ -104,9 +104,14 @@ function v1(url: string, memory: Memory): Sdk {
       const { content } = await client.callTool({ name, arguments: {} });
       return JSON.stringify(content);
     },
-    list: async () => (await client.listTools()).tools.map(({ name }) => name),
+    list: async () => namesOf(await client.listTools()),
     close: () => client.close(),
   };
+}
+
+/** Names the tools of an author. */
+function namesOf({ tools }: { tools: { name: string }[] }): string[] {
+  return tools.map(({ name }) => name).filter((name) => !/^task_/.test(name));
 }
 
 function v2(
@@ -133,7 +138,7 @@ function v2(
       const { content } = await client.callTool({ name, arguments: {} });
       return JSON.stringify(content);
     },
-    list: async () => (await client.listTools()).tools.map(({ name }) => name),
+    list: async () => namesOf(await client.listTools()),
     close: () => client.close(),
   };
 }

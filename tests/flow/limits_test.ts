@@ -141,7 +141,7 @@ for (const generation of ["2025", "2026"]) {
       assert.equal(id, 1);
     }
     // Cheap methods are not counted.
-    assert.equal((await resultOf(call("tools/list"))).tools.length, 2);
+    assert.equal((await resultOf(call("tools/list"))).tools.length, 2 + 2);
     time.tick(19);
     assert.equal((await wordsOf(call("tools/call", run("echo"))))[1], false);
     time.tick(1);

@@ -236,7 +236,7 @@ Deno.test("strangers are shown what needs no scope, where callers differ", async
   }
 });
 
-Deno.test("without permissions every caller sees the same lists, which anyone may keep", async () => {
+Deno.test("without permissions every caller sees the same lists", async () => {
   await using server = await startOAuthServer({ tools });
   const client = await Client.register(server);
   const { access_token } = await client.connect({ scope: "granted" });
@@ -245,8 +245,9 @@ Deno.test("without permissions every caller sees the same lists, which anyone ma
       headers: { authorization: `Bearer ${access_token}` },
     }),
   );
-  assert.equal(listed.length, tools.length);
-  assert.equal(cacheScope, "public");
+  assert.equal(listed.length, tools.length + 2);
+  // A client with tasks sees another list.
+  assert.equal(cacheScope, "private");
   const refused = await client.call(access_token, "never");
   assert.equal(refused.status, 403);
   await refused.body?.cancel();

@@ -157,7 +157,7 @@ Deno.test("Client follows a task to its result", () =>
     assert.equal((content as Json)[0].text, "Tea from Assam");
     assert.equal(tasks[0].status, "working");
     assert.equal(tasks.at(-1)!.status, "completed");
-    assert.equal(tasks.at(-1)!.statusMessage, "Brewing");
+    assert.equal(tasks.at(-1)!.statusMessage, "1 of 2: Brewing");
   }));
 
 Deno.test("Client gives what a tool says when its task goes wrong", () =>

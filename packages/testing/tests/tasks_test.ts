@@ -71,7 +71,7 @@ Deno.test("startTask() gives a task to look at, wait for and cancel", async () =
   assert.equal(result.structured.doubled, 4);
   assert.deepEqual(await task.status(), {
     status: "completed",
-    statusMessage: "Half way",
+    statusMessage: "1 of 2: Half way",
   });
   const endless = await server.startTask(forever);
   assert.deepEqual(await endless.status(), { status: "working" });
@@ -102,8 +102,9 @@ Deno.test("startTask() tells why there is no task", async () => {
     server.startTask(forever, {}, { revision: "2025-11-25" }),
     /forever cannot become a task: 2025-11-25 has none/,
   );
+  await using strict = await testServer({ tools: [build], handOver: 0 });
   await assert.rejects(
-    server.call(build, { n: 1 }, { revision: "2025-11-25" }),
+    strict.call(build, { n: 1 }, { revision: "2025-11-25" }),
     { code: -32602, message: /^build was refused/ },
   );
 });

@@ -13,7 +13,7 @@ import { VIEWS_EXTENSION } from "./view_resource.ts";
  */
 export function capabilitiesOf(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
-  { hasViews }: { hasViews: boolean },
+  { hasViews, hasTasks }: { hasViews: boolean; hasTasks: boolean },
 ): { session: JsonObject; stateless: JsonObject } {
   const hasResources = resources.length > 0 || hasViews ||
     skills.length > 0;
@@ -36,7 +36,7 @@ export function capabilitiesOf(
     ...(hasResources &&
       { resources: { subscribe: true, listChanged: true } }),
     ...(prompts.length > 0 && { prompts: { listChanged: true } }),
-    ...(tools.some(({ task }) => task) &&
+    ...(hasTasks &&
       { extensions: { ...extensions, "io.modelcontextprotocol/tasks": {} } }),
   };
   return { session, stateless };

@@ -30,12 +30,20 @@ import {
   type Directory,
   skillsPerPage,
 } from "./skill_manifest.ts";
+import {
+  isAlwaysTask,
+  listTaskTools,
+  mayOutlast,
+  TASK_TOOLS,
+} from "./task_tools.ts";
 import { isTemplate } from "./uri_template.ts";
 
 /** Settings of a catalogue's lists and introduction. */
 export interface CatalogueOptions {
   serverInfo: Implementation;
   instructions?: string;
+  /** The seconds after which calls are handed over; as of `serve`. */
+  handOver?: number;
   /** Items on a page of a list. Many clients read only the first page. */
   pageSize?: number;
   /**
@@ -53,7 +61,10 @@ export interface CatalogueOptions {
 export interface Introduction {
   printer: Printer;
   capabilities: JsonObject;
+  /** The tools of authors. */
   tools: Pages;
+  /** The same and, where they can be needed, the server's own. */
+  allTools: Pages;
   resources: Pages;
   resourceTemplates: Pages;
   prompts: Pages;
@@ -65,6 +76,8 @@ export interface Catalogue {
   serverInfo: Implementation;
   instructions?: string;
   tools: ReadonlyMap<string, CompiledTool>;
+  /** The names of the server's own tools, where they can be needed. */
+  taskTools: ReadonlySet<string>;
   prompts: ReadonlyMap<string, Prompt>;
   /** Resources with one URI, by that URI. */
   resources: ReadonlyMap<string, Resource>;
@@ -116,16 +129,18 @@ export function compileCatalogue(
   {
     serverInfo,
     instructions,
+    handOver,
     pageSize = 1000,
     listTtlSeconds = 300,
     listsVary = false,
     anonymous = false,
   }: CatalogueOptions,
 ): Catalogue {
-  const compiled = compileDefinitions(definitions, { anonymous });
+  const compiled = compileDefinitions(definitions, { anonymous, handOver });
   const { listed } = compiled;
   const capabilities = capabilitiesOf(definitions, {
     hasViews: compiled.views.length > 0,
+    hasTasks: compiled.tools.some((tool) => tool.task || mayOutlast(tool)),
   });
   const printer = statelessPrinter(serverInfo);
   const ttlMs = listTtlSeconds * 1000;
@@ -177,19 +192,24 @@ export function compileCatalogue(
         member: string,
         items: readonly JsonObject[],
         size = pageSize,
+        cache = listCache,
       ) =>
         printPages(
           member,
           items,
           size,
-          (result) => printer.result(result, listCache),
+          (result) => printer.result(result, cache),
         );
+      const tools = pages("tools", toolList, pageSize, toolCache);
       const listOf = (items: readonly Described[]) =>
         items.map((item) => listed.get(item)!);
       return {
         printer,
         capabilities,
-        tools: pages("tools", toolList),
+        tools,
+        allTools: taskTools.length === 0
+          ? tools
+          : pages("tools", [...toolList, ...taskTools], pageSize, toolCache),
         resources: pages("resources", listOf(seen.resources)),
         resourceTemplates: pages(
           "resourceTemplates",
@@ -203,12 +223,20 @@ export function compileCatalogue(
         ),
       };
     };
+    const taskTools = seenTools.some(mayOutlast)
+      ? listTaskTools({ anonymous })
+      : [];
+    // The client's own capabilities decide which list it is given.
+    const toolCache: CacheHint = taskTools.length === 0
+      ? listCache
+      : { ...listCache, cacheScope: "private" };
     const skillList = seenSkills.map(({ entry }) => entry);
     const toolList = seen.tools.map((tool) => listed.get(tool) as ListedTool);
     return {
       serverInfo,
       instructions,
       tools: byName(seen.tools),
+      taskTools: taskTools.length === 0 ? NONE : TASK_TOOLS,
       prompts: byName(seen.prompts),
       resources: new Map(
         [
@@ -228,7 +256,7 @@ export function compileCatalogue(
         sessionPrinter,
         // A 2025 client has no tasks, so it could not call the others.
         toolList
-          .filter((_, index) => seen.tools[index].task !== "required")
+          .filter((_, index) => isForAll(seen.tools[index]))
           .map(withObjectOutput),
         capabilities.session,
       ),
@@ -267,6 +295,13 @@ export function compileCatalogue(
  * again when needed.
  */
 const REACHES = 64;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** True for a tool that clients without tasks can call. */
+function isForAll(tool: CompiledTool): boolean {
+  return !isAlwaysTask(tool) || mayOutlast(tool);
+}
 
 function byName<T extends Described>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.name, item]));

@@ -11,6 +11,10 @@ import type { Prompt } from "../../authoring/prompt.ts";
 import type { Resource } from "../../authoring/resource.ts";
 import type { Skill } from "../../authoring/skill.ts";
 import type { Tool } from "../../authoring/tool.ts";
+import {
+  HAND_OVER_SECONDS,
+  handOverComplaint,
+} from "../../authoring/hand_over.ts";
 import { limitComplaint } from "../../authoring/tool_limit.ts";
 import type { JsonObject } from "../../json.ts";
 import {
@@ -29,6 +33,7 @@ import {
   parseUriTemplate,
   type UriTemplate,
 } from "./uri_template.ts";
+import { mayOutlast, TASK_TOOLS } from "./task_tools.ts";
 import { type CompiledView, compileView, viewMetaOf } from "./view_resource.ts";
 
 /** A tool that finds in its context what it declared it needs. */
@@ -64,6 +69,8 @@ export interface CompiledTool extends ProvidedTool {
    */
   hasObjectOutput: boolean;
   compiledView?: CompiledView;
+  /** The time after which a call is handed over; 0: never. */
+  handOverMilliseconds: number;
 }
 
 /** A family of resources, ready to be matched. */
@@ -98,16 +105,22 @@ export class CatalogueError extends Error {
 /**
  * Compiles definitions.
  *
- * @param anonymous true if callers may be strangers, who sign in for some tools
+ * @param options `anonymous`: true if callers may be strangers, who sign in for
+ * some tools; `handOver`: the seconds of tools that name none
  * @throws {CatalogueError} with every complaint at once: names that are there
  * twice or have illegal characters, schemas JSON Schema cannot express,
  * templates that cannot be matched
  */
 export function compileDefinitions(
   { tools = [], resources = [], prompts = [], skills = [] }: Definitions,
-  { anonymous }: { anonymous: boolean },
+  { anonymous, handOver = HAND_OVER_SECONDS }: {
+    anonymous: boolean;
+    handOver?: number;
+  },
 ): CompiledDefinitions {
   const complaints: string[] = [];
+  const complaint = handOverComplaint(handOver);
+  if (complaint !== undefined) complaints.push(complaint);
   /** Runs one step of the compilation and keeps what it complains about. */
   const attempt = <T>(what: string, step: () => T): T | undefined => {
     try {
@@ -129,8 +142,11 @@ export function compileDefinitions(
       const complaint = tool.limit && limitComplaint(tool.limit);
       if (complaint !== undefined) throw new Error(complaint);
       const durable = durableOf(tool);
-      const fault = durable && durableComplaint(durable);
-      if (fault !== undefined) throw new Error(fault);
+      const durableFault = durable && durableComplaint(durable);
+      if (durableFault !== undefined) throw new Error(durableFault);
+      const seconds = tool.handOver ?? handOver;
+      const fault = handOverComplaint(seconds);
+      if (tool.handOver !== undefined && fault) throw new Error(fault);
       const compiledView = viewOf(tool);
       const plain = listTool(
         tool,
@@ -146,6 +162,7 @@ export function compileDefinitions(
         paramHeaders: paramHeadersOf(listedTool.inputSchema),
         hasObjectOutput: listedTool.outputSchema?.type === "object",
         compiledView,
+        handOverMilliseconds: seconds * 1000,
       };
       if (compiledView && !compiled.hasObjectOutput) {
         throw new Error("a tool with a view must have an object as its output");
@@ -165,6 +182,13 @@ export function compileDefinitions(
     return compiled;
   }
 
+  for (const { name } of compiledTools) {
+    if (TASK_TOOLS.has(name) && compiledTools.some(mayOutlast)) {
+      complaints.push(
+        `tool ${name}: is the name of a tool of the server, for calls that are handed over: choose another, or set handOver: 0 for the server and every tool`,
+      );
+    }
+  }
   const templates: CompiledTemplate[] = [];
   for (const resource of resources) {
     attempt(`resource ${resource.uri}`, () => {

@@ -39,6 +39,12 @@ const QUIET_MILLISECONDS = 15_000;
 /** The tools, and the other methods, whose authors were advised. */
 const ADVISED = new WeakMap<Engine, Set<unknown>>();
 
+/** The work of a call that goes on, as long as it may become a task's. */
+export interface Lasting {
+  /** Called from time to time. */
+  beat(nowMilliseconds: number): void;
+}
+
 /** A request. Subclasses can ask the clients of their generation. */
 export abstract class Call implements Work, Running {
   /** True if the client belongs to the generation without sessions. */
@@ -53,6 +59,9 @@ export abstract class Call implements Work, Running {
   ending?: Ending;
   /** Receives the end, if it is waited for. */
   onEnding?: (ending: Ending) => void;
+  lasting?: Lasting;
+  /** The task that its work is in, which reports its own end. */
+  taskId?: string;
   #context?: Context;
   #authored?: AuthoredRun;
   #abort?: AbortController;
@@ -151,16 +160,38 @@ export abstract class Call implements Work, Running {
     if (this.response.isStalled) this.cancel("the client stopped reading");
   }
 
+  /**
+   * Asks the client, as {@linkcode Work.request} says.
+   *
+   * @param signal ends the wait for an answer that is no longer wanted
+   */
   abstract request(
     method: string,
     params: JsonObject,
     key?: string,
+    signal?: AbortSignal,
   ): Promise<JsonObject>;
 
   abstract showLink(link: Link): Promise<never>;
 
+  /** True while its client is asked something. */
+  get isAsking(): boolean {
+    return false;
+  }
+
+  /** Finds an answer to a question that its client has sent with it. */
+  recall(
+    _method: string,
+    _params: JsonObject,
+    _key?: string,
+  ): JsonObject | undefined {
+    return undefined;
+  }
+
   /** Keeps a quiet response open: the first comment makes it a stream. */
   beat(nowMilliseconds: number): void {
+    this.lasting?.beat(nowMilliseconds);
+    if (this.hasEnded) return;
     const { response, startedMilliseconds } = this;
     const last = Math.max(startedMilliseconds, response.lastSentMilliseconds);
     if (nowMilliseconds - last < QUIET_MILLISECONDS) return;
@@ -175,15 +206,11 @@ export abstract class Call implements Work, Running {
     this.end({ outcome: "cancelled" });
   }
 
-  /**
-   * Ends it, once, and reports that.
-   *
-   * @param taskId the task that goes on after it
-   */
-  end(ending: Ending, taskId?: string): void {
+  /** Ends it, once, and reports that. */
+  end(ending: Ending): void {
     this.ending = ending;
     try {
-      report(this, ending, taskId);
+      report(this, ending, this.taskId);
     } catch {
       // A report that fails ends nothing.
     }

@@ -104,6 +104,7 @@ export class CallContext implements Context {
   #work: Work;
   #upstream?: Upstream;
   #progress = -Infinity;
+  #latest?: JsonObject;
 
   constructor(work: Work) {
     this.#work = work;
@@ -112,6 +113,16 @@ export class CallContext implements Context {
   /** The run that a context is for; undefined where nothing can cut it. */
   static runOf(context: Context): AuthoredRun | undefined {
     return #work in context ? context.#work.authored : undefined;
+  }
+
+  /** Lets a context speak for other work: for the task that its call becomes. */
+  static speakFor(context: Context, work: Work): void {
+    if (#work in context) context.#work = work;
+  }
+
+  /** The last progress that was told; undefined: none was. */
+  static latestOf(context: Context): JsonObject | undefined {
+    return #work in context ? context.#latest : undefined;
   }
 
   /**
@@ -160,14 +171,19 @@ export class CallContext implements Context {
 
   get progress(): Context["progress"] {
     return async (progress, total, message) => {
-      const { progressToken } = this.#work;
-      if (progressToken === undefined || !(progress > this.#progress)) return;
+      if (!(progress > this.#progress)) return;
       this.#progress = progress;
-      await this.#work.notify("notifications/progress", {
-        progressToken,
+      const told = {
         progress,
         ...(total !== undefined && { total }),
         ...(message !== undefined && { message }),
+      };
+      this.#latest = told;
+      const { progressToken } = this.#work;
+      if (progressToken === undefined) return;
+      await this.#work.notify("notifications/progress", {
+        progressToken,
+        ...told,
       });
     };
   }

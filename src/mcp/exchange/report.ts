@@ -9,6 +9,7 @@ import type { McpClient } from "../../authoring/context.ts";
 import type { Properties } from "../../log/log_line.ts";
 import type { Outcome } from "../../log/outcome.ts";
 import { shortHash } from "../../log/reference.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { RpcRequest } from "../wire/messages.ts";
 import { metaOf, traceIdOf } from "../wire/request_meta.ts";
 import type { Ending } from "./answer.ts";
@@ -61,13 +62,23 @@ export function aboutOf(
   { message, admitted }: Pick<Reported, "message" | "admitted">,
 ): { method: string; tool?: string; prompt?: string } {
   const { method } = message;
-  const { tools, prompts } = admitted.catalogue;
+  const { prompts } = admitted.catalogue;
   const name = message.params.name as string;
-  // An unknown name is the client's text, and stays out of the log.
-  const tool = tools.get(name)?.name;
+  const tool = knownTool(admitted.catalogue, name);
   return method === "prompts/get"
     ? { method, prompt: prompts.get(name)?.name }
     : { method, tool };
+}
+
+/**
+ * Gives the name of a tool, of an author's or the server's own; an unknown one
+ * is the client's text, and stays out of the log.
+ */
+export function knownTool(
+  { tools, taskTools }: Pick<Catalogue, "tools" | "taskTools">,
+  name: string,
+): string | undefined {
+  return tools.get(name)?.name ?? (taskTools.has(name) ? name : undefined);
 }
 
 /** Notes a tool call under a grant in the ledger of its person. */

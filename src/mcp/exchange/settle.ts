@@ -11,7 +11,9 @@ import { newReference } from "../../log/reference.ts";
 import type { Operation } from "../../telemetry/telemetry.ts";
 import { printError, printResult, type RequestId } from "../wire/messages.ts";
 import { STATELESS_REVISION } from "../wire/revisions.ts";
+import { hasTasks } from "../work/task_methods.ts";
 import { printTask } from "../work/task_state.ts";
+import { handedOver } from "../work/task_words.ts";
 import type { Answer, Ending } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Engine } from "./engine.ts";
@@ -31,7 +33,8 @@ export function settle(call: Call, answer: Answer): void {
     // A question may hold what cannot be printed.
     ending = failedEnding(call, error);
   }
-  call.end(ending, "task" in answer ? answer.task.taskId : undefined);
+  if ("task" in answer) call.taskId = answer.task.taskId;
+  call.end(ending);
 }
 
 function endingOf(call: Call, answer: Answer): Ending {
@@ -43,10 +46,10 @@ function endingOf(call: Call, answer: Answer): Ending {
     return { outcome: "input_required", body };
   }
   if ("task" in answer) {
-    const result = {
-      resultType: "task",
-      ...printTask(answer.task, call.engine.clock()),
-    };
+    const { task } = answer;
+    const result = hasTasks(call)
+      ? { resultType: "task", ...printTask(task, call.engine.clock()) }
+      : handedOver(task, call);
     return { outcome: "ok", body: printResult(id, printer.result(result)) };
   }
   const { result, isToolError } = answer;

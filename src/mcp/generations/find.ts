@@ -6,6 +6,7 @@
 import type { Result } from "../exchange/answer.ts";
 import type { Admitted, Engine } from "../exchange/engine.ts";
 import type { PendingResponse } from "../exchange/pending_response.ts";
+import type { Call } from "../exchange/call.ts";
 import type { Method } from "../exchange/run.ts";
 import { complete } from "../methods/completion.ts";
 import { getPrompt } from "../methods/prompt_get.ts";
@@ -32,7 +33,12 @@ import {
   metaOf,
   parseStatelessMeta,
 } from "../wire/request_meta.ts";
-import { cancelTask, getTask, updateTask } from "../work/task_methods.ts";
+import {
+  cancelTask,
+  getTask,
+  hasTasks,
+  updateTask,
+} from "../work/task_methods.ts";
 import type { InSession } from "./find_session.ts";
 import { SessionCall } from "./session_call.ts";
 import { StatelessCall } from "./stateless_call.ts";
@@ -88,16 +94,23 @@ const EMPTY: Method = () => ({ result: "{}" });
 
 /** Makes the method that gives the pages of a list. */
 function listOf(
-  list: "tools" | "resources" | "resourceTemplates" | "prompts",
+  list: "resources" | "resourceTemplates" | "prompts",
 ): Method {
   return ({ introduction, params }) => ({
     result: introduction[list].at(params.cursor),
   });
 }
 
+/** The tools, without the server's own where the client has tasks. */
+function listTools(call: Call): Result {
+  const { introduction: { tools, allTools }, params } = call;
+  const list = hasTasks(call) ? tools : allTools;
+  return { result: list.at(params.cursor) };
+}
+
 /** Methods that both generations have. */
 const SHARED: readonly (readonly [string, Method])[] = [
-  ["tools/list", listOf("tools")],
+  ["tools/list", listTools],
   ["tools/call", callTool],
   ["resources/list", listOf("resources")],
   ["resources/templates/list", listOf("resourceTemplates")],

@@ -10,6 +10,7 @@ import { Meta, metaOf } from "../wire/request_meta.ts";
 import { isRevision, negotiateRevision } from "../wire/revisions.ts";
 import type { MessageFacts, Telemetry } from "../../telemetry/telemetry.ts";
 import type { Admitted } from "../exchange/engine.ts";
+import { knownTool } from "../exchange/report.ts";
 import type { Uncalled } from "../exchange/settle.ts";
 import { findResource } from "../catalogue/find_resource.ts";
 import { SESSION_METHODS, STATELESS_METHODS } from "./find.ts";
@@ -61,7 +62,7 @@ function factsOf(
   const { name, uri } = params as Record<string, string>;
   return {
     method: isMethod(method) ? method : "_OTHER",
-    tool: method === "tools/call" ? catalogue.tools.get(name)?.name : undefined,
+    tool: method === "tools/call" ? knownTool(catalogue, name) : undefined,
     prompt: method === "prompts/get"
       ? catalogue.prompts.get(name)?.name
       : undefined,

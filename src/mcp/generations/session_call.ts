@@ -29,6 +29,8 @@ export class SessionCall extends Call {
   readonly client: McpClient;
   readonly logLevel: LoggingLevel;
   #links?: Links;
+  /** The number of its open questions. */
+  #asked = 0;
 
   constructor(
     engine: Engine,
@@ -65,25 +67,40 @@ export class SessionCall extends Call {
     return (this.#links ??= new Links(this)).add(link);
   }
 
-  async request(method: string, params: JsonObject): Promise<JsonObject> {
+  override get isAsking(): boolean {
+    return this.#asked > 0;
+  }
+
+  async request(
+    method: string,
+    params: JsonObject,
+    _key?: string,
+    signal?: AbortSignal,
+  ): Promise<JsonObject> {
     // A stream that has closed cannot be resumed: no one would ever be asked.
     if (this.hasEnded || this.response.hasEnded) {
       throw new ToolError(`The client left before ${method}`);
     }
     const { questions } = this.engine;
     questions.take(this.countedAs);
+    this.#asked++;
     try {
       return await (telemetry
-        ? telemetry.question(method, () => this.#ask(method, params))
-        : this.#ask(method, params));
+        ? telemetry.question(method, () => this.#ask(method, params, signal))
+        : this.#ask(method, params, signal));
     } catch (error) {
       throw this.signal.aborted ? this.signal.reason : error;
     } finally {
+      this.#asked--;
       questions.release(this.countedAs);
     }
   }
 
-  async #ask(method: string, params: JsonObject): Promise<JsonObject> {
+  async #ask(
+    method: string,
+    params: JsonObject,
+    unwanted?: AbortSignal,
+  ): Promise<JsonObject> {
     const { replies } = this.engine;
     const id = randomId(16);
     // Stored before it is sent, or a quick answer would not find it.
@@ -91,7 +108,11 @@ export class SessionCall extends Call {
     await this.response.send(
       JSON.stringify({ jsonrpc: "2.0", id, method, params }),
     );
-    const signal = AbortSignal.any([this.signal, this.#leaving(method)]);
+    const signal = AbortSignal.any([
+      this.signal,
+      this.#leaving(method),
+      ...unwanted ? [unwanted] : [],
+    ]);
     const reply = await replies.take(this.sessionId, id, signal);
     if (!reply) throw new ToolError(`The client did not answer ${method}`);
     const { result, error } = reply;

@@ -93,6 +93,7 @@ export class StatelessCall extends Call {
 
   override beat(nowMilliseconds: number): void {
     super.beat(nowMilliseconds);
+    if (this.hasEnded) return;
     if (!this.#isWatched) this.#watch();
     const isSlow =
       nowMilliseconds - this.startedMilliseconds >= SLOW_MILLISECONDS;
@@ -109,6 +110,18 @@ export class StatelessCall extends Call {
     };
     if (signal.aborted) leave();
     else signal.addEventListener("abort", leave, { once: true });
+  }
+
+  override get isAsking(): boolean {
+    return this.#gathering !== undefined;
+  }
+
+  override recall(
+    method: string,
+    params: JsonObject,
+    key?: string,
+  ): JsonObject | undefined {
+    return this.#inquiry?.ask(method, params, key);
   }
 
   async request(

@@ -7,29 +7,55 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { durableOf, type DurableTask } from "../../authoring/durable.ts";
-import { RpcError } from "../../errors.ts";
-import { isTerminal } from "../../store/task_record.ts";
 import type { MaybePromise } from "../../authoring/service.ts";
 import { telemetry } from "../../telemetry/current.ts";
 import { argumentsOf } from "../wire/arguments.ts";
 import type { Answer, Result } from "../exchange/answer.ts";
 import { follow } from "../exchange/authored_run.ts";
 import type { Call } from "../exchange/call.ts";
+import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
 import { CallContext } from "../exchange/call_context.ts";
 import { type ParsedInput, parseInput } from "../catalogue/parse_input.ts";
 import { invalidParams, quoted } from "../wire/messages.ts";
 import type { JsonObject } from "../../json.ts";
-import { DIED, type Task } from "../../store/tasks.ts";
-import { checkKnowsTasks, knowsTasks } from "../work/task_methods.ts";
+import { isTerminal } from "../../store/task_record.ts";
+import type { Task } from "../../store/tasks.ts";
+import { isAlwaysTask, mayOutlast } from "../catalogue/task_tools.ts";
+import { LastingTool } from "../work/hand_over.ts";
+import { checkKnowsTasks, hasTasks } from "../work/task_methods.ts";
+import { TaskRelay } from "../work/task_relay.ts";
+import { callTaskTool } from "../work/task_tools.ts";
+import { waitForTask } from "../work/task_wait.ts";
+import { resultOfTask, unknownTask } from "../work/task_words.ts";
 import { errorResult, inputErrorText } from "../wire/tool_result.ts";
 import { durableWorkOf } from "./durable_call.ts";
 import { runAround, type ToolRun } from "./tool_run.ts";
 
 /** A call of a tool, with its parsed input. */
-interface ToolCall extends ToolRun {
-  call: Call;
+class ToolCall extends LastingTool implements ToolRun {
   /** Gives back its place among the running calls of a limited tool. */
   leave?: () => void;
+  prepared?: unknown;
+  isInTask = false;
+
+  constructor(
+    readonly tool: CompiledTool,
+    readonly input: JsonObject,
+    readonly call: Call,
+  ) {
+    super();
+  }
+
+  /** Runs the tool in the request, as long as that lasts. */
+  run(): MaybePromise<Result> {
+    const { tool, call } = this;
+    const running = runAround(this, call.context);
+    if (running instanceof Promise && mayOutlast(tool)) {
+      this.result = running;
+      call.lasting = this;
+    }
+    return follow(running, (result) => print(call, result));
+  }
 }
 
 /**
@@ -40,12 +66,16 @@ export function callTool(call: Call): MaybePromise<Answer> {
   const { catalogue, params } = call;
   const { name } = params;
   const tool = catalogue.tools.get(name as string);
-  if (tool === undefined) throw invalidParams(`Unknown tool: ${quoted(name)}`);
+  if (tool === undefined) {
+    const isOurs = catalogue.taskTools.has(name as string);
+    if (isOurs) return callTaskTool(call, name as string);
+    throw invalidParams(`Unknown tool: ${quoted(name)}`);
+  }
   const input = argumentsOf(params);
-  if (!tool.input) return start({ tool, input, call });
+  if (!tool.input) return start(new ToolCall(tool, input, call));
   const next = (parsed: ParsedInput): MaybePromise<Answer> =>
     parsed.success
-      ? start({ tool, input: parsed.data as JsonObject, call })
+      ? start(new ToolCall(tool, parsed.data as JsonObject, call))
       : print(call, errorResult(inputErrorText(parsed.error, parsed.hasMore)));
   return follow(parseInput(tool.input, input), next);
 }
@@ -60,24 +90,21 @@ function print(
 
 /** Starts a call: most of them run at once. */
 function start(toolCall: ToolCall): MaybePromise<Answer> {
-  const { tool, call } = toolCall;
+  const { tool } = toolCall;
   if (tool.limit) return startLimited(toolCall);
   if (tool.task || tool.prepare) return prepare(toolCall);
-  const running = runAround(toolCall, call.context);
-  return follow(running, (result) => print(call, result));
+  return toolCall.run();
 }
 
 /** Runs a tool within its own limit. A task keeps the place of its call. */
 async function startLimited(toolCall: ToolCall): Promise<Answer> {
   const { tool, call } = toolCall;
   const leave = await call.engine.limits.enter(tool, call.countedAs);
-  let isTask = false;
+  toolCall.leave = leave;
   try {
-    const answer = await prepare({ ...toolCall, leave });
-    isTask = "task" in answer;
-    return answer;
+    return await prepare(toolCall);
   } finally {
-    if (!isTask) leave();
+    if (!toolCall.isInTask) leave();
   }
 }
 
@@ -88,7 +115,9 @@ async function startLimited(toolCall: ToolCall): Promise<Answer> {
 async function prepare(toolCall: ToolCall): Promise<Answer> {
   const { tool, input, call } = toolCall;
   const { client, stateless, context } = call;
-  if (tool.task === "required") {
+  const isForClient = tool.task !== undefined && hasTasks(call);
+  const isForServer = isAlwaysTask(tool) && !isForClient;
+  if (isForServer && !mayOutlast(tool)) {
     if (!stateless) {
       throw invalidParams(
         `${tool.name} runs as a task, which this client does not support`,
@@ -96,69 +125,81 @@ async function prepare(toolCall: ToolCall): Promise<Answer> {
     }
     checkKnowsTasks(client);
   }
-  const prepared = await CallContext.follow(
+  toolCall.prepared = await CallContext.follow(
     context,
     tool.prepare?.(input, context),
     (prepared) => prepared,
   );
-  const ready = { ...toolCall, prepared };
-  const durable = durableOf(tool);
-  if (durable) return await startDurable(ready, durable);
-  return tool.task && stateless && knowsTasks(client)
-    ? { task: await startTask(ready) }
-    : print(call, await runAround(ready, context));
+  if (isForClient) return { task: await startTask(toolCall) };
+  return isForServer ? await runAsTask(toolCall) : await toolCall.run();
 }
 
 /**
- * Begins durable work. A client that knows no tasks waits for its end, and
- * cancels it by leaving.
+ * Begins a task for a client that knows none, and waits for its end as long as
+ * the client would: else the call is handed over.
  */
-async function startDurable(
-  { tool, prepared, call, leave }: ToolCall,
-  durable: DurableTask,
-): Promise<Answer> {
-  const { client, stateless, meta, params, signal, engine } = call;
-  const { durable: runner, tasks } = engine;
-  const input = argumentsOf(params);
-  const beginning = { input, prepared, client, meta };
-  const work = durableWorkOf(tool, durable, call);
-  const task = await runner.start(call, work, beginning);
+async function runAsTask(toolCall: ToolCall): Promise<Answer> {
+  const { tool, call } = toolCall;
+  const task = await startTask(toolCall);
   const { taskId } = task;
-  if (leave) runner.left(taskId).then(leave);
-  if (stateless && knowsTasks(client)) return { task };
-  const ended = await endOf(task, call).catch(async (error) => {
-    if (!signal.aborted) throw error;
-    // A stop leaves it to another process, whatever the client thinks.
-    if (call.hasEnded) await tasks.end(taskId, { status: "cancelled" });
-    throw error;
-  });
-  const { outcome } = ended ?? {};
-  if (ended?.status === "completed") {
-    return print(call, outcome as CallToolResult);
+  call.taskId = taskId;
+  let seen: Task | undefined = task;
+  try {
+    seen = await waitForTask(call, task, {
+      untilMilliseconds: call.startedMilliseconds + tool.handOverMilliseconds,
+      // A 2026 client would send this call again, and begin another task.
+      relay: call.stateless
+        ? undefined
+        : new TaskRelay(call, tool.handOverMilliseconds),
+    });
+  } catch (error) {
+    if (!call.signal.aborted) throw error;
+    // Where the server stops, the task may go on elsewhere.
+    if (call.hasEnded) await call.engine.tasks.end(taskId, CANCELLED);
   }
-  const { code, message } = (outcome ?? DIED) as typeof DIED;
-  throw new RpcError(code, message);
+  if (seen === undefined) return print(call, unknownTask());
+  return isTerminal(seen.status)
+    ? print(call, resultOfTask(seen, call))
+    : { task: seen };
 }
 
-/** Waits for the end of a task. */
-async function endOf(task: Task, { caller, signal, engine }: Call) {
-  let state: Task | undefined = task;
-  while (state && !isTerminal(state.status)) {
-    state = await engine.tasks.next(state, caller.binding, signal);
-  }
-  return state;
-}
+const CANCELLED = { status: "cancelled" } as const;
 
 /** Begins a task, which gives back the place of its call. */
-function startTask(toolCall: ToolCall): Promise<Task> {
+async function startTask(toolCall: ToolCall): Promise<Task> {
   const { tool, call, leave } = toolCall;
+  const durable = durableOf(tool);
+  if (durable) return await startDurable(toolCall, durable);
   const { taskRunner } = call.engine;
-  return taskRunner.start(call, tool.scopes ?? [], async (context) => {
-    const run = async () => await runAround(toolCall, context);
-    try {
-      return await (telemetry ? telemetry.task(tool.name, run) : run());
-    } finally {
-      leave?.();
-    }
-  });
+  const task = await taskRunner.start(
+    call,
+    tool.scopes ?? [],
+    async (context) => {
+      const run = async () => await runAround(toolCall, context);
+      try {
+        return await (telemetry ? telemetry.task(tool.name, run) : run());
+      } finally {
+        leave?.();
+      }
+    },
+  );
+  toolCall.isInTask = true;
+  return task;
+}
+
+/** Begins durable work. It gives back the place of its call with its process. */
+async function startDurable(
+  toolCall: ToolCall,
+  durable: DurableTask,
+): Promise<Task> {
+  const { tool, prepared, call, leave } = toolCall;
+  const { client, meta, params, engine } = call;
+  const task = await engine.durable.start(
+    call,
+    durableWorkOf(tool, durable, call),
+    { input: argumentsOf(params), prepared, client, meta },
+  );
+  toolCall.isInTask = true;
+  if (leave) engine.durable.left(task.taskId).then(leave);
+  return task;
 }

@@ -56,12 +56,13 @@ export class StatusMessage {
 }
 
 /**
- * A progress notification as a message: `3 of 9` where it has no words, and
- * undefined where it has no total either.
+ * A progress notification as a message: `3 of 9: indexing`, or as much of it as
+ * there is.
  */
 export function messageOf(
   { message, progress, total }: JsonObject,
 ): string | undefined {
-  if (typeof message === "string") return message;
-  return total === undefined ? undefined : `${progress} of ${total}`;
+  const words = typeof message === "string" ? message : undefined;
+  if (total === undefined) return words;
+  return [`${progress} of ${total}`, words].filter(Boolean).join(": ");
 }

@@ -28,6 +28,13 @@ export function knowsTasks(
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
+/** True if a call may be answered with a task. */
+export function hasTasks(
+  { stateless, client }: Pick<Call, "stateless" | "client">,
+): boolean {
+  return stateless && knowsTasks(client);
+}
+
 /** @throws {RpcError} -32021 on HTTP 400 unless the client declared tasks */
 export function checkKnowsTasks(client: McpClient): void {
   if (knowsTasks(client)) return;
@@ -90,19 +97,26 @@ export async function findTask(
 
 /** Finds the caller's task that a request names. */
 async function findOwnTask(call: Call): Promise<Task> {
-  const { client, caller, engine, params } = call;
-  checkKnowsTasks(client);
-  const { taskId } = params;
+  checkKnowsTasks(call.client);
+  const { taskId } = call.params;
   if (typeof taskId !== "string") {
     throw invalidParams("taskId must be a string");
   }
-  const { tasks } = engine;
+  const task = await useTask(call, taskId);
+  if (task === undefined) throw invalidParams("Unknown task");
+  return task;
+}
+
+/** Finds the caller's task, which from now on goes on with their grant. */
+export async function useTask(
+  { caller, engine: { tasks } }: Pick<Call, "caller" | "engine">,
+  taskId: string,
+): Promise<Task | undefined> {
   const reading = caller.grantId === undefined
     ? undefined
     : tasks.readUse(taskId, caller);
   reading?.catch(() => {});
   const task = await findTask(tasks, caller, taskId);
-  if (task === undefined) throw invalidParams("Unknown task");
-  if (reading) await tasks.use(taskId, caller, reading);
+  if (task && reading) await tasks.use(taskId, caller, reading);
   return task;
 }

@@ -142,9 +142,10 @@ export class TaskRunner {
    * @throws as {@linkcode start}; the call then goes on as it was
    */
   async adopt(begun: Begun, scopes: readonly string[]): Promise<void> {
-    const { request, statusMessage } = begun;
+    const { request } = begun;
     await this.#begin(request, scopes, async (abort, task, list) => {
       const { signal, taskId } = abort;
+      const { statusMessage } = begun;
       const own = this.#workOf(abort, request, begun);
       if (signal.aborted || !begun.take({ ...task, statusMessage }, own)) {
         return await tidy(() => this.tasks.discard(taskId, list));

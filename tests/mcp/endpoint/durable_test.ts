@@ -124,7 +124,7 @@ Deno.test("work goes on in another process when its own stops, and does no kept 
     await stop();
     const task = await reached(second, taskId, "completed");
     assert.equal(task.result.content[0].text, "end");
-    assert.equal(task.statusMessage, "last");
+    assert.equal(task.statusMessage, "2 of 3: last");
     assert.deepEqual(done, ["a", "b", "b", "c"]);
     release();
   });

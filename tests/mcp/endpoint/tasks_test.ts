@@ -83,8 +83,8 @@ const DEFINITIONS = {
 const TASKS = { "io.modelcontextprotocol/tasks": {} };
 const capabilities = { extensions: TASKS, elicitation: {} };
 
-function start(kv?: Deno.Kv) {
-  return startServer({ ...DEFINITIONS, kv });
+function start(kv?: Deno.Kv, options = {}) {
+  return startServer({ ...DEFINITIONS, ...options, kv });
 }
 
 function call(server: TestServer, name: string, more = {}): Promise<Response> {
@@ -147,11 +147,11 @@ Deno.test("progress in words is a task's status message, once a second at most",
     call(server, "build", { arguments: { n: 1 } }),
   );
   const { statusMessage } = await reached(server, taskId, "completed");
-  assert.equal(statusMessage, "nearly there");
+  assert.equal(statusMessage, "2 of 2: nearly there");
 });
 
 Deno.test("a client that knows no tasks gets the result, or is told what it lacks", async () => {
-  await using server = await start();
+  await using server = await start(undefined, { handOver: 0 });
   const run = (name: string, args = {}) =>
     server.call("tools/call", { name, arguments: args });
   const { structuredContent } = await resultOf(run("build", { n: 2 }));
@@ -163,7 +163,7 @@ Deno.test("a client that knows no tasks gets the result, or is told what it lack
 });
 
 Deno.test("a 2025 client gets the result, or -32602 where only a task will do", async () => {
-  await using server = await start();
+  await using server = await start(undefined, { handOver: 0 });
   const session = await server.openSession({ capabilities });
   const run = (name: string, args = {}) =>
     session.request("tools/call", { name, arguments: args });

@@ -25,7 +25,10 @@ const catalogue = compileCatalogue(
 /** The tested call, of a client that is never asked. */
 class TestCall extends Call {
   readonly stateless = true;
-  readonly client = { capabilities: {}, revision: "2026-07-28" };
+  readonly client = {
+    capabilities: { extensions: { "io.modelcontextprotocol/tasks": {} } },
+    revision: "2026-07-28",
+  };
   readonly introduction = catalogue.session;
   readonly logLevel = undefined;
   request = () => Promise.reject(new Error("unasked"));

@@ -177,7 +177,7 @@ Deno.test("every input schema has properties", () => {
 Deno.test("2025 clients see no tool that they could not call", () => {
   const catalogue = compile({
     tools: [
-      tool({ name: "long", task: "required", run }),
+      tool({ name: "long", task: "required", handOver: 0, run }),
       tool({ name: "either", task: "optional", run }),
     ],
   });
@@ -186,6 +186,72 @@ Deno.test("2025 clients see no tool that they could not call", () => {
   assert.deepEqual(names("session"), ["either"]);
   assert.deepEqual(names("stateless"), ["long", "either"]);
 });
+
+Deno.test("the server's own tools are listed where a call may be handed over", () => {
+  const named = (handOver: number | undefined, ceiling?: string[]) => {
+    const { taskTools, stateless, session } = compileCatalogue({
+      tools: [
+        tool({ name: "quick", handOver: 0, run }),
+        tool({ name: "slow", scopes: ["slow"], run }),
+      ],
+    }, { serverInfo, handOver }).within(ceiling);
+    const names = [stateless.allTools, session.allTools, stateless.tools].map(
+      (pages) =>
+        JSON.parse(pages.at(undefined)).tools.map(({ name }: Json) => name),
+    );
+    return [...names, [...taskTools]];
+  };
+  const own = ["task_status", "task_cancel"];
+  const all = ["quick", "slow", ...own];
+  assert.deepEqual(named(undefined), [all, all, ["quick", "slow"], own]);
+  const none = ["quick", "slow"];
+  assert.deepEqual(named(0), [none, none, none, []]);
+  // No tool within the reach of this caller takes long.
+  const quick = ["quick"];
+  assert.deepEqual(named(9, ["other"]), [quick, quick, quick, []]);
+});
+
+Deno.test("a list that the client's capabilities decide is private", () => {
+  const scopeOf = (handOver?: number) => {
+    const { stateless: { tools, allTools, prompts } } = compileCatalogue({
+      tools: [tool({ name: "a", run })],
+    }, { serverInfo, handOver });
+    return [tools, allTools, prompts].map((pages) =>
+      JSON.parse(pages.at(undefined)).cacheScope
+    );
+  };
+  assert.deepEqual(scopeOf(), ["private", "private", "public"]);
+  assert.deepEqual(scopeOf(0), ["public", "public", "public"]);
+});
+
+for (
+  const [names, handOver, own, isRefused] of [
+    [["task_status"], undefined, undefined, true],
+    [["task_cancel", "other"], 0, 5, true],
+    [["task_status", "task_cancel"], 0, undefined, false],
+  ] as const
+) {
+  Deno.test(`tools ${names} ${isRefused ? "are no" : "are"} names of an author's with handOver ${handOver}, ${own}`, () => {
+    const compiling = () =>
+      compileCatalogue({
+        tools: names.map((name) => tool({ name, handOver: own, run })),
+      }, { serverInfo, handOver });
+    if (!isRefused) return void compiling();
+    assert.throws(compiling, new RegExp(`tool ${names[0]}: .*handOver: 0`));
+  });
+}
+
+for (const handOver of [-1, NaN, Infinity]) {
+  Deno.test(`compileCatalogue() refuses handOver ${handOver}`, () => {
+    const words = /handOver must be a number of seconds/;
+    const tools = [tool({ name: "t", handOver, run })];
+    assert.throws(() => compileCatalogue({ tools }, { serverInfo }), words);
+    assert.throws(
+      () => compileCatalogue({}, { serverInfo, handOver }),
+      words,
+    );
+  });
+}
 
 Deno.test("resources and templates are listed apart", () => {
   const catalogue = compile({
@@ -240,6 +306,7 @@ Deno.test("prompts list their arguments and which of them they need", () => {
 Deno.test("lists of 2026 say how long they may be kept, on every page", () => {
   const catalogue = compile({ tools: [rich, bare] }, {
     pageSize: 1,
+    handOver: 0,
     listTtlSeconds: 7,
   });
   const { tools } = catalogue.stateless;
@@ -353,7 +420,7 @@ Deno.test("lists that vary by caller are private on every page", () => {
   const list = (listsVary: boolean) =>
     compileCatalogue({
       tools: [tool({ name: "a", run }), tool({ name: "b", run })],
-    }, { serverInfo, listsVary, pageSize: 1 }).stateless.tools;
+    }, { serverInfo, listsVary, handOver: 0, pageSize: 1 }).stateless.tools;
   for (const [listsVary, scope] of [[true, "private"], [false, "public"]]) {
     const pages = list(listsVary as boolean);
     const first = JSON.parse(pages.at(undefined));

@@ -108,7 +108,7 @@ Deno.test("the extension is declared where there is a view, besides that of task
       [[long, chart()], { [EXTENSION]: {}, [tasks]: {} }, { [EXTENSION]: {} }],
     ] as const
   ) {
-    await using server = await testServer({ tools });
+    await using server = await testServer({ tools, handOver: 0 });
     const ask = async (method: string, params: object, headers = {}) => {
       const response = await server.fetch("/mcp", {
         method: "POST",

@@ -41,9 +41,11 @@ Deno.test("end() gives the message that waits, and leaves no timer behind", asyn
   assert.deepEqual(written, ["one"]);
 });
 
-Deno.test("messageOf() gives the words, or the numbers where there are none", () => {
+Deno.test("messageOf() gives the numbers and the words, as far as there are any", () => {
   const numbers = { progress: 3, total: 9 };
-  assert.equal(messageOf({ ...numbers, message: "Brewing" }), "Brewing");
+  const message = "Brewing";
+  assert.equal(messageOf({ ...numbers, message }), "3 of 9: Brewing");
+  assert.equal(messageOf({ progress: 3, message }), "Brewing");
   assert.equal(messageOf(numbers), "3 of 9");
   assert.equal(messageOf({ progress: 3 }), undefined);
 });

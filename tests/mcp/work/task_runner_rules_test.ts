@@ -240,7 +240,7 @@ Deno.test("a task's message changes once a second at most", async () => {
     return NOTHING;
   });
   await settled();
-  assert.deepEqual(runner.messages, ["first", "second"]);
+  assert.deepEqual(runner.messages, ["1 of 9: first", "3 of 9: second"]);
   // The last one is kept with the end.
   assert.deepEqual(runner.kept.map(({ statusMessage }) => statusMessage), [
     "9 of 9",

@@ -1,0 +1,80 @@
+/**
+ * The hand-over of a call that takes long: what runs becomes a task, and the
+ * call is answered with that. Its context speaks for the task from then on.
+ *
+ * @module
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { LimitError, StorageError } from "../../errors.ts";
+import type { CompiledTool } from "../catalogue/compiled_definitions.ts";
+import type { Call, Lasting } from "../exchange/call.ts";
+import { CallContext } from "../exchange/call_context.ts";
+import { settle } from "../exchange/settle.ts";
+import { messageOf } from "./status_message.ts";
+
+/** The time after which a hand-over that the database kept is tried again. */
+const AGAIN_MILLISECONDS = 5000;
+
+/** A running tool. It costs a call nothing that ends before its first beat. */
+export abstract class LastingTool implements Lasting {
+  abstract readonly tool: CompiledTool;
+  abstract readonly call: Call;
+  /** The result, once the tool runs and its call may be handed over. */
+  protected result?: Promise<CallToolResult>;
+  #notBefore = 0;
+
+  beat(nowMilliseconds: number): void {
+    const { call, tool, result } = this;
+    const due = call.startedMilliseconds + tool.handOverMilliseconds;
+    if (nowMilliseconds < Math.max(due, this.#notBefore)) return;
+    if (result === undefined || !isFree(call)) return;
+    this.#notBefore = Infinity;
+    handOver(call, tool, result).then(
+      () => this.#notBefore = 0,
+      (error) => this.#complain(error, nowMilliseconds),
+    );
+  }
+
+  /** The call goes on in its request, as it would have without a hand-over. */
+  #complain(error: unknown, nowMilliseconds: number): void {
+    const { engine: { log }, requestId: reference } = this.call;
+    if (error instanceof StorageError) {
+      this.#notBefore = nowMilliseconds + AGAIN_MILLISECONDS;
+    } else if (error instanceof LimitError) {
+      log.info("A call was not handed over: its caller has too many tasks", {
+        reference,
+      });
+    } else log.warning("A call could not be handed over", { reference, error });
+  }
+}
+
+/** True if a call may be answered now, by whatever becomes of its tool. */
+function isFree({ hasEnded, isStopped, isAsking }: Call): boolean {
+  return !hasEnded && !isStopped && !isAsking;
+}
+
+async function handOver(
+  call: Call,
+  tool: CompiledTool,
+  result: Promise<CallToolResult>,
+): Promise<void> {
+  const { engine: { taskRunner, running }, context, authored } = call;
+  await taskRunner.adopt({
+    request: call,
+    authored,
+    result,
+    get statusMessage() {
+      const latest = CallContext.latestOf(context);
+      return latest && messageOf(latest);
+    },
+    recall: (...question) => call.recall(...question),
+    stop: (reason) => call.stop(reason),
+    take(task, work) {
+      if (!isFree(call)) return false;
+      CallContext.speakFor(context, work);
+      running.delete(call);
+      settle(call, { task });
+      return true;
+    },
+  }, tool.scopes ?? []);
+}

@@ -1,0 +1,90 @@
+/**
+ * Calls that take long, led by a test, and clients that know no tasks.
+ *
+ * @module
+ */
+import * as z from "zod";
+import type { Context } from "../../src/authoring/context.ts";
+import { result } from "../../src/authoring/result.ts";
+import { tool } from "../../src/authoring/tool.ts";
+import { resultOf } from "./answer.ts";
+import type { FakeTime } from "./fake_time.ts";
+import type { Json } from "./message.ts";
+import type { TestServer, TestSession } from "./server.ts";
+
+/** The generations of the protocol. */
+export const GENERATIONS = ["2025", "2026"] as const;
+
+/** A tool that a test leads, step by step. */
+export class Led {
+  readonly started = Promise.withResolvers<Context>();
+  readonly end = Promise.withResolvers<number>();
+  /** The reason for which its signal fired. */
+  readonly stopped = Promise.withResolvers<string>();
+  readonly tool;
+
+  constructor(
+    more: { handOver?: number; task?: "optional" | "required" } = {},
+  ) {
+    this.tool = tool({
+      name: "led",
+      output: z.object({ n: z.number() }),
+      ...more,
+      run: async (_input, context) => {
+        const { signal } = context;
+        signal.addEventListener("abort", () => {
+          this.stopped.resolve(signal.reason.message);
+          this.end.reject(signal.reason);
+        });
+        this.started.resolve(context as unknown as Context);
+        return result({ n: await this.end.promise }, { meta: { own: 1 } });
+      },
+    });
+  }
+}
+
+/** A client without tasks. */
+export interface Caller {
+  call(name: string, args?: Json, more?: Json): Promise<Response>;
+  list(): Promise<string[]>;
+}
+
+/** Makes a client, whose capabilities are none of tasks. */
+export async function callerOf(
+  server: TestServer,
+  generation: typeof GENERATIONS[number],
+  capabilities: Json = {},
+): Promise<Caller & { session?: TestSession }> {
+  const named = ({ tools }: Json) => tools.map(({ name }: Json) => name);
+  if (generation === "2026") {
+    return {
+      call: (name, args = {}, more = {}) =>
+        server.call("tools/call", { name, arguments: args, ...more }, {
+          capabilities,
+        }),
+      list: async () =>
+        named(await resultOf(server.call("tools/list", {}, { capabilities }))),
+    };
+  }
+  const session = await server.openSession({ capabilities });
+  return {
+    session,
+    call: (name, args = {}) =>
+      session.request("tools/call", { name, arguments: args }),
+    list: async () => named(await resultOf(session.request("tools/list"))),
+  };
+}
+
+/** Reads the task that an answer in words names. */
+export function taskIdOf({ content: [{ text }] }: Json): string {
+  return /"taskId":"([\w-]{32})"/.exec(text)![1];
+}
+
+/** Calls a led tool, and lets the time pass after which it is handed over. */
+export async function handOver(caller: Caller, led: Led, time: FakeTime) {
+  const answer = caller.call("led");
+  const context = await led.started.promise;
+  time.tick(45);
+  const handed = await resultOf(answer);
+  return { context, handed, taskId: taskIdOf(handed) };
+}
