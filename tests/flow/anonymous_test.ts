@@ -338,6 +338,8 @@ Deno.test("a stranger is told of what the rules give everyone, and of nothing el
     "news",
     "pick",
     "long",
+    "task_status",
+    "task_cancel",
   ]);
   assert.equal(cacheScope, "private");
   const [hidden, unknown, open] = await Promise.all(

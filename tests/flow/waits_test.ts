@@ -278,7 +278,7 @@ async function whileTimePasses<T>(
   time: FakeTime,
   promise: Promise<T>,
 ): Promise<T> {
-  const clock = setInterval(() => time.tick(26), 10);
+  const clock = setInterval(() => time.tick(2), 10);
   return await promise.finally(() => clearInterval(clock));
 }
 
